@@ -1,6 +1,6 @@
 /**
- * A uWebSockets.js server without anything else, in its own process: the same bytes from a bare
- * handler and a bare `publish`. This is the upper bound for a server on this library.
+ * A uWebSockets.js server with nothing else, in its own process. It sends the same bytes from a
+ * bare handler and a bare `publish`, which is the upper bound for a server on this library.
  */
 import type { us_listen_socket, us_socket } from 'uWebSockets.js';
 import { answerParent } from './servers/child-server.js';

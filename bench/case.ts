@@ -1,15 +1,15 @@
 /**
- * A benchmark case: its name, what it measures, its sizes, and its work. One schema defines the
- * type of a result, the file of `--json` and its check.
+ * A benchmark case: its name, its subject, its sizes, and its work. One schema defines the result
+ * type, the `--json` file format and its validation.
  */
 import { type Static, Type } from '../engine/protocol/bundled/typebox.js';
 
 export const sizes = ['small', 'large'] as const;
 export type Size = (typeof sizes)[number];
 
-/** Inputs of a case besides its configuration. */
+/** Inputs to a case in addition to its configuration. */
 export interface Round {
-  /** Raw verifications per second of one core, measured just before. */
+  /** Raw verifications per second on one core, measured just before the case. */
   r: number;
   seed: string;
 }
@@ -18,9 +18,15 @@ interface CaseOf<C> {
   name: string;
   /** One sentence for `--help` and the docs. */
   about: string;
-  /** True if measured in each round, for a median; otherwise measured in the first round only. */
+  /**
+   * True to measure the case in every round, for a median; false to measure it only in the first
+   * round.
+   */
   everyRound?: boolean;
-  /** Runs only if named by `--case`, because the case takes long. All others take four minutes. */
+  /**
+   * Runs only if named by `--case`, because the case takes a long time. All other cases together
+   * take four minutes.
+   */
   byName?: boolean;
   sizes: Record<Size, C>;
   run(configuration: C, round: Round): Promise<Row[]>;
@@ -49,7 +55,7 @@ const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });
 const optional = (description: string) => Type.Optional(Type.Number(about(description)));
 
-/** A figure: a rate, or a value with its unit, and its reference. */
+/** A figure: a rate or a value with its unit, plus its reference. */
 const figure = {
   name: Type.String(about('name of the figure')),
   per_s: optional('rate per second'),

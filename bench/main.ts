@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures each part on this machine relative to R (libsodium alone), and prints a
- * table per case, then the goals.
+ * `npm run bench`: measures each part on this machine relative to R (libsodium alone), and prints
+ * one table per case, then the goals.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ function head(result: BenchResult): string[] {
   ];
 }
 
-/** Columns in order; a column without values is left out. */
+/** Columns in order. A column without values is omitted. */
 const columns: { title: string; text(row: Row): string | undefined }[] = [
   { title: 'per s', text: ({ per_s }) => (per_s === undefined ? per_s : number(per_s)) },
   { title: 'of R', text: ({ of_r }) => of_r?.toFixed(2) },
@@ -90,7 +90,7 @@ function histogram({ name, batch_sizes: sizes = [] }: Row): string[] {
   return ['', ...aligned([[name, 'count', ''.padEnd(40)], ...rows])].map((line) => line.trimEnd());
 }
 
-/** Left-aligns the first column and right-aligns the others. */
+/** Left-aligns the first column and right-aligns the other columns. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),

@@ -1,8 +1,8 @@
 /**
- * A careful server without folkmoot, in its own process: fastify with schemas, node:crypto with
- * cached keys, and LMDB, which makes votes durable before the response, many in one commit. The
- * server accepts the same signed votes, without the guarantees of folkmoot: no replayable log,
- * digests, events, reputations, limits or reads.
+ * A carefully written server without folkmoot, in its own process: fastify with schemas,
+ * node:crypto with cached keys, and LMDB, which makes many votes durable in one commit before the
+ * responses. The server accepts the same signed votes without folkmoot's guarantees. It has no
+ * replayable log, digests, events, reputations, limits or reads.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -48,13 +48,13 @@ const store = open<string, number>({
   encoding: 'string',
   pageSize: 8192,
 });
-/** Resolves once the transaction of the row is on disk. */
+/** Resolves once the row's transaction is on disk. */
 function keep(row: object): Promise<boolean> {
   stored += 1;
   return store.put(stored, JSON.stringify(row));
 }
 
-/** Runs in the threads of libuv, without blocking the event loop. */
+/** Runs in libuv's threads, without blocking the event loop. */
 const holds = promisify(verify);
 const SKEW_MS = 300_000;
 const isFresh = (timestamp: string) => Math.abs(Date.now() - Date.parse(timestamp)) < SKEW_MS;
@@ -83,7 +83,7 @@ async function signerOf(
 
 type Registering = { Body: Static<typeof requestSchemas.register> };
 const register = { schema: { body: requestSchemas.register } };
-/** Used before the measurement; the signature is not checked. */
+/** Used before the measurement. The signature is not verified. */
 app.post<Registering>('/api/v1/agents/register', register, async ({ body }) => {
   const { public_key } = body;
   const x = Buffer.from(public_key, 'hex').toString('base64url');

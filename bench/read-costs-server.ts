@@ -1,6 +1,6 @@
 /**
- * A server over the folder of a run, in its own process. It measures each event-loop turn by CPU
- * time, so that other programs do not count. No other thread works meanwhile.
+ * A server over a run's folder, in its own process. The server measures every event-loop turn by
+ * CPU time, so that other programs do not count. No other thread is working meanwhile.
  */
 import { startServer } from '../api/index.js';
 import { createVerifier } from '../engine/crypto/create-verifier.js';
@@ -11,9 +11,9 @@ import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { agentId } from '../engine/protocol/signing.js';
 import { deriveSignatory } from '../sim/agents/port.js';
 
-/** Questions of the parent: commit an entry, or report the turns since the last report. */
+/** Messages from the parent: commit an entry, or report the turns since the last report. */
 export type Question = 'commit' | 'measured';
-/** Longest turn, and all turns, since the last report. */
+/** Longest turn and total of all turns since the last report. */
 export interface TurnTimes {
   longestMs: number;
   totalMs: number;
@@ -34,7 +34,7 @@ async function submit(request: SignedRequest) {
   throw new Error(`${request.kind} not accepted: ${JSON.stringify(outcome)}`);
 }
 
-/** Opens a block in voting; most of its electors have voted, 2 to 1. */
+/** Opens a block for voting. Most of its electors have voted, 2 to 1. */
 async function openBlock(): Promise<void> {
   const { producers } = network.read.activeAgents();
   const producer = by.find(({ publicKey }) => producers[0]!.public_key === publicKey)!;

@@ -1,6 +1,6 @@
 /**
- * Runs cases round by round. Figures of several rounds are reduced to medians. The result names the
- * machine, without which figures cannot be compared.
+ * Runs cases round by round. Figures from several rounds are reduced to medians. The result names
+ * the machine, because figures from different machines cannot be compared.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -52,7 +52,7 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   };
 }
 
-/** A case that fails here yields a row with the reason, and the others continue. */
+/** Runs a case. A case that fails yields a row with the reason, and the other cases continue. */
 async function rowsOf(
   one: Case,
   size: Size,
@@ -68,10 +68,10 @@ async function rowsOf(
   }
 }
 
-/** Name of the row of a failed case. */
+/** Row name for a failed case. */
 export const NOT_MEASURED = 'not measured';
 
-/** Merges rows of one name: medians of figures, sums of batch sizes. */
+/** Merges rows with equal names: takes medians of figures, and sums of batch sizes. */
 function medians(rows: readonly Measured[]): Measured[] {
   const groups = new Map<string, Measured[]>();
   for (const row of rows) {
@@ -102,7 +102,7 @@ function added(one: number[], other: number[]): number[] {
   return long.map((count, slot) => count + (short[slot] ?? 0));
 }
 
-/** Rows relative to a previous tier, and R itself. */
+/** Selects rows in the case `tiers` that have a rate and its ratio to R. */
 function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
   if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
   return [{ name, per_s, of_r }];

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=128
 /**
- * The program `folkmoot`. The flag enlarges the young generation of the heap: entries live from
- * apply to commit, and V8's default of 16 MiB copies them meanwhile, which costs an eighth of the
- * time of a vote. V8 reads the flag only at the start.
+ * The program `folkmoot`. The flag enlarges the young generation of the heap. Entries live from
+ * apply to commit, and with V8's default of 16 MiB the garbage collector copies them meanwhile,
+ * which costs an eighth of the time per vote. V8 reads the flag only at startup.
  */
 import { exitProcess } from '../engine/store/process-end.js';
 import { exitCodes, OutputError, report } from './output/exit.js';

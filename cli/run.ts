@@ -8,7 +8,7 @@ import { packageVersion } from './output/provenance.js';
 /**
  * Runs one command line.
  *
- * @param around arguments, beginning with the name of the command, and streams.
+ * @param around arguments, beginning with the command name, and streams.
  * @returns the exit code. An error is printed to standard error, never thrown.
  */
 export function run(around: Io): Promise<number> {
@@ -37,7 +37,7 @@ const newProgram = () =>
     .description(`simulate, serve and audit networks of voting agents\n\n${start}`)
     .usage('<command> [options]')
     .version(packageVersion(), '-V, --version', 'print the version')
-    // An option after a subcommand belongs to it, such as --json after `load compare`.
+    // An option after a subcommand belongs to that subcommand, such as --json after `load compare`.
     .enablePositionalOptions()
     .configureOutput({
       writeOut: printHelp,
@@ -63,7 +63,9 @@ const newProgram = () =>
       }),
     );
 
-/** Added last: a command that inherits the settings of the program keeps its own help command. */
+/**
+ * Added last, because a command that inherits the program's settings keeps its own help command.
+ */
 const helpCommand = () =>
   new Command('help')
     .helpOption(false)
@@ -71,7 +73,9 @@ const helpCommand = () =>
     .description('show help for a command, or for exit-codes')
     .helpGroup('Help:');
 
-/** Groups and commands in the order of the help. A command is loaded when it is needed. */
+/**
+ * Groups and commands, in the order in which the help lists them. Each command is loaded on demand.
+ */
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
   'Simulate:': {
     sim: () => import('./commands/sim.js').then((of) => of.simCommand()),
@@ -127,15 +131,15 @@ async function runProgram(argv: readonly string[]): Promise<void> {
   await program.parseAsync(argv, { from: 'user' });
 }
 
-/** Errors of commander for an invalid value: of an option, of a variable, and of an argument. */
+/** Commander's errors for an invalid value in an option, in a variable, and in an argument. */
 const wrongOption = /^error: option '(?:-\w, )?(--[a-z-]+)[^']*' argument '(.*?)' is invalid\. /s;
 const wrongVariable = /^error: option '[^']*' value '(.*?)' from env '(\w+)' is invalid\. /s;
 const wrongArgument = /^error: command-argument value '(.*?)' is invalid for argument '(.+?)'\. /s;
 const expectedValue = /: (?:expected|Allowed choices are) ([^\n]*?)\.?$/;
 
 /**
- * Gives an invalid value the form of other usage errors. Escapes the arguments that commander
- * repeats, and keeps its suggestion on a separate line.
+ * Formats commander's error for an invalid value like other usage errors. Escapes the arguments
+ * that commander repeats, and keeps commander's suggestion on a separate line.
  */
 function usageError(text: string): string {
   const [, error = '', suggestion = ''] =
@@ -149,8 +153,8 @@ function usageError(text: string): string {
 }
 
 /**
- * Formats a list default as the user types it, and omits the default of an empty list. Joins a
- * default in the text with the environment variable.
+ * Formats a list default as the user types it, and omits the default if the list is empty. Combines
+ * a default in the text with the environment variable.
  */
 function describeOption(this: Help, option: Option): string {
   const { defaultValue, defaultValueDescription } = option;
@@ -166,7 +170,7 @@ function describeOption(this: Help, option: Option): string {
   return describe(shown);
 }
 
-/** Copies the settings of the program to a command and to its subcommands. */
+/** Copies the program's settings to a command and its subcommands. */
 function inherit(command: Command, from: Command): Command {
   command.copyInheritedSettings(from);
   for (const inner of command.commands) inherit(inner, command);

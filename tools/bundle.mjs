@@ -1,6 +1,6 @@
 /**
- * Last step of the build: bundles third-party code and its licences into dist/, so that the package
- * does not depend on these packages.
+ * Last build step: bundles third-party code and its licences into dist/, so that the package does
+ * not depend on the bundled packages.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,12 +23,12 @@ import { build } from 'esbuild';
 
 /*
  * Validators: ajv compiles the schemas to code at build time. No process compiles a schema, and the
- * page, whose content policy forbids compiling, can run the validators of the protocol.
+ * page, whose content policy forbids compiling, can run the protocol's validators.
  */
 
 const built = (name) => import(new URL(`../dist/engine/protocol/${name}.js`, import.meta.url));
 
-/** Returns the schemas of requests by kind, and of `genesis`. */
+/** Returns the request schemas by kind, and the schema of `genesis`. */
 async function protocolSchemas() {
   const [{ unsigned }, { Genesis }] = await Promise.all(
     ['schema/request', 'schema/genesis'].map(built),
@@ -47,7 +47,7 @@ async function namedSchemas(dist) {
   return Object.fromEntries([...validator.schemas].sort());
 }
 
-/** Generates a module that exports the validators of these schemas by name. */
+/** Generates a module that exports the validators for these schemas by name. */
 async function validatorsCode(schemas) {
   const { ajvOptions } = await built('bundled/options');
   const code = { ...ajvOptions.code, source: true, esm: true };
@@ -59,7 +59,7 @@ async function validatorsCode(schemas) {
   );
 }
 
-/** Moves equal objects to definitions, so that ajv generates their code once. */
+/** Moves equal objects to definitions, so that ajv generates their code only once. */
 function withShared(schema) {
   const seen = new Map();
   const isShared = (value) =>
@@ -94,8 +94,8 @@ function withShared(schema) {
 }
 
 /**
- * Avoids counting characters for maxLength: a text never has more characters than UTF-16 units, so
- * only a text with too many units is counted.
+ * Avoids counting characters for maxLength. A text never has more characters than UTF-16 units, so
+ * the code counts characters only if there are too many units.
  */
 function longFirst(code) {
   const tooLong = /(func\d+)\((data\d*)\) > (\d+)/g;
@@ -113,7 +113,7 @@ const types = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** Names with a content hash of eight letters. */
+/** Pattern for file names with an eight-character content hash. */
 const IMMUTABLE = /-[A-Z0-9]{8}\.\w+$/;
 
 function writeList(folder, files) {
@@ -142,7 +142,7 @@ const buildExported = (root, common) =>
     })),
   });
 
-/** File name of a worker, which is called by the name of its folder. */
+/** File name of a worker. The worker is named after its folder. */
 const WORKER = 'worker.ts';
 
 const target = ['chrome110', 'firefox115', 'safari16.4'];
@@ -168,7 +168,7 @@ async function buildPage(root) {
     tsconfig: join(source, 'tsconfig.json'),
     plugins: [paletteOf(declarations)],
   };
-  // Workers first, because the page needs their hashed names.
+  // Workers are built first, because the page needs their hashed names.
   const folders = readdirSync(source).filter((name) => existsSync(join(source, name, WORKER)));
   const workers = await build({
     ...common,
@@ -203,7 +203,7 @@ async function buildPage(root) {
 
 const outputsOf = ({ metafile }) => Object.keys(metafile.outputs).map((path) => basename(path));
 
-/** Replaces `@import 'palette'` by the colors shared by reports and page. */
+/** Replaces `@import 'palette'` with the colors that reports and the page share. */
 const paletteOf = (declarations) => ({
   name: 'palette',
   setup(builder) {
@@ -244,13 +244,13 @@ libraries.push(
   }),
 );
 
-// Loaded only for etcd. Bundling avoids 28 dependencies.
+// Loaded only for etcd. Bundling it avoids 28 dependencies.
 const grpc = join(root, 'dist/cluster/etcd/bundled');
 libraries.push(
   await build({
     ...options,
     platform: 'node',
-    // The same entry points as in Node.
+    // Uses the same entry points as Node.
     mainFields: ['main'],
     format: 'cjs',
     entryPoints: [join(grpc, 'grpc.js')],
@@ -282,7 +282,7 @@ for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist'
       format: 'cjs',
       minify: true,
       stdin: { contents: await validatorsCode({ [name]: schema }), resolveDir: bundled },
-      // This CommonJS file cannot load the patterns, which are in an ES module.
+      // This CommonJS file cannot load the patterns, because they are in an ES module.
       banner: { js: 'module.exports = (pattern) => { const module = { exports: {} };' },
       footer: { js: 'return module.exports; };' },
       outfile: join(bundled, 'named', `${name}.cjs`),

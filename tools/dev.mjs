@@ -1,6 +1,6 @@
 /**
- * `npm run dev [tests]`: builds, then watches. Compiles a changed source and reruns the affected
- * tests, either of all fast tests or of the given paths.
+ * `npm run dev [tests]`: builds, then watches. Compiles changed sources and reruns the affected
+ * tests, from all fast tests or from the given paths.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -39,7 +39,7 @@ createInterface(compiler.stdout).on('line', (line) => {
   process.stdout.write(`${line}\n`);
   if (built || !/Found \d+ error/.test(line)) return;
   built = true;
-  // From here on the compiler writes changed files only, so the bundles stay.
+  // From here on, the compiler writes only changed files, so the bundles remain.
   run('tools/bundle.mjs');
   watchTests();
 });

@@ -1,5 +1,5 @@
-// Writes docs/load-result.schema.json and docs/load-result.md from the built schema of results.
-// With --print it writes the page to standard output.
+// Writes docs/load-result.schema.json and docs/load-result.md from the built result schema. With
+// --print, writes the page to standard output.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -77,7 +77,7 @@ function tableSection([name, columns]) {
   return parts.join('\n\n');
 }
 
-/** Descriptions of the members of a line. */
+/** Descriptions of the members in a line. */
 const decisionMembers = Object.fromEntries(
   Object.entries(DecisionLine.properties).map(([name, { description }]) => [name, description]),
 );

@@ -1,5 +1,5 @@
-// Writes docs/pictures: screenshots of the page with generated runs. Arguments select pictures by
-// name. Uses Chromium from the variable CHROMIUM, or from Debian.
+// Writes docs/pictures, which contains screenshots of the page with generated runs. Arguments
+// select pictures by name. Uses Chromium from the variable CHROMIUM, or Debian's Chromium.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,9 @@ const desktop = { width: 1280, height: 860 };
 const telephone = { width: 390, height: 844 };
 const tall = { width: 1280, height: 1230 };
 
-/** Runs to show: how to create one, and a text that appears once it is drawn. */
+/**
+ * Runs to show: the command that creates each run, and a text that appears once the run is drawn.
+ */
 const runs = {
   sim: {
     async make(out) {
@@ -38,7 +40,7 @@ const runs = {
   },
 };
 
-/** Pictures: path of the page, size and color scheme. */
+/** Pictures: page path, size and color scheme. */
 const pictures = [
   { of: 'sim', name: 'now', path: 'now?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'now-dark', path: 'now?at=30000', size: desktop, colorScheme: 'dark' },

@@ -11,7 +11,7 @@ const types = ['sim/agents/script/interface.ts', 'sim/agents/port.ts', 'sim/rng.
   .map((path) => readFileSync(root + path, 'utf8'))
   .join('\n');
 
-/** Returns name, type and docstring of the members of an interface. */
+/** Returns the name, type and docstring of each member in an interface. */
 function membersOf(name) {
   const begin = types.indexOf(`export interface ${name} {`);
   if (begin < 0) throw new Error(`unknown interface: ${name}`);

@@ -1,6 +1,6 @@
 /**
- * Writes engine/protocol/unicode-tables.ts from the tables of this Node, which must have the
- * Unicode version of the protocol, as Node 20.19 does.
+ * Writes engine/protocol/unicode-tables.ts from this Node's tables. The Node version must have the
+ * protocol's Unicode version, as Node 20.19 does.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

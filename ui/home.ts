@@ -1,11 +1,11 @@
 /**
- * The home of the page: a server that answers requests, or an exported file that contains the run.
- * The entry point calls `setHome` before any other code of the page runs.
+ * The page's home: a server that answers requests, or an exported file that contains the run. The
+ * entry point calls `setHome` before any other page code runs.
  */
 
 export interface Place {
   view: string;
-  /** Hash or id of the item in the view. */
+  /** Hash or id of the item shown in the view. */
   item: string | null;
   query: URLSearchParams;
 }
@@ -19,13 +19,13 @@ export interface Home {
   addressOf(place: Place): string;
   /** Starts `ui/<name>/worker.ts`. */
   startWorker(name: string): Worker;
-  /** Origin of the server, or the bytes of a whole run, which are transferred to the worker. */
+  /** The server's origin, or a whole run as bytes, which are transferred to the worker. */
   source(): string | ArrayBuffer;
   /** @throws {TypeError} when the server is not responding */
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** Path of the API reference; null where none is served. */
+  /** Path of the API reference; null if the server has none. */
   docs: string | null;
-  /** Text to show in place of each missing part. */
+  /** Text to show in place of a missing part. */
   lacks: Readonly<Partial<Record<Requirement, string>>>;
 }
 
@@ -43,7 +43,10 @@ interface Factory {
   createPolicy<T extends Rules>(name: string, rules: T): T;
 }
 
-/** Creates a Trusted Types policy where the browser has them; the page's CSP lists the name. */
+/**
+ * Creates a Trusted Types policy if the browser supports them. The page's CSP lists the policy
+ * name.
+ */
 export function createTrustedRules<T extends Rules>(name: string, rules: T): T {
   const { trustedTypes } = globalThis as { trustedTypes?: Factory };
   return trustedTypes?.createPolicy(name, rules) ?? rules;

@@ -1,6 +1,6 @@
 /**
- * Entry point of the page at a server: places are paths below /ui/, and requests go over HTTP.
- * Starts the page of a network or, where the HTML says so, the page of a load run.
+ * Entry point of the page on a server. Places are paths below /ui/, and requests go over HTTP.
+ * Starts the network page or, if the HTML says so, the load-run page.
  */
 import { createTrustedRules, type Home, type Place, setHome } from './home.js';
 import { begin } from './shell.js';

@@ -1,4 +1,7 @@
-/** Error messages of the page, its workers and exported files, and the error that carries one. */
+/**
+ * Error messages for the page, its workers and exported files, and the error class that carries
+ * such a message.
+ */
 import { formatMessage, type MessageTable, type ValuesOf } from '../engine/protocol/messages.js';
 
 const pageMessages = {
@@ -52,7 +55,7 @@ const pageMessages = {
     text: 'entry {entry} does not match the log: {field} is {found}, expected {expected}',
   },
   CERTIFICATE_INVALID: { text: 'invalid certificate: {message}' },
-  // Requests that a reader pastes.
+  // Pasted requests.
   REQUEST_TOO_LONG: { text: 'request too long: {length} characters', fix: 'paste one request' },
   REQUEST_NOT_JSON: { text: 'invalid JSON: {message}' },
   REQUEST_INCOMPLETE: {
@@ -77,7 +80,7 @@ type Messages = typeof pageMessages;
 export type PageProblem = keyof Messages;
 export type PageValues<P extends PageProblem> = ValuesOf<Messages[P]>;
 
-/** Formats a message for a place that shows text and throws nothing. */
+/** Formats a message as text, without throwing an error. */
 export const pageText = <P extends PageProblem>(problem: P, ...values: PageValues<P>): string =>
   formatMessage(pageMessages[problem], ...values);
 

@@ -1,14 +1,14 @@
 /**
- * The address as state: the view, its item, the position, the focused block, and the choices of the
- * reader within a view. Everything that changes what is shown is in the address, so that a copied
- * link shows the same.
+ * The address as state: the view, its item, the position, the focused block, and the reader's
+ * choices within a view. Everything that affects the display is in the address, so that a copied
+ * link shows the same content.
  */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { postToWorker } from './data/connect.js';
 import { home, type Place } from './home.js';
 
-/** More digits than any entry number has; an address may contain anything. */
+/** Limit on digits, larger than any entry number needs, because an address may contain anything. */
 const ENTRY = /^\d{1,15}$/;
 
 export const place = signal<Place>({ view: '', item: null, query: new URLSearchParams() });
@@ -23,7 +23,7 @@ export function entryInAddress(): number | null {
   return at !== null && ENTRY.test(at) ? Number(at) : null;
 }
 
-/** Parameters that links carry from view to view: the position and the focused block. */
+/** Parameters that links preserve between views: the position and the focused block. */
 const EVERYWHERE = ['at', 'focus'] as const;
 
 /** Builds the address of a view at the current position. */
@@ -45,12 +45,14 @@ export function go(to: string): void {
   follow();
 }
 
-/** Browsers refuse more than 100 writes of the address in 30 s. */
+/**
+ * Minimum time between writes, because browsers refuse more than 100 writes to the address in 30 s.
+ */
 const LEAST_WRITE_MS = 400;
 let written = Number.NEGATIVE_INFINITY;
 let writing = 0;
 
-/** Writes a pending change of `place` to the address. */
+/** Writes a pending change in `place` to the address. */
 function write(): void {
   if (writing === 0) return;
   clearTimeout(writing);
@@ -59,7 +61,7 @@ function write(): void {
   history.replaceState(null, '', home.addressOf(place.peek()));
 }
 
-/** Changes query parameters without a new entry in the browser's history. */
+/** Changes query parameters without adding an entry to the browser history. */
 export function setQuery(changes: Record<string, string | null>): void {
   const query = new URLSearchParams(place.peek().query);
   for (const [name, value] of Object.entries(changes)) {
@@ -81,7 +83,7 @@ function inOrder(query: URLSearchParams): string {
   return sorted.toString();
 }
 
-/** Follows the address, and turns clicks on links of this page into changes of the view. */
+/** Follows the address, and turns clicks on links within this page into view changes. */
 export function followLinks(): void {
   follow();
   addEventListener('popstate', follow);
@@ -101,14 +103,14 @@ export function useChoice(name: string): Choice<string | null> {
   return [place.value.query.get(name), (value) => setQuery({ [name]: value })];
 }
 
-/** The first value is the default, and is left out of the address. */
+/** The first value is the default and is omitted from the address. */
 export function useOneOf<T extends string>(name: string, all: readonly T[]): Choice<T> {
   const [value, choose] = useChoice(name);
   const here = all.find((one) => one === value) ?? all[0]!;
   return [here, (one) => choose(one === all[0] ? null : one)];
 }
 
-/** Membership of one value in a parameter that lists several, separated by dots. */
+/** Membership of one value in a parameter that lists several values, separated by dots. */
 export function useAmong(name: string, one: string): Choice<boolean> {
   const [value, choose] = useChoice(name);
   const all = new Set(value?.split('.') ?? []);
@@ -122,7 +124,7 @@ export function useAmong(name: string, one: string): Choice<boolean> {
 
 const PAGE_NUMBER = /^\d{1,6}$/;
 
-/** The page counted from 0; the address counts from 1. */
+/** The page number counts from 0; the address counts from 1. */
 export function usePage(name = 'page'): Choice<number> {
   const [value, choose] = useChoice(name);
   const page = value !== null && PAGE_NUMBER.test(value) ? Math.max(0, Number(value) - 1) : 0;
@@ -135,7 +137,7 @@ const BLOCK_NUMBER = /^\d{1,9}$/;
 export const lookAt = (block: number | null): void =>
   setQuery({ focus: block === null ? null : String(block) });
 
-/** Sends the focused block of the address to the worker. */
+/** Sends the focused block from the address to the worker. */
 export function useFocus(): void {
   const named = place.value.query.get('focus');
   const wanted = named !== null && BLOCK_NUMBER.test(named) ? Number(named) : null;

@@ -1,6 +1,6 @@
 /**
- * The shell around every view of a network: header, bands for faults, stage for the view, and the
- * announcer for screen readers. `begin` starts the page.
+ * The shell around every network view: header, fault bands, the stage that holds the view, and the
+ * screen-reader announcer. `begin` starts the page.
  */
 import './styles/page.css';
 import { useSignalEffect } from '@preact/signals';
@@ -69,7 +69,7 @@ function App() {
 function Header() {
   const ways = useRef<HTMLElement>(null);
   const { view } = place.value;
-  // On narrow screens the navigation scrolls; keep the current view visible.
+  // On narrow screens the navigation scrolls, so keep the current view visible.
   useEffect(() => {
     const here = ways.current!.querySelector('[aria-current]');
     here?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -156,7 +156,7 @@ function standing(): { text: string; tone: string } {
   if (is === 'damaged') return { text: 'damaged', tone: 'bad' };
   if (isWaitingToStart()) return { text: 'not started', tone: 'calm' };
   const { mode, head, follows } = clock.value;
-  // At a past entry the badge shows the entry; the band reports the folder.
+  // At a past entry the badge shows the entry, and the band reports the lost folder.
   if (mode === 'live' && worldClock.value?.lost) return { text: 'folder unavailable', tone: 'bad' };
   const behind = head.entry - (position.value?.entry ?? head.entry);
   if (mode === 'live') return follows ? { text: 'live', tone: 'good' } : finished;
@@ -228,7 +228,7 @@ function Lost({ why, since, againAt }: { why: string; since: number; againAt: nu
   );
 }
 
-/** The node answers but may lag behind the other nodes. */
+/** Shown when the node responds but may lag behind the other nodes. */
 function ClusterBand() {
   useCluster();
   const state = cluster.value;
@@ -246,7 +246,7 @@ function ClusterBand() {
   );
 }
 
-/** State of the replay, in every view but Explore, which has the details. */
+/** Replay state, shown in every view except Explore, which shows the details. */
 function ProofBand() {
   useCommandProof();
   const proof = commandProof.value;
@@ -325,7 +325,7 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
   return <View item={item} />;
 }
 
-/** Progress until the first snapshot. */
+/** Progress shown until the first snapshot. */
 function Waiting() {
   const state = link.value;
   if (state.is === 'damaged') return <h1 class="empty">Network unavailable</h1>;
@@ -351,7 +351,7 @@ function Nowhere({ view }: { view: string }) {
   );
 }
 
-/** Text for screen readers; an unchanged text is not announced again. */
+/** Returns the text for screen readers. An unchanged text is not announced again. */
 function summary(): string {
   if (!position.peek() || clock.peek().mode === 'paused') return '';
   const block = getFocusedBlock();

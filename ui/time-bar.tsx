@@ -1,6 +1,6 @@
 /**
  * Playback controls at the foot of every view: pause, step, speed, a slider over the whole history,
- * and keys for the same. Playback moves only this page, never the network.
+ * and the matching keys. Playback affects only this page, never the network.
  */
 
 import { signal } from '@preact/signals';
@@ -97,12 +97,12 @@ function Icon({ path }: { path: string }) {
   );
 }
 
-/** Keeps the position and the `at` parameter of the address equal, in both directions. */
+/** Synchronizes the position and the `at` parameter in the address, in both directions. */
 function useAddress(): void {
   const { mode } = clock.value;
   const entry = position.value?.entry;
   const live = mode === 'live';
-  /** Last value written here; following it would jump back. */
+  /** Last value that this hook wrote. Following it would jump back. */
   const written = useRef(place.peek().query.get('at'));
   const target = live ? null : entry;
   useEffect(() => {
@@ -129,7 +129,7 @@ function Scrubber() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { head, mode, goal } = clock.value;
   const { entry: here, at } = position.value!;
-  /** Requested entry until the worker confirms it; the next key press counts from it. */
+  /** Requested entry until the worker confirms it. The next key press counts from this entry. */
   const wanted = useRef<number | null>(null);
   if (wanted.current === goal) wanted.current = null;
   const thumb = wanted.current ?? (mode === 'paused' ? goal : null) ?? here;
@@ -180,8 +180,8 @@ const OUTCOMES = 7;
 const AHEAD = 0.4;
 
 /**
- * Draws events per entry as bars on a square-root scale, because one entry may change the scores of
- * all agents. Ticks above mark closed blocks; the tick of a block that was not finalized is long.
+ * Draws events per entry as bars on a square-root scale, because one entry may change every agent's
+ * score. Ticks above the bars mark closed blocks. A long tick marks a block that was not finalized.
  */
 function drawHistory(element: HTMLCanvasElement, all: Overview | null, batch: ShownSpan): void {
   const { clientWidth: width, clientHeight: height } = element;
@@ -228,7 +228,9 @@ const keySteps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
   ']': { by: 'block', forward: true },
 };
 
-/** The worker decides between pause and play: the state of the page may be a moment old. */
+/**
+ * The worker decides between pause and play, because the page's state may be slightly out of date.
+ */
 const togglePlay = (): void => postToWorker({ do: 'toggle' });
 
 const isTyping = (target: EventTarget | null) =>
@@ -241,7 +243,7 @@ function pressKey(event: KeyboardEvent): void {
   const step = keySteps[event.key];
   if (step) postToWorker({ do: 'step', ...step });
   else if (event.key === ' ') {
-    // On a control, space activates it.
+    // When a control has the focus, space activates that control.
     if (event.target instanceof HTMLElement && event.target.closest('button, summary, a')) return;
     togglePlay();
   } else if (event.key === 'l') postToWorker({ do: 'live' });
@@ -252,7 +254,7 @@ function pressKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** True until the search field of Agents has taken the focus. */
+/** True until the search field in the Agents view has taken the focus. */
 export const finding = signal(false);
 
 function findAgent(): void {
@@ -265,7 +267,7 @@ async function fillScreen(): Promise<void> {
     if (document.fullscreenElement) await document.exitFullscreen();
     else await document.documentElement.requestFullscreen();
   } catch {
-    // The browser may deny full screen.
+    // The browser may refuse full screen.
   }
 }
 

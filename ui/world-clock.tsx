@@ -1,6 +1,6 @@
 /**
- * Control of the network clock, where the server offers it: control token, commands, the panel in
- * the header, and the progress of a replay.
+ * Network clock control, if the server offers it: control token, commands, the panel in the header,
+ * and replay progress.
  */
 
 import { signal } from '@preact/signals';
@@ -25,7 +25,7 @@ const untils: readonly { name: string; command: WorldCommand }[] = [
 ];
 const speeds = [0.1, 0.5, 1, 2, 10, 100];
 
-/** Effect of a pause, by what the clock holds. */
+/** Effect of a pause, by what the clock controls. */
 const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
   network: 'While paused, the network refuses all requests.',
   agents: 'While paused, agents do not act. Block deadlines still pass.',
@@ -35,7 +35,7 @@ const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
 
 const replayText = 'A pause stops the replay. It does not change its result.';
 
-/** Returns true if the command waits for its start and has done nothing yet. */
+/** Returns true if the command is waiting to be started and has done nothing yet. */
 export function isWaitingToStart(): boolean {
   const now = worldClock.value;
   if (!now?.clock.paused || now.clock.over) return false;
@@ -92,7 +92,7 @@ export function WorldClock() {
   useEffect(() => {
     if (said) hearWorld(said);
   }, [said]);
-  // Messages are missed while the page is disconnected or asleep.
+  // The page misses messages while it is disconnected or asleep.
   useEffect(() => {
     const again = () => void askWorld();
     again();
@@ -205,21 +205,21 @@ export function NoAgents() {
 const Reference = () =>
   home.docs ? <a href={home.docs}>the API reference</a> : <>the API reference</>;
 
-/** A status with the time of its arrival, by `performance.now()`. */
+/** Status with its arrival time, from `performance.now()`. */
 type Heard = WorldStatus & { heard: number };
 
 const CONTROL_PATH = '/api/v1/control';
 
-/** Null where the server has no clock control. */
+/** Null if the server has no clock control. */
 export const worldClock = signal<Heard | null>(null);
 
 function hearWorld(world: WorldStatus): void {
-  // Updates of the clock alone omit `knows`.
+  // Updates that concern only the clock omit `knows`.
   capabilities.value = world.knows ?? capabilities.value ?? [];
   worldClock.value = { ...world, heard: performance.now() };
 }
 
-/** Estimates the network time of a live network; null otherwise. The local clock may be wrong. */
+/** Estimates the network time in a live network; null if not live. The local clock may be wrong. */
 export function networkNow(): number | null {
   const { kind, clock, heard } = worldClock.value ?? {};
   if (kind !== 'live' || !clock || heard === undefined) return null;
@@ -232,7 +232,7 @@ async function askWorld(): Promise<void> {
     const answer = await home.ask(CONTROL_PATH);
     if (answer.ok) hearWorld(((await answer.json()) as { data: WorldStatus }).data);
   } catch {
-    // The connection band reports it.
+    // The connection band reports the error.
   }
 }
 
@@ -256,7 +256,10 @@ async function controlWorld(command: WorldCommand): Promise<void> {
 
 const TOKEN_KEY = 'folkmoot-token';
 
-/** Moves the token out of the address, so that it is not copied with a link or kept in history. */
+/**
+ * Removes the token from the address, so that the token is not copied with a link or kept in the
+ * history.
+ */
 export function takeToken(): void {
   const token = /^#token=([\w-]{1,256})$/.exec(location.hash)?.[1];
   if (token === undefined) return;
@@ -268,12 +271,12 @@ export const getToken = (): string | null => sessionStorage.getItem(TOKEN_KEY);
 
 interface CommandProof {
   state: 'running' | 'match' | 'differs' | 'failed';
-  /** Last recomputed entry, and last entry of the log. */
+  /** Last recomputed entry, and last entry in the log. */
   entry: number | null;
   end: number;
   signatures: boolean;
   divergence: CommandDivergence | null;
-  /** Why it failed. */
+  /** Reason for the failure. */
   problem: string | null;
 }
 
@@ -290,12 +293,12 @@ export interface CommandDivergence {
 
 const PROOF_EVERY_MS = 1_000;
 
-/** Null unless the command replays a log. */
+/** Null unless the command is replaying a log. */
 export const commandProof = signal<CommandProof | null>(null);
 
 export const countRecomputed = ({ entry }: CommandProof): number => (entry ?? -1) + 1;
 
-/** Polls the proof while the replay runs, and after each status of the clock. */
+/** Polls the proof while the replay runs, and after every clock status. */
 export function useCommandProof(): void {
   const world = worldClock.value;
   useEffect(() => {

@@ -1,8 +1,8 @@
 /**
  * Engine cases in this process: each command alone, the stages of one vote, and verification.
- * Commands are applied with 100, 1,000 and 10,000 validators, and their cost must stay flat. A
- * command can be applied only once and has prerequisites, so its CPU time is measured directly
- * instead of with benchmark.js.
+ * Commands are applied with 100, 1,000 and 10,000 validators, and the cost per command must stay
+ * flat. A command can be applied only once and has prerequisites, so its CPU time is measured
+ * directly instead of with benchmark.js.
  */
 
 import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
@@ -34,7 +34,7 @@ import {
 
 interface EngineConfiguration {
   populations: number[];
-  /** Commands per kind; for votes, rounded up to whole blocks. */
+  /** Commands per kind. For votes, the number is rounded up to whole blocks. */
   commands: number;
 }
 
@@ -46,7 +46,7 @@ async function measureEngine(
   for (const kind of kinds()) {
     const cost = async (validators: number, count = commands) =>
       measureCpuUs(kind, await Population.of(validators, seed), count);
-    // Warms up: the first population would pay for compilation.
+    // Warms up, because the first population would otherwise include compilation.
     await cost(populations[0]!, 4 * commands);
     let first: number | null = null;
     for (const validators of populations) {
@@ -70,9 +70,9 @@ export const engineCase = defineCase<EngineConfiguration>({
 });
 
 /*
- * Stages of one vote: each stage alone on the same signed votes, with CPU time of all threads.
- * Their sum is the expected cost of a vote; the tier engine+verify+store in `tiers` is the actual
- * cost. Responses and publishing are differences between tiers.
+ * Stages of one vote: each stage alone on the same signed votes, measured as CPU time across all
+ * threads. The sum of the stages is the expected cost of a vote. The tier engine+verify+store in
+ * `tiers` is the actual cost. The costs of responses and publishing are differences between tiers.
  */
 
 interface StagesConfiguration {
@@ -81,7 +81,7 @@ interface StagesConfiguration {
 }
 
 const VALIDATORS = 1_000;
-/** Typical commit size of a busy server. */
+/** Typical commit size on a busy server. */
 const BATCH = 128;
 
 type Body = Record<string, unknown>;
@@ -112,7 +112,9 @@ async function measureStages(
   }));
 }
 
-/** In a separate population that keeps no results; once before, for compilation. */
+/**
+ * Runs in a separate population that keeps no results, after one unmeasured run for compilation.
+ */
 async function applyUs(count: number, seed: string): Promise<number> {
   await measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
   return measureCpuUs('vote', await Population.of(VALIDATORS, seed), count);
@@ -123,7 +125,7 @@ function encodingRate(votes: readonly PastStep[], seconds: number): Rate {
   return rateOver(votes, (one) => encodePast(one, digests), seconds);
 }
 
-/** CPU time per entry, including the threads of LMDB. */
+/** CPU time per entry, including LMDB's threads. */
 function commitUs(past: readonly PastStep[]): Promise<number> {
   const digests = new Digests();
   const batches = [
@@ -151,14 +153,14 @@ export const stagesCase = defineCase<StagesConfiguration>({
 
 interface VerifyConfiguration {
   /**
-   * Signatures per figure: for libsodium, and for the reference, which is about twenty times
-   * slower.
+   * Signatures per figure, for libsodium and for the reference implementation, which is about
+   * twenty times slower.
    */
   signatures: number;
   referenceSignatures: number;
 }
 
-/** Concurrent calls, as from the clients of a busy server. */
+/** Concurrent calls, as from a busy server's clients. */
 const CALLERS = 64;
 const BATCHES = [16, 256];
 
@@ -179,7 +181,7 @@ async function measureVerification(asked: VerifyConfiguration, { r, seed }: Roun
 /** @param further returns new signatures for each measurement. */
 async function ratesOf(kind: VerifierKind, further: () => VerifyJob[]): Promise<Row[]> {
   const verifier = createVerifier(kind);
-  // Starting the threads is not measured.
+  // Start the threads before the measurement.
   await verifier.verify(further().slice(0, CALLERS));
   const rate = async (name: string, callers: number, batch: number): Promise<Row> => {
     const jobs = further();

@@ -1,8 +1,8 @@
 /**
- * Cases with an etcd on this machine, and the etcd itself. `cluster`: three nodes and three etcd
- * members next to one server without a cluster and the engine in this process, with the same signed
- * votes; then the leader of etcd is killed. `queue`: a sweep whose runs two workers take from a
- * queue, next to the same sweep with two jobs.
+ * Cases that use etcd on this machine, and the etcd processes. `cluster` compares three nodes and
+ * three etcd members with one server without a cluster and with the engine in this process, on the
+ * same signed votes, and then kills the etcd leader. `queue` compares a sweep whose runs two
+ * workers take from a queue with the same sweep run as two jobs.
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -25,10 +25,10 @@ import { signed } from './tiers.js';
 
 interface ClusterConfiguration {
   agents: number;
-  /** Blocks before the measurement, because new servers still compile. */
+  /** Blocks before the measurement, because a new server is still compiling. */
   warmUp: number;
   blocks: number;
-  /** Votes posted one after the other. */
+  /** Votes posted one at a time. */
   singly: number;
 }
 
@@ -82,7 +82,7 @@ async function measureCluster(asked: ClusterConfiguration, { r, seed }: Round): 
   ];
 }
 
-/** Starts nodes with these names, one after the other. */
+/** Starts nodes with these names, one at a time. */
 function withNodes<T>(
   cluster: string,
   [name, ...names]: readonly string[],
@@ -94,7 +94,7 @@ function withNodes<T>(
   return withFolkmoot((node) => withNodes(cluster, names, [...nodes, node], work), more);
 }
 
-/** Time without a successful write after an event; all nodes are tried. */
+/** Time without a successful write after an event. Writes are tried on all nodes. */
 async function failOver(
   nodes: readonly FolkmootServer[],
   by: Signatory,
@@ -128,11 +128,14 @@ interface QueueConfiguration {
   agents: number;
   blocks: number;
   runs: number;
-  /** Number of pairs of sweeps, one right after the other. */
+  /** Number of sweep pairs. The two sweeps in a pair run back to back. */
   pairs: number;
 }
 
-/** Workers wait for sweeps, so their start is not measured; the start of the run processes is. */
+/**
+ * Workers wait for sweeps, so worker startup is not measured, but the startup of the run processes
+ * is.
+ */
 const STARTED_MS = 3_000;
 
 interface SweepTaken {
@@ -188,7 +191,7 @@ const scenario = (agents: number, blocks: number, runs: number) => ({
 const runSweep = (file: string, args: readonly string[]) =>
   execute(process.execPath, [...folkmootArguments, 'sweep', file, ...args]);
 
-/** Wall time of work, and CPU time of the processes that ended meanwhile. */
+/** Wall time of the work, and CPU time of the processes that ended meanwhile. */
 async function spent(work: () => Promise<unknown>): Promise<SweepTaken> {
   const [since, before] = [performance.now(), endedSeconds()!];
   await work();
@@ -196,7 +199,7 @@ async function spent(work: () => Promise<unknown>): Promise<SweepTaken> {
   return { seconds, cpuSeconds: endedSeconds()! - before };
 }
 
-/** Total work of two idle workers and an etcd of one member. */
+/** Measures the total work with two idle workers and a one-member etcd. */
 async function queued(file: string, args: readonly string[]): Promise<SweepTaken> {
   const before = endedSeconds()!;
   const { seconds, started } = await withEtcd(async ({ url, cpuSeconds }) => {
@@ -240,9 +243,9 @@ const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 const hasEtcd = existsSync(etcdProgram);
 
 interface EtcdServer {
-  /** For `--cluster` and `--queue`. */
+  /** URL for `--cluster` and `--queue`. */
   url: string;
-  /** CPU time of all members so far. */
+  /** CPU time that all members have used so far. */
   cpuSeconds(): Promise<number>;
   killLeader(): Promise<void>;
 }
@@ -276,7 +279,7 @@ function withEtcd<T>(work: (etcd: EtcdServer) => Promise<T>, count: 1 | 3 = 3): 
     const endpoints = planned.map(({ endpoint }) => endpoint);
     const client = new EtcdClient({ endpoints });
     try {
-      // It answers once it has a leader.
+      // etcd responds once it has elected a leader.
       while (!(await client.range('begun').catch(() => null))) await sleep(100);
       return await work({
         url: `etcd://${endpoints.join(',')}`,
@@ -310,16 +313,19 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
+/** Unit of CPU time in /proc on Linux, independent of the kernel clock. */
 const TICKS_PER_SECOND = 100;
 
-/** CPU time of all children that have ended, seconds; null if unsupported. */
+/** CPU time of all children that have ended, in seconds; null if unsupported. */
 const endedSeconds = (): number | null => fieldsOf('self', [13, 14]);
 
 /** CPU time of a running process and its ended children. */
 const soFarSeconds = (pid: number): number | null => fieldsOf(pid, [11, 12, 13, 14]);
 
-/** proc(5): fields after the second one, which is in parentheses and may contain spaces. */
+/**
+ * Reads the fields after the second field of proc(5), which is in parentheses and may contain
+ * spaces.
+ */
 function fieldsOf(pid: number | 'self', which: readonly number[]): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

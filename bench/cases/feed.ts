@@ -1,8 +1,9 @@
 /**
- * Cases of events on their way to subscribers and watchers. `fan-out`: one event at a time to 1,000
- * subscribers over real sockets, from the request that causes it to the last delivery, relative to
- * a bare uWebSockets.js `publish` of the same bytes. In folkmoot each event is a signed request,
- * verified and durable before it is published; in the bare server it is unsigned.
+ * Cases for event delivery to subscribers and watchers. `fan-out` sends one event at a time to
+ * 1,000 subscribers over real sockets, and measures from the request that causes the event to the
+ * last delivery, relative to a bare uWebSockets.js `publish` of the same bytes. In folkmoot, each
+ * event comes from a signed request that is verified and durable before publication. In the bare
+ * server, the request is unsigned.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -73,7 +74,7 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
   ];
 }
 
-/** CPU time of a delivery alone, without the signed, verified and durable request. */
+/** CPU time for delivery alone, without the signed, verified and durable request. */
 const withoutEvent = (
   { cpuUs, eventUs }: FannedOut,
   { subscribers }: FanOutConfiguration,
@@ -81,9 +82,9 @@ const withoutEvent = (
 
 interface FannedOut {
   perSecond: number;
-  /** CPU time of the server per delivery, microseconds. */
+  /** Server CPU time per delivery, in microseconds. */
   cpuUs: number;
-  /** CPU time of the server per event without a subscriber, microseconds. */
+  /** Server CPU time per event without a subscriber, in microseconds. */
   eventUs: number;
   spent: { deliveries: number; threads: ByThread | null };
 }
@@ -108,7 +109,7 @@ export function fannedOutBy(
   }, more);
 }
 
-/** Each causes an `agent_status` event; timestamps ascend. */
+/** Returns status updates with ascending timestamps. Each update causes an `agent_status` event. */
 function statusUpdates(server: FolkmootServer, by: Signatory): () => Promise<unknown> {
   let at = Date.now();
   return () => {
@@ -140,7 +141,7 @@ function ofBare(asked: FanOutConfiguration, event: string): Promise<FannedOut> {
 
 const WARM_UP_EVENTS = 10;
 
-/** CPU time of the server per event without subscribers, microseconds. */
+/** Server CPU time per event without subscribers, in microseconds. */
 async function costOf(
   server: MeasuredServer,
   events: number,
@@ -187,8 +188,8 @@ export const fanOutCase = defineCase<FanOutConfiguration>({
 });
 
 /*
- * Anonymous watchers: signed votes over HTTP on one server with 0, 1 and 30 watchers, alternating,
- * so that a change of machine speed affects all alike.
+ * Anonymous watchers: signed votes over HTTP on one server with 0, 1 and 30 watchers. The three
+ * alternate, so that a change in machine speed affects all equally.
  */
 
 interface WatchConfiguration {
@@ -198,7 +199,7 @@ interface WatchConfiguration {
 
 const CONCURRENCY = 512;
 const AGENTS = 4_000;
-/** Required share of the votes without watchers, by number of watchers. */
+/** Required vote rate as a fraction of the rate without watchers, by number of watchers. */
 const wanted = new Map([
   [0, null],
   [1, 0.98],
@@ -211,7 +212,7 @@ async function measureWatch(
 ): Promise<Row[]> {
   const all = new Map([...wanted.keys()].map((count): [number, LoadMeasurement[]] => [count, []]));
   await withFolkmoot(async (server) => {
-    // The same agents each time: a growing electorate would slow later turns.
+    // Uses the same agents every time, because a growing electorate would slow later turns.
     await votes(server, 0, { seconds, seed });
     for (let turn = 0; turn < turns; turn += 1) {
       for (const [count, loaded] of all) {
@@ -275,7 +276,7 @@ export const watchCase = defineCase<WatchConfiguration>({
 
 interface ViewConfiguration {
   agents: number;
-  /** A block of 1,000 agents has about 1,400 events. */
+  /** A block with 1,000 agents produces about 1,400 events. */
   blocks: number;
 }
 
@@ -324,7 +325,7 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
   const opened = await measureTime(async () => void (await view.readSnapshot()));
   const times: number[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
-    // Evenly spread over the log without a pattern: 0.618... is the golden ratio.
+    // Spread evenly over the log without a pattern, using the golden ratio 0.618...
     const at = Math.trunc(((look * 0.6180339887) % 1) * read.position.seq);
     times.push((await measureTime(async () => void (await view.readSnapshot(at)))).wall * 1_000);
   }
@@ -346,7 +347,7 @@ async function openedAgain({ read, folder }: KeptNetwork, view: ViewLog): Promis
   ];
 }
 
-/** Total size of the files in a folder; 0 if a run was too short to fill a chunk. */
+/** Total size of the files in a folder; 0 if the run was too short to fill a chunk. */
 function sizeOf(folder: string): number {
   if (!existsSync(folder)) return 0;
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
@@ -355,7 +356,7 @@ function sizeOf(folder: string): number {
 async function spansOf(view: ViewLog): Promise<RowBatch[]> {
   const spans: RowBatch[] = [];
   for (let from = 0; from <= view.end; from = spans.at(-1)!.to + 1) {
-    // Batch size of a server: serverBounds.view.
+    // The server's batch size, from serverBounds.view.
     spans.push(await view.readRowBatch(from, undefined, { rows: 16_384, said: 500 }));
   }
   return spans;

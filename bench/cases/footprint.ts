@@ -1,4 +1,4 @@
-/** Cases of memory and disk, per agent, vote and idle subscriber. */
+/** Cases for memory and disk use per agent, vote and idle subscriber. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,7 +30,7 @@ async function measureFootprint(
   ];
 }
 
-/** Memory of an idle agent in a network on disk. */
+/** Memory use per idle agent in a network on disk. */
 function agentBytes(agents: number, seed: string): Promise<number> {
   const { gc } = globalThis;
   if (!gc) throw new Error('case footprint needs node --expose-gc; use npm run bench');
@@ -46,7 +46,7 @@ function agentBytes(agents: number, seed: string): Promise<number> {
   });
 }
 
-/** Growth of the data file, with commits in batches as under load. */
+/** Growth of the data file per vote, with commits in batches as under load. */
 function voteBytes(blocks: number, seed: string): Promise<number> {
   return withNetwork({ verifier: 'inline', store: 'lmdb' }, async (network, path) => {
     const by = signatories(seed, VALIDATORS, true);
@@ -74,7 +74,7 @@ async function measureIdle({ subscribers }: IdleConfiguration, { seed }: Round):
   const bytes = await withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
-    // Connects a hundred first, so that one-time allocations are done.
+    // Connects a hundred subscribers first, so that one-time allocations are complete.
     await (await subscribe(server, createGreetings(by, 100, 'outcomes'))).close();
     return grown(server, subscribers, createGreetings(by, subscribers, 'outcomes'));
   });

@@ -1,5 +1,5 @@
 /**
- * Cases of the log: committing it to a store, replaying it, and reading past states of a stored
+ * Log cases: committing the log to a store, replaying it, and reading past states from a stored
  * run.
  */
 
@@ -29,7 +29,7 @@ const VALIDATORS = 1_000;
 
 interface StoreConfiguration {
   blocks: number;
-  /** Maximum commits per batch size. */
+  /** Maximum number of commits per batch size. */
   commits: number;
 }
 const SIZES = [1, 16, 64, 256, 1_024];
@@ -80,7 +80,7 @@ export const storeCase = defineCase<StoreConfiguration>({
 
 interface ReplayConfiguration {
   agents: number;
-  /** A block of 1,000 agents has about 750 entries. */
+  /** A block with 1,000 agents produces about 750 entries. */
   blocks: number;
 }
 
@@ -91,7 +91,7 @@ async function measureReplay(
   const scenario = defaultScenario(agents, { length: { blocks } });
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
-    // Signed, but not verified while the run is made.
+    // The requests are signed, but not verified while the run is created.
     await simulate(scenario, { out, seed, verifier: 'off', audit: false });
     const path = join(out, 'network');
     const plain = await replayed(path, r);
@@ -137,7 +137,7 @@ export const replayCase = defineCase<ReplayConfiguration>({
 
 interface HistoryConfiguration {
   agents: number;
-  /** A block of 1,000 agents has about 750 entries. */
+  /** A block with 1,000 agents produces about 750 entries. */
   blocks: number;
 }
 
@@ -166,7 +166,7 @@ async function looked(history: History): Promise<Row[]> {
   const times: number[] = [];
   let cpu = 0;
   for (let look = 0; look < LOOKS; look += 1) {
-    // Evenly spread over the log without a pattern: 0.618... is the golden ratio.
+    // Spread evenly over the log without a pattern, using the golden ratio 0.618...
     const at = Math.trunc(((look * 0.6180339887) % 1) * seq);
     const { wall, cpu: used } = await measureTime(async () => void (await history.at(at)));
     times.push(wall * 1_000);

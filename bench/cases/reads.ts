@@ -1,5 +1,5 @@
 /**
- * Cases of reads: `GET /api/v1/network/state` relative to a bare uWebSockets.js handler with the
+ * Read cases: `GET /api/v1/network/state` relative to a bare uWebSockets.js handler that sends the
  * same bytes, and the time for which each read blocks the event loop.
  */
 
@@ -53,11 +53,11 @@ export const readsCase = defineCase<ReadsConfiguration>({
 interface ReadCostsConfiguration {
   agents: number;
   blocks: number;
-  /** Requests per read. Each follows a commit, so that nothing is cached. */
+  /** Requests per read. Each request follows a commit, so that nothing is cached. */
   requests: number;
 }
 
-/** Limit of an event-loop turn for an unauthenticated request, milliseconds. */
+/** Time limit for an event-loop turn during an unauthenticated request, in milliseconds. */
 const ALLOWED_MS = 5;
 const WARM_UP = 2;
 
@@ -113,12 +113,14 @@ interface Read {
   body?: string;
 }
 
-/** All reads without a key, with parameters that make each as large as possible. */
+/**
+ * Returns all reads that need no key, with parameters that make each response as large as possible.
+ */
 async function readsAt(url: string): Promise<Read[]> {
-  // biome-ignore lint/suspicious/noExplicitAny: members are taken as the interface has them
+  // biome-ignore lint/suspicious/noExplicitAny: callers read members that the interface defines
   const dataOf = async (path: string): Promise<any> =>
     ((await (await fetch(url + path)).json()) as { data: unknown }).data;
-  // Reads of rows are refused until the rows of the whole log are built.
+  // The server refuses to read rows until it has built the rows for the whole log.
   while (!(await dataOf('/api/v1/view/progress')).made);
   const { validators } = await dataOf('/api/v1/network/agents');
   const id = validators.at(-1).id as string;

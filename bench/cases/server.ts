@@ -1,8 +1,8 @@
 /**
- * Cases of a whole server under load: by thread, with transactions, and next to a plain server.
- * `threads` reports the CPU time of each thread for a vote, a transaction, a read and a delivery.
- * The engine thread is the limit on machines with more cores, because only one thread orders
- * requests.
+ * Cases for a whole server under load: by thread, with transactions, and compared with a plain
+ * server. `threads` reports each thread's CPU time for a vote, a transaction, a read and a
+ * delivery. On machines with more cores, the engine thread is the limit, because only one thread
+ * orders requests.
  */
 import { defineCase, type Round, type Row } from '../case.js';
 import { getRate, postRate } from '../clients/clients.js';
@@ -19,11 +19,11 @@ interface ThreadsConfiguration {
 
 const PATH = '/api/v1/network/state';
 const BATCH = 1_000;
-/** As in the tiers; with fewer agents, blocks end too often. */
+/** Same values as in the tiers. With fewer agents, blocks would end too often. */
 const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_000 };
-/** The same with connections in a separate process. */
+/** Options that move connections to a separate process. */
 const FRONTED = ['--threads', '1'];
-/** Concurrent proposals: the next one is ready when a block is decided. */
+/** Concurrent proposals, so that the next proposal is ready when a block is decided. */
 const BLOCKS = { concurrency: 4 };
 
 async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
@@ -36,7 +36,7 @@ async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): 
 }
 
 async function all(asked: ThreadsConfiguration, seed: string, more: readonly string[]) {
-  // Front processes verify votes; transactions are verified by the pool.
+  // Front processes verify votes, and the pool verifies transactions.
   const pool = more.length > 0 ? 0 : POOL_THREADS;
   const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES }, more, pool);
   const filled = await loaded(
@@ -67,10 +67,12 @@ async function loaded(
   return (await withFolkmoot((server) => load(server, wanted, poolThreads), more)).spent;
 }
 
-/** Each entry has one signature, and each transaction in it another. */
+/** Each entry has one signature, and each transaction in the entry adds one. */
 const transactionsOf = ({ entries, signatures }: LoadMeasurement['spent']) => signatures - entries;
 
-/** A row per kind of thread that worked; none if they cannot be distinguished. */
+/**
+ * Returns one row per kind of thread that worked, or no rows if threads cannot be distinguished.
+ */
 function rows(name: string, count: number, threads: ByThread | null): Row[] {
   if (threads === null) return [{ name, note: 'thread times are not available here' }];
   const row = (thread: string, seconds: number): Row => ({
@@ -85,7 +87,9 @@ function rows(name: string, count: number, threads: ByThread | null): Row[] {
   ];
 }
 
-/** Relative to one libsodium verification, since absolute times depend on the machine. */
+/**
+ * Expressed relative to one libsodium verification, because absolute times depend on the machine.
+ */
 function goal(name: string, r: number, { entries, threads }: LoadMeasurement['spent']): Row[] {
   if (threads === null) return [];
   return [{ name, value: (r * threads.engine) / entries, unit: '/ R', allowed: 1.2 }];
@@ -102,15 +106,15 @@ export const threadsCase = defineCase<ThreadsConfiguration>({
 });
 
 /*
- * Finalized transactions in blocks of 1,000 over HTTP. Each has a signature to verify, and four
- * validators decide a block. The load generator shares the machine.
+ * Finalized transactions in blocks of 1,000 over HTTP. Each transaction has a signature to verify,
+ * and four validators decide each block. The load generator runs on the same machine.
  */
 
 interface TransactionsConfiguration {
   seconds: number;
 }
 
-/** Concurrent proposals: the next one is ready when a block is decided. */
+/** Concurrent proposals, so that the next proposal is ready when a block is decided. */
 const CONCURRENCY = 4;
 
 async function measureTransactions(
@@ -153,25 +157,25 @@ export const transactionsCase = defineCase<TransactionsConfiguration>({
 });
 
 /*
- * Signed votes over HTTP: `folkmoot serve` next to a plain server (`bench/plain-server.ts`), with
- * the same bytes from the same client, one server after the other.
+ * Signed votes over HTTP: `folkmoot serve` compared with a plain server (`bench/plain-server.ts`).
+ * The same client sends the same bytes to one server after the other.
  */
 
 interface PlainConfiguration {
   agents: number;
-  /** Blocks before the measurement, because new servers still compile. */
+  /** Blocks before the measurement, because a new server is still compiling. */
   warmUp: number;
   blocks: number;
 }
 
-/** With fewer requests in flight, most of the time is spent waiting for the disk. */
+/** With fewer requests in flight, the server would spend most of the time waiting for the disk. */
 const CONNECTIONS = 512;
 async function measurePlain(
   { agents, warmUp, blocks }: PlainConfiguration,
   round: Round,
 ): Promise<Row[]> {
   const { r, seed } = round;
-  // Both servers get the same bytes.
+  // Both servers receive the same bytes.
   const posted = postedBlocks(seed, agents, warmUp + blocks);
   const load = { connections: CONNECTIONS, warmUp: countRounds(warmUp) };
   const network = ['--network-id', NETWORK_ID];

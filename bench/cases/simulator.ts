@@ -1,6 +1,6 @@
 /**
- * Simulator cases: scripted agents in virtual time, start-up, and the CPU profile of a simulated
- * vote.
+ * Simulator cases: scripted agents in virtual time, start-up time, and the CPU profile of a
+ * simulated vote.
  */
 import { execFile } from 'node:child_process';
 import type { Profiler } from 'node:inspector';
@@ -14,10 +14,10 @@ import { folkmootArguments } from '../servers/processes.js';
 const execute = promisify(execFile);
 
 interface SimulatorConfiguration {
-  /** For 100 agents and for 10,000. */
+  /** Blocks for 100 agents and for 10,000 agents. */
   blocks: number;
   largeBlocks: number;
-  /** Agents of the peak memory measurement. */
+  /** Agents in the peak memory measurement. */
   agents: number;
 }
 
@@ -37,7 +37,10 @@ async function measureSimulator(asked: SimulatorConfiguration, { r }: Round): Pr
   ];
 }
 
-/** Nine of ten agents vote, with complete social life on a small world. */
+/**
+ * Builds a population in which nine of ten agents vote, with full social activity on a small-world
+ * graph.
+ */
 function population(agents: number, blocks: number) {
   const validators = Math.floor((agents * 9) / 10);
   return defaultScenario(agents, {
@@ -51,8 +54,8 @@ function population(agents: number, blocks: number) {
 }
 
 /**
- * Votes/s of a whole run (agents, engine, digests, measures, auditor; state in memory), and after
- * its first block, before which all agents register, one entry each.
+ * Votes per second over a whole run (agents, engine, digests, measures, auditor; state in memory),
+ * and after the run's first block. All agents register before that block, with one entry each.
  */
 async function simulatedRates(agents: number, blocks: number) {
   const started = performance.now();
@@ -79,8 +82,8 @@ const timedRun = async (args: readonly string[]): Promise<number> => {
 const PAIRS = 7;
 
 /**
- * Start-up of a process that runs 100 agents for a block, relative to an empty process: median of
- * pairs, one right after the other, because the machine speed varies.
+ * Start-up time of a process that runs 100 agents for a block, relative to an empty process. Takes
+ * the median over pairs of back-to-back processes, because the machine speed varies.
  */
 async function startUp(): Promise<number> {
   const sim = ['sim', '--agents', '100', '--blocks', '1', '--json'];
@@ -115,8 +118,8 @@ export const simulatorCase = defineCase<SimulatorConfiguration>({
 });
 
 /*
- * CPU profile of a simulated vote over a whole run, next to a loop of votes, gossip and thresholds:
- * the cost of a model without log, digests and checks.
+ * CPU profile of a simulated vote over a whole run, compared with a loop of votes, gossip and
+ * thresholds. The loop shows the cost of a model without a log, digests and checks.
  */
 
 interface SimulatedVoteConfiguration {
@@ -126,7 +129,7 @@ interface SimulatedVoteConfiguration {
 
 const DEGREE = 8;
 
-/** The first match counts. The parts of the log come last, since other parts call them. */
+/** The first match counts. The log parts come last, because other parts call them. */
 const parts: readonly Part[] = [
   ['agents: judge, draw', /sim\/(agents|scenario|rng|numbers)/],
   ['gossip and links', /sim\/world\/(links|faults|graph|latency|messages|gossip|knowledge)/],
@@ -146,7 +149,7 @@ async function measureSimulatedVote({
 }: SimulatedVoteConfiguration): Promise<Row[]> {
   const scenario = (length: number) =>
     defaultScenario(agents, { signatures: 'none', length: { blocks: length } });
-  // Once before, for compilation.
+  // Run once before the measurement, for compilation.
   await simulate(scenario(Math.ceil(blocks / 4)), { store: 'memory' });
   let votes = 0;
   let sums = new Map<string, number>();
@@ -156,7 +159,7 @@ async function measureSimulatedVote({
     }, parts);
   });
   const all = [...sums.values()].reduce((sum, us) => sum + us, 0);
-  // Samples measure shares; on a busy machine their times include other programs.
+  // Samples measure only shares, because on a busy machine sample times include other programs.
   const row = (name: string, us: number) => {
     const ratio = us / all;
     return { name, cpu_us: (ratio * cpu * 1e6) / votes, ratio };
@@ -169,7 +172,7 @@ async function measureSimulatedVote({
   ];
 }
 
-/** Each agent reads the votes of its neighbours and decides; a block ends at two thirds. */
+/** Each agent reads its neighbours' votes and decides. A block ends at two thirds. */
 async function plainLoop(agents: number, votes: number): Promise<Row> {
   const decisions = new Uint8Array(agents);
   let draw = 1;
@@ -202,11 +205,11 @@ export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
   run: measureSimulatedVote,
 });
 
-/** A part, by the paths of its files. */
+/** A part, identified by its file paths. */
 type Part = readonly [name: string, path: RegExp];
 
 const INTERVAL_US = 200;
-/** Work of V8 besides functions; idle time belongs to no part. */
+/** V8's work outside functions. Idle time belongs to no part. */
 const ownWork = new Map([
   ['(garbage collector)', 'garbage collection'],
   ['(program)', 'native code'],
@@ -214,8 +217,8 @@ const ownWork = new Map([
 ]);
 
 /**
- * Microseconds by part. A sample belongs to the innermost function with a file in a part, so the
- * work of libraries and Node.js counts for their caller.
+ * Microseconds by part. A sample belongs to the innermost function whose file is in a part, so work
+ * in libraries and Node.js counts toward the calling part.
  */
 async function profiled(
   task: () => Promise<unknown>,
@@ -238,7 +241,7 @@ async function profiled(
 function attributed(profile: Profiler.Profile, parts: readonly Part[]): Map<string, number> {
   const { nodes, samples = [], timeDeltas = [] } = profile;
   const partOf = new Map<number, string>();
-  // Nodes precede their children.
+  // Parent nodes precede their children.
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((to) => [to, id])));
   for (const { id, callFrame } of nodes) {
     const { functionName, url } = callFrame;

@@ -1,7 +1,8 @@
 /**
- * The tiers: signed votes and proposals through more and more of the server, to show the cost of
- * each part. In this process: applied, encoded and digested; with admission and verification by the
- * pool; on disk. Then a separate server, over HTTP, and with subscribers.
+ * The tiers: signed votes and proposals pass through progressively more of the server, to show the
+ * cost of each part. In this process, requests are first applied, encoded and digested, then also
+ * admitted and verified by the pool, then also written to disk. The last tiers use a separate
+ * server, first over HTTP and then with subscribers.
  */
 
 import type { Network } from '../../engine/node/network.js';
@@ -26,7 +27,7 @@ const THREADS = 2;
 
 interface Configuration {
   blocks: number;
-  /** Blocks of 10,000 validators. */
+  /** Blocks with 10,000 validators. */
   largeBlocks: number;
   /** Duration of each load run. */
   seconds: number;
@@ -90,13 +91,16 @@ export const tiersCase = defineCase<Configuration>({
 
 interface Measured {
   rate: number;
-  /** CPU time per request, all threads. */
+  /** CPU time per request, across all threads. */
   cpu_us: number;
   /** Sizes of verification batches and commits. */
   batches: Row[];
 }
 
-/** Applied, encoded, digested and kept in memory; admitted and verified before the measurement. */
+/**
+ * Requests are applied, encoded, digested and kept in memory. Admission and verification precede
+ * the measurement.
+ */
 function engineOnly(validators: number, blocks: number, seed: string): Promise<Measured> {
   const setting = { verifier: 'off', store: 'memory' } as const;
   return prepared(setting, signatories(seed, validators, false), blocks, async (network, all) => {
@@ -112,7 +116,7 @@ function engineOnly(validators: number, blocks: number, seed: string): Promise<M
   });
 }
 
-/** From bytes to disk: admitted, verified by the pool, applied, committed. */
+/** Requests go from bytes to disk: admitted, verified by the pool, applied and committed. */
 export function signed(
   store: Setting['store'],
   validators: number,
@@ -125,7 +129,7 @@ export function signed(
   });
 }
 
-/** Registers and signs ahead; measures `work` only. */
+/** Registers agents and signs requests ahead, and measures only `work`. */
 function prepared(
   setting: Setting,
   by: readonly Signatory[],
@@ -159,14 +163,14 @@ const since = (sizes: readonly number[], before: readonly number[]): number[] =>
 
 /*
  * The last tiers: signed votes over HTTP, then with subscribers. The load tester runs on the same
- * machine and takes its share.
+ * machine and uses part of its CPU time.
  */
 
-/** Each vote is published to all of them. */
+/** Number of subscribers. Each vote is published to all of them. */
 const SUBSCRIBERS = 10;
-/** With fewer, most of the time is spent waiting for the disk. */
+/** With fewer requests in flight, the server would spend most of the time waiting for the disk. */
 const CONCURRENCY = 512;
-/** With fewer, blocks end too often. */
+/** With fewer agents, blocks would end too often. */
 const AGENTS = 4_000;
 
 interface OverHttp {
@@ -174,7 +178,10 @@ interface OverHttp {
   batches: Row[];
 }
 
-/** A new server spends most of its time compiling. Both tiers are measured on one warm server. */
+/**
+ * A new server spends most of its time compiling, so both tiers are measured on one warmed-up
+ * server.
+ */
 const WARM_UP_MS = { plain: 3_000, published: 500 };
 
 function overHttp(

@@ -1,6 +1,6 @@
 /**
  * Clients that measure a server, each in its own thread: GET requests, signed requests, and
- * subscribers. The first two also report the CPU time of the server per request.
+ * subscribers. The first two clients also report the server's CPU time per request.
  */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,9 +16,9 @@ import type { Expecting, SubscribersOrder } from './subscribers-thread.js';
 
 interface Answering {
   perSecond: number;
-  /** CPU time of the server per response, microseconds; independent of the client. */
+  /** Server CPU time per response, in microseconds, independent of the client. */
   cpuUs: number;
-  /** Responses during the measurement, and the CPU time of the threads meanwhile. */
+  /** Responses during the measurement, and the threads' CPU time meanwhile. */
   spent: { answers: number; threads: ByThread | null };
 }
 
@@ -62,18 +62,18 @@ export async function getRate(
 
 export interface MeasuredRate {
   perSecond: number;
-  /** CPU time of all servers per request, microseconds. */
+  /** CPU time of all servers per request, in microseconds. */
   cpuUs: number;
-  /** Median duration of a request, milliseconds. */
+  /** Median request duration, in milliseconds. */
   medianMs: number;
 }
 
-/** Processes whose CPU time counts. Those with a URL receive the requests in turn. */
+/** Processes whose CPU time counts. Processes with a URL receive the requests in turn. */
 type Paying = Pick<MeasuredServer, 'cpuSeconds'> & { url?: string };
 
 /**
- * Posts rounds of requests over several connections. A round starts once the previous one is
- * answered; the first `warmUp` rounds are not measured.
+ * Posts rounds of requests over several connections. A round starts once all responses to the
+ * previous round have arrived. The first `warmUp` rounds are not measured.
  */
 export async function postRate(
   servers: readonly Paying[],
@@ -109,14 +109,14 @@ export async function postRate(
 }
 
 export interface Subscribers {
-  /** Resolves after `deliveries` more events. Call it before the events are caused. */
+  /** Resolves after `deliveries` more events. Call this method before causing the events. */
   delivered(deliveries: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export const CONNECTIONS_PER_AGENT = 4;
 
-/** First messages of a subscriber to a folkmoot server. */
+/** Creates a subscriber's first messages to a folkmoot server. */
 export function createGreetings(
   by: readonly Signatory[],
   count: number,
@@ -124,7 +124,7 @@ export function createGreetings(
 ): string[][] {
   const now = Date.now();
   return Array.from({ length: count }, (_, ordinal) => {
-    // Unique timestamps, since a server accepts each signed text once.
+    // Timestamps must be unique, because a server accepts each signed text only once.
     const timestamp = new Date(now - (ordinal % CONNECTIONS_PER_AGENT)).toISOString();
     const one = by[Math.floor(ordinal / CONNECTIONS_PER_AGENT)]!;
     const public_key = one.publicKey;

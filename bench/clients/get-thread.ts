@@ -1,6 +1,7 @@
 /**
  * A thread that requests one path over raw sockets, one request at a time per socket, and counts
- * responses. It does not parse them: a parsing client would be slower than the server.
+ * responses. The thread does not parse responses, because a parsing client would be slower than the
+ * server.
  */
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -27,7 +28,7 @@ parentPort?.on('message', () => {
 
 function open(): void {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  /** Size of a response with head, equal for all on an idle network. */
+  /** Response size including the head. On an idle network, all responses have equal sizes. */
   let size = 0;
   let received = 0;
   socket.on('connect', () => socket.write(request));

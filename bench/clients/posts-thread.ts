@@ -1,13 +1,13 @@
 /**
- * A thread that posts over raw sockets, one request at a time per socket, in rounds: a round starts
- * once the previous one is answered. Each response must be a success and is not parsed further: a
- * parsing client would be slower than the server.
+ * A thread that posts over raw sockets, one request at a time per socket, in rounds. A round starts
+ * once all responses to the previous round have arrived. Every response must be a success and is
+ * not parsed further, because a parsing client would be slower than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface PostsOrder {
-  /** Used in turn. */
+  /** Ports, used in turn. */
   ports: readonly number[];
   connections: number;
   /** Complete requests, head and body. */
@@ -15,8 +15,8 @@ export interface PostsOrder {
 }
 
 /**
- * From the parent: post the rounds from `from` to before `to`. The answer has the duration of all,
- * and of each request.
+ * Message from the parent: post the rounds from `from` up to, but not including, `to`. The reply
+ * contains the total duration and the duration of each request.
  */
 export type Posting = { from: number; to: number };
 export type PostTimes = { milliseconds: number; each: number[] };

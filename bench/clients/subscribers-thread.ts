@@ -1,6 +1,6 @@
 /**
- * A thread of WebSocket subscribers over raw sockets. It counts events without parsing them: a
- * parsing client would be slower than the server.
+ * A thread of WebSocket subscribers over raw sockets. The thread counts events without parsing
+ * them, because a parsing client would be slower than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -8,11 +8,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 export interface SubscribersOrder {
   port: number;
   path: string;
-  /** First messages of each connection; the server answers each with one message. */
+  /** First messages on each connection. The server replies to each with one message. */
   greetings: string[][];
 }
 
-/** From the parent: reply after this many more deliveries, over all connections. */
+/** Message from the parent: reply after this many more deliveries across all connections. */
 export interface Expecting {
   deliveries: number;
 }
@@ -78,11 +78,14 @@ function open(greeting: readonly string[]): void {
 
 const TEXT = 0x81;
 const MASKED = 0x80;
-/** Lengths up to 125 are in the second byte; 126 and 127 mean that two or eight bytes follow. */
+/**
+ * The second byte contains lengths up to 125. The values 126 and 127 mean that two or eight length
+ * bytes follow.
+ */
 const IN_TWO_BYTES = 126;
 const IN_EIGHT_BYTES = 127;
 
-/** Sends a short text as one masked frame; a zero mask leaves the text unchanged. */
+/** Sends a short text as one masked frame. A zero mask leaves the text unchanged. */
 function say(socket: Socket, text: string): void {
   const payload = Buffer.from(text);
   const head = Buffer.alloc(8);
@@ -92,7 +95,7 @@ function say(socket: Socket, text: string): void {
   socket.write(Buffer.concat([head, payload]));
 }
 
-/** Calls back for each complete text frame, and drops it. */
+/** Calls back for each complete text frame, then drops the frame. */
 export function frames(onText: () => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {
@@ -108,7 +111,7 @@ export function frames(onText: () => void): (chunk: Buffer) => void {
   };
 }
 
-/** Size of head and payload; null if the head is incomplete. */
+/** Size of the head and payload; null if the head is incomplete. */
 function frameSize(data: Buffer, at: number): number | null {
   if (data.length < at + 2) return null;
   const short = data[at + 1]!;

@@ -1,7 +1,7 @@
 /**
- * The agents of a run, and the pool in which workloads find them, with the signing threads and the
- * clock of the server. Keys are derived from the seed of the run. Agents are registered before the
- * run and set inactive after it, so that the server keeps no validators that never vote.
+ * A run's agents, and the pool that provides workloads with agents, signing threads and the server
+ * clock. Keys are derived from the run's seed. Agents are registered before the run and set
+ * inactive after the run, so that no validators remain that never vote.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -31,9 +31,9 @@ import type { Call, CallOutcome, RunContext } from './workload.js';
 export interface Agent {
   ordinal: number;
   publicKey: string;
-  /** Agent id assigned by the server. */
+  /** Agent id that the server assigned. */
   id: string;
-  /** Headers of requests whose signature is in the body. */
+  /** Headers for requests with the signature in the body. */
   headers: Record<string, string>;
 }
 
@@ -43,7 +43,7 @@ interface Means {
   asker: ServerClient;
   signers: Signers;
   now(): number;
-  /** A timestamp later than any that this agent has signed. */
+  /** Returns a timestamp later than any that this agent has signed. */
   stamp(agent: number, wantedMs: number): string;
   progress(line: string): void;
 }
@@ -54,7 +54,10 @@ interface Enlisting extends Means {
 
 const AT_A_TIME = 64;
 const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
-/** Time limit, so that an unresponsive server does not delay the end of a run. */
+/**
+ * Time limit for setting agents inactive, so that an unresponsive server does not delay the end of
+ * a run.
+ */
 const DISMISSAL_MS = 4_000;
 
 /** Appends the registered agents to `agents`. @throws {LoadError} if one is refused. */
@@ -141,7 +144,7 @@ function idOf(agent: { number: number; count: number }, { status, data, text }: 
   throw new LoadError(problem, { ...agent, response: text });
 }
 
-/** In addition to the connections of the run. */
+/** Connections in addition to the run's connections. */
 const CONNECTIONS = 64;
 
 export class AgentPool {
@@ -149,7 +152,7 @@ export class AgentPool {
   readonly progress: (line: string) => void;
   readonly asker: ServerClient;
   readonly record = new SignedRecord();
-  /** Id of this run, part of everything it writes. */
+  /** Id of this run, included in everything that the run writes. */
   readonly run: string;
   readonly agents: Agent[] = [];
   #found: { surroundings: Surroundings; signers: Signers } | null = null;
@@ -162,7 +165,7 @@ export class AgentPool {
     this.context = context;
     this.progress = progress;
     this.asker = new ServerClient(url, CONNECTIONS);
-    // Includes the time, so that a repeated seed does not repeat transactions.
+    // Includes the current time, so that reusing a seed does not repeat transactions.
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}`).slice(0, 16);
   }
 
@@ -185,7 +188,7 @@ export class AgentPool {
 
   readonly now = (): number => Date.now() + this.surroundings.offsetMs;
 
-  /** A timestamp later than any that this agent has signed. */
+  /** Returns a timestamp later than any that this agent has signed. */
   readonly stamp = (agent: number, wantedMs: number): string => {
     const atMs = Math.max(Math.round(wantedMs), (this.#stamps.get(agent) ?? 0) + 1);
     this.#stamps.set(agent, atMs);
@@ -226,13 +229,13 @@ export class AgentPool {
   readonly signingFailed = ({ message }: Error): void =>
     this.context.fail(note('SIGNING_FAILED', { reason: message }).text);
 
-  /** Everything is signed ahead, and the warm-up starts. */
+  /** Called when everything is signed ahead and the warm-up starts. */
   ready(): void {
     const { context, record } = this;
     record.measuredFromMs = context.now() + context.options.warmupMs;
   }
 
-  /** Registers a cleanup for the end of the run; runs it at once if the run is over. */
+  /** Registers a cleanup for the end of the run, or runs it at once if the run is already over. */
   atEnd(end: () => void): void {
     if (this.#closed) end();
     else this.#ends.push(end);
@@ -256,7 +259,7 @@ export const computeSupplySeconds = ({ options }: RunContext): number =>
   (options.warmupMs + options.durationMs) / 1_000 + 1;
 
 /*
- * Status updates that change only their reason, signed ahead. A server accepts updates of an agent
+ * Status updates, signed ahead, that change only the reason. A server accepts an agent's updates
  * only with ascending timestamps, so each agent has one update in flight.
  */
 
@@ -264,7 +267,7 @@ interface StatusPlan {
   agents: readonly Agent[];
   perS: number;
   onReady(): void;
-  /** Called with the number of the update, from 0. */
+  /** Called with the update's number, counted from 0. */
   onCompleted(number: number, outcome: CallOutcome): void;
 }
 
@@ -284,7 +287,7 @@ export class Statuses {
     this.#supply = pool.supply({ make, perS: plan.perS, onReady: plan.onReady });
   }
 
-  /** Prefix of the reason of each update; its number follows. */
+  /** Prefix of each update's reason. The update's number follows. */
   get mark(): string {
     return `load ${this.#pool.run} `;
   }
@@ -339,7 +342,7 @@ export class Statuses {
   }
 }
 
-/** The protocol leaves this response open; it must match the update. */
+/** The protocol does not define this response, but the response must match the update. */
 function statusHolds(data: unknown): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   return data.status === undefined || data.status === 'active';

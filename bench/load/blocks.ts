@@ -1,7 +1,7 @@
 /**
- * Blocks signed ahead, with their approvals. The hash of a block is computed from its content, so
- * the next block can build on it and its votes can be signed before the server has seen it. When
- * the chain of the server takes another branch, signing restarts from its head.
+ * Blocks signed ahead, with their approvals. A block's hash is computed from its content, so the
+ * next block can build on it and its votes can be signed before the server has seen the block. When
+ * the server's chain takes a different branch, signing restarts from the head of that branch.
  */
 
 import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
@@ -10,12 +10,12 @@ import { type Signers, signatureBytes, signShare } from './signers.js';
 export interface Block {
   producer: number;
   parent: string;
-  /** Computed ahead. */
+  /** Hash computed ahead. */
   hash: string;
   timestamp: string;
   body: Uint8Array;
   transactions: number;
-  /** Number of its first transaction, which determines the senders. */
+  /** Number of the block's first transaction, which determines the senders. */
   firstTransaction: number;
   signedAtMs: number;
   ballots: Ballots;
@@ -28,19 +28,22 @@ interface BlocksPlan {
   producers: number;
   batch: number;
   senders: { first: number; count: number };
-  /** Approvals that decide a block, by the known electorate. */
+  /** Number of approvals that decide a block, according to the known electorate. */
   needed: number;
   /** Blocks that the run is expected to need. */
   expected: number;
   blockMs: number;
   now(): number;
-  /** A block or more votes became available. */
+  /** Called when a block or more votes become available. */
   onReady(): void;
-  /** Signing failed, which ends the run. */
+  /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
 }
 
-/** Timestamps may be 300 s off. The rest is a margin for a server slower than expected. */
+/**
+ * Timestamps may differ from server time by up to 300 s. The remaining 100 s is a margin for a
+ * server slower than expected.
+ */
 const AHEAD_MS = 200_000;
 const STALE_MS = 250_000;
 const AHEAD_BYTES = 192 * 1024 * 1024;
@@ -73,7 +76,7 @@ export class BlocksAhead {
   #queue: Block[] = [];
   #loads: TransactionText[] = [];
   #tip = '';
-  /** Incremented at each restart; results of an earlier generation are dropped. */
+  /** Incremented at every restart. Results from an earlier generation are dropped. */
   #generation = 0;
   #filling = false;
   #closed = false;
@@ -93,13 +96,13 @@ export class BlocksAhead {
     );
   }
 
-  /** Signs what the run is expected to need, up to the limits. */
+  /** Signs the blocks and votes that the run is expected to need, up to the limits. */
   async prepare(head: string): Promise<void> {
     this.begin(head);
     await this.#idle();
   }
 
-  /** Signed and not yet taken. */
+  /** Amounts signed but not yet taken. */
   get waiting(): { blocks: number; votes: number; transactions: number } {
     const blocks = this.#queue.length;
     const votes = this.#queue.reduce((sum, { ballots }) => sum + ballots.signed, 0);
@@ -110,19 +113,23 @@ export class BlocksAhead {
   begin(head: string): void {
     this.#generation += 1;
     this.#made -= this.#queue.length;
-    // The transactions were never sent, so other blocks can use them.
+    // These transactions were never sent, so other blocks can use them.
     for (const block of this.#queue) this.#loads.push(transactionTextOf(block));
     this.#queue = [];
     this.#tip = head;
     void this.#fill();
   }
 
-  /** The server computes hashes in another way, so votes are signed once a hash is known. */
+  /**
+   * Called if the server computes hashes differently. Votes are then signed once a hash is known.
+   */
   foretellsNothing(): void {
     this.#foretells = false;
   }
 
-  /** Returns true if a block on this head is ready. If not, one is signed, and `onReady` called. */
+  /**
+   * Returns true if a block on this head is ready. If not, signs a block and then calls `onReady`.
+   */
   has(head: string): boolean {
     const front = this.#queue[0];
     if (front?.parent === head && !this.#isStale(front)) return true;
@@ -136,7 +143,7 @@ export class BlocksAhead {
     return block;
   }
 
-  /** Votes for a block whose hash differs from the computed one. */
+  /** Returns votes for a block whose hash differs from the computed hash. */
   ballotsFor(block: Block, hash: string): Ballots {
     const { voters } = this.#plan;
     const first = block.ballots.voterAt(0);
@@ -172,7 +179,7 @@ export class BlocksAhead {
     while (this.#filling) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** Runs once at a time; restarts itself when the chain does. */
+  /** Runs at most once at a time, and restarts when the chain restarts. */
   async #fill(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
@@ -180,7 +187,7 @@ export class BlocksAhead {
       let generation = -1;
       let group = 1;
       while (!this.#closed && this.#missing > 0) {
-        // The first block after a restart is urgent; later ones are signed in groups.
+        // The first block after a restart is urgent. Later blocks are signed in groups.
         group = generation === this.#generation ? Math.min(BLOCKS_OF_TASK, 2 * group) : 1;
         generation = this.#generation;
         await this.#make(Math.min(group, this.#missing));
@@ -214,7 +221,7 @@ export class BlocksAhead {
     if (this.#foretells) await this.#signAll(blocks, generation);
   }
 
-  /** Signs a few blocks at a time, so that a restart does not wait for all. */
+  /** Signs a few blocks at a time, so that a restart does not have to wait for all blocks. */
   async #signAll(blocks: readonly Block[], generation: number): Promise<void> {
     const count = withSpares(this.#plan.needed);
     const waiting = blocks.values();
@@ -230,7 +237,7 @@ export class BlocksAhead {
 
   #outline({ first, text }: TransactionText, index: number) {
     const { producers, blockMs, now } = this.#plan;
-    // Timestamp of the expected sending time.
+    // The timestamp is the expected sending time.
     const position = this.#queue.length + index;
     const timestamp = new Date(now() + Math.min(AHEAD_MS, position * blockMs)).toISOString();
     const producer = this.#turn % producers;
@@ -246,7 +253,7 @@ export class BlocksAhead {
     return new Ballots({ hash, timestamp, first, voters });
   }
 
-  /** Reuses the transactions of dropped blocks first. */
+  /** Returns transactions, reusing those from dropped blocks first. */
   async #take(count: number): Promise<TransactionText[]> {
     const { batch, senders, signers } = this.#plan;
     if (batch === 0) return Array.from({ length: count }, () => NO_TRANSACTIONS);
@@ -267,8 +274,8 @@ export class BlocksAhead {
 }
 
 /*
- * The approvals of one block, signed in threads in sending order. Signatures are stored as 64-byte
- * slices and become text only when a vote is sent.
+ * Approvals for one block, signed in threads in sending order. Signatures are stored as 64-byte
+ * slices and converted to text only when a vote is sent.
  */
 
 export class Ballots {
@@ -291,12 +298,12 @@ export class Ballots {
     this.#voters = block.voters;
   }
 
-  /** Votes signed or being signed. */
+  /** Number of votes signed or being signed. */
   get planned(): number {
     return this.#planned;
   }
 
-  /** Signs up to `count` votes; `onSigned` is called for each part. */
+  /** Signs up to `count` votes, and calls `onSigned` after each part. */
   async sign(signers: Signers, count: number, onSigned: () => void = () => {}): Promise<void> {
     const from = this.#planned;
     const upTo = Math.min(count, this.#voters);
@@ -306,7 +313,8 @@ export class Ballots {
     for (let at = from; at < upTo; at += signShare) {
       shares.push(this.#share(signers, at, Math.min(at + signShare, upTo)));
     }
-    // The shares are awaited one by one; this prevents an unhandled rejection of a later one.
+    // The shares are awaited one by one. This handler prevents an unhandled rejection in a later
+    // share.
     for (const share of shares) share.catch(() => {});
     this.#signatures = Buffer.concat([this.#signatures], upTo * signatureBytes);
     let at = from;
@@ -328,7 +336,7 @@ export class Ballots {
     return (this.#first + index) % this.#voters;
   }
 
-  /** Returns the body of a vote; null if it is not signed yet. */
+  /** Returns a vote's body; null if the vote is not signed yet. */
   bodyAt(index: number): string | null {
     if (index >= this.#signed) return null;
     const at = index * signatureBytes;

@@ -1,8 +1,9 @@
 /**
- * The chain of blocks that a run builds: proposes on the head, has the block approved, and
- * continues. Either the votes or the proposals are the arrivals of the schedule; the others are
- * sent outside it. If the arrivals are proposals, one is sent while its parent is in voting, on
- * servers that allow it. If other agents extend the chain, the run continues from their block.
+ * The chain of blocks that a run builds. The run proposes on the head, has the block approved, and
+ * continues. Either the votes or the proposals are the scheduled arrivals, and the other requests
+ * are sent outside the schedule. If the arrivals are proposals, a proposal is sent while its parent
+ * is in voting, on servers that allow this. If other agents extend the chain, the run continues
+ * from their block.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from './agents.js';
@@ -27,16 +28,16 @@ import type { Call, CallOutcome, Limit, RunContext, Wait } from './workload.js';
 interface ChainPlan {
   context: RunContext;
   asker: ServerClient;
-  /** All of them vote. */
+  /** Agents of the run. All of them vote. */
   agents: readonly Agent[];
   blocks: BlocksAhead;
   record: SignedRecord;
   head: { hash: string; height: number };
   /** True if the server accepts a proposal before its parent is decided. */
   takesEarly: boolean;
-  /** Active validators of the server, including other agents. */
+  /** Number of active validators on the server, including other agents. */
   validators: number;
-  /** Keys that sign transactions in turn. */
+  /** Range of keys that sign transactions in turn. */
   senders: { first: number; count: number };
   arrivals: 'votes' | 'proposals';
 }
@@ -45,7 +46,7 @@ const POLL_MS = 20;
 const WATCH_MS = 1_000;
 /** Margin for larger blocks, which take longer. */
 const MARGIN = 1.25;
-/** Limits of the option --agents, and of a block in the protocol. */
+/** Limits for the option --agents, and for a block in the protocol. */
 const MOST = { agents: 100_000, batch: 1_000 } as const;
 
 export class Chain {
@@ -54,17 +55,17 @@ export class Chain {
   readonly #watch: NodeJS.Timeout;
   #head: { hash: string; height: number };
   #open: Voting | null = null;
-  /** The block proposed on top of the open one. */
+  /** Block proposed on top of the open block. */
   #ahead: Voting | null = null;
   #validators: number;
   readonly #others = new Map<number, string>();
-  /** True if the stream reports hashes of final blocks, not only the height. */
+  /** True if the stream reports the hashes of final blocks, not only their height. */
   #hashesTold = false;
-  /** True after a proposal came too early; from then on, the stream is awaited. */
+  /** True after a proposal was too early. From then on, proposals wait for the stream. */
   #patient = false;
   #confirmed = true;
   readonly #looks: HeadLooks;
-  /** Times from one head to the next, milliseconds. */
+  /** Times from one head to the next, in milliseconds. */
   readonly #rounds = newHistogram();
   #steppedMs: number | null = null;
   #progressMs: number;
@@ -84,7 +85,8 @@ export class Chain {
   }
 
   /**
-   * Returns the call of the next arrival, or null until `wake`. The first call starts the chain.
+   * Returns the call for the next arrival, or null until `wake`. The first invocation starts the
+   * chain.
    */
   next(intendedMs: number): Call | null {
     this.#begun = true;
@@ -93,7 +95,7 @@ export class Chain {
     return this.#vote();
   }
 
-  /** Cause of the wait while `next` returns null. */
+  /** Cause of the wait when `next` returns null. */
   get waitsFor(): Wait {
     if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
     const told = !this.#patient || this.#confirmed;
@@ -101,8 +103,8 @@ export class Chain {
   }
 
   /**
-   * Blocks are sequential, so a round offers the arrivals of one block. The median round counts: a
-   * server that stalls for a while does not lower the limit of the chain.
+   * Blocks are sequential, so one round offers the arrivals for one block. The median round counts,
+   * so that a server that stalls briefly does not lower the chain's limit.
    */
   limit(perS: number): Limit | null {
     const roundMs = percentile(this.#rounds, 50);
@@ -120,7 +122,7 @@ export class Chain {
     return value > MOST.agents ? null : { perS: offered, option: '--agents', value };
   }
 
-  /** Sends the calls outside the schedule, and wakes waiting arrivals. */
+  /** Sends calls outside the schedule, and wakes waiting arrivals. */
   advance(): void {
     const { context, arrivals } = this.#plan;
     if (arrivals === 'proposals' || this.#ending) {
@@ -139,7 +141,7 @@ export class Chain {
 
   /**
    * Stops proposing. Resolves once the open block is decided, and all transactions are final or
-   * late. The last votes of that block are sent after the measured time, and not counted.
+   * late. That block's last votes are sent after the measured time and are not counted.
    */
   async drain(signal: AbortSignal): Promise<void> {
     const { options, now } = this.#plan.context;
@@ -203,7 +205,7 @@ export class Chain {
       const { block, intendedMs } = voting.plan;
       if (block.transactions > 0) context.transactionsAccepted(block.transactions, intendedMs);
       const answer = outcome.data as ProposeAnswer;
-      // For any other response, the event of the stream decides.
+      // For any other response, the stream event decides.
       if (typeof answer.block_hash === 'string') this.#opens(voting, answer.block_hash, answer);
       return;
     }
@@ -218,7 +220,7 @@ export class Chain {
 
   /** The block exists, so votes can be sent. */
   #opens(voting: Voting, hash: string, answer: ProposeAnswer): void {
-    // The parent was decided, although no event has said so yet.
+    // The parent was decided, although no event has reported this yet.
     if (voting === this.#ahead) this.#step(this.#open!.hash!, this.#open!.height);
     if (voting !== this.#open || voting.hash !== null) return;
     const { agents, blocks, context } = this.#plan;
@@ -262,7 +264,7 @@ export class Chain {
     } else this.#heardOfProposal(event);
   }
 
-  /** The server reports that this block is, or was, the head. */
+  /** Called when the server reports that this block is, or was, the head. */
   #final(hash: string, height: number, atMs: number): void {
     this.#finality.final(hash, atMs);
     if (hash === this.#head.hash) {
@@ -284,7 +286,7 @@ export class Chain {
     this.#others.delete(height - 8);
   }
 
-  /** Continues from this head; drops the open block. */
+  /** Continues from this head and drops the open block. */
   #goOn(hash: string, height: number): void {
     this.#step(hash, height);
     this.advance();
@@ -301,7 +303,7 @@ export class Chain {
     this.#progressMs = nowMs;
   }
 
-  /** The block failed: reads the head before the next proposal. */
+  /** Called when the block failed. Reads the head before the next proposal. */
   #lost(voting: Voting): void {
     if (voting !== this.#open) return;
     this.#open = null;
@@ -316,7 +318,7 @@ export class Chain {
   #looked(found: Found | null): void {
     if (found) {
       this.#validators = found.validators;
-      // Events received meanwhile are newer.
+      // If the head changed meanwhile, the events that changed it are newer.
       if (this.#head === found.from) {
         const { height } = found.head;
         const hash = found.head.hash ?? this.#others.get(height) ?? null;
@@ -328,7 +330,7 @@ export class Chain {
     this.advance();
   }
 
-  /** Restarts if no request has returned for longer than any may take. */
+  /** Restarts if no request has returned for longer than any request may take. */
   #unstick(): void {
     const { context } = this.#plan;
     const silentMs = context.now() - this.#progressMs;
@@ -343,13 +345,13 @@ function roundedUp(value: number): number {
   return step * Math.ceil(value / step);
 }
 
-/** Response of a proposal, unvalidated. */
+/** Response to a proposal, unvalidated. */
 type ProposeAnswer = { block_hash?: unknown; height?: unknown; electorate?: unknown };
 
 const tooMany = (agents: number, needed: number) =>
   note('BLOCK_UNDECIDABLE', { needed, agents }).text;
 
-/** Interval of reads of the head while it does not move. */
+/** Interval between reads of the head while the head does not move. */
 const LOOK_MS = { first: 50, most: 1_000 };
 
 interface Head {
@@ -358,9 +360,9 @@ interface Head {
 }
 
 interface Found {
-  /** The head when the read was requested. */
+  /** Head at the time of the read request. */
   from: Head;
-  /** The hash is null if the server does not report it. */
+  /** Head that the server returned. The hash is null if the server does not report it. */
   head: { hash: string | null; height: number };
   validators: number;
 }
@@ -381,7 +383,7 @@ class HeadLooks {
     return this.#timer !== null;
   }
 
-  /** The head moved, so the interval is short again. */
+  /** Shortens the interval again, because the head has moved. */
   moved(): void {
     this.#count = 0;
   }
@@ -404,7 +406,7 @@ class HeadLooks {
       const validators = (await validatorKeys(this.#asker)).length;
       found = { from, head, validators };
     } catch {
-      // No response: the requests of the run report the cause, and the read is repeated.
+      // No response. The run's requests report the cause, and the read is repeated.
     }
     this.#timer = null;
     this.#done(found);

@@ -20,13 +20,13 @@ import { curve, type Failure, failures } from './histograms.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 
 interface Bar {
-  /** Bars of one name are placed side by side. */
+  /** Name of a group. Bars with equal names are placed side by side. */
   name: string;
   value: number;
   color: string;
 }
 
-/** @param labels label of each name, from top to bottom. */
+/** @param labels labels by name, from top to bottom. */
 function namedBars(
   bars: readonly Bar[],
   labels: ReadonlyMap<string, string>,
@@ -162,7 +162,7 @@ export function percentileChart(
         ruleX(ticksTo(rarest, narrow).slice(1), { stroke: 'var(--line)' }),
         ...(scale.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
         ...lines.map(({ color, points }, index) =>
-          // The first curve is wider, so that it stays visible under another one.
+          // The first curve is wider, so that it stays visible under a different curve.
           line(points, {
             x: 'rarity',
             y: height,
@@ -177,7 +177,7 @@ export function percentileChart(
 }
 
 interface Point {
-  /** One in `rarity` samples is slower. */
+  /** One in `rarity` samples is slower than the value. */
   rarity: number;
   ms: number;
 }
@@ -190,7 +190,7 @@ function sentence({ name, percentiles: { p50, p99, max } }: PercentileCurve): st
   return `${title}: median ${formatMs(p50)}, p99 ${formatMs(p99)}, max ${formatMs(max)}.`;
 }
 
-/** 0 %, 50 %, 90 %, 99 % and so on, as rarities. */
+/** Returns 0 %, 50 %, 90 %, 99 % and so on, as rarities. */
 function ticksTo(rarest: number, narrow: boolean): number[] {
   const decades = Math.floor(Math.log10(rarest) + 1e-9);
   const tens = Array.from({ length: decades }, (_, index) => 10 ** (index + 1));
@@ -272,7 +272,7 @@ export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart 
   };
 }
 
-/** More points would be indistinguishable on a screen. */
+/** Maximum number of points. More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
 
 export function throughputChart(result: LoadResult): Chart | null {
@@ -409,7 +409,7 @@ const ground = (floor: number | null = 0, ticks?: number | number[]): Markish[] 
   ...(floor === null ? [] : [ruleY([floor], { stroke: 'var(--faint)' })]),
 ];
 
-/** Leaves a gap where nothing was answered. A single second is drawn as a dash. */
+/** Leaves a gap where there were no responses. A single second is drawn as a dash. */
 const drawn = (steps: readonly Step[], curves: readonly SecondsCurve[]): Markish[] =>
   curves.map(({ color, of, dash = '' }) =>
     line(

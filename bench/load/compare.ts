@@ -1,17 +1,19 @@
-/** Comparison of two results, and warnings about what makes them incomparable. */
+/**
+ * Comparison of two results, with warnings about differences that make the results incomparable.
+ */
 import { format, getTimeUnit } from '../../report/shared/format.js';
 import { type Figure, listFigures } from './figures.js';
 import { type LoadResult, usableVerdicts } from './result.js';
 
 export interface Comparison {
-  /** True if the figures of both runs describe the server. */
+  /** True if the figures from both runs describe the server. */
   usable: boolean;
   r: {
     a: number | null;
     b: number | null;
     change: number | null;
     moved: boolean;
-    /** True if `by_r` has the figures relative to R. */
+    /** True if `by_r` contains the figures relative to R. */
     scaled: boolean;
   };
   /** Differences between the runs, and doubts about their figures. */
@@ -23,7 +25,9 @@ export interface Comparison {
 export interface Change {
   a: number | null;
   b: number | null;
-  /** 0.1 is ten percent more; for shares, the difference. Null if undefined. */
+  /**
+   * Relative change, where 0.1 is ten percent more. For shares, the difference. Null if undefined.
+   */
   change: number | null;
 }
 
@@ -31,18 +35,18 @@ export interface ComparedFigure extends Change {
   figure: string;
   unit: Figure['unit'];
   /**
-   * The figure relative to R: rates as a share of R, times as verifications of one core. Null
-   * unless the machine limited both runs and its speed changed.
+   * The figure relative to R: rates as a fraction of R, and times as verifications on one core.
+   * Null unless the machine limited both runs and its speed changed.
    */
   by_r: (Change & { unit: 'of_r' | 'verifications' }) | null;
 }
 
 export type Unit = Figure['unit'] | NonNullable<ComparedFigure['by_r']>['unit'];
 
-/** Change of R above which the machines count as different. */
+/** Change in R above which the machines count as different. */
 const MOST_MOVED = 0.1;
 
-/** @param a the base. */
+/** @param a the base result. */
 export function compare(a: LoadResult, b: LoadResult): Comparison {
   const moved = machineMoved(a, b);
   return {
@@ -64,10 +68,13 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   };
 }
 
-/** UNSTABLE figures are uncertain; those of the excluded verdicts do not describe the server. */
+/** Returns true if the figures describe the server. UNSTABLE figures are uncertain but usable. */
 export const usable = ({ verdict }: LoadResult): boolean => usableVerdicts.includes(verdict);
 
-/** True if the machine limited both runs: a closed loop, or a search for the highest rate. */
+/**
+ * Returns true if the machine limited both runs, as in a closed loop or a search for the highest
+ * rate.
+ */
 const bothLimited = (a: LoadResult, b: LoadResult): boolean =>
   [a, b].every(({ asked, saturation }) => asked.loop === 'closed' || saturation !== null);
 
@@ -91,7 +98,7 @@ export function compareFigure(figure: Figure, a: LoadResult, b: LoadResult): Com
   return { ...plain, by_r: { unit, ...of(scaled(before, a.r!), scaled(after, b.r!), unit) } };
 }
 
-/** Difference of shares; for other units, the ratio minus one. */
+/** Computes the difference for shares, and the ratio minus one for other units. */
 export function computeChange(
   unit: Unit,
   before: number | null,
@@ -103,7 +110,7 @@ export function computeChange(
   return after / before - 1;
 }
 
-/** Text of a value, and the number that a reader takes from it. */
+/** Text of a value, and the number that a reader derives from the text. */
 interface Rounded {
   text: string;
   value: number;
@@ -111,7 +118,7 @@ interface Rounded {
 
 /**
  * Rounds a value for display.
- * @param more decimals in addition to the usual ones.
+ * @param more number of extra decimals.
  */
 export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
   const { name, size } = scaleOf(unit, value);
@@ -130,7 +137,10 @@ function scaleOf(unit: Unit, value: number): { name: string; size: number } {
   return { name: { per_s: '/s', of_r: ' R', verifications: ' verifications' }[unit], size: 1 };
 }
 
-/** Enough decimals to show a change of 0.1 %, and no fewer than the clock of a run resolves. */
+/**
+ * Returns enough decimals to show a change of 0.1 %, and at least as many as a run's clock
+ * resolves.
+ */
 function decimalsOf(unit: Unit, amount: number): number {
   if (unit === 'ms') return amount >= 1 ? 2 : 3;
   if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;
@@ -140,7 +150,10 @@ function decimalsOf(unit: Unit, amount: number): number {
 export const valueText = ({ unit }: { unit: Unit }, value: number | null): string =>
   value === null ? '–' : roundedValue(unit, value).text;
 
-/** Change between the displayed values, so that a reader who computes it gets the same. */
+/**
+ * Formats the change between the displayed values, so that a reader who computes the change gets
+ * the same result.
+ */
 export function changeText(unit: Unit, a: number | null, b: number | null): string {
   if (a === null || b === null) return '–';
   const [before, after] = [roundedValue(unit, a).value, roundedValue(unit, b).value];
@@ -152,7 +165,7 @@ export function changeText(unit: Unit, a: number | null, b: number | null): stri
 export function roundedChange(unit: Unit, change: number, more = 0): Rounded {
   const percent = 100 * change;
   const size = Math.abs(percent);
-  // Points have the decimals of shares. A small change must not read as zero.
+  // Percentage points have as many decimals as shares. A small change must not read as zero.
   const usual = unit === 'share' ? 4 : size >= 0.05 || size === 0 ? 1 : 4;
   const digits = percent.toFixed(usual + more).replace(/(\.\d+?)0+$/, '$1');
   const value = Number(digits);

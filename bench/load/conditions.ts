@@ -22,7 +22,10 @@ export interface Condition {
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
-  /** In the unit of the figure; for a relative condition the change, 0.1 for ten percent more. */
+  /**
+   * Bound in the figure's unit. For a relative condition, the change, where 0.1 is ten percent
+   * more.
+   */
   bound: number;
   relative: boolean;
 }
@@ -87,8 +90,8 @@ export function parseConditions(
 }
 
 /**
- * Parses service level objectives, such as `p99=200ms`: latencies and errors at most that, rates at
- * least. Returns the conditions that violate them.
+ * Parses service level objectives, such as `p99=200ms`. The value is a maximum for latencies and
+ * errors, and a minimum for rates. Returns the conditions that violate the objectives.
  * @throws {ConditionError}
  */
 export function slo(texts: readonly string[]): Condition[] {
@@ -124,7 +127,7 @@ const sent: Record<WorkloadName, readonly OperationName[]> = {
 };
 
 /**
- * Checks before a run that it measures the figures of all conditions.
+ * Checks before a run that the run will measure the figures in all conditions.
  * @throws {UnmeasuredError}
  */
 export function assertMeasured(conditions: readonly Condition[], load: LoadOptions): void {
@@ -184,14 +187,14 @@ function mostPerS(source: Source, load: LoadOptions): number | null {
   return load.workload === 'transactions' ? load.rate : null;
 }
 
-/** Result of checking a condition; at most one member is set. */
+/** Result of checking a condition. At most one member is set. */
 export interface Judgement {
   met: string | null;
-  /** Reason why the condition cannot be decided. */
+  /** Reason that the condition cannot be decided. */
   unmeasured: string | null;
 }
 
-/** @param base the result that a relative condition compares with. */
+/** @param base result against which a relative condition compares. */
 export function judge(condition: Condition, result: LoadResult, base?: LoadResult): Judgement {
   const { text, figure, relative } = condition;
   const value = figure.of(result);
@@ -215,22 +218,25 @@ export function judge(condition: Condition, result: LoadResult, base?: LoadResul
   return { met: `${text}: ${changeFound(condition, compared)}`, unmeasured: null };
 }
 
-/** Describes a violated objective, or null. A figure without measurement violates it. */
+/** Describes a violated objective, or returns null. An unmeasured figure counts as a violation. */
 export function findMissed(condition: Condition, result: LoadResult): string | null {
   const { met, unmeasured } = judge(condition, result);
   return met ?? unmeasured;
 }
 
-/** Extra decimals to try until the text shows the violation. */
+/** Numbers of extra decimals to try until the text shows the violation. */
 const MORE = [0, 1, 2, 3, 4, 5, 6];
 
-/** Formats a value so that the text also meets the condition: not `200 ms` for `>200ms`. */
+/**
+ * Formats a value so that the rounded text still meets the condition. For example, `>200ms` never
+ * shows `200 ms`.
+ */
 function foundText(condition: Condition, value: number): string {
   const texts = MORE.map((more) => roundedValue(condition.figure.unit, value, more));
   return (texts.find((one) => exceeds(one.value, condition)) ?? texts.at(-1)!).text;
 }
 
-/** Formats both values, and the change between them as displayed. */
+/** Formats both values, and the change between the displayed values. */
 function changeFound(condition: Condition, compared: ReturnType<typeof compareFigure>): string {
   const { a, b, unit }: Change & { unit: Parameters<typeof roundedValue>[0] } =
     compared.by_r ?? compared;

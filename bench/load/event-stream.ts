@@ -1,17 +1,17 @@
 /**
- * A connection to the event stream of a server, authenticated and subscribed. Acknowledgements are
- * optional in the protocol: silence for a second counts as success.
+ * An authenticated, subscribed connection to a server's event stream. Acknowledgements are optional
+ * in the protocol, so a second of silence counts as success.
  */
 import { WebSocket } from 'ws';
 import { LoadError, parseObject } from './server.js';
 
 interface StreamOptions {
-  /** Of the server, http or https. */
+  /** Server URL, http or https. */
   url: string;
   auth: string;
   /** Called once per event, with its raw text. */
   receive(text: Buffer): void;
-  /** The connection ended without a call of `close`. */
+  /** Called when the connection ends without a call to `close`. */
   onClosed(code: number): void;
 }
 
@@ -23,7 +23,7 @@ const OPEN_MS = 15_000;
 export class EventStream {
   readonly #socket: WebSocket;
   readonly #options: StreamOptions;
-  /** Waits for an acknowledgement of this type, or an error. */
+  /** Callback waiting for an acknowledgement of this type, or an error. */
   #waiting: { type: string; answered: (how: Answered) => void } | null = null;
   #error = '';
   #over = false;
@@ -52,7 +52,7 @@ export class EventStream {
     return stream;
   }
 
-  /** Adds topics. A refusal changes nothing. */
+  /** Adds topics. If the server refuses, the subscription does not change. */
   subscribe(topics: readonly string[]): Promise<Answered> {
     return this.#send(JSON.stringify({ type: 'subscribe', topics }), 'subscribed');
   }

@@ -1,11 +1,13 @@
-/** Figures of a result by name, for conditions and comparisons, and its seconds in steps. */
+/**
+ * A result's figures by name, for conditions and comparisons, and its seconds grouped into steps.
+ */
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import type { OperationName } from './workload.js';
 
 export interface Figure {
-  /** Such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
+  /** Name such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
   name: string;
-  /** Milliseconds, a share of one, or a rate per second. */
+  /** Unit: milliseconds, a fraction of one, or a rate per second. */
   unit: 'ms' | 'share' | 'per_s';
   /** Condition for a run to measure the figure. */
   source: Source;
@@ -14,10 +16,10 @@ export interface Figure {
   of(result: LoadResult): number | null;
 }
 
-/** A scheduled operation, all of them, or data of some workloads only. */
+/** A scheduled operation, all scheduled operations, or data that only some workloads produce. */
 export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
 
-/** A 99.9th percentile of fewer samples is just their maximum. */
+/** With fewer samples, the 99.9th percentile is just the maximum. */
 const LEAST_P999 = 1_000;
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
@@ -33,7 +35,7 @@ type Kind = 'response' | 'service';
 const kinds: readonly Kind[] = ['response', 'service'];
 const wholes = ['finality', 'delivery'] as const;
 
-/** The possible names, for error messages. */
+/** Possible names, for error messages. */
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
   `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
@@ -129,7 +131,7 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
   };
 }
 
-/** Without operations outside the schedule, such as `vote (beside)`. */
+/** Returns the operations, without those outside the schedule, such as `vote (beside)`. */
 export const scheduledOperations = ({ operations: all }: LoadResult): Operation[] =>
   all.filter(({ operation }) => operations.some((name) => name === operation));
 
@@ -142,7 +144,7 @@ function errorShare(of: readonly Operation[]): number | null {
   return sent === 0 ? null : (sent - accepted) / sent;
 }
 
-/** All figures with samples in these results, in reading order. */
+/** Lists all figures with samples in these results, in reading order. */
 export function listFigures(results: readonly LoadResult[]): Figure[] {
   const names = operations.filter((name) => results.some((result) => named(result, name).length));
   const several = names.length > 1;

@@ -1,6 +1,6 @@
 /**
- * The folder of a load run: writes its result, tables, histograms and report, and reads a result,
- * checked against its schema.
+ * The folder of a load run. Writes the result, tables, histograms and report, and reads a result
+ * and validates it against the schema.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -12,7 +12,9 @@ import { CsvFile } from '../../report/tables.js';
 import type { Table } from './histograms.js';
 import { LoadResult } from './result.js';
 
-/** The files. result.json is written last, so a folder that has it is complete. */
+/**
+ * Files of a run. result.json is written last, so a folder that contains result.json is complete.
+ */
 const names = [
   'seconds.csv',
   'latencies.csv',
@@ -23,15 +25,16 @@ const names = [
 ];
 
 /**
- * Creates the folder before the run, so that a result can be stored. Refuses a folder that holds a
- * run.
- * @throws {StoreError} `OTHER_NETWORK` in that case, `UNREADABLE` if the folder cannot be used.
+ * Creates the folder before the run, so that a result can be stored. Refuses a folder that contains
+ * a run.
+ * @throws {StoreError} `OTHER_NETWORK` if the folder contains a run, `UNREADABLE` if the folder
+ * cannot be used.
  */
 export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
 
 /**
  * Writes all files of a run, each atomically.
- * @throws {StoreError} as `prepareLoad`, and `UNREADABLE` if a file cannot be written.
+ * @throws {StoreError} as for `prepareLoad`, and `UNREADABLE` if a file cannot be written.
  */
 export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
   checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
@@ -46,14 +49,14 @@ export async function writeLoad(result: LoadResult, folder: string): Promise<voi
   writeWhole(folder, 'result.json', `${JSON.stringify(result, null, 2)}\n`);
 }
 
-/** A run of a day takes about 25 MiB. */
+/** The result of a day-long run takes about 25 MiB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 const problemOf = validator('load_result', LoadResult);
 
 /**
- * @param path a result file, or the folder of a run.
- * @throws {StoreError} `MISSING`, also for any other file.
+ * @param path path of a result file or a run's folder.
+ * @throws {StoreError} `MISSING`, even if the file exists but is not a result.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);
@@ -68,7 +71,7 @@ export function readLoad(path: string): LoadResult {
   return checked(value, (why) => unreadable(file, why));
 }
 
-/** @throws the error made from the first problem. */
+/** @throws the error built from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {
   const problem = problemOf(value);
   if (problem) throw error(`${problem.pointer || 'it'} ${problem.message}`);
@@ -94,5 +97,5 @@ function parsed(file: string): unknown {
 const unreadable = (path: string, reason: string) =>
   new StoreError('LOAD_RESULT_INVALID', { path, reason });
 
-/** Foreign text, short and on one line. */
+/** Shortens foreign text to one line. */
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);

@@ -1,18 +1,18 @@
 /**
- * The histograms of a result: percentiles, the tables of the folder of a run, and a log in the
- * format of HdrHistogram. Imported lazily because of its library.
+ * A result's histograms: percentiles, the tables in a run's folder, and a log in HdrHistogram
+ * format. This module is imported lazily because of the library it needs.
  */
 import { decodeFromCompressedBase64, HistogramLogWriter } from 'hdr-histogram-js';
 import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
 
 interface Timed {
-  /** Null for a time of no operation. */
+  /** Null for a time that belongs to no operation. */
   operation: string | null;
   time: 'response' | 'service' | 'finality' | 'delivery' | 'lag';
   percentiles: Percentiles;
 }
 
-/** All times with samples. */
+/** Lists all times with samples. */
 export function listTimes({ operations, finality, delivery, generator }: LoadResult): Timed[] {
   const all: Timed[] = [
     ...operations.flatMap(({ operation, response, service }): Timed[] => [
@@ -36,13 +36,13 @@ const tableLadder = [
   100,
 ];
 
-/** Percentiles beyond the samples return the maximum. */
+/** Returns table rows. Percentiles beyond the samples show the maximum. */
 const ladder = (of: Percentiles): Rung[] => rungs(of, tableLadder);
 
-/** Points of a curve per halving of the distance to 100 %. */
+/** Points on a curve per halving of the distance to 100 %. */
 const STEPS = 6;
 
-/** Points of a curve, denser towards 100 %, as far as the samples reach. */
+/** Returns the points on a curve, denser toward 100 %, as far as the samples reach. */
 export function curve(of: Percentiles): Rung[] {
   const steps = Math.ceil(STEPS * Math.log2(Math.max(2, of.count)));
   const finer = Array.from({ length: steps + 1 }, (_, step) => 100 * (1 - 2 ** (-step / STEPS)));
@@ -58,7 +58,7 @@ function rungs({ histogram }: Percentiles, percentiles: readonly number[]): Rung
   }));
 }
 
-/** Columns of the tables. Those of seconds.csv are in the schema of the result. */
+/** Columns of the tables. The result schema defines the columns of seconds.csv. */
 export const tables = {
   'latencies.csv': {
     operation: 'vote, propose, read and so on; empty for times of no operation',
@@ -138,7 +138,8 @@ export function histogramLog(result: LoadResult): string {
   const lines: string[] = [];
   const writer = new HistogramLogWriter((text) => void lines.push(text));
   writer.outputLogFormatVersion();
-  // Written by hand: the line of the library depends on the time zone and ends with an empty line.
+  // Written by hand, because the library's line depends on the time zone and ends with an empty
+  // line.
   const seconds = (Date.parse(result.started) / 1_000).toFixed(3);
   writer.outputComment(`[StartTime: ${seconds} (seconds since epoch), ${result.started}]`);
   writer.outputComment('[Values are microseconds, interval maxima milliseconds]');

@@ -1,6 +1,6 @@
 /**
- * Progress of a running load run. Collects the calls of its hooks, and builds a snapshot when the
- * page requests one. Only a snapshot computes figures.
+ * Progress of a load run in flight. Collects hook calls, and builds a snapshot when the page
+ * requests one. Figures are computed only for a snapshot.
  */
 import type { LoadPhase, LoadSearch, LoadState } from '../../api/view/load-state.js';
 import { wholeSeconds } from './figures.js';
@@ -23,15 +23,15 @@ import type { SaturateHooks } from './saturation.js';
 
 interface WatchedOptions {
   load: LoadOptions;
-  /** URL of the explorer of the network; null if unknown. */
+  /** URL of the network's explorer; null if unknown. */
   page: string | null;
-  /** Set for a search for the highest rate. */
+  /** Search settings; null unless the run searches for the highest rate. */
   search: { slo: string[]; repeat: number } | null;
-  /** A new snapshot is available. */
+  /** Called when a new snapshot is available. */
   onChange(): void;
 }
 
-/** Minimum measured time of meaningful figures. */
+/** Minimum measured time for meaningful figures. */
 const LEAST_S = 1;
 
 export class LiveProgress {

@@ -1,6 +1,6 @@
 /**
- * Joins schedule, sender and recorder: sends the requests of a run, records their outcomes, and
- * builds the result, during the run and at its end.
+ * Connects schedule, sender and recorder. Sends a run's requests, records their outcomes, and
+ * builds the result, both during the run and at its end.
  */
 
 import { cpus } from 'node:os';
@@ -19,7 +19,7 @@ const now = () => performance.now();
 export class Measurement {
   readonly #options: LoadOptions;
   readonly #sender: Sender;
-  /** The measured time; infinite until known, so nothing is measured before. */
+  /** Measured time. Infinite until known, so that nothing is measured earlier. */
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
   #recorder: Recorder;
   #schedule: Schedule | null = null;
@@ -27,7 +27,7 @@ export class Measurement {
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
-  /** Null until the run is over. */
+  /** Event-loop utilization; null until the run is over. */
   #utilization: number | null = null;
 
   constructor(options: LoadOptions, gone: (forMs: number) => void) {
@@ -63,12 +63,12 @@ export class Measurement {
     return start ? performance.eventLoopUtilization(start).utilization : 0;
   }
 
-  /** Wait times of arrivals in the measured time, by cause. */
+  /** Arrivals' wait times during the measured time, by cause. */
   get held(): WaitTimes {
     return this.#schedule?.waitTimes ?? { connections: 0, answers: 0, signatures: 0 };
   }
 
-  /** Measured time up to `nowMs`. */
+  /** Returns the measured time up to `nowMs`. */
   measuredMs(nowMs: number): number {
     const { startMs, endMs } = this.#window;
     return Number.isFinite(startMs) ? Math.max(0, Math.min(nowMs, endMs) - startMs) : 0;
@@ -90,7 +90,9 @@ export class Measurement {
     };
   }
 
-  /** Warms up and measures. Resolves at the end of the schedule, or when it is cut. */
+  /**
+   * Warms up and measures. Resolves at the end of the schedule, or when the schedule is cut short.
+   */
   async run(workload: Workload): Promise<void> {
     const begunMs = now();
     const { warmupMs, durationMs } = this.#options;
@@ -112,7 +114,7 @@ export class Measurement {
     this.#schedule?.stop();
   }
 
-  /** Resolves once all arrivals that were sent are answered or given up. */
+  /** Resolves once every sent arrival has a response or was abandoned. */
   async answered(signal: AbortSignal): Promise<void> {
     while (this.#underWay > 0 && !signal.aborted) await delay(5);
   }
@@ -157,7 +159,7 @@ export class Measurement {
   #sent(exchange: Exchange): void {
     if (exchange.scheduled) {
       this.#underWay += 1;
-      // A closed loop has no schedule; the arrival counts when it is sent.
+      // A closed loop has no schedule, so the arrival counts when it is sent.
       if (this.#options.rate === null) this.#recorder.intended(exchange.intendedMs);
     }
     this.#recorder.sent(exchange);
@@ -180,13 +182,13 @@ export interface Findings {
   measuredMs: number;
   stoppedMs: number;
   ended: LoadResult['ended'];
-  /** Notes besides the reasons of the verdict. */
+  /** Notes in addition to the reasons for the verdict. */
   notes: string[];
   utilization: number;
   subscribers: number;
-  /** Milliseconds of the measured time in which arrivals waited, by cause. */
+  /** Milliseconds of measured time during which arrivals waited, by cause. */
   held: WaitTimes;
-  /** Limit of the workload at the rate of the run. */
+  /** The workload's limit at the run's rate. */
   limit: Limit | null;
   signed: { keys: number; messages: number; preparedAhead: number };
   commit: string;
@@ -200,12 +202,12 @@ export function createResult(findings: Findings): LoadResult {
   return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
 }
 
-/** Queued arrivals that have waited no longer than this may all still be sent. */
+/** Queue wait, in seconds, up to which all queued arrivals may still be sent. */
 const IN_LINE_S = 1;
 
 /**
- * Returns the result if no more arrivals came and all open requests succeeded. The halves are left
- * out, since the second one is not over.
+ * Returns the result as if no further arrivals came and all open requests succeeded. The halves are
+ * omitted, because the second half is not over.
  * @param sends true if queued arrivals may still be sent.
  */
 export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
@@ -225,7 +227,7 @@ interface Standing {
 }
 type LoadHalves = Recorder['halves'];
 
-/** Tolerates one lost proposal of a few. */
+/** Tolerates one lost proposal out of a few. */
 const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
 
 function loadResultOf(
@@ -304,7 +306,7 @@ function loadResultOf(
   };
 }
 
-/** Returns the options in the form of a result. */
+/** Returns the options as they appear in a result. */
 export function describeOptions(options: LoadOptions): LoadResult['asked'] {
   return {
     workload: options.workload,

@@ -99,7 +99,7 @@ export const unmeasuredMessages = {
   },
 } as const satisfies MessageTable;
 
-/** Reasons and notes of a verdict, as result.json has them. */
+/** Reasons and notes for a verdict, as in result.json. */
 const verdictMessages = {
   GENERATOR_LATE: { text: 'load generator too slow: lag {lag} ms at p99' },
   GENERATOR_BUSY: { text: 'load generator too slow: event loop busy {percent} % of the time' },
@@ -157,7 +157,7 @@ const verdictMessages = {
 
 type VerdictKey = keyof typeof verdictMessages;
 
-/** A reason or note of a verdict, with its row of the message table. */
+/** A reason or note for a verdict, with its row in the message table. */
 export interface Note {
   key: VerdictKey;
   text: string;

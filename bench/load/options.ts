@@ -1,30 +1,30 @@
-/** Options of a load run, with the defaults of each workload. */
+/** Options of a load run, with the defaults for each workload. */
 import type { LoadResult } from './result.js';
 
 export type WorkloadName = LoadResult['asked']['workload'];
 
 export interface LoadOptions {
-  /** Server URL, without /api and trailing slash. */
+  /** Server URL, without /api and without a trailing slash. */
   url: string;
   workload: WorkloadName;
   /**
-   * Arrivals/s of an open loop; for the workload transactions, transactions/s, sent `batch` per
-   * arrival. Null for a closed loop, which uses `concurrency`.
+   * Arrivals per second in an open loop. For the workload transactions, transactions per second,
+   * with `batch` transactions per arrival. Null for a closed loop, which uses `concurrency`.
    */
   rate: number | null;
-  /** Requests in flight of a closed loop. */
+  /** Requests in flight in a closed loop. */
   concurrency: number | null;
-  /** Agents, each with its own key. */
+  /** Number of agents, each with its own key. */
   agents: number;
   batch: number;
   durationMs: number;
   warmupMs: number;
   timeoutMs: number;
-  /** Finality timeout of a transaction, from its scheduled time. */
+  /** Finality timeout for a transaction, from its scheduled time. */
   finalityTimeoutMs: number;
-  /** Maximum HTTP connections. */
+  /** Maximum number of HTTP connections. */
   connections: number;
-  /** Source of keys and random choices; random by default. */
+  /** Seed for keys and random choices; random by default. */
   seed: string;
   /** Leaves the agents active on the server. */
   keepAgents: boolean;
@@ -50,7 +50,7 @@ export const loadDefaults = {
   connections: 128,
 } as const;
 
-/** Arrivals/s of the schedule; a batch of transactions is one arrival. */
+/** Returns the scheduled arrivals per second. A batch of transactions is one arrival. */
 export function arrivalsPerS({ workload, rate, batch }: LoadOptions): number | null {
   return rate !== null && workload === 'transactions' ? rate / Math.max(1, batch) : rate;
 }

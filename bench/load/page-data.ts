@@ -1,6 +1,4 @@
-/**
- * Converts the result of a finished run to the data of the page, for a live run and a stored one.
- */
+/** Converts a finished run's result to the page's data, for a live run and a stored run. */
 import type {
   LoadFailure,
   LoadFigures,
@@ -20,7 +18,7 @@ import {
 import { failures, listTimes } from './histograms.js';
 import type { Bracket, LoadResult, Operation, Probe, Second } from './result.js';
 
-/** @param page URL of the explorer of the network; null if unknown */
+/** @param page URL of the network's explorer; null if unknown */
 export function toLoadState(result: LoadResult, page: string | null = null): LoadState {
   const { asked, server, r, saturation } = result;
   const ms = result.measured_s * 1_000;
@@ -85,7 +83,7 @@ function searchShown({ slo, brackets }: NonNullable<LoadResult['saturation']>): 
 }
 
 const MOST_FAILURES = 50;
-/** A run has six kinds of operations, plus those outside its schedule. */
+/** A run has six kinds of scheduled operations, plus the operations outside the schedule. */
 const MOST_OPERATIONS = 20;
 
 export function toLoadFigures(result: LoadResult, seconds: LoadSeconds): LoadFigures {
@@ -127,14 +125,17 @@ const figureValue = (name: string, result: LoadResult) => findFigure(name)!.of(r
 
 const failedCount = (one: Operation) => failures(one).reduce((sum, { count }) => sum + count, 0);
 
-/** Share of the finished requests; pending ones count neither as accepted nor as errors. */
+/**
+ * Returns errors as a fraction of finished requests. Pending requests count neither as accepted nor
+ * as errors.
+ */
 function errorShare(operations: readonly Operation[]): number | null {
   const errors = operations.reduce((sum, one) => sum + failedCount(one), 0);
   const known = operations.reduce((sum, one) => sum + one.accepted, errors);
   return known === 0 ? null : errors / known;
 }
 
-/** All failures of all operations, the most frequent first. */
+/** Returns all failures across all operations, most frequent first. */
 const failuresOf = (operations: readonly Operation[]) =>
   operations
     .flatMap((one) => failures(one).map((failure) => ({ one, failure })))
@@ -149,13 +150,15 @@ const failureShown = ({ one, failure }: ReturnType<typeof failuresOf>[number]): 
 });
 
 /*
- * The seconds of a run in at most a few hundred steps. Finished steps are cached, until there are
- * too many of them; then the step width doubles.
+ * A run's seconds in at most a few hundred steps. Finished steps are cached. When there are too
+ * many steps, the step width doubles.
  */
 
-/** More points would be indistinguishable on a screen. */
+/** Maximum number of points. More points would be indistinguishable on a screen. */
 const MOST_STEPS = 400;
-/** A stalled generator still adds to seconds that have passed. */
+/**
+ * Delay before a second counts as complete, because a stalled generator still adds to past seconds.
+ */
 const SETTLED_S = 2;
 
 const counts = ['intended', 'accepted', 'failed', 'finalized_transactions'] as const;
@@ -168,7 +171,7 @@ export class Steps {
   #width = 1;
   #made: Point[] = [];
 
-  /** @param seconds of one run from its start; each call extends the previous one */
+  /** @param seconds seconds of one run from its start; each call extends the previous list */
   of(seconds: readonly Second[]): LoadSeconds {
     while (Math.ceil(seconds.length / this.#width) > MOST_STEPS) {
       this.#width *= 2;
@@ -192,7 +195,7 @@ const pointOf = (step: Step): Point =>
     ...times.map((name) => [name, rounded(worst(step, name))]),
   ]) as Point;
 
-/** Microseconds are exact; a mean needs no more digits. */
+/** Rounds to microseconds, which are exact. A mean needs no more digits. */
 const rounded = (value: number | null) => (value === null ? null : Math.round(value * 1e3) / 1e3);
 
 const columnsOf = (width: number, points: readonly Point[]): LoadSeconds =>

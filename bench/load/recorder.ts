@@ -1,7 +1,7 @@
 /**
  * Records the outcome of each request scheduled in the measured time: latencies in histograms,
- * counts by operation and cause, figures per second, transactions per block. Requests of the
- * warm-up are ignored.
+ * counts by operation and cause, figures per second, and transactions per block. Warm-up requests
+ * are ignored.
  */
 
 import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
@@ -32,13 +32,16 @@ export class Recorder {
   readonly #seconds: Seconds;
   readonly #transactions: Transactions;
   readonly #lag = newHistogram();
-  /** Response times of accepted arrivals, by the half of the run in which they were scheduled. */
+  /**
+   * Response times of accepted arrivals, by the half of the run in which the arrivals were
+   * scheduled.
+   */
   readonly #halves: [Histogram, Histogram] = [newHistogram(), newHistogram()];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
   #intended = 0;
   #sent = 0;
-  /** Arrivals that were sent and have been answered or given up. */
+  /** Number of sent arrivals that have a response or were abandoned. */
   #ended = 0;
 
   constructor(window: Window, finalityTimeoutMs: number) {
@@ -58,7 +61,7 @@ export class Recorder {
     this.#seconds.count('intended', intendedMs);
   }
 
-  /** Records the lag of the generator. */
+  /** Records the generator's lag. */
   lag(lagMs: number, atMs: number): void {
     if (!this.measures(atMs - lagMs)) return;
     record(this.#lag, lagMs);
@@ -125,12 +128,12 @@ export class Recorder {
     return this.#seconds.last;
   }
 
-  /** Result up to `stoppedMs`, with rates over the measured time. */
+  /** Returns the result up to `stoppedMs`, with rates over the measured time. */
   result(measuredS: number, stoppedMs: number): RecordedResult {
     return this.#recorded(measuredS, stoppedMs, percentiles, this.#seconds.result());
   }
 
-  /** Cheap result during the run, up to the last complete second. */
+  /** Returns a cheap result during the run, up to the last complete second. */
   soFar(measuredS: number, nowMs: number): RecordedResult {
     return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
   }
@@ -196,12 +199,12 @@ export function newHistogram(): Histogram {
   return build({ numberOfSignificantValueDigits: 3 });
 }
 
-/** A monotonic clock: a negative duration is a rounding error. */
+/** Records a duration. The clock is monotonic, so a negative duration is a rounding error. */
 export function record(histogram: Histogram, durationMs: number): void {
   histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
 }
 
-/** Samples needed for one beyond the 99.9th percentile. */
+/** Number of samples needed for one to lie beyond the 99.9th percentile. */
 const LEAST_P999 = 1_000;
 
 /** Returns the percentile in milliseconds; null without a sample. */
@@ -222,7 +225,7 @@ const percentiles: Summary = (histogram) => {
   };
 };
 
-/** Without the mean, which scans the histogram, and without the histogram: saves 10 ms. */
+/** Omits the mean, which scans the histogram, and the histogram itself. This saves 10 ms. */
 const glance: Summary = (histogram) => {
   const count = histogram.totalCount;
   const at = (percent: number) => percentile(histogram, percent);
@@ -234,7 +237,7 @@ const glance: Summary = (histogram) => {
     p90: at(90),
     p95: at(95),
     p99: at(99),
-    // With fewer samples, this would be the maximum.
+    // With fewer samples, this percentile would be the maximum.
     p999: count < LEAST_P999 ? null : at(99.9),
     max: at(100),
     histogram: null,
@@ -290,7 +293,7 @@ class Seconds {
     return this.#rows[second]!;
   }
 
-  /** Sets the percentiles of the last row, which is now complete. */
+  /** Sets the last row's percentiles, because the row is now complete. */
   #finish(): void {
     const row = this.#rows.at(-1);
     if (!row) return;
@@ -318,7 +321,7 @@ function emptyRow(second: number): Second {
   };
 }
 
-/** Limit, since codes and reasons are text of the server. */
+/** Limit on kinds of refusals, because codes and reasons are text from the server. */
 const KINDS_OF_REFUSAL = 200;
 
 const countedAs = {
@@ -382,7 +385,7 @@ const byCount = (a: Refused, b: Refused) => b.count - a.count || a.status - b.st
 
 class Transactions {
   readonly #timeoutMs: number;
-  /** Transactions proposed and not final, by scheduled time. */
+  /** Transactions that are proposed but not final, by scheduled time. */
   readonly #open = new Map<number, number>();
   readonly #finality: Histogram = newHistogram();
   #proposed = 0;
@@ -403,7 +406,7 @@ class Transactions {
     this.#accepted += count;
   }
 
-  /** Returns the number of transactions that were proposed and not late. */
+  /** Returns the number of transactions that were proposed and are not late. */
   finalized(count: number, intendedMs: number, atMs: number): number {
     const open = this.#open.get(intendedMs) ?? 0;
     const known = Math.min(count, open);

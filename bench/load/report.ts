@@ -1,6 +1,6 @@
 /**
- * The report of a load run, one page: first the verdict, then charts and tables of the
- * measurements, and the commands that reproduce them.
+ * The one-page report on a load run: first the verdict, then charts and tables of the measurements,
+ * and the commands that reproduce them.
  */
 import { type Chart, figure } from '../../report/figure.js';
 import {
@@ -73,7 +73,10 @@ const captionOf = (operation: string): string =>
     : 'Response time starts at the scheduled time, service time when the request was sent. ' +
       'The difference is queueing, which a user experiences too.';
 
-/** One chart for each operation, response and service time; then finality, delivery and lag. */
+/**
+ * Builds one chart per operation with response and service time, then charts for finality, delivery
+ * and lag.
+ */
 function latencyCharts({ operations, finality, delivery, generator }: LoadResult) {
   return [
     ...operations.map(({ operation, response, service }) =>
@@ -102,7 +105,7 @@ function latencyCharts({ operations, finality, delivery, generator }: LoadResult
   ];
 }
 
-/** Facts without a value are left out. */
+/** Returns the key facts. Facts without a value are omitted. */
 function keyFacts(result: LoadResult): Html {
   const { arrivals, saturation, r } = result;
   const { accepted_per_s: rate, of_target: share } = arrivals;
@@ -124,7 +127,7 @@ function keyFacts(result: LoadResult): Html {
   ]);
 }
 
-/** Signatures relative to R: votes, or transactions. */
+/** Computes signatures relative to R, for votes or transactions. */
 function shareOfR({ asked, arrivals, transactions, r }: LoadResult): Fact[] {
   const rates = { votes: arrivals.accepted_per_s, transactions: transactions.tps };
   const signed = Object.entries(rates).find(([workload]) => workload === asked.workload);
@@ -139,7 +142,10 @@ function factText(result: LoadResult, name: string, title: string): Fact[] {
   return value === null ? [] : [{ name: title, value: valueText(one, value) }];
 }
 
-/** In an open loop, response time includes the wait before sending, service time does not. */
+/**
+ * Formats response time and service time. In an open loop, only response time includes the wait
+ * before sending.
+ */
 function withService(result: LoadResult, name: 'p50' | 'p99', title: string): Fact[] {
   const [response] = factText(result, name, title);
   const [service] = factText(result, `service.${name}`, title);
@@ -348,7 +354,7 @@ of the server (${code('serve --data')}):</p>
 ${listing('command that opens the explorer', commandLine('explore', 'DATA'))}`;
 }
 
-/** Options that differ from the defaults. */
+/** Returns the options that differ from the defaults. */
 function optionsOf({ asked, server, saturation }: LoadResult): string[] {
   const defaults = workloadDefaults[asked.workload];
   const given = (name: string, value: number, standard: number, unit = '') =>

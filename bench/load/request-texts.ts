@@ -1,8 +1,8 @@
 /**
- * Texts of blocks and votes, built by hand, and the tasks of the signing threads. Members are in
- * canonical order (RFC 8785), so the signed text is also the text that is sent, and nothing is
+ * Texts of blocks and votes, built by hand, and tasks for the signing threads. Members are in
+ * canonical order (RFC 8785), so the signed text is identical to the sent text, and nothing is
  * encoded twice. A test compares the texts with `engine/protocol/signing.ts`. Optional fields are
- * included, since another server may require them.
+ * included, because a different server may require them.
  */
 const MEME = '"meme_content":{"content":"load","tags":[],"type":"text"}';
 const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
@@ -14,13 +14,13 @@ interface ProposalParts {
   transactions: Uint8Array;
 }
 
-/** Text covered by the signature of a proposal. */
+/** Returns the text that a proposal's signature covers. */
 export function proposalInput({ parent, timestamp, transactions }: ProposalParts): Buffer {
   const before = `agentnet-v1-block\n${opening(parent, timestamp)}`;
   return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
 }
 
-/** Text hashed for a proposal, including the key of the producer and the network. */
+/** Returns the text that is hashed for a proposal, including the producer's key and the network. */
 export function blockHashInput(
   { parent, timestamp, transactions }: ProposalParts,
   producer: string,
@@ -39,7 +39,7 @@ export function proposalBody(parts: ProposalParts, signature: string): Buffer {
   return Buffer.concat([before, parts.transactions, Buffer.from(closing(signature))]);
 }
 
-/** Returns the transactions of such a body. */
+/** Returns the transactions in a proposal body. */
 export function extractTransactions(
   body: Uint8Array,
   { parent, timestamp }: Pick<ProposalParts, 'parent' | 'timestamp'>,
@@ -54,7 +54,7 @@ function opening(parent: string, timestamp: string): string {
   return `{${MEME},"parent_hash":"${parent}",${DIFF},${times}`;
 }
 
-/** An approval without signature, equal for all voters of a block. */
+/** Returns an approval without its signature. The text is equal for all voters on a block. */
 function approval(blockHash: string, timestamp: string): string {
   const what = `"block_hash":"${blockHash}","decision":"approve"`;
   return `{${what},"meme_references":[],"reason":"it adds up","timestamp":"${timestamp}"`;
@@ -64,14 +64,14 @@ export function voteInput(blockHash: string, timestamp: string): string {
   return `agentnet-v1-vote\n${approval(blockHash, timestamp)}}`;
 }
 
-/** A vote is this text, the signature, and `voteEnd`. */
+/** Returns the start of a vote. A vote consists of this text, the signature, and `voteEnd`. */
 export function voteBegin(blockHash: string, timestamp: string): string {
   return `${approval(blockHash, timestamp)},"signature":"`;
 }
 
 export const voteEnd = '"}';
 
-/** Data of a transaction. Unique in a network, since `run` is random. */
+/** Returns a transaction's data, which is unique in a network because `run` is random. */
 export function transactionData(run: string, number: number): string {
   return `{"type":"load","run":"${run}","number":${number}}`;
 }
@@ -89,20 +89,20 @@ export function transactionText(one: {
 
 export interface WorkerSetting {
   seed: string;
-  /** Part of the data of each transaction. */
+  /** Run id, included in every transaction's data. */
   run: string;
-  /** Empty if the server does not report it. */
+  /** Network id; empty if the server does not report an id. */
   networkId: string;
 }
 
-/** One input for all, or one per ordinal. */
+/** One input for all ordinals, or one per ordinal. */
 export interface SignTask {
   ordinals: readonly number[];
   inputs: readonly string[];
 }
 
 export interface TransactionTask {
-  /** Number of the first transaction; numbers are unique in a run. */
+  /** Number of the first transaction. Numbers are unique within a run. */
   first: number;
   count: number;
   senders: { first: number; count: number };
@@ -115,7 +115,7 @@ export interface LinkTask {
 
 export interface LinkedBlock {
   parent: string;
-  /** Computed as in the protocol; another server may differ. */
+  /** Hash computed according to the protocol. A different server may compute hashes differently. */
   hash: string;
   body: Uint8Array;
 }

@@ -1,7 +1,7 @@
 /**
- * The result of a load run. This schema defines the type, the JSON Schema and the dictionary in
- * `docs`, and the check of files to compare. Names end in their unit. Latencies are milliseconds
- * with microseconds as decimals; rates are per second.
+ * The result of a load run. This schema defines the type, the JSON Schema and dictionary in `docs`,
+ * and the validation of files to compare. Names end in their unit. Latencies are in milliseconds
+ * with decimals down to microseconds, and rates are per second.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 
@@ -13,7 +13,7 @@ const milliseconds = (description: string) => Type.Number({ minimum: 0, descript
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()]);
 
-/** A latency histogram. Without a sample, all members except `count` are null. */
+/** A latency histogram. If there are no samples, all members except `count` are null. */
 export const Percentiles = Type.Object(
   {
     count: count('samples'),
@@ -38,7 +38,7 @@ const latency = (description: string): typeof Percentiles => ({
   ...about(description),
 });
 
-/** Outcomes of the requests of one kind. They add up to `sent`. */
+/** Outcomes of requests of one kind. The outcome counts add up to `sent`. */
 export const Operation = Type.Object(
   {
     operation: Type.String(
@@ -325,12 +325,12 @@ export function loadResultJsonSchema(): SchemaTree {
 }
 
 interface Meaning {
-  /** Path such as `operations[].response`. */
+  /** Member path, such as `operations[].response`. */
   path: string;
   meaning: string;
 }
 
-/** Meaning of every figure, in the order of the file. Repeated schemas are described once. */
+/** Returns the meaning of every figure, in file order. Repeated schemas are described once. */
 export function meanings(): Meaning[] {
   const explained = new Set<unknown>();
   const visit = (path: string, schema: SchemaTree): Meaning[] => {

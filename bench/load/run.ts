@@ -1,6 +1,6 @@
 /**
- * One load run, from the check of the server and its limits to the result. Each wait has a
- * deadline, and events that were not seen are not counted.
+ * One load run, from checking the server and its limits to the result. Every wait has a deadline,
+ * and events that were not seen are not counted.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
@@ -12,12 +12,12 @@ import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
   phase: 'warm-up' | 'measured' | 'draining';
-  /** Milliseconds since the start of the measured time; negative in the warm-up. */
+  /** Milliseconds since the start of the measured time; negative during the warm-up. */
   elapsedMs: number;
   /** Last complete second of the measured time. */
   second: Second | null;
   /**
-   * Computes the result if nothing more came and all open requests succeeded. Without means,
+   * Computes the result as if nothing more arrived and all open requests succeeded. Omits means,
    * histograms and halves, which are too expensive for a live view.
    */
   soFar(): LoadResult;
@@ -27,21 +27,21 @@ export interface LoadHooks {
   onTarget?(server: LoadResult['server']): void;
   /** Reports slow steps before the warm-up. */
   onPreparing?(line: string): void;
-  /** Called once a second from the warm-up on. */
+  /** Called once per second from the warm-up on. */
   onSecond?(progress: LoadProgress): void;
   /** Ends the run early, with the figures measured so far. */
   signal?: AbortSignal;
   /** Commit of folkmoot, for the result. */
   commit?: string;
-  /** R, if it was measured before. */
+  /** R, if already measured. */
   r?: number | null;
 }
 
-/** Added to the longest deadline, so that each deadline is seen to pass. */
+/** Extra wait after the longest deadline, so that every deadline is detected. */
 const GRACE_MS = 500;
-/** Wait for responses after an interruption. */
+/** Time limit for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;
-/** Time limit for a workload to leave the network. */
+/** Time limit for a workload's `close`, which leaves the network. */
 const CLOSE_MS = 10_000;
 
 /** @throws {LoadError} if the run cannot start: no server, or rate limits below the load. */
@@ -67,7 +67,7 @@ class Run {
   readonly #target: Target;
   readonly #workload: Workload;
   readonly #measurement: Measurement;
-  /** Aborted to end the run early. */
+  /** Aborts to end the run early. */
   readonly #end = new AbortController();
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
@@ -116,7 +116,9 @@ class Run {
     this.#measurement.abandon();
   }
 
-  /** A server that restarted with new data has lost the entries of the run. */
+  /**
+   * Checks the server's epoch. A server that restarted with new data has lost the run's entries.
+   */
   async checkEpoch(): Promise<void> {
     const { url, epoch } = this.#target.server;
     if (epoch === null || this.#ended !== 'complete') return;
@@ -198,17 +200,17 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** Peak use of a rate limit by a run. */
+/** A run's peak use of a rate limit. */
 interface QuotaUse {
   limit: string;
   whom: 'address' | 'agent';
   perMinute: number;
 }
 
-/** Factors on the published limits, by profile, for older servers. */
+/** Factors that apply to the published limits of older servers, by profile. */
 const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
 
-/** @throws {LoadError} `RATE_LIMITED` with each limit that the run would exceed. */
+/** @throws {LoadError} `RATE_LIMITED`, with every limit that the run would exceed. */
 export function checkQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
   const profile = server.limits_profile ?? '';
   const factor = inForce ? 1 : profileFactors[profile];
@@ -246,7 +248,7 @@ function usesOf(options: LoadOptions): QuotaUse[] {
     ];
   }
   if (workload === 'subscribers') return [register];
-  // In the workload mixed, three of ten arrivals are reads.
+  // In the workload mixed, three out of ten arrivals are reads.
   return [register, { limit: 'read', whom: 'address', perMinute: 0.3 * fullest }];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the highest sustainable rate of a server. Each search narrows a bracket between a rate that
- * holds and one that fails. Searches are independent of each other, and R is measured with each
+ * Finds a server's highest sustainable rate. Each search narrows a bracket between a rate that
+ * holds and a rate that fails. Searches are independent of each other, and R is measured with every
  * probe.
  */
 
@@ -15,15 +15,15 @@ import { LoadError } from './server.js';
 import { worsening } from './verdict.js';
 
 interface SaturateOptions {
-  /** Open loop; the search starts at its rate. */
+  /** Open-loop options. The search starts at this rate. */
   load: LoadOptions & { rate: number };
   objectives: readonly Objective[];
   repeat: number;
 }
 
-/** Factor between the first rates of a search. */
+/** Factor between the first rates in a search. */
 const DOUBLE = 2;
-/** Change of R above which the speed of the machine has changed. */
+/** Change in R above which the machine's speed counts as changed. */
 const MOST_MOVED = 0.1;
 
 /** @throws {LoadError} if the first run cannot start. */
@@ -56,7 +56,7 @@ function speedMoved(probes: readonly Probe[]): boolean {
   return Math.max(...speeds) > (1 + MOST_MOVED) * Math.min(...speeds);
 }
 
-/** Returns the verdict if each failing rate failed because of the generator or the workload. */
+/** Returns the verdict if every failing rate failed because of the generator or the workload. */
 function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
   const last = brackets.flatMap(({ fails, probes }): Probe[] => {
     const failed = probes.filter(({ rate }) => rate === fails);
@@ -67,7 +67,7 @@ function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 're
   if (verdict === undefined) return null;
   const values = { count: last.length, all: brackets.length };
   const where = note(limits[verdict as keyof typeof limits], values).text;
-  // The reason of the probe names the option that raises the limit of the workload.
+  // The probe's reason names the option that raises the workload's limit.
   const why = verdict === 'WORKLOAD_BOUND' ? (reasons ?? []) : [];
   return { verdict, reasons: [where, ...why] };
 }
@@ -99,12 +99,18 @@ export interface SaturateHooks extends LoadHooks {
   onProbe?(probe: Probe, bracket: number): void;
 }
 
-/** Maximum probes per rate, and failures on an undisturbed machine that make a rate fail. */
+/**
+ * Maximum number of probes per rate, and the number of failures on an undisturbed machine that make
+ * a rate fail.
+ */
 const MOST_PROBES = 6;
 const FAILURES = 2;
-/** Share of the highest R. Below it, other programs use the machine. */
+/** Fraction of the highest R below which other programs are assumed to use the machine. */
 const UNDISTURBED = 0.95;
-/** Measurements of R, half a second each, before a probe starts on a disturbed machine. */
+/**
+ * Maximum number of R measurements, half a second each, before a probe starts on a disturbed
+ * machine anyway.
+ */
 const MOST_WAITS = 10;
 
 class Search {
@@ -133,9 +139,9 @@ class Search {
   }
 
   /**
-   * Returns true if a rate holds; null when the search is over. Other programs only make a server
-   * slower. So one probe that holds proves the rate, and a failure counts only if the machine was
-   * undisturbed before and after.
+   * Returns true if a rate holds; null when the search is over. Other programs can only make a
+   * server slower, so one probe that holds proves the rate, and a failure counts only if the
+   * machine was undisturbed before and after.
    */
   async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
     let failures = 0;
@@ -175,7 +181,7 @@ class Search {
 
   /**
    * Returns the result of the last probe that held, or else of the last probe. @throws {LoadError}
-   * if there was none.
+   * if there was no probe.
    */
   result(): LoadResult {
     const base = this.#held ?? this.#last;
@@ -200,7 +206,7 @@ class Search {
     return probe;
   }
 
-  /** Runs with the agents of the first probe: more agents would be another network. */
+  /** Runs with the first probe's agents, because more agents would make a different network. */
   async #run(rate: number, r: number | null): Promise<LoadResult | null> {
     try {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
@@ -232,7 +238,7 @@ export function toProbe(
 ): Probe {
   const { arrivals, verdict, reasons } = result;
   const share = arrivals.of_target ?? 0;
-  // If the queue grows, or the server slows down, the rate would fail in a longer run.
+  // If the queue grows or the server slows down, the rate would fail in a longer run.
   const trend = worsening(result);
   const missed = [
     ...objectives.flatMap((objective) => objective.missed(result) ?? []),
@@ -251,19 +257,22 @@ export function toProbe(
 }
 
 interface Rates {
-  /** Highest rate that held; 0 if none did. */
+  /** Highest rate that held; 0 if no rate held. */
   holds: number;
-  /** Lowest failing rate above it; null if none failed. */
+  /** Lowest failing rate above `holds`; null if no rate failed. */
   fails: number | null;
 }
 
 interface Start {
   rate: number;
-  /** Factor of the second step. Each further step squares it, up to doubling. */
+  /** Factor for the second step. Every further step squares the factor, up to doubling. */
   step: number;
 }
 
-/** A bracket is narrow enough when the failing rate is at most 10 % above the holding one. */
+/**
+ * Ratio at which a bracket is narrow enough: the failing rate is at most 10 % above the holding
+ * rate.
+ */
 export const RESOLUTION = 1.1;
 const DOUBLING = 2;
 const LEAST_RATE = 1;
@@ -296,7 +305,7 @@ export async function findBracket(
   return { holds, fails };
 }
 
-/** The next search starts near the last bracket. */
+/** Starts the next search near the last bracket. */
 export function startNear({ holds, fails }: Rates): Start {
   return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION };
 }

@@ -1,7 +1,7 @@
 /**
- * The schedule of a run: the intended time of each request, and the queue in which requests wait
- * until the workload has a call and a connection is free. A queued request keeps its intended time.
- * The schedule also measures the lag of the generator.
+ * A run's schedule: the intended time of each request, and the queue in which requests wait until
+ * the workload has a call and a connection is free. A queued request keeps its intended time. The
+ * schedule also measures the generator's lag.
  */
 
 import { Ticker } from './ticker.js';
@@ -27,7 +27,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (this.size > 0) this.#head += 1;
-    // Frees consumed items once they are half of the array.
+    // Frees consumed items once they fill half the array.
     if (this.#head > 1_000 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
@@ -44,28 +44,28 @@ export class Fifo<T> {
 }
 
 /*
- * Intended times of requests. In an open loop they are fixed in advance, so that a slow server
- * cannot slow down its load. In a closed loop each request waits for an earlier one.
+ * Intended times of requests. In an open loop, the times are fixed in advance, so that a slow
+ * server cannot reduce its load. In a closed loop, each request waits for an earlier request.
  */
 
 interface Arrivals {
-  /** Queues the arrivals due by now; `due` is called with their intended times. */
+  /** Queues the arrivals due by now, and calls `due` with their intended times. */
   advance(nowMs: number, due: (intendedMs: number) => void): void;
-  /** Intended time of the first arrival that may be sent; null if none may. */
+  /** Intended time of the first arrival that may be sent; null if no arrival may be sent. */
   first(nowMs: number): number | null;
   /** True if arrivals are queued. */
   waiting(): boolean;
-  /** Removes the first arrival, which is sent. */
+  /** Removes the first arrival from the queue in order to send it. */
   take(): void;
-  /** An arrival was answered or given up. */
+  /** Called when an arrival has a response or was abandoned. */
   completed(): void;
   /** Time of the next arrival. */
   nextMs(): number;
-  /** Drops queued arrivals intended before `timeMs`. */
+  /** Drops queued arrivals that were intended before `timeMs`. */
   dropBefore(timeMs: number): void;
 }
 
-/** Arrival k is due at start + k / rate. */
+/** Creates an open loop, in which arrival k is due at start + k / rate. */
 export function openLoop(ratePerS: number, startMs: number, endMs: number): Arrivals {
   const line = new Fifo<number>();
   let count = 0;
@@ -92,12 +92,13 @@ export function openLoop(ratePerS: number, startMs: number, endMs: number): Arri
   };
 }
 
-/** Rate at which a closed loop, which has no schedule, measures lag. */
+/** Rate at which a closed loop measures lag, because it has no schedule. */
 const WATCH_PER_S = 100;
 
 /**
- * A fixed number of requests in flight, each intended for the moment at which it can be sent. The
- * due events are clock checks, so that lag is measured as a share of time, as in an open loop.
+ * Creates a loop with a fixed number of requests in flight. Each request is intended for the moment
+ * at which it can be sent. The due events are clock checks, so that lag is measured as a share of
+ * time, as in an open loop.
  */
 export function closedLoop(concurrency: number, startMs: number, endMs: number): Arrivals {
   const watch = openLoop(WATCH_PER_S, startMs, endMs);
@@ -120,12 +121,12 @@ export function closedLoop(concurrency: number, startMs: number, endMs: number):
   };
 }
 
-/** Milliseconds in which arrivals waited, by the cause of the first one in the queue. */
+/** Milliseconds during which arrivals waited, by the cause for the first arrival in the queue. */
 export type WaitTimes = Record<'connections' | Wait, number>;
 
 export interface ScheduleOptions {
   arrivals: Arrivals;
-  /** Queued arrivals of the warm-up are dropped at this time. */
+  /** Time at which queued warm-up arrivals are dropped. */
   measureMs: number;
   endMs: number;
   now: () => number;
@@ -134,19 +135,20 @@ export interface ScheduleOptions {
   waitsFor(): Wait;
   hasRoom(): boolean;
   send(call: Call, intendedMs: number): void;
-  /** An event was due at its time, and handled `lagMs` later. */
+  /** Called for an event that was due at `intendedMs` and handled `lagMs` later. */
   due(intendedMs: number, lagMs: number): void;
 }
 
 /**
- * Share of the measured time in which arrivals still queued at the end may be sent. It equals the
- * allowed shortfall of the rate, so a run is not worse for ending while a block closes.
+ * Fraction of the measured time in which arrivals still queued at the end may be sent. The value
+ * equals the allowed shortfall in rate, so that ending a run while a block closes does not worsen
+ * the result.
  */
 const GRACE = 0.01;
 const LEAST_GRACE_MS = 100;
-/** Resolution of timers. They are the fallback while the thread of the ticker is delayed. */
+/** Timer resolution. Timers are the fallback while the ticker thread is delayed. */
 const LEAST_MS = 1;
-/** Minimum interval of wake-ups. At high rates one wake-up handles several arrivals. */
+/** Minimum interval between wake-ups. At high rates, one wake-up handles several arrivals. */
 const LEAST_TICK_MS = 0.25;
 
 export class Schedule {
@@ -183,9 +185,9 @@ export class Schedule {
     this.#ended();
   }
 
-  /** Sends queued arrivals, as far as workload and connections allow. */
+  /** Sends queued arrivals as far as the workload and the connections allow. */
   pump(): void {
-    // The workload may call back here while it is asked for a call.
+    // The workload may call back here from inside `next`.
     if (this.#pumping) return;
     this.#pumping = true;
     let waitsFor: keyof WaitTimes | null | undefined;
@@ -194,15 +196,15 @@ export class Schedule {
     this.#pumping = false;
   }
 
-  /** Wait times in the measured time so far. */
+  /** Wait times so far during the measured time. */
   get waitTimes(): WaitTimes {
     this.#waits(this.#waitsFor);
     return { ...this.#waitTimes };
   }
 
   /**
-   * Sends the first arrival. Returns the cause of its wait, null without an arrival, undefined once
-   * sent.
+   * Sends the first arrival. Returns the cause if it must wait, null if there is no arrival, and
+   * undefined if it was sent.
    */
   #sendFirst(): keyof WaitTimes | null | undefined {
     const { arrivals, now, next, send, hasRoom, waitsFor } = this.#options;

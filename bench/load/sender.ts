@@ -1,7 +1,7 @@
 /**
- * Sends calls over a limited number of HTTP connections and checks the responses. A connection has
- * one request at a time and reads the whole response. The sender never retries. A connection that
- * was given up is not reused, and later bytes from it are ignored.
+ * Sends calls over a limited number of HTTP connections and checks the responses. A connection
+ * handles one request at a time and reads the whole response. The sender never retries. An
+ * abandoned connection is not reused, and its later bytes are ignored.
  */
 import { Client, type Dispatcher } from 'undici';
 import { Fifo } from './schedule.js';
@@ -13,31 +13,31 @@ export interface Exchange {
   call: Call;
   intendedMs: number;
   sentMs: number;
-  /** True for an arrival of the schedule; false for a call outside it. */
+  /** True for a scheduled arrival; false for a call outside the schedule. */
   scheduled: boolean;
 }
 
 interface Place {
   origin: string;
-  /** Path prefix before /api, for servers that are not at the root. */
+  /** Path prefix before /api, for servers not at the root. */
   prefix: string;
   timeoutMs: number;
 }
 
-/** A list of 10,000 agents takes 2 MiB. The limit leaves ample room. */
+/** Response size limit. A list of 10,000 agents takes 2 MiB, so the limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
 type Ending =
   | { status: number; body: Buffer }
-  /** Connection lost, or not established: no server. */
+  /** Connection lost or not established. */
   | 'broken'
   | 'unreachable';
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 /**
- * Uses the older handler interface of undici: the newer one parses all headers of each response,
- * which costs a tenth of a request, and the headers are not used.
+ * Uses undici's older handler interface, because the newer interface parses all headers in every
+ * response. Parsing costs a tenth of a request, and the headers are not used.
  */
 class Connection implements Dispatcher.DispatchHandler {
   readonly #client: Client;
@@ -57,7 +57,7 @@ class Connection implements Dispatcher.DispatchHandler {
       pipelining: 1,
       maxResponseSize: ANSWER_BYTES,
       connect: { timeout: timeoutMs },
-      // The sender has its own deadlines.
+      // The sender enforces its own deadlines.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -122,7 +122,7 @@ function fateOf(call: Call, status: number, body: Buffer): CallOutcome {
   return { kind: 'refused', status, code: word(code), reason: word(reason) };
 }
 
-/** Data of an unexpected shape is invalid, even if the check throws. */
+/** Returns false for data of an unexpected shape, even if the check throws. */
 function holdsWhatItMust(call: Call, data: unknown): boolean {
   try {
     return call.holds(data);
@@ -131,13 +131,13 @@ function holdsWhatItMust(call: Call, data: unknown): boolean {
   }
 }
 
-/** A code is a short text; anything else is not one. */
+/** Returns the value if it is a short text, as every code is. */
 const word = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 64 ? value : '-';
 
 /*
- * Sends calls over a limited number of connections, each with a deadline. Calls outside the
- * schedule go first, since everything else would wait for the votes of a block.
+ * Sends calls over a limited number of connections, each call with a deadline. Calls outside the
+ * schedule go first, because everything else would wait for a block's votes.
  */
 
 interface SenderOptions {
@@ -147,17 +147,17 @@ interface SenderOptions {
   now: () => number;
   sent(exchange: Exchange): void;
   completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void;
-  /** A connection is free and no call outside the schedule waits for it. */
+  /** Called when a connection is free and no call outside the schedule is waiting for it. */
   free(): void;
-  /** The server has been unreachable for `forMs`. */
+  /** Called when the server has been unreachable for `forMs`. */
   onUnreachable(forMs: number): void;
 }
 
 /** Resolution of deadlines. */
 const SWEEP_MS = 20;
-/** Pause of a connection after two failures in a row, since refusals return at once. */
+/** Pause for a connection after two consecutive failures, because refusals return at once. */
 const REST_MS = 100;
-/** A restarting server may be away for less time. */
+/** Time without a connection after which the server counts as gone. A restart takes less time. */
 const GONE_MS = 2_000;
 
 const timedOut: CallOutcome = { kind: 'timed_out' };
@@ -168,7 +168,7 @@ export class Sender {
   /** Last in, first out, so that unused connections can close. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
-  /** End times of the pauses of connections. */
+  /** Times at which connection pauses end. */
   #resting: number[] = [];
   readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
   readonly #sweep: NodeJS.Timeout;
@@ -260,7 +260,7 @@ export class Sender {
     if (exchange) this.#complete(exchange, outcome);
   }
 
-  /** Gives up late requests, and ends pauses. */
+  /** Abandons late requests, and ends pauses. */
   #expire(): void {
     const now = this.#options.now();
     const { timeoutMs } = this.#options;

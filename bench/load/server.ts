@@ -1,6 +1,6 @@
 /**
- * Requests to the server under test outside the measurement: its API, its limits, its clock, and
- * the head of its chain. Measured requests go through the sender of the run.
+ * Unmeasured requests to the server under test, for its API, its limits, its clock, and the head of
+ * its chain. Measured requests go through the run's sender.
  */
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
@@ -12,7 +12,9 @@ import {
 import { loadMessages } from './messages.js';
 import type { LoadResult } from './result.js';
 
-/** A run cannot start or continue, for a reason that the user or the server must fix. */
+/**
+ * Error for a run that cannot start or continue, for a reason that the user or the server must fix.
+ */
 export class LoadError<
   Problem extends keyof typeof loadMessages = keyof typeof loadMessages,
 > extends Error {
@@ -30,7 +32,7 @@ export class LoadError<
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Parses a JSON object; returns an empty one for any other text. */
+/** Parses a JSON object; returns an empty object for any other text. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -48,19 +50,19 @@ interface Request {
   body?: string | null;
 }
 
-/** A response; `data` is undefined unless it is a success. */
+/** A response. `data` is undefined unless the response is a success. */
 export interface Answer {
   status: number;
   data: unknown;
   /** Date header, or null. */
   date: string | null;
-  /** One line for the user: the status, and the error of the server. */
+  /** One line for the user: the status, and the server's error. */
   text: string;
 }
 
 /** Response timeout. */
 const ANSWER_MS = 15_000;
-/** A list of 10,000 agents takes 2 MiB. The limit leaves ample room. */
+/** Response size limit. A list of 10,000 agents takes 2 MiB, so the limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class ServerClient {
@@ -124,7 +126,8 @@ function refusal(status: number, error: unknown): string {
 }
 
 /**
- * Runs `work` for all items with limited concurrency. Stops at the first failure and rethrows it.
+ * Runs `work` on all items with limited concurrency. Stops at the first failure and rethrows its
+ * error.
  */
 export async function forEachLimited<T>(
   all: readonly T[],
@@ -147,9 +150,9 @@ interface Head {
 }
 
 export interface Surroundings {
-  /** Network that transactions are signed for; null if the server does not report it. */
+  /** Network for which transactions are signed; null if the server does not report it. */
   networkId: string | null;
-  /** Server clock minus local clock. */
+  /** Server clock minus local clock, in milliseconds. */
   offsetMs: number;
   /** True if a proposal may be sent while its parent is in voting. */
   takesEarly: boolean;
@@ -194,7 +197,7 @@ export async function validatorKeys(asker: ServerClient): Promise<string[]> {
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
 }
 
-/** Reads the head from an extended endpoint; null if unknown. */
+/** Reads the head from an optional endpoint; null if unknown. */
 async function newestFinalized(asker: ServerClient): Promise<string | null> {
   const target = '/api/v1/blocks?status=finalized&limit=1';
   const { data } = await asker.ask({ method: 'GET', target });
@@ -207,7 +210,10 @@ async function metaOf(asker: ServerClient): Promise<Record<string, unknown>> {
   return isRecord(data) ? data : {};
 }
 
-/** The Date header has whole seconds, so a smaller offset is ignored. */
+/**
+ * Returns the clock offset. The Date header has a resolution of one second, so a smaller offset is
+ * ignored.
+ */
 function offsetOf(serverTime: unknown, date: string | null): number {
   const exact = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
   if (!Number.isNaN(exact)) return exact - Date.now();
@@ -220,12 +226,13 @@ export interface Target {
   /** Limit per operation, per minute; empty if unknown. */
   perMinute: Record<string, number>;
   /**
-   * True if the limits are in force. An older server reports them before the factor of its profile.
+   * True if the limits are in force as reported. An older server reports limits before applying its
+   * profile's factor.
    */
   inForce?: boolean;
 }
 
-/** Short, since the run has not started. */
+/** Response timeout, short because the run has not started. */
 const TARGET_ANSWER_MS = 5_000;
 
 /** @throws {LoadError} `NO_SERVER` */
@@ -249,12 +256,12 @@ export async function readTarget(url: string): Promise<Target> {
   };
 }
 
-/** Returns the URL of the web page of the server; null if it serves none. */
+/** Returns the URL of the server's web page; null if it serves no page. */
 export async function findPage(url: string): Promise<string | null> {
   try {
     const { page } = await dataOf(url, '/');
     const found = typeof page === 'string' ? new URL(page, url) : null;
-    // A link to another origin is not trusted.
+    // A link to a different origin is not trusted.
     return found?.origin === new URL(url).origin ? found.href : null;
   } catch {
     return null;
@@ -270,7 +277,7 @@ async function metaOrNull(url: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Returns the data of a response, or an empty object. */
+/** Returns the data from a response, or an empty object. */
 async function dataOf(url: string, target: string): Promise<Record<string, unknown>> {
   const asker = new ServerClient(url, 1);
   const signal = AbortSignal.timeout(TARGET_ANSWER_MS);

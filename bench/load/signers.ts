@@ -1,6 +1,6 @@
 /**
- * Signing threads (piscina), so that the thread of the generator never signs; signed requests; and
- * supplies of requests signed ahead, with a count of those that were ready in time.
+ * Signing threads (piscina), so that the generator thread never signs; signed requests; and
+ * supplies of requests signed ahead, with a count of the requests that were ready in time.
  */
 import { availableParallelism } from 'node:os';
 import type { Piscina } from 'piscina';
@@ -14,7 +14,7 @@ import type {
   WorkerSetting,
 } from './request-texts.js';
 
-/** More threads would sign faster than one thread can send. */
+/** Number of signing threads. More threads would sign faster than one thread can send. */
 const THREADS = 4;
 /** Signatures per task: about 10 ms of work, so that urgent tasks do not wait long. */
 export const signShare = 256;
@@ -42,8 +42,8 @@ export class Signers {
   }
 
   /**
-   * Returns the signatures, 64 bytes each, in the order of `ordinals`; `inputs` is one text for
-   * all, or one text each.
+   * Returns the signatures, 64 bytes each, in the order of `ordinals`. `inputs` is one text for all
+   * ordinals, or one text per ordinal.
    */
   async signatures({ ordinals, inputs }: SignTask): Promise<Uint8Array> {
     const made = new Uint8Array(ordinals.length * signatureBytes);
@@ -122,7 +122,7 @@ export async function signRequests(
   }));
 }
 
-/** Returns the signatures of texts, hex. */
+/** Returns the signatures on texts, as hex. */
 export async function signEach(
   signers: Signers,
   texts: readonly { agent: number; input: string }[],
@@ -138,21 +138,24 @@ export async function signEach(
 }
 
 export interface SupplyPlan<T> {
-  /** Makes `count` items; `position` is the number of items sent before the first of them. */
+  /** Makes `count` items. `position` is the number of items sent before the first new item. */
   make(count: number, position: number): Promise<T[]>;
-  /** Time for which the item was made, by the server clock. */
+  /** Time for which the item was made, according to the server clock. */
   stampOf(item: T): number;
-  /** Items that the run is expected to need. */
+  /** Number of items that the run is expected to need. */
   expected: number;
   perS: number;
   now(): number;
-  /** Items are available again. */
+  /** Called when items are available again. */
   onReady(): void;
-  /** Signing failed, which ends the run. */
+  /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
 }
 
-/** Timestamps may be 300 s off. The rest is a margin for a server slower than expected. */
+/**
+ * Timestamps may differ from server time by up to 300 s. The remaining 100 s is a margin for a
+ * server slower than expected.
+ */
 export const aheadMs = 200_000;
 const STALE_MS = 250_000;
 const FIRST_WAITING = 64;
@@ -190,7 +193,7 @@ export class Supply<T> {
     return null;
   }
 
-  /** Takes the item that `peek` has returned. */
+  /** Takes the item that `peek` returned. */
   take(): T {
     const item = this.#items[this.#taken]!;
     this.#taken += 1;
@@ -239,7 +242,7 @@ export class SignedRecord {
   readonly #keys = new Set<number>();
   #messages = 0;
   #ahead = 0;
-  /** Start of the measured time; later signatures are not signed ahead. */
+  /** Start of the measured time. Later signatures do not count as signed ahead. */
   measuredFromMs = Number.POSITIVE_INFINITY;
 
   /** Records the use of a signed message. */
@@ -249,7 +252,7 @@ export class SignedRecord {
     if (signedAtMs < this.measuredFromMs) this.#ahead += 1;
   }
 
-  /** Without any message, all were signed ahead. */
+  /** Counts of signed messages. If there are no messages, the prepared share is complete. */
   get signed(): { keys: number; messages: number; preparedAhead: number } {
     const messages = this.#messages;
     const preparedAhead = messages === 0 ? 1 : this.#ahead / messages;

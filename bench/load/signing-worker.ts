@@ -1,6 +1,6 @@
 /**
- * A signing thread. It derives keys on first use and handles four kinds of tasks. Secret keys stay
- * in the thread.
+ * A signing thread. Derives keys on first use and handles four kinds of tasks. Secret keys stay in
+ * the thread.
  */
 import { workerData } from 'piscina';
 import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
@@ -33,7 +33,7 @@ function keyOf(ordinal: number): KeyPair {
   return made;
 }
 
-/** Hex. */
+/** Returns the public keys as hex. */
 export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }
@@ -63,7 +63,7 @@ export function transactions({ first, count, senders }: TransactionTask): Uint8A
   return new Uint8Array(Buffer.from(`[${texts.join(',')}]`));
 }
 
-/** Signs a chain of blocks: the computed hash of each is the parent of the next. */
+/** Signs a chain of blocks. Each block's computed hash is the parent of the next block. */
 export function links({ parent, blocks }: LinkTask): LinkedBlock[] {
   let tip = parent;
   return blocks.map(({ producer, timestamp, transactions }) => {

@@ -1,4 +1,4 @@
-/** Thread of a ticker: sleeps until the requested time, then sends a message. */
+/** Ticker thread: sleeps until the requested time, then sends a message. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { CLOSED, type TickerSetting, threadsNow } from './ticker.js';
 

@@ -1,27 +1,30 @@
 /**
- * The verdict of a run: can its figures be trusted, and if not, why. The rules:
+ * The verdict on a run states if its figures can be trusted, and if not, the reason. The rules:
  *
- * - INVALID: the server failed, or accepted nothing, or less than 99 % of the target rate; or more
- *   than 1 % of transactions, deliveries or subscriber connections were lost.
+ * - INVALID: the server failed, accepted nothing, or accepted less than 99 % of the target rate; or
+ *   more than 1 % of transactions, deliveries or subscriber connections were lost.
  * - CLIENT_BOUND: the load generator was the limit. The generator is late if 1 % of arrivals
- *   started more than 10 ms late, and that lag is more than half of the p99 response time; or if 10
- *   % did, and that lag is more than a tenth of the p99 response time, because a generator that is
- *   often late also sees responses late. The generator is busy if its event loop was in use for
- *   more than 90 % of the time. Open loop: CLIENT_BOUND if the generator is late, or if it is busy
- *   and sent less than 99 % of the schedule. Closed loop, where response times exclude lag: if it
- *   is busy, or 10 % of arrivals were that late. Requests that were sent and not accepted count
- *   against the server, and so does waiting for a free connection. Also CLIENT_BOUND if less than
- *   99 % was sent because arrivals waited for signatures more than half of the time.
- * - WORKLOAD_BOUND: the workload never offered the rate. Less than 99 % was sent, and 99 % of it
- *   was accepted, also of each kind of request outside the schedule; for more than half of the time
- *   arrivals waited, with connections free, for responses that allow the next request; and the
- *   median round of the workload offers less than the rate. A closed loop gets a note instead.
- * - UNSTABLE: the halves of the run differ: in accepted arrivals by more than a tenth and more than
- *   chance, or in the median response time by more than a factor of two and 2 ms.
+ *   started more than 10 ms late, and that lag is more than half of the p99 response time. It is
+ *   also late if 10 % of arrivals started that late, and that lag is more than a tenth of the p99
+ *   response time, because a generator that is often late also sees responses late. The generator
+ *   is busy if its event loop was in use for more than 90 % of the time. An open loop is
+ *   CLIENT_BOUND if the generator is late, or if it is busy and sent less than 99 % of the
+ *   schedule. A closed loop, where response times exclude lag, is CLIENT_BOUND if the generator is
+ *   busy, or if 10 % of arrivals were that late. Requests that were sent but not accepted count
+ *   against the server, as does waiting for a free connection. A run is also CLIENT_BOUND if less
+ *   than 99 % was sent because arrivals waited for signatures more than half of the time.
+ * - WORKLOAD_BOUND: the workload never offered the rate. Three conditions must hold. Less than 99 %
+ *   was sent, and 99 % of the sent requests were accepted, including each kind of request outside
+ *   the schedule. For more than half of the time, arrivals waited, with connections free, for
+ *   responses that allow the next request. The median round of the workload offers less than the
+ *   rate. A closed loop gets a note instead.
+ * - UNSTABLE: the two halves of the run differ, either in accepted arrivals by more than a tenth
+ *   and more than chance explains, or in the median response time by more than a factor of two and
+ *   by more than 2 ms.
  * - VALID: none of these.
  *
  * In an open loop, a note reports lag above a tenth of the response time at the same percentile. A
- * change of the server by a tenth is then smaller than the error of the generator.
+ * ten-percent change in the server is then smaller than the generator's error.
  */
 import { type Note, note } from './messages.js';
 import type { Half } from './recorder.js';
@@ -30,24 +33,28 @@ import type { Limit } from './workload.js';
 
 export interface Evidence {
   ended: LoadResult['ended'];
-  /** Target rate, arrivals/s; null in a closed loop. */
+  /** Target rate in arrivals per second; null in a closed loop. */
   targetPerS: number | null;
   sentPerS: number;
   acceptedPerS: number;
-  /** Generator lag and response times, milliseconds. */
+  /** Generator lag and response times, in milliseconds. */
   lagP90: number | null;
   lagP99: number | null;
   responseP99: number | null;
   /** Percentiles at which the lag is a large part of the response time. */
   lagParts: readonly LagPart[];
-  /** Of the event loop, 0 to 1. */
+  /** Utilization of the event loop, 0 to 1. */
   utilization: number;
-  /** Shares of the measured time in which arrivals waited, by cause. */
+  /** Fraction of the measured time during which arrivals waited, by cause. */
   held: NonNullable<LoadResult['arrivals']['held']>;
   limit: Limit | null;
-  /** True if more than 1 % of the requests of an operation failed, scheduled or not. */
+  /**
+   * True if more than 1 % of an operation's requests failed, for any operation, scheduled or not.
+   */
   isFailing: boolean;
-  /** Connection limit, and median time that a request holds a connection, milliseconds. */
+  /**
+   * Connection limit, and the median time for which a request holds a connection, in milliseconds.
+   */
   connections: { count: number; serviceP50: number };
   transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
   delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
@@ -55,7 +62,7 @@ export interface Evidence {
   halves: readonly [Half, Half] | null;
 }
 
-/** Lag and response time at the same percentile, milliseconds. */
+/** Lag and response time at the same percentile, in milliseconds. */
 interface LagPart {
   percentile: 'p50' | 'p90' | 'p95' | 'p99';
   lagMs: number;
@@ -71,7 +78,7 @@ const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
 const BUSY = 0.9;
 const MOSTLY = 0.5;
-/** Share of a response time above which the lag is noted. */
+/** Fraction of a response time above which a note reports the lag. */
 const MOST_LAG = 0.1;
 const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
@@ -104,8 +111,8 @@ export function judgeRun(evidence: Evidence): Verdict {
 const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
 
 /**
- * Computes the lag at each percentile as a share of the response time of the operation with the
- * largest share; null without a sample. For an open loop, whose response times include lag.
+ * Computes the lag at each percentile as a share of response time, for the operation with the
+ * largest share; null without samples. Applies to an open loop, whose response times include lag.
  */
 export function lagShares(
   lag: Percentiles,
@@ -128,7 +135,7 @@ export function lagShares(
   };
 }
 
-/** At most 1: failed requests have lag, but no response time. */
+/** Limits the share to 1, because failed requests have lag but no response time. */
 const shareOf = ({ lagMs, responseMs }: LagPart): number =>
   responseMs > 0 ? Math.min(1, lagMs / responseMs) : 0;
 
@@ -157,11 +164,13 @@ const workloadLimit = ({ held, limit, targetPerS }: Evidence): Note =>
     value: limit!.value,
   });
 
-/** Notes a closed loop whose workload had fewer requests than --concurrency allows. */
+/** Returns a note for a closed loop whose workload had fewer requests than --concurrency allows. */
 const idleNotes = ({ held }: Evidence): Note[] =>
   held.answers > MOSTLY ? [note('WORKLOAD_IDLE', { percent: figure(100 * held.answers) })] : [];
 
-/** Computes the connections that the rate needs at the service time, if all were in use. */
+/**
+ * Computes the number of connections that the rate requires at this service time with all in use.
+ */
 function connectionNotes({ held, connections, targetPerS }: Evidence): Note[] {
   const { count, serviceP50 } = connections;
   const needed = Math.ceil((targetPerS! * serviceP50) / 1_000);
@@ -184,7 +193,9 @@ function isBound(evidence: Evidence): boolean {
   return shortBy(evidence) ? unsent && (late || busy || unsigned) : late;
 }
 
-/** Problems of the generator, each as the reason of a verdict and as a note on a valid run. */
+/**
+ * Returns the generator's problems, each as the reason for a verdict and as a note on a valid run.
+ */
 function generatorProblems({
   lagP99,
   utilization,
@@ -246,9 +257,10 @@ function differencesOf({ halves }: Evidence): Note[] {
 }
 
 /**
- * Returns a sign that the rate is not sustainable, or null: the second half accepted fewer arrivals
- * than chance explains, or the queue grew by more than 1 % of the time between the middles of the
- * halves. A server that serves 99 % of the rate lets the queue grow that fast.
+ * Returns a sign that the rate is not sustainable, or null. The signs are a second half that
+ * accepted fewer arrivals than chance explains, and a queue that grew by more than 1 % of the time
+ * between the midpoints of the halves. A server that serves 99 % of the rate lets the queue grow
+ * that fast.
  */
 export function worsening({
   arrivals,

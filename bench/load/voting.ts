@@ -1,7 +1,7 @@
 /**
- * One block of a run, from its proposal to its end. Sends as many approvals as decide the block,
- * and replaces each one that is refused or lost with the vote of another agent. Events of the
- * server and accepted approvals determine which blocks are final.
+ * One block in a run, from its proposal to its end. Sends as many approvals as decide the block,
+ * and replaces each refused or lost approval with a vote from a different agent. Server events and
+ * accepted approvals determine which blocks are final.
  */
 import type { Agent } from './agents.js';
 import type { Ballots, Block } from './blocks.js';
@@ -15,14 +15,17 @@ interface VotingPlan {
   agents: readonly Agent[];
   record: SignedRecord;
   sign(ballots: Ballots, count: number): void;
-  /** A vote was answered: another one may be sent, or the block is decided or lost. */
+  /**
+   * Called after the response to a vote. A further vote may be sent, or the block is decided or
+   * lost.
+   */
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
 }
 
-/** More than two thirds of the electorate. */
+/** Returns the smallest number above two thirds of the electorate. */
 export const countNeeded = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
 
-/** Smallest electorate that needs at least this many approvals. */
+/** Returns the smallest electorate that requires at least this many approvals. */
 export const electorateFor = (needed: number) => Math.ceil(1.5 * (needed - 1));
 
 /** Refusals of a vote after the end of voting. */
@@ -45,7 +48,7 @@ export class Voting {
     this.ballots = plan.block.ballots;
   }
 
-  /** Returns the next vote; null if there is none now. */
+  /** Returns the next vote; null if no vote is available now. */
   next(): Call | null {
     if (!this.wants) return null;
     const body = this.ballots.bodyAt(this.#handed);
@@ -61,13 +64,13 @@ export class Voting {
     return new VoteCall(this, voter, body);
   }
 
-  /** True if another vote is needed. */
+  /** True if a further vote is needed. */
   get wants(): boolean {
     if (this.hash === null || this.#over) return false;
     return this.#handed - this.#failed < this.needed && this.#handed < this.plan.agents.length;
   }
 
-  /** True if another vote can be sent at once. */
+  /** True if a further vote can be sent at once. */
   get hasNext(): boolean {
     return this.wants && this.#handed < this.ballots.signed;
   }
@@ -112,7 +115,7 @@ export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome)
   };
 }
 
-/** Records the keys of the producer and of the senders of the transactions. */
+/** Records the producer's key and the keys of the transaction senders. */
 export function noteUse(
   record: SignedRecord,
   { producer, transactions, firstTransaction, signedAtMs }: Block,
@@ -124,7 +127,7 @@ export function noteUse(
   }
 }
 
-/** The protocol leaves this response open; it must match the proposal. */
+/** The protocol does not define this response, but the response must match the proposal. */
 function proposalHolds(data: unknown, parent: string): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   const { block_hash, parent_hash } = data;
@@ -134,7 +137,7 @@ function proposalHolds(data: unknown, parent: string): boolean {
   );
 }
 
-/** A class, so that the many instances share their code. */
+/** Implemented as a class, so that the many instances share their code. */
 class VoteCall implements Call {
   readonly operation = 'vote';
   readonly method = 'POST';
@@ -151,7 +154,7 @@ class VoteCall implements Call {
     this.#voter = voter;
   }
 
-  /** The protocol leaves this response open; it must match the vote. */
+  /** The protocol does not define this response, but the response must match the vote. */
   holds(data: unknown): boolean {
     if (!isRecord(data)) return false;
     const { block_hash, agent_id, decision, duplicate } = data;
@@ -170,9 +173,9 @@ class VoteCall implements Call {
 }
 
 /*
- * Final blocks of a run, with the time of finality as seen in the event stream: an outcome, the
- * hash of the head, or, on servers that report neither, a height that reached a block with enough
- * accepted approvals.
+ * A run's final blocks, with the time of finality as seen in the event stream. A block is final by
+ * an outcome, by the hash of the head or, on servers that report neither, when the height reaches a
+ * block with enough accepted approvals.
  */
 
 interface Undecided {
@@ -201,7 +204,9 @@ export class Finality {
     this.#waiting.set(block.hash, block);
   }
 
-  /** Enough approvals were accepted. The stream may have reported the height before. */
+  /**
+   * Called when enough approvals were accepted. The stream may have reported the height earlier.
+   */
   approved(hash: string): void {
     const block = this.#waiting.get(hash);
     if (!block) return;
@@ -209,13 +214,13 @@ export class Finality {
     if (this.#reached.height >= block.height) this.#final(block, this.#reached.atMs);
   }
 
-  /** This block is, or was, the head. */
+  /** Called when this block is, or was, the head. */
   final(hash: string, atMs: number): void {
     const block = this.#waiting.get(hash);
     if (block) this.#final(block, atMs);
   }
 
-  /** The block will not become final. */
+  /** Called when the block will not become final. */
   closed(hash: string): void {
     this.#waiting.delete(hash);
   }
@@ -237,11 +242,11 @@ export type ChainEvent =
   | { kind: 'final'; hash: string; height: number }
   /** Rejected, expired or orphaned. */
   | { kind: 'closed'; hash: string }
-  /** A block at this height is final; the server does not report its hash. */
+  /** A block at this height is final, but the server does not report its hash. */
   | { kind: 'height'; height: number }
   | { kind: 'proposal'; hash: string; parent: string; height: number; producer: string };
 
-/** Votes are the most frequent events and not needed here. */
+/** Votes are the most frequent events and are not needed here. */
 const VOTE_EVENT = Buffer.from('"block_validation"');
 
 /** Returns null for other events and for invalid text. */

@@ -1,6 +1,6 @@
 /**
- * The contract between a run, which decides when and how requests are sent, and a workload, which
- * decides their content.
+ * The contract between a run and a workload. The run decides when and how requests are sent, and
+ * the workload decides their content.
  */
 import type { LoadOptions } from './options.js';
 
@@ -15,11 +15,11 @@ export interface Call {
   headers: Record<string, string>;
   body: string | Uint8Array | null;
   /**
-   * True if a successful response has the data that the protocol promises. If not, it counts as a
-   * lie.
+   * Returns true if a successful response contains the data that the protocol promises. If not, the
+   * response counts as a lie.
    */
   holds(data: unknown): boolean;
-  /** Called with the outcome, after it was recorded. */
+  /** Called with the outcome after it was recorded. */
   completed(outcome: CallOutcome): void;
 }
 
@@ -28,7 +28,7 @@ export type CallOutcome =
   | { kind: 'refused'; status: number; code: string; reason: string }
   | { kind: 'lie' | 'timed_out' | 'broken' | 'unfinished' };
 
-/** Cause of a wait: responses of the server, or signatures of the generator. */
+/** Cause of a wait: responses from the server, or signatures from the generator. */
 export type Wait = 'answers' | 'signatures';
 
 /** Highest rate that a workload offers, and the option and value that raise it. */
@@ -40,26 +40,28 @@ export interface Limit {
 
 export interface RunContext {
   options: LoadOptions;
-  /** Clock of this process, milliseconds (`performance.now()`), used for all times of a run. */
+  /** This process's clock in milliseconds (`performance.now()`), used for all times in a run. */
   now(): number;
   /**
    * Sends a call outside the schedule: a registration, or a vote that finalizes a block. Such calls
-   * precede arrivals, and are recorded separately, as `vote (beside)`.
+   * precede arrivals and are recorded separately, as `vote (beside)`.
    */
   send(call: Call): void;
-  /** `next` returns a call again, after arrivals had to wait. */
+  /** Reports that `next` returns a call again after arrivals had to wait. */
   wake(): void;
-  /** A proposal was sent for the arrival scheduled at `intendedMs`. */
+  /** Reports that a proposal was sent for the arrival scheduled at `intendedMs`. */
   proposed(count: number, intendedMs: number): void;
-  /** The proposal was accepted. */
+  /** Reports that the proposal was accepted. */
   transactionsAccepted(count: number, intendedMs: number): void;
-  /** Transactions were seen final in the event stream at `atMs`. */
+  /** Reports that the event stream showed transactions as final at `atMs`. */
   finalized(count: number, intendedMs: number, atMs: number): void;
-  /** A subscriber received an event, `latencyMs` after the scheduled time of its cause. */
+  /**
+   * Reports that a subscriber received an event `latencyMs` after the scheduled time of its cause.
+   */
   delivered(latencyMs: number, intendedMs: number): void;
   /**
-   * Changes the counts of expected and missing deliveries and of connections closed by the server.
-   * The time is that of the cause, or of the last request before.
+   * Changes the counts of expected deliveries, missing deliveries, and connections closed by the
+   * server. The time is the scheduled time of the cause, or of the preceding request.
    */
   deliveries(
     change: { expected?: number; holes?: number; disconnects?: number },
@@ -70,25 +72,26 @@ export interface RunContext {
 }
 
 export interface Workload {
-  /** Registers agents, signs ahead and connects, before the warm-up; reports slow steps. */
+  /** Registers agents, signs ahead and connects before the warm-up. Reports slow steps. */
   prepare(context: RunContext, progress: (line: string) => void): Promise<PreparedRun>;
   /**
-   * Returns the call of the next arrival, which is sent at once; null if the arrival must wait
+   * Returns the call for the next arrival, which is sent at once; null if the arrival must wait
    * until `wake`.
    */
   next(intendedMs: number): Call | null;
-  /** Cause of the wait after `next` has returned null; default: answers. */
+  /** Returns the cause of the wait after `next` has returned null (default: `answers`). */
   waitsFor?(): Wait;
   /**
-   * Computes the rate that the workload offered, and the option that makes it offer `perS`
-   * arrivals/s; null if the workload has no limit, or no option raises it.
+   * Computes the rate that the workload offered, and the option that makes it offer `perS` arrivals
+   * per second. Returns null if the workload has no limit, or if no option raises the limit.
    */
   limit?(perS: number): Limit | null;
   /**
-   * The schedule is over. Resolves once all work in flight is final or late, or `signal` aborts.
+   * Called when the schedule is over. Resolves once all work in flight is final or late, or when
+   * `signal` aborts.
    */
   drain(signal: AbortSignal): Promise<void>;
-  /** Closes connections and threads, and sets the agents of the run inactive. */
+  /** Closes connections and threads, and sets the run's agents inactive. */
   close(): Promise<void>;
   signed(): { keys: number; messages: number; preparedAhead: number };
 }

@@ -1,4 +1,4 @@
-/** A thread that verifies in a loop, next to others, and reports its rate. */
+/** A thread that verifies in a loop alongside other threads, and reports its rate. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { rawVerifications } from './raw.js';
 

@@ -1,6 +1,6 @@
 /**
  * R: the rate at which libsodium verifies on one core in a plain loop. All other figures are ratios
- * to R. Also the measurement of rates: benchmark.js repeats the work, each time on a new item.
+ * to R. This module also measures rates: benchmark.js repeats the work, each time on a new item.
  */
 import { Worker } from 'node:worker_threads';
 import Benchmark from 'benchmark';
@@ -9,7 +9,10 @@ import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js
 import type { VerifyJob } from '../../engine/crypto/verifier.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 
-/** Verifications per second of 250-byte messages on this thread, each message once. */
+/**
+ * Measures verifications per second of 250-byte messages on this thread, with each message used
+ * once.
+ */
 export function rawVerifications(seed = 'raw', seconds = 0.5): number {
   return measureRate(jobSource(seed), verifyOrThrow(), seconds).perSecond;
 }
@@ -17,7 +20,7 @@ export function rawVerifications(seed = 'raw', seconds = 0.5): number {
 /** R; null if libsodium does not load. */
 export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerifications() : null);
 
-/** Throws for an invalid signature, because a loop over refusals would measure something else. */
+/** Throws for an invalid signature, because a loop over refusals would measure different work. */
 export function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;
   if (!verify) throw new Error('sodium-native does not load, so R cannot be measured');
@@ -26,7 +29,7 @@ export function verifyOrThrow(): (job: VerifyJob) => void {
   };
 }
 
-/** Total rate of several threads: the upper bound of a verifier pool. */
+/** Measures the total rate of several threads, which is the upper bound for a verifier pool. */
 export async function measureRawThreads(threads: number, seed: string): Promise<number> {
   const url = new URL('./raw-thread.js', import.meta.url);
   const rates = Array.from({ length: threads }, (_, ordinal) => {
@@ -43,15 +46,15 @@ export async function measureRawThreads(threads: number, seed: string): Promise<
 Benchmark.support.decompilation = false;
 
 export interface Rate {
-  /** By wall time, on one thread. */
+  /** Rate by wall time, on one thread. */
   perSecond: number;
-  /** CPU time per item, microseconds. Hardly affected by other programs. */
+  /** CPU time per item, in microseconds. Other programs hardly affect this value. */
   cpuUs: number;
 }
 
 /**
  * Measures the rate of `work` and its CPU time.
- * @param prepare makes the items of one sample, outside the measured time. Each item is used once,
+ * @param prepare makes the items for one sample, outside the measured time. Each item is used once,
  *   so that no result comes from a cache.
  */
 export function measureRate<T>(
@@ -85,7 +88,7 @@ export function measureRate<T>(
   return { perSecond: measured.hz, cpuUs: (1e6 * cpu) / done };
 }
 
-/** Cycles over a few items, for work without memory. */
+/** Cycles over a few items, for work that keeps no state. */
 export function rateOver<T>(
   items: readonly T[],
   work: (item: T) => unknown,
@@ -96,7 +99,7 @@ export function rateOver<T>(
   return measureRate(around, work, seconds);
 }
 
-/** Duration of asynchronous work, and CPU time of all threads; both in seconds. */
+/** Measures the duration of asynchronous work and the CPU time of all threads, both in seconds. */
 export async function measureTime(
   work: () => Promise<void>,
 ): Promise<{ wall: number; cpu: number }> {

@@ -1,20 +1,22 @@
 /**
- * Programs of bench/ that serve in their own process and report their CPU time to the parent. The
- * programs import this module too, so it must not import other modules of the project.
+ * Programs in bench/ that serve in their own process and report their CPU time to the parent. The
+ * programs import this module too, so it must not import other project modules.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Messages to such a program. Its first message, unasked, is its port. */
+/**
+ * Messages to a child program. The program's first message, sent without a request, is its port.
+ */
 type Question = 'usage' | { body: string };
 type Answer = { port: number } | { cpuSeconds: number; residentBytes: number };
 
 interface ForkedServer extends MeasuredServer {
-  /** Configures the program; resolves once it has done so. */
+  /** Configures the program, and resolves once the configuration is applied. */
   tell(question: Question): Promise<void>;
 }
 
-/** Runs the program `name` of bench/ for the duration of `work`. */
+/** Runs the program `name` from bench/ for the duration of `work`. */
 export async function withChildServer<T>(
   name: string,
   args: readonly string[],
@@ -56,7 +58,7 @@ export async function withChildServer<T>(
   }
 }
 
-/** Program side: reports the port, then answers; `told` takes messages that are not questions. */
+/** Program side: reports the port, then answers questions. `told` receives the other messages. */
 export function answerParent(port: number, told: (question: { body: string }) => void): void {
   const tell = (answer: Answer) => void process.send?.(answer);
   process.on('message', (question: Question) => {
@@ -68,7 +70,7 @@ export function answerParent(port: number, told: (question: { body: string }) =>
   tell({ port });
 }
 
-/** A server in its own process, with its CPU time and memory. */
+/** A server in its own process, with measures of its CPU time and memory. */
 export interface MeasuredServer {
   url: string;
   pid: number;

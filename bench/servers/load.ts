@@ -1,4 +1,4 @@
-/** The load tester against a folkmoot server, with the CPU time of the server. */
+/** Load tests against a folkmoot server, with the server's CPU time. */
 import { type LoadOptions, loadDefaults, workloadDefaults } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
 import { runLoad } from '../load/run.js';
@@ -6,25 +6,28 @@ import { type ByThread, type FolkmootServer, spentBetween, threadSeconds } from 
 
 export interface LoadMeasurement {
   result: LoadResult;
-  /** CPU time of the server per log entry, microseconds. */
+  /** Server CPU time per log entry, in microseconds. */
   cpuUs: number;
-  /** CPU time of the server per verified signature, microseconds. */
+  /** Server CPU time per verified signature, in microseconds. */
   cpuUsPerSignature: number;
   /**
-   * Share of the measured time in which the threads of the verifier pool did not run, for lack of
+   * Fraction of the measured time in which the verifier pool's threads did not run, for lack of
    * work or of a free core. Null if threads cannot be distinguished.
    */
   idle: number | null;
-  /** Work and CPU time in the measured time; `threads` null if they cannot be distinguished. */
+  /**
+   * Work and CPU time during the measured time. `threads` is null if threads cannot be
+   * distinguished.
+   */
   spent: { entries: number; signatures: number; threads: ByThread | null };
-  /** Empty, or the verdict if it is not VALID. */
+  /** Empty, or the verdict if the verdict is not VALID. */
   note: string;
 }
 
 export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
   Partial<LoadOptions>;
 
-/** Default threads of the verifier pool of a server. */
+/** Default number of threads in a server's verifier pool. */
 export const POOL_THREADS = 2;
 
 /** @param poolThreads 0 if the verifier pool is not used. */

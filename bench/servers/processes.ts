@@ -1,6 +1,6 @@
 /**
- * Servers in their own processes: `folkmoot serve --limits off` as users run it, the bare and the
- * plain server; and the CPU time of their threads, from /proc on Linux.
+ * Servers in their own processes: `folkmoot serve --limits off` as users run it, the bare server
+ * and the plain server. Also reads the CPU time of their threads from /proc on Linux.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,11 +16,11 @@ import { type MeasuredServer, withChildServer } from './child-server.js';
 export interface FolkmootServer extends MeasuredServer {
   /** Sends a signed request; throws unless the server accepts it. */
   send(request: SignedRequest): Promise<unknown>;
-  /** Values of /metrics by name and labels. */
+  /** Values from /metrics, by name and labels. */
   metrics(): Promise<Map<string, number>>;
 }
 
-/** Runs a server for the duration of `work`; `more` are options of `serve`. */
+/** Runs a server for the duration of `work`. `more` contains options for `serve`. */
 export function withFolkmoot<T>(
   work: (server: FolkmootServer) => Promise<T>,
   more: readonly string[] = [],
@@ -91,7 +91,7 @@ function parseMetrics(text: string): Map<string, number> {
   );
 }
 
-/** The flag of the shebang line, which applies only when run by a shell. */
+/** The flag in the shebang line, which applies only when a shell runs the program. */
 export const folkmootArguments: readonly string[] = [
   '--max-semi-space-size=128',
   fileURLToPath(new URL('../../cli/main.js', import.meta.url)),
@@ -115,10 +115,10 @@ export function withPlain<T>(
   return withFolder((path) => withChildServer('plain-server', [path, networkId], work));
 }
 
-/** Unit of CPU time in /proc on Linux, independent of the clock of the kernel. */
+/** Unit of CPU time in /proc on Linux, independent of the kernel clock. */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds by thread id; the processes that it started are summed under `fronts`. */
+/** Returns CPU seconds by thread id. Child processes are summed under `fronts`. */
 export function threadSeconds(pid: number): Map<string, number> | null {
   try {
     const own = secondsOf(pid);
@@ -140,25 +140,31 @@ function secondsOf(pid: number): Map<string, number> {
   );
 }
 
-/** proc(5): utime and stime are fields 14 and 15; field 2, in parentheses, may contain spaces. */
+/**
+ * Returns CPU seconds from proc(5), where utime and stime are fields 14 and 15. Field 2, in
+ * parentheses, may contain spaces.
+ */
 function secondsIn(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** CPU time of the threads of a server, seconds. */
+/** CPU time of a server's threads, in seconds. */
 export interface ByThread {
   /** Main thread, which orders all requests. */
   engine: number;
-  /** Verifier pool: the busiest of the other threads, since threads have no names. */
+  /** Verifier pool: the busiest of the other threads, because threads have no names. */
   verifier: number;
-  /** Garbage collection, compilation, and the threads of libuv, which commit. */
+  /** Garbage collection, compilation, and libuv's threads, which commit. */
   rest: number;
-  /** All connection processes; 0 without any. */
+  /** All connection processes; 0 if there are none. */
   fronts: number;
 }
 
-/** Measures the threads from now on; null if unsupported. A pool of 0 has no verifier threads. */
+/**
+ * Measures the threads from now on; null if unsupported. With a pool size of 0, there are no
+ * verifier threads.
+ */
 export function watchThreads(pid: number, poolThreads: number): () => ByThread | null {
   const before = threadSeconds(pid);
   return () => {
@@ -167,7 +173,7 @@ export function watchThreads(pid: number, poolThreads: number): () => ByThread |
   };
 }
 
-/** Splits the CPU time, with `poolThreads` threads in the pool. */
+/** Splits the CPU time by kind of thread, with `poolThreads` threads in the pool. */
 export function spentBetween(
   pid: number,
   before: Map<string, number>,
@@ -180,7 +186,7 @@ export function spentBetween(
   return { engine: of(String(pid)), verifier, rest, fronts: of(FRONTS) };
 }
 
-/** CPU time of the `count` busiest threads other than the main one, seconds. */
+/** Returns the CPU time of the `count` busiest threads other than the main thread, in seconds. */
 function busiest(
   pid: number,
   before: Map<string, number>,

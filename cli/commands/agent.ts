@@ -311,8 +311,8 @@ async function watch(client: AgentClient, flags: WatchFlags) {
 }
 
 /**
- * Fails at once for an unreachable server or an unregistered key. The stream alone would retry an
- * unreachable server, and a server closes the stream of an unknown key.
+ * Fails at once if the server is unreachable or the key is not registered. The stream alone would
+ * retry an unreachable server, and a server closes the stream for an unknown key.
  *
  * @throws {RefusedError}
  */

@@ -46,7 +46,7 @@ folder stays valid, and the next call continues.`,
 
 /** Sizes in bytes. */
 interface Archived {
-  /** First and last moved entry, or null if none was moved. */
+  /** First and last moved entry, or null if no entry was moved. */
   first: number | null;
   last: number | null;
   segments: number;
@@ -104,7 +104,7 @@ async function openAlone(path: string): Promise<Store> {
   }
 }
 
-/** Less than a server keeps free, because archiving frees space. */
+/** Required free space, less than a server keeps free, because archiving frees space. */
 const ROOM_BYTES = 64 * 1024 * 1024;
 
 async function moveAll(store: Store, wanted: number): Promise<Segment[]> {

@@ -15,9 +15,9 @@ interface Flags {
 /** Output of --json. */
 interface Checked {
   whole: boolean;
-  /** Checked pages of data.mdb. */
+  /** Number of pages checked in data.mdb. */
   pages: number;
-  /** Null with --pages. */
+  /** Number of entries; null with --pages. */
   entries: number | null;
   digest: string | null;
   /** Description of the damage. */

@@ -87,7 +87,7 @@ async function over(
   }
 }
 
-/** A node updates its card every second. */
+/** Wait between two reads of the cards. A node updates its card every second. */
 const LOOK_MS = 2_500;
 
 async function status(order: EtcdOrder, networkId: string): Promise<number> {
@@ -134,7 +134,7 @@ async function status(order: EtcdOrder, networkId: string): Promise<number> {
   return parted.length > 0 ? exitCodes.differs : exitCodes.done;
 }
 
-/** Pairs of nodes with different digests at the same entry. */
+/** Returns the pairs of nodes with different digests at the same entry. */
 function partedAmong(cards: readonly Card[]): [string, string][] {
   return cards.flatMap((one, index) =>
     cards

@@ -1,4 +1,4 @@
-/** Output lines of `fork` and `compare`. */
+/** Output lines for `fork` and `compare`. */
 import { measures as dictionary } from '../../report/shared/measures.js';
 import type { Futures } from '../../sim/compare/futures.js';
 import type { KeptComparison } from '../../sim/compare/runs.js';
@@ -9,7 +9,7 @@ const row = (name: string, text: string) => `${name.padEnd(WIDTH)} ${text}`;
 const number = (value: number | null) =>
   value === null ? 'unknown' : value.toLocaleString('en-US', { maximumFractionDigits: 4 });
 
-/** Formats the effect of each intervention and the comparison of the prefix. */
+/** Formats each intervention's effect and the comparison of the prefix. */
 export function forkLines({ added, prefix }: Forked): string[] {
   const acted = added.map(({ what, when, at_ms, entry, did }) =>
     at_ms === null
@@ -29,7 +29,7 @@ export function forkLines({ added, prefix }: Forked): string[] {
   ];
 }
 
-/** Limit for listed blocks and measures. --json has all. */
+/** Limit on listed blocks and measures. --json lists all of them. */
 const MOST = 20;
 
 export function comparisonLines(found: KeptComparison, [a, b]: [string, string]): string[] {
@@ -79,7 +79,7 @@ function cut(lines: string[], what: string): string[] {
   return [...lines.slice(0, MOST), `and ${lines.length - MOST} more ${what}; use --json for all`];
 }
 
-/** Compares votes if the runs share a prefix. */
+/** Formats the futures. Compares votes only if the runs share a prefix. */
 export function futureLines({ first }: KeptComparison, futures: Futures | null): string[] {
   if (!first) return [];
   if (!futures) return ['', row('votes', 'not compared: the runs share no prefix')];

@@ -8,7 +8,7 @@ import { printJson, writeStderr, writeStdout } from '../output/output.js';
 
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** The run ended early and has printed the reason. */
+/** Thrown when a run ended early and has printed the reason. */
 class EndedEarly extends Error {
   constructor(readonly code: number) {
     super(`the run ended with exit code ${code}`);
@@ -16,9 +16,9 @@ class EndedEarly extends Error {
 }
 
 /**
- * Runs `folkmoot sim` twice, in two processes. Sets the exit code to 12 if the runs differ, else
- * to the exit code of the run.
- * @param given arguments after `sim`. Overrides --out, --verifier and --store.
+ * Runs `folkmoot sim` twice, in two processes. Sets the exit code to 12 if the runs differ, or else
+ * to the run's exit code.
+ * @param given arguments after `sim`. The check overrides --out, --verifier and --store.
  */
 export async function checkDeterminism(given: readonly string[]): Promise<void> {
   const { args, json } = passedOn(given);

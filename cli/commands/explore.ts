@@ -1,6 +1,6 @@
 /**
- * `folkmoot explore`: serves the page of a stored network or of a load result, read-only.
- * `--export` recomputes the log, then writes the network and its page as one file.
+ * `folkmoot explore`: serves the page for a stored network or a load result, read-only. `--export`
+ * recomputes the log, then writes the network and its page as one file.
  */
 
 import { spawn } from 'node:child_process';
@@ -128,14 +128,14 @@ function announce(folder: string, flags: ExploreFlags, network: KeptNetwork, ser
   openIfWanted(page, flags);
 }
 
-/** Address of the page that starts to recompute the log. */
+/** Returns the page address that starts recomputing the log. */
 function verifying(page: string): string {
   const { hash } = new URL(page);
   return `${new URL('explore?verify=1', page).href}${hash}`;
 }
 
 interface ExploreFlags extends UiServerFlags {
-  /** A file, or true for the default. */
+  /** File path, or true for the default path. */
   export?: true | string;
   open?: 'yes' | 'no';
   verify?: boolean;
@@ -151,7 +151,10 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Does not wait for the browser. Without one, the printed address remains. */
+/**
+ * Opens a browser without waiting for it. If there is no browser, the user still has the printed
+ * address.
+ */
 function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program!, [...args, url], { stdio: 'ignore', detached: true });
@@ -159,7 +162,7 @@ function openBrowser(url: string): void {
   child.unref();
 }
 
-/** Interval between checks for the end of a run of another process. */
+/** Interval between checks for the end of a run in a different process. */
 const LOOK_MS = 1_000;
 
 class FolderControl implements Control {
@@ -190,7 +193,7 @@ class FolderControl implements Control {
     return this.#network.lost;
   }
 
-  /** Notifies listeners, for example when the folder is lost. */
+  /** Notifies listeners of a change, for example when the folder is lost. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -216,7 +219,7 @@ class FolderControl implements Control {
   }
 }
 
-/** Returns true for a folder of `load --out`, the only one with a result. */
+/** Returns true for a folder from `load --out`. Only such a folder contains a result. */
 const isLoadRun = (folder: string): boolean => existsSync(join(folder, 'result.json'));
 
 /** @throws {StoreError} if the result is invalid. */
@@ -252,7 +255,7 @@ async function exploreLoad(
   openIfWanted(page, flags);
 }
 
-/** Reads the scenario of a saved run. A missing or damaged summary is not an error. */
+/** Reads a saved run's scenario. A missing or damaged summary is not an error. */
 async function keptScenario(
   folder: string,
   network: KeptNetwork,
@@ -271,7 +274,7 @@ async function keptScenario(
   }
 }
 
-/** Default file name. The report of the run links to this file. */
+/** Default file name. The run's report links to this file. */
 const BESIDE_REPORT = 'run.html';
 /** Entries per turn of the event loop and per progress update. */
 const TURN = 256;
@@ -358,7 +361,7 @@ async function recompute(folder: string, signal: AbortSignal) {
   return { entries, digest };
 }
 
-/** Fewer entries need no progress display. */
+/** Number of entries below which no progress is shown. */
 const MANY_ENTRIES = 1_000;
 
 async function* inTurns(
@@ -386,7 +389,7 @@ async function assertSize(folder: string, events: number): Promise<void> {
   throw new UsageError('TOO_MANY_EVENTS', { events, folder, limit: MAX_EXPORTED_EVENTS });
 }
 
-/** Rewrites the report of the run so that the report links to the file. */
+/** Rewrites the run's report so that it links to the exported file. */
 async function renewReport(folder: string, path: string): Promise<void> {
   const there = resolve(path) === resolve(folder, BESIDE_REPORT);
   if (!there || !existsSync(join(folder, 'report.html'))) return;

@@ -1,4 +1,4 @@
-/** `folkmoot fork --replicates`: runs with and without the change, over many seeds. */
+/** `folkmoot fork --replicates`: runs with and without the change over many seeds. */
 
 import { availableParallelism } from 'node:os';
 import { parseNumber, type TableRow, tableRows } from '../../report/folder.js';
@@ -66,7 +66,7 @@ const codes: Record<FailureKind, number> = {
   unanswered: exitCodes.unanswered,
 };
 
-/** Difference of one measure: with the change minus without. */
+/** Difference in one measure: the value with the change minus the value without it. */
 interface Difference {
   measure: string;
   n: number;
@@ -91,10 +91,10 @@ const differenceOf = ({ measure = '', n, mean, low, high }: TableRow): Differenc
 
 const shown = (value: number) => value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
 
-/** With fewer pairs, the intervals depend on the assumed distribution. */
+/** Number of pairs below which the intervals depend on the assumed distribution. */
 const FEW = 5;
 
-/** Formats the measures whose interval excludes zero, and the number of tested measures. */
+/** Formats the measures whose intervals exclude zero, and the number of tested measures. */
 function luckLines(differences: readonly Difference[], replicates: number): string[] {
   const tested = differences.filter(({ n }) => n > 0);
   const clear = tested.filter(({ low, high }) => low !== null && (low > 0 || high! < 0));

@@ -157,7 +157,9 @@ async function printFork(
   } else if (result.verdict === 'safety') setExitCode(exitCodes.safety);
 }
 
-/** A different build explains a mismatch, unless a script is not deterministic. */
+/**
+ * Explains a mismatch. A different build is the likely cause, unless a script is not deterministic.
+ */
 function explainMismatch({ folder, result: before }: KeptRun, { prefix }: Forked): void {
   const { version, commit } = before;
   const builds = [`${version} ${commit}`, `${packageVersion()} ${commitHash()}`];

@@ -1,4 +1,4 @@
-/** `folkmoot replay --watch`: a page with the progress of a replay and its first difference. */
+/** `folkmoot replay --watch`: a page that shows a replay's progress and its first difference. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClockShown, Control, ControlCommand } from '../../api/contract/control.js';
 import type { DivergenceShown, ProofShown } from '../../api/contract/server.js';
@@ -23,7 +23,7 @@ interface WatchedReplayOptions {
   signal: AbortSignal;
 }
 
-/** Entries per turn of the event loop, so that the page gets responses meanwhile. */
+/** Entries per event-loop turn, so that the page receives responses meanwhile. */
 const TURN = 64;
 
 class WatchedReplay implements Control {
@@ -35,7 +35,7 @@ class WatchedReplay implements Control {
   #paused: boolean;
   #wake: () => void = () => {};
   #last: ReplayedStep | null = null;
-  /** Lines that were read and not applied yet, and the line applied last. */
+  /** Lines that were read but not yet applied, and the line applied last. */
   readonly #lines = new Map<number, LogLine>();
   #proof: ProofShown;
   lost: string | null = null;
@@ -85,7 +85,7 @@ class WatchedReplay implements Control {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Yields the lines, with pauses. */
+  /** Yields the lines, pausing between turns. */
   paced = (lines: Iterable<LogLine>): AsyncIterable<LogLine> => this.#paced(lines);
 
   async *#paced(lines: Iterable<LogLine>): AsyncGenerator<LogLine> {
@@ -133,18 +133,18 @@ class WatchedReplay implements Control {
 }
 
 interface Watched {
-  /** Runs `recompute` with the hooks of the page, and shows its result. */
+  /** Runs `recompute` with the page's hooks, and shows its result. */
   replay(recompute: (watch: WatchedOptions) => Promise<ReplayResult>): Promise<ReplayResult>;
   close(): Promise<void>;
 }
 
-/** Serves the page of a folder. `signal` ends a running replay. */
+/** Serves the page for a folder. `signal` ends a running replay. */
 export async function openReplayPage(
   path: string,
   flags: Flags,
   signal: AbortSignal,
 ): Promise<Watched> {
-  // Damaged folders are shown too.
+  // Damaged folders must be readable too.
   const network = KeptNetwork.open({
     path,
     whole: false,
@@ -193,17 +193,17 @@ export interface Flags extends WatchFlags {
   json?: boolean;
 }
 
-/** Hooks of the page. */
+/** Hooks that the page sets. */
 export interface WatchedOptions extends Pick<ReplayOptions, 'onStep'> {
   paced(lines: Iterable<LogLine>): AsyncIterable<LogLine>;
 }
 
 type Actor = NonNullable<DivergenceShown['actor']>;
 
-/** Limit for texts, in characters. Damaged data can be of any length. */
+/** Limit on text length, in characters. Damaged data can be of any length. */
 const LONGEST = 2_048;
 
-/** @param line the line of the entry, or null if not readable. */
+/** @param line the entry's line, or null if unreadable. */
 function shownDivergence(found: Divergence, read: Views, line: LogLine | null): DivergenceShown {
   const { seq: entry, kind, what, which } = found;
   return {
@@ -217,7 +217,7 @@ function shownDivergence(found: Divergence, read: Views, line: LogLine | null): 
 
 const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
-/** Returns null on failure: data that differs from the log can have any form. */
+/** Returns null on failure, because data that differs from the log can have any form. */
 function attempt<T>(look: () => T): T | null {
   try {
     return look();
@@ -257,7 +257,7 @@ function ofEvent(data: Record<string, unknown>, read: Views): Actor | null {
   return data.alliance_id ? other('alliance', String(data.alliance_id)) : null;
 }
 
-/** Finds the owner of a record by table and key. */
+/** Finds a record's owner by table and key. */
 function ofRecord(which: string, read: Views): Actor | null {
   const [table = '', text = ''] = [
     which.slice(0, which.indexOf(' ')),

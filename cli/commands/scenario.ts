@@ -172,7 +172,7 @@ async function yamlLines(value: unknown): Promise<string[]> {
     Scalar(_, node) {
       const { value: text } = node;
       if (typeof text !== 'string') return;
-      // A YAML block scalar keeps line feeds.
+      // A YAML block scalar preserves line feeds.
       const plain = text.replaceAll('\n', '');
       if (escapeControls(plain) !== plain) node.type = Scalar.QUOTE_DOUBLE;
     },

@@ -1,4 +1,4 @@
-/** Summary of a simulation as text. */
+/** Text summary of a simulation. */
 import { decidedText } from '../../report/shared/verdicts.js';
 import type { SimResult } from '../../sim/index.js';
 
@@ -45,7 +45,7 @@ export function summary(result: SimResult): string[] {
   return [scenario.title, ...lines];
 }
 
-/** Formats the measures of scripts: a line for the run and one for each group. */
+/** Formats the measures that scripts report, with one line for the run and one line per group. */
 function figures({ reported }: SimResult): string[] {
   const line = (of: string, named: Record<string, number | null>) => {
     const each = Object.entries(named).map(([name, value]) => `${name} ${value ?? 'unknown'}`);
@@ -55,7 +55,7 @@ function figures({ reported }: SimResult): string[] {
   return [...line('', reported.run), ...groups.flatMap(([of, named]) => line(`${of}: `, named))];
 }
 
-/** Formats the calls of external deciders. */
+/** Formats the calls to external deciders. */
 function deciders({ deciders: cost }: SimResult): string[] {
   if (!cost) return [];
   const { questions, asked, calls, retries, failures, input_tokens, output_tokens } = cost;

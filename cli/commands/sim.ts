@@ -192,14 +192,16 @@ async function printResult(result: SimResult, { json, out }: SimFlags): Promise<
 }
 
 interface PacedFlags extends WatchFlags {
-  /** Factor of wall time. */
+  /** Speed as a factor of wall time. */
   speed?: number | 'max';
 }
 
-/** Slow enough to follow: the agents of shipped scenarios take seconds per block. */
+/**
+ * Default speed, slow enough to follow, because agents in shipped scenarios take seconds per block.
+ */
 const WATCHED_SPEED = 1;
 
-/** Time at the end for the page to fetch a pending view. */
+/** Time left at the end for the page to fetch a pending view. */
 const FETCH_MS = 2_000;
 
 /** Returns the hooks that serve the page and pace the run. */
@@ -214,7 +216,7 @@ async function watching(
   const { speed = WATCHED_SPEED } = flags;
   const control = new Pace({ paused, speed: speed === 'max' ? null : speed, signal });
   const run = createRunView(scenario);
-  // The run waits while the server builds a view, which takes several turns of the event loop.
+  // The run waits while the server builds a view, because building takes several event-loop turns.
   let making: () => Promise<void> | undefined = () => undefined;
   return {
     onGraph: run.hears,

@@ -166,7 +166,7 @@ async function sweepIn(
   }
 }
 
-/** Limit for the runs of a sweep. */
+/** Limit on the runs in a sweep. */
 const MOST_SHARDS = 1_000_000;
 
 export function parseShard(text: string): Shard {
@@ -179,9 +179,9 @@ export function parseShard(text: string): Shard {
 }
 
 /**
- * Returns the shard of a task of a Slurm job array, such as 1-16, 0-15 or 10-40:2. Slurm gives the
- * number of tasks and the least and greatest index, which determine the shard if the indices are
- * evenly spaced. After a partial resubmission, Slurm counts only the resubmitted tasks.
+ * Returns the shard for a task in a Slurm job array, such as 1-16, 0-15 or 10-40:2. Slurm provides
+ * the number of tasks and the smallest and largest index. These values determine the shard if the
+ * indices are evenly spaced. After a partial resubmission, Slurm counts only the resubmitted tasks.
  */
 function taskOf(env: NodeJS.ProcessEnv): Shard {
   const [id, of, least, most] = ['ID', 'COUNT', 'MIN', 'MAX'].map((name) => numberIn(env, name));
@@ -299,7 +299,7 @@ async function runMerge(folders: string[], flags: MergeFlags): Promise<void> {
   if (result.failed) printFailure('FILE', result.failed, false);
 }
 
-/** Limit for listed runs of a shard. */
+/** Limit on the runs listed for a shard. */
 const NAMED = 10;
 
 function missingText({ shard, of, folder, runs }: MissingShard): string {

@@ -64,7 +64,7 @@ async function answer(verifier: Verifier, lines: string[]): Promise<void> {
   await writeStdoutAsync(...results.map((result) => JSON.stringify(result)));
 }
 
-/** Returns a job, or the problem of the line. */
+/** Returns a job, or the problem with the line. */
 function parse(line: string): VerifyJob | string {
   if (line.length > LINE_BYTES) return `line too long (limit ${LINE_BYTES} characters)`;
   let value: unknown;
@@ -83,7 +83,7 @@ function parse(line: string): VerifyJob | string {
   return { publicKey, message: bytes, signature: signatureBytes };
 }
 
-/** Decodes hex. Returns null for invalid hex or another length. */
+/** Decodes hex. Returns null for invalid hex or a wrong length. */
 function hex(text: unknown, bytes: number | null): Uint8Array | null {
   if (typeof text !== 'string' || !/^(?:[0-9a-fA-F]{2})*$/.test(text)) return null;
   return bytes === null || text.length === 2 * bytes ? Buffer.from(text, 'hex') : null;

@@ -1,4 +1,4 @@
-/** Output lines of `why`. Equal rows share a line, and long lists are cut. */
+/** Output lines for `why`. Equal rows share a line, and long lists are truncated. */
 
 import type { Ablation, AblationRow, Attribution } from '../../sim/attribution/ablation.js';
 import type {
@@ -9,7 +9,7 @@ import type {
   Swing,
 } from '../../sim/attribution/explanation.js';
 
-/** Limit for rows. --json has all. */
+/** Limit on rows. --json includes all rows. */
 const MOST_ROWS = 12;
 const NAMES = 3;
 
@@ -39,7 +39,7 @@ export function explanationLines(explanation: Explanation): string[] {
   ];
 }
 
-/** Groups electors with the same indices, most powerful first. */
+/** Groups electors with equal indices, most powerful first. */
 function powerLines({ electors }: Explanation, table: PowerTable): string[] {
   const alike = new Map<string, { names: string[]; at: number }>();
   for (const [at, { swings, shapley_shubik }] of table.electors.entries()) {
@@ -116,7 +116,7 @@ function cut(lines: readonly string[]): string[] {
   return [...lines.slice(0, MOST_ROWS), `  and ${left} more; use --json for all`];
 }
 
-/** @param reason explains a missing attribution that the user did not want. */
+/** @param reason explains a missing attribution that the user did not ask to omit. */
 export function attributionLines(found: Attribution | null, reason: string | null): string[] {
   if (found) return [...reasonLines(found), '', ...ablationLines(found)];
   return [reason ?? 'no new runs: not a saved run, so its agents cannot decide again'];
@@ -156,7 +156,10 @@ function ablationLines({ ablation, candidates }: Attribution): string[] {
   ];
 }
 
-/** States the detectable effect size: no evidence of an effect is not evidence of none. */
+/**
+ * States the detectable effect size, because a lack of evidence for an effect does not show that
+ * there is none.
+ */
 function openLines({ rows }: Ablation): string[] {
   const open = rows.filter((row) => row.measured && !row.significant && !row.within_margin);
   const [first] = open;

@@ -23,7 +23,7 @@ interface Flags {
   json?: boolean;
 }
 
-/** Same as in sim/attribution, which is loaded on demand. */
+/** Equal to the list in sim/attribution, which is loaded on demand. */
 const kinds = ['meme', 'agent', 'alliance'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -151,7 +151,7 @@ async function attributed(
   }
 }
 
-/** Prints the time estimate before the first fork, by the time of the original run. */
+/** Prints a time estimate before the first fork, based on the duration of the original run. */
 function printEstimate(folder: string, forks: number, jobs = availableParallelism()): void {
   const wallMs = wallMsOf(folder);
   if (wallMs === null || forks === 0) return;

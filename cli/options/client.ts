@@ -1,5 +1,5 @@
 /**
- * Options and results of commands that call a live server. Key files are created with mode 0600.
+ * Options and results for commands that call a live server. Key files are created with mode 0600.
  * Reading a key file that other users can read prints a warning.
  */
 
@@ -14,7 +14,7 @@ export interface UrlFlags {
   url: string;
 }
 
-/** Servers of one network. The client uses any of them. */
+/** Servers in one network. The client can use any of them. */
 export interface UrlsFlags {
   url: readonly string[];
 }
@@ -35,7 +35,7 @@ export function withUrl(command: Command): Command {
   );
 }
 
-/** Adds --url with several servers. The client fails over to the next one. */
+/** Adds --url with several servers. The client fails over to the next server. */
 export function withUrls(command: Command): Command {
   return command.addOption(
     new Option('--url <urls>', 'comma-separated list of servers of one network')
@@ -148,7 +148,7 @@ function refused(what: string, why: string): void {
   setExitCode(exitCodes.refused);
 }
 
-/** Read and write for the owner only. */
+/** Read and write permission for the owner only. */
 const OWNER_MODE = 0o600;
 const OTHERS_MODE = 0o077;
 
@@ -156,7 +156,7 @@ const OTHERS_MODE = 0o077;
 export function writeSecret(file: string, text: string): void {
   let fd: number;
   try {
-    // The flag x refuses an existing link instead of following it.
+    // The flag `x` refuses an existing link instead of following the link.
     fd = openSync(file, 'wx', OWNER_MODE);
   } catch (error) {
     const reason = codeOf(error);
@@ -173,11 +173,12 @@ export function writeSecret(file: string, text: string): void {
   }
 }
 
-/** In bytes. A key file has a few hundred. */
+/** Limit in bytes. A key file contains a few hundred bytes. */
 const LARGEST_KEY_FILE = 65_536;
 
 /**
- * Reads a key file. Warns if other users can read it, because they can then act as the agent.
+ * Reads a key file. Warns if other users can read the file, because those users could act as the
+ * agent.
  * @throws {UsageError}
  */
 export function readSecret(file: string, option: string): string {
@@ -188,7 +189,7 @@ export function readSecret(file: string, option: string): string {
       if (size > LARGEST_KEY_FILE) {
         throw new UsageError('KEY_FILE_TOO_LARGE', { option, file, bytes: size });
       }
-      // On Windows the mode does not show the permissions.
+      // On Windows, the mode does not reflect the permissions.
       if (process.platform !== 'win32' && (mode & OTHERS_MODE) !== 0) {
         writeStderr(
           `folkmoot: warning: other users can read the key in ${file}; run chmod 600 ${file}`,

@@ -1,4 +1,7 @@
-/** Options for etcd: `--cluster` orders the requests of nodes, `--queue` gives runs to workers. */
+/**
+ * Options for etcd: `--cluster` orders requests across nodes, and `--queue` distributes runs to
+ * workers.
+ */
 import { type Command, Option } from 'commander';
 import type { EtcdTls } from '../../cluster/etcd/wire.js';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
@@ -31,7 +34,7 @@ export function addClusterOptions(command: Command): Command {
 }
 
 /**
- * Reads the TLS files, or returns undefined if no option names one.
+ * Reads the TLS files, or returns undefined if no option names a file.
  * @throws {EtcdAddressError}
  */
 export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undefined> {
@@ -41,8 +44,8 @@ export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undef
 }
 
 /**
- * Creates the order of a network. Connects to etcd on first use.
- * @param tell reports values in etcd that no node wrote.
+ * Creates a network's request order. Connects to etcd on first use.
+ * @param tell reports values in etcd that no node has written.
  * @throws {EtcdAddressError}
  */
 export async function openOrder(
@@ -72,7 +75,7 @@ export const queueOptions = (): Option[] => [
 ];
 
 /**
- * Connects to etcd and checks that it responds.
+ * Connects to etcd and checks that etcd responds.
  * @throws {EtcdAddressError} @throws {EtcdError}
  */
 export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: QueueFlags) {
@@ -89,7 +92,7 @@ export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: Que
   }
 }
 
-/** Returns undefined without `--queue`: processes of this machine then execute the runs. */
+/** Returns undefined without `--queue`. Processes on this machine then execute the runs. */
 export async function spreadOver(
   flags: QueueFlags,
   about: Pick<OfferOptions, 'title' | 'files'>,

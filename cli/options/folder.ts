@@ -1,4 +1,4 @@
-/** Opens a saved run, a data folder or a printed log. Readers take no lock. */
+/** Opens a saved run, a data folder or a printed log. Reading takes no lock. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
@@ -12,13 +12,16 @@ export function storeFolder(folder: string): string {
   return existsSync(inner) ? inner : folder;
 }
 
-/** Opens the store read-only. With `whole`, checks all of its pages first. */
+/** Opens the store read-only. With `whole`, checks all pages first. */
 export function openForReading(folder: string, whole = false): Store {
   const path = storeFolder(folder);
   return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true, whole });
 }
 
-/** Returns false for a printed log: a file or a pipe. @throws {StoreError} if missing. */
+/**
+ * Returns false for a printed log, which is a file or a pipe. @throws {StoreError} if the path is
+ * missing.
+ */
 export function isFolder(path: string): boolean {
   if (!existsSync(path)) throw new StoreError('PATH_NOT_FOUND', { path });
   return statSync(path).isDirectory();

@@ -1,6 +1,6 @@
 /**
- * Resolves the names of blocks, agents and alliances, with one syntax for live networks, folders
- * and printed logs: a hash or an id, a prefix of 8 or more digits, a height or an agent name.
+ * Resolves the names of blocks, agents and alliances. Live networks, folders and printed logs use
+ * one syntax: a hash or an id, a prefix of 8 or more digits, a height, or an agent name.
  */
 import { statSync } from 'node:fs';
 import type { AgentClient, NetworkClient } from '../../api/client/index.js';
@@ -14,7 +14,7 @@ export const allianceSyntax = 'alliance id, or prefix of 8 or more digits';
 const LEAST_DIGITS = 8;
 const HASH_DIGITS = 64;
 const ID_DIGITS = 32;
-/** A number with more digits is a hash prefix. */
+/** Pattern for a height. A number with more digits is a hash prefix. */
 const HEIGHT = /^\d{1,7}$/;
 
 export type BlockName = { hash: string } | { prefix: string } | { height: number };
@@ -45,8 +45,8 @@ interface Stored {
 }
 
 /**
- * Finds the hash of a block among all blocks of a network. A height means the finalized block, if
- * there is one.
+ * Finds a block's hash among all blocks in a network. A height means the finalized block, if there
+ * is one.
  *
  * @throws {UsageError} unless exactly one block matches.
  */
@@ -89,7 +89,7 @@ function* storedBlocks(
   store: Store,
   name: Exclude<BlockName, { hash: string }>,
 ): Generator<Listed> {
-  // "g" sorts after every hexadecimal digit.
+  // The letter "g" sorts after every hexadecimal digit.
   const range = 'prefix' in name ? { from: name.prefix, to: `${name.prefix}g` } : {};
   for (const { json } of store.range('blocks', range)) {
     const { state: status, context } = JSON.parse(json) as Stored;
@@ -97,7 +97,7 @@ function* storedBlocks(
   }
 }
 
-/** Finds a block in a printed log, which is read once more. @throws {UsageError} */
+/** Finds a block in a printed log by reading the log once more. @throws {UsageError} */
 export async function blockInFile(file: string, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
@@ -120,11 +120,11 @@ export async function blockInFile(file: string, text: string): Promise<string> {
   return blockAmong(name, blocks.values());
 }
 
-/** Rows per page, and pages to search: bounds the time of a search. */
+/** Rows per page and pages per search, which together limit the search time. */
 const ROWS = 1_000;
 const PAGES = 20;
 
-/** Reads the pages of a list up to the bound. */
+/** Reads the pages in a list, up to the limit. */
 async function* rowsOf<Row, Page extends { next_cursor: string | null }>(
   read: (query: { limit: number; cursor?: string }) => Promise<Page>,
   rows: (page: Page) => readonly Row[],
@@ -138,7 +138,7 @@ async function* rowsOf<Row, Page extends { next_cursor: string | null }>(
   }
 }
 
-/** Finds a block among the newest 20,000 of a live network. @throws {UsageError} */
+/** Finds a block among the newest 20,000 blocks in a live network. @throws {UsageError} */
 export async function findBlock(client: NetworkClient, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
@@ -149,7 +149,7 @@ export async function findBlock(client: NetworkClient, text: string): Promise<st
   return blockAmong(name, blocks);
 }
 
-/** Finds the id of an agent of a live network. @throws {UsageError} */
+/** Finds the id of an agent in a live network. @throws {UsageError} */
 export async function findAgent(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'agent')) return text;
   const prefix = prefixOf(text, 'agent');
@@ -164,7 +164,7 @@ export async function findAgent(client: AgentClient, text: string): Promise<stri
   return onlyOne('agent', text.slice(0, 100), found);
 }
 
-/** Finds the id of an alliance of a live network. @throws {UsageError} */
+/** Finds the id of an alliance in a live network. @throws {UsageError} */
 export async function findAlliance(client: AgentClient, text: string): Promise<string> {
   if (isId(text, 'ally')) return text;
   const prefix = prefixOf(text, 'ally');
@@ -187,7 +187,7 @@ export async function findAlliance(client: AgentClient, text: string): Promise<s
 const isId = (text: string, kind: string) =>
   text.startsWith(`${kind}_`) && /^[0-9a-f]{32}$/.test(text.slice(kind.length + 1));
 
-/** Parses an id prefix, with or without its kind; returns null if invalid. */
+/** Parses an id prefix, with or without its kind. Returns null for an invalid prefix. */
 function prefixOf(text: string, kind: string): string | null {
   const digits = (text.startsWith(`${kind}_`) ? text.slice(kind.length + 1) : text).toLowerCase();
   const fits = /^[0-9a-f]+$/.test(digits) && digits.length >= LEAST_DIGITS;

@@ -1,4 +1,7 @@
-/** Parsers of option values. Each throws an InvalidArgumentError with the expected format. */
+/**
+ * Parsers for option values. Each parser throws an InvalidArgumentError that states the expected
+ * format.
+ */
 import { InvalidArgumentError } from 'commander';
 
 /** Parses a factor of wall time. */
@@ -39,7 +42,7 @@ export function positive(most: number): (text: string) => number {
   };
 }
 
-/** Half-width of an interval: in the unit of the response, or in percent of its mean. */
+/** Half-width of an interval, in the response's unit or as a percentage of its mean. */
 export type HalfWidth = { half_width: number } | { percent: number };
 
 export function halfWidth(text: string): HalfWidth {
@@ -52,7 +55,7 @@ export function halfWidth(text: string): HalfWidth {
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
 
-/** Parses a duration with a unit. The result is in whole milliseconds. */
+/** Parses a duration with a unit. Returns whole milliseconds. */
 export function duration(bounds: { leastMs: number; mostMs: number }): (text: string) => number {
   return (text) => {
     const [, number, unit] = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];

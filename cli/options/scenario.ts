@@ -1,4 +1,4 @@
-/** Options of commands that run a scenario: file, changes and external deciders. */
+/** Options for commands that run a scenario: file, changes and external deciders. */
 import { Option } from 'commander';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
@@ -16,7 +16,7 @@ export interface ScenarioFlags {
 
 export interface WantedScenario {
   scenario: Scenario;
-  /** Folder of the script modules. The default scenario has none. */
+  /** Folder that contains the script modules. The default scenario has no such folder. */
   folder?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Options and server of the local page of a command. */
+/** Options for a command's local page, and the server for that page. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { History } from '../../engine/history/history.js';
@@ -20,14 +20,14 @@ export const uiServerOptions = (): Option[] => [
   new Option('--host <address>', 'address of the page (default: 127.0.0.1)'),
 ];
 
-/** With `paused`, the command waits until the page starts it. */
+/** With `paused`, the command waits until the reader starts it on the page. */
 export interface WatchFlags extends UiServerFlags {
   watch?: true | 'paused';
 }
 
 export const watchOption = (what: string): Option =>
   new Option('--watch [how]', `show ${what} on a live page (=paused: start there)`)
-    // Commander takes a following argument as the value.
+    // Commander treats the next argument as the value.
     .argParser((text) => {
       if (text === 'paused') return text;
       throw new InvalidArgumentError('expected --watch as the last argument, or --watch=paused');
@@ -44,7 +44,7 @@ export function assertUiServerFlags(flags: WatchFlags): void {
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Returns the address of the page. Warns if other machines can reach it. */
+/** Returns the page address. Warns if other machines can reach the page. */
 export function resolveAddress({ port = 0, host = '127.0.0.1' }: UiServerFlags) {
   const isHere = loopback.has(host);
   if (!isHere) {
@@ -67,7 +67,7 @@ export async function openUiServer(
       network,
       port,
       host,
-      // A client on this machine is the user of the command.
+      // A client on this machine is the user who runs the command.
       limits: isHere ? 'bench' : 'spec',
       version: packageVersion(),
       onFault: (error) => writeStderr(`folkmoot: a request failed: ${(error as Error).message}`),
@@ -87,7 +87,7 @@ export async function openUiServer(
   }
 }
 
-/** Returns null for a network in memory, or if the folder cannot be read. */
+/** Returns null if the network is in memory, or if the folder cannot be read. */
 async function historyOf({ folder }: ServedNetwork): Promise<History | null> {
   if (folder === null) return null;
   const { History } = await import('../../engine/history/history.js');

@@ -1,7 +1,7 @@
 /**
- * Exit codes, errors and signals of the command line. The same mistake has the same exit code in
- * every command. A wrong option or a wrong path is a usage error (2). Data that is damaged, locked
- * or not writable is a failure (13).
+ * Exit codes, errors and signals for the command line. The same mistake results in the same exit
+ * code in every command. A wrong option or a wrong path is a usage error (2). Data that is damaged,
+ * locked or not writable is a failure (13).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -31,7 +31,7 @@ export const exitCodes = {
   unmeasured: 17,
 } as const;
 
-/** Meanings of the exit codes, for the help and the README. */
+/** Exit code meanings, for the help and the README. */
 export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   refused: 'server refused the request, is unreachable, or cannot listen on its address',
@@ -53,7 +53,7 @@ type RefusedKey = keyof typeof refusedMessages;
 type ListenKey = keyof typeof listenMessages;
 type OutputKey = keyof typeof outputMessages;
 
-/** A wrong option, argument, file or folder: exit code 2. */
+/** Error for a wrong option, argument, file or folder: exit code 2. */
 export class UsageError<Key extends UsageKey = UsageKey> extends Error {
   override name = 'UsageError';
 
@@ -65,7 +65,7 @@ export class UsageError<Key extends UsageKey = UsageKey> extends Error {
   }
 }
 
-/** A server refuses a request: exit code 1. */
+/** Error for a request that a server refuses: exit code 1. */
 export class RefusedError<Key extends RefusedKey = RefusedKey> extends Error {
   override name = 'RefusedError';
 
@@ -77,7 +77,7 @@ export class RefusedError<Key extends RefusedKey = RefusedKey> extends Error {
   }
 }
 
-/** A server cannot start or cannot listen on its address: exit code 1. */
+/** Error for a server that cannot start or cannot listen on its address: exit code 1. */
 export class ListenError<Key extends ListenKey = ListenKey> extends Error {
   override name = 'ListenError';
 
@@ -89,7 +89,7 @@ export class ListenError<Key extends ListenKey = ListenKey> extends Error {
   }
 }
 
-/** Standard output cannot be written: exit code 13. */
+/** Error for a failure to write to standard output: exit code 13. */
 export class OutputError<Key extends OutputKey = OutputKey> extends Error {
   override name = 'OutputError';
 
@@ -101,7 +101,10 @@ export class OutputError<Key extends OutputKey = OutputKey> extends Error {
   }
 }
 
-/** Compares names: the classes come with the engine, which takes three times as long to load. */
+/**
+ * Compares class names, because importing the classes would load the engine, which takes three
+ * times as long.
+ */
 const named = (error: unknown, ...names: string[]) =>
   error instanceof Error && names.includes(error.name);
 
@@ -125,9 +128,12 @@ interface StoreFailure extends Error {
   cause?: { code?: string };
 }
 
-/** Codes of a folder that is missing or holds another network: the user meant another one. */
+/**
+ * Codes for a missing folder or a folder with a different network. The user probably meant a
+ * different folder.
+ */
 const wrongName: ReadonlySet<string> = new Set(['MISSING', 'OTHER_NETWORK']);
-/** System errors that another path avoids. Any other is a fault of the machine. */
+/** System errors that a different path avoids. Any other system error is a fault of the machine. */
 const wrongPlace: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EEXIST',
@@ -152,7 +158,7 @@ function codeOf(error: unknown): number {
 }
 
 /**
- * Prints an error: one line for an expected error, the stack for a bug.
+ * Prints an error: one line for an expected error, or the stack for a bug.
  * @returns the exit code.
  */
 export function report(error: unknown): number {
@@ -166,8 +172,8 @@ export function report(error: unknown): number {
 const PARENT_LOOK_MS = 250;
 
 /**
- * Treats the exit of the parent as SIGTERM, under npm only. npx and npm run a command through a
- * shell and send signals to that shell, which may exit without passing them on.
+ * Treats parent process exit as SIGTERM, under npm only. npx and npm run a command through a shell
+ * and send signals to that shell, which may exit without forwarding the signals.
  */
 function onParentGone(call: () => void): void {
   if (process.env.npm_execpath === undefined || process.platform === 'win32') return;
@@ -181,7 +187,7 @@ function onParentGone(call: () => void): void {
   onFinished(() => clearInterval(timer));
 }
 
-/** Returns a `signal` that aborts at SIGINT or SIGTERM, and `end`, which exits by that signal. */
+/** Returns a `signal` that aborts on SIGINT or SIGTERM, and `end`, which exits with that signal. */
 export function interruption(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   let by: NodeJS.Signals = 'SIGINT';
@@ -201,7 +207,7 @@ export function interruption(): { signal: AbortSignal; end: () => void } {
 }
 
 /*
- * Stops a server at SIGTERM or SIGINT, or when the npx that started it exits. The first signal
+ * Stops a server on SIGTERM or SIGINT, or when the parent npx process exits. The first signal
  * closes everything in reverse order of opening. A second signal exits at once.
  */
 
@@ -219,7 +225,7 @@ export class StopSignal {
     this.#resolve = resolve;
   });
 
-  /** Installs the signal handlers. Construct before anything is opened or printed. */
+  /** Installs the signal handlers. Call the constructor before opening or printing anything. */
   constructor() {
     const handle = (signal: NodeJS.Signals) => {
       if (this.#by !== null) return exitProcess(exitCodes.refused);
@@ -229,7 +235,7 @@ export class StopSignal {
     };
     process.on('SIGTERM', handle);
     process.on('SIGINT', handle);
-    // The exit of the parent never counts as a second signal.
+    // Parent process exit never counts as a second signal.
     onParentGone(() => this.#by ?? handle('SIGTERM'));
   }
 
@@ -239,7 +245,7 @@ export class StopSignal {
     return this.#by !== null;
   }
 
-  /** Registers a closer. The last one registered runs first. */
+  /** Registers a close function. The function registered last runs first. */
   opened(close: Close): void {
     this.#closers.unshift(close);
   }

@@ -1,24 +1,24 @@
 /**
- * Help texts. Every line has at most 80 columns. Every command gives three to five examples and
- * refers to the one table of exit codes, which `folkmoot help exit-codes` prints.
+ * Help texts. Every line is at most 80 columns wide. Every command shows three to five examples and
+ * refers to the single table of exit codes, which `folkmoot help exit-codes` prints.
  */
 import { exitCodes, exitCodeTexts } from './exit.js';
 
 interface HelpText {
   /** Paragraphs between the options and the examples. */
   notes?: string;
-  /** Command lines without the program name. A long one continues on an indented line. */
+  /** Command lines without the program name. A long command line continues on an indented line. */
   examples: readonly string[];
 }
 
-/** Formats the text that follows the options of a command. */
+/** Formats the text that follows a command's options. */
 export function helpText({ notes, examples }: HelpText): string {
   const lines = examples.map((example) => `  $ folkmoot ${example}`).join('\n');
   const paragraphs = notes === undefined ? '' : `\n${notes.trim()}\n`;
   return `${paragraphs}\nExamples:\n${lines}\n\nExit codes: folkmoot help exit-codes`;
 }
 
-/** Columns before the meaning of a code. */
+/** Width of the column before a code's meaning. */
 const INDENT = 6;
 const COLUMNS = 80;
 

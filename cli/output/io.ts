@@ -1,7 +1,7 @@
 /**
- * Arguments, streams and exit code of one run of the command line. The program uses those of its
- * process. A caller of `run` can pass others, so that several commands run concurrently in one
- * process.
+ * Arguments, streams and exit code for one command line run. The program uses its process's
+ * arguments and streams. A caller of `run` can pass different ones, so that several commands can
+ * run concurrently in one process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
@@ -34,8 +34,8 @@ interface Running extends Io {
 }
 
 /**
- * The command of the program. A variable holds it, because on Node 20 and 22 an AsyncLocalStorage
- * in use slows down every promise.
+ * The program's command. A variable holds the command, because on Node 20 and 22 an active
+ * AsyncLocalStorage slows down every promise.
  */
 let program: Running | null = null;
 const running = new AsyncLocalStorage<Running>();
@@ -44,7 +44,7 @@ const current = (): Running | null => running.getStore() ?? program;
 /** Returns the arguments and streams of the current command. */
 export const io = (): Io => current() ?? processIo();
 
-/** Sets the exit code of a command that ends without an error. */
+/** Sets the exit code for a command that ends without an error. */
 export function setExitCode(code: number): void {
   const here = current();
   if (here) here.exitCode = code;
@@ -56,12 +56,14 @@ export function endNow(): void {
   here?.end?.(here.exitCode);
 }
 
-/** Registers a callback for the end of the command, which releases process-wide handlers. */
+/** Registers a callback for the end of the command, to release process-wide handlers. */
 export function onFinished(finish: () => void): void {
   current()?.finishers.push(finish);
 }
 
-/** Runs a command with its streams. @returns the exit code, 0 unless one was set. */
+/**
+ * Runs a command with its streams. @returns the exit code, which is 0 unless the command set one.
+ */
 export async function runWith(around: Io, work: () => Promise<void>): Promise<number> {
   const here: Running = Object.assign(Object.create(around) as Io, { exitCode: 0, finishers: [] });
   const finished = async () => {

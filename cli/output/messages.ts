@@ -1,6 +1,6 @@
 /**
- * Messages of the command line: one row for each usage error, refusal and failure to listen or
- * to write. Options appear as the user types them. A value that may be a secret is never repeated.
+ * Command line messages, with one row per usage error, refusal, and failure to listen or to write.
+ * Options appear as the user types them. A value that may be a secret is never repeated.
  */
 import type {
   MessageNames,
@@ -11,7 +11,7 @@ import type {
 
 export const usageMessages = {
   INVALID_VALUE: { text: 'invalid {option}: {value} (expected {expected})' },
-  /** Without the value, which is a secret or empty. */
+  /** Omits the value, which is secret or empty. */
   INVALID_OPTION: { text: 'invalid {option} (expected {expected})' },
   INVALID_ARGUMENT: { text: 'invalid {option} {value}: {problem}' },
   MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },
@@ -82,7 +82,7 @@ export const refusedMessages = {
 } as const satisfies MessageTable;
 
 export const listenMessages = {
-  /** With the reason as the server or a missing package states it. */
+  /** Repeats the reason that the server or a missing package states. */
   CANNOT_SERVE: { text: '{reason}' },
   CANNOT_LISTEN_FOR_PEERS: { text: '--peer-listen: {reason}' },
   CANNOT_SERVE_PAGE: { text: 'cannot serve the page', fix: 'run again without --watch' },
@@ -92,7 +92,7 @@ export const outputMessages = {
   STDOUT_NOT_WRITABLE: { text: 'cannot write standard output: {reason}' },
 } as const satisfies MessageTable;
 
-/** Arguments of an error after its key. */
+/** Arguments that follow the key in an error constructor. */
 export type MessageArguments<Row extends MessageRow> = [MessageNames<Row>] extends [never]
   ? [values?: Record<never, never>, options?: ErrorOptions]
   : [values: MessageValues<Row>, options?: ErrorOptions];

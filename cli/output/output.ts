@@ -1,7 +1,6 @@
 /**
- * All output of the command line. Every function writes whole lines and escapes control
- * characters, because the text may come from a server, a file or an argument and must not control
- * the terminal.
+ * All command line output. Every function writes whole lines and escapes control characters,
+ * because the text may come from a server, a file or an argument and must not control the terminal.
  */
 
 import { once } from 'node:events';
@@ -34,7 +33,7 @@ export function writeStdout(...lines: readonly string[]): void {
   io().stdout.write(textOf(lines));
 }
 
-/** Writes lines to standard output; resolves when the stream accepts more. */
+/** Writes lines to standard output, and resolves when the stream accepts more. */
 export async function writeStdoutAsync(...lines: readonly string[]): Promise<void> {
   const { stdout } = io();
   if (lines.length === 0 || stdout.write(textOf(lines))) return;
@@ -60,7 +59,7 @@ export function writeStderr(...lines: readonly string[]): void {
   io().stderr.write(textOf(lines));
 }
 
-/** Minimum terminal width: a redrawn line must not wrap. */
+/** Minimum terminal width, because a redrawn line must not wrap. */
 const NARROWEST = 80;
 
 /** Returns true if standard error is a terminal that can redraw a line. */

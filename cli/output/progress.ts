@@ -1,4 +1,4 @@
-/** Progress on standard error: a bar on a terminal, elsewhere a line for each tenth. */
+/** Progress on standard error: a bar on a terminal, or elsewhere one line per tenth. */
 
 import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
@@ -11,19 +11,19 @@ export interface ProgressDisplay<T> {
 }
 
 interface DisplayOptions<T> {
-  /** `done` of the last update. */
+  /** Value of `done` at the last update. */
   total: number;
   done(at: T): number;
-  /** Format of the text after the bar, for cli-progress, with the names in `fields`. */
+  /** Format of the text after the bar, in cli-progress syntax, with the names in `fields`. */
   format: string;
   fields(at: T): object;
-  /** Initial state. Without it the bar appears at the first update. */
+  /** Initial state. If omitted, the bar appears at the first update. */
   first?: T;
-  /** Text without a bar, or null for no line. */
+  /** Returns the text shown without a bar, or null for no line. */
   line(at: T, tenth: number): string | null;
 }
 
-/** Shows the blocks and votes of a simulation. */
+/** Shows a simulation's blocks and votes. */
 export function showProgress(): ProgressDisplay<Progress> {
   return show<Progress>({
     total: 1,
@@ -33,7 +33,7 @@ export function showProgress(): ProgressDisplay<Progress> {
     first: { done: 0, closed: 0, votes: 0, virtualMs: 0, seq: 0, digest: '' },
     line: ({ closed, votes, calls, seq, digest }, tenth) => {
       if (tenth === 0) return null;
-      // After a crash the log holds at least these entries. A run on a server has no digest,
+      // After a crash, the log contains at least these entries. A run on a server has no digest,
       // because the server keeps the log.
       const durable = digest === '' ? '' : `, durable to entry ${seq} digest ${digest}`;
       return `${tenth}0 %: ${closed} blocks, ${votes} votes${asked(calls, ',')}${durable}`;
@@ -47,7 +47,7 @@ const asked = (calls: number | undefined, before: string): string =>
 /**
  * Shows a count and the estimated time left.
  *
- * @param first initial total; `update` can raise it.
+ * @param first initial total, which `update` can raise.
  * @param what plural noun of the items.
  */
 export function showCount(first: number, what: string): CountDisplay {
@@ -79,7 +79,7 @@ export interface CountDisplay {
   stop(): void;
 }
 
-/** Estimates by the rate since the first update: items finished earlier took no time. */
+/** Estimates from the rate since the first update, because items finished earlier took no time. */
 function estimating(): (done: number, of: number) => string {
   let first: { done: number; atMs: number } | null = null;
   return (done, of) => {
@@ -100,10 +100,10 @@ export function roughTime(ms: number): string {
 const show = <T>(options: DisplayOptions<T>): ProgressDisplay<T> =>
   canRedraw() ? bar(options) : lines(options);
 
-/** Loads cli-progress on demand: it brings twenty modules. */
+/** Loads cli-progress on demand, because it pulls in twenty modules. */
 const load = () => createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
 
-/** Columns of the bar. The text after it needs the rest of an 80-column terminal. */
+/** Bar width in columns. The text after the bar needs the rest of an 80-column terminal. */
 const BAR = 24;
 
 function bar<T>({ total, done, format, fields, first }: DisplayOptions<T>): ProgressDisplay<T> {

@@ -1,6 +1,6 @@
 /**
- * Version, commit and Node of this build, and the command line that reproduces a run, quoted for a
- * POSIX shell.
+ * Version, commit and Node version of this build, and the command line that reproduces a run,
+ * quoted for a POSIX shell.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -32,14 +32,14 @@ export function commitHash(): string | null {
   }
 }
 
-/** Returns the build that results record for reproduction. */
+/** Returns the build information that results record for reproduction. */
 export const build = (): Provenance => ({
   version: packageVersion(),
   commit: commitHash(),
   node: process.version,
 });
 
-/** Formats a value for `--set`, which reads JSON, and any other text as a string. */
+/** Formats a value for `--set`, which parses JSON and treats any other text as a string. */
 function valueText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {
@@ -50,7 +50,9 @@ function valueText(value: unknown): string {
   }
 }
 
-/** Returns the program as the user started it, so that a printed command works in this folder. */
+/**
+ * Returns the program path as the user typed it, so that a printed command works in this folder.
+ */
 function programWords(): string[] {
   const path = process.argv[1]!;
   if (basename(path) !== 'folkmoot') return ['node', relative('', path)];
@@ -59,7 +61,7 @@ function programWords(): string[] {
   return [onPath ? 'folkmoot' : `./${relative('', path)}`];
 }
 
-/** Returns the command line that runs one run of a sweep by itself. */
+/** Returns the command line that executes one run of a sweep by itself. */
 export function simCommandLine(
   file: string,
   seed: string,

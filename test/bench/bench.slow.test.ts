@@ -1,4 +1,4 @@
-/** `npm run bench` as users run it. */
+/** Tests `npm run bench` as users run it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

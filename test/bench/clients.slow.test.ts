@@ -1,4 +1,4 @@
-/** The measuring clients, against a bare server; and frames in pieces. */
+/** Tests the measuring clients against a bare server, and frames that arrive in pieces. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { getRate, subscribe } from '../../dist/bench/clients/clients.js';

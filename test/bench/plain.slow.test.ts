@@ -1,4 +1,4 @@
-/** The plain server that folkmoot is compared with works as described. */
+/** Tests that the plain server, with which folkmoot is compared, works as described. */
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
 import { postRate } from '../../dist/bench/clients/clients.js';
@@ -24,7 +24,7 @@ async function post(url: string, request: SignedRequest) {
   return { status: response.status, ...((await response.json()) as { data: object }) };
 }
 
-/** Changes a digit of the signature. */
+/** Changes one digit in the signature. */
 function forged(vote: SignedRequest): SignedRequest {
   const text = Buffer.from(vote.body).toString();
   const body = text.replace(/(?<="signature":")./, (digit) => (digit === '0' ? '1' : '0'));
@@ -64,7 +64,7 @@ test('plain server: checks votes, counts each once, and answers when on disk', a
     expect(await post(url, late)).toMatchObject({ status: 409 });
   });
   const kept = open<string, number>({ path, noSubdir: false, encoding: 'string', pageSize: 8192 });
-  // Four registrations, the proposal, three votes.
+  // The rows are four registrations, the proposal and three votes.
   expect([...kept.getKeys()]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   await kept.close();
 });

@@ -1,4 +1,4 @@
-/** Processing of rows: medians over rounds, tiers, batch sums, goals. */
+/** Tests row processing: medians over rounds, tiers, batch sums and goals. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
 import { printResult } from '../../dist/bench/main.js';

@@ -12,7 +12,7 @@ import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js
 import { begin } from '../support/running-command.js';
 import { logLines, replayHere } from '../support/runs.js';
 
-/** Determines all kill moments. Repeat a failure with FOLKMOOT_TEST_SEED. */
+/** Determines all kill moments. Seed of this test run. Repeat a failure with FOLKMOOT_TEST_SEED. */
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 const draw = numbersFrom(seed);
 const size = ['--seed', '7', '--agents', '60', '--blocks', '10'];
@@ -40,7 +40,8 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   const network = join(out, 'network');
   const told = lastTold(stderr);
   const replayed = await folkmoot(['replay', out, '--signatures', '--json']);
-  // Killed before genesis was durable: then nothing was promised, and nothing is there.
+  // If the run was killed before genesis was durable, then nothing was promised and the folder is
+  // empty.
   const empty = replayed.stderr.includes('no network found');
   const shown = `${replayed.stderr}${replayed.stdout}`;
   expect([replayed.code, told !== null && empty], shown).toEqual([empty ? 2 : 0, false]);
@@ -68,27 +69,27 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   expect(after.entries).toBeGreaterThan(entries);
 }
 
-/** Passes of each point on a fast disk. The default is 1. */
+/** Number of passes through each point on a fast disk. The default is 1. */
 const passes: Partial<Record<CrashPoint, number>> = {
   'commit.before': 30,
   'commit.after': 30,
   'publish.after': 30,
 };
 
-/** Runs until this pass, or an earlier one if a slow disk needs fewer commits. */
+/** Runs until this pass, or until an earlier pass if a slow disk needs fewer commits. */
 async function killedAt(point: CrashPoint, pass: number): Promise<{ out: string; ended: Ended }> {
   const out = join(temporaryFolder(), 'run');
   const env = { FOLKMOOT_CRASH_AT: `${point}:${pass}` };
   const ended = await folkmoot(['sim', ...size, '--out', out], { env });
   if (ended.code !== 0 || pass === 1) return { out, ended };
   const { commits } = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8')) as SimJson;
-  // The genesis is a separate commit without a publication.
+  // Genesis is a separate commit without a publication.
   expect(commits - (point === 'publish.after' ? 1 : 0)).toBeLessThan(pass);
   return killedAt(point, Math.ceil(commits / 2));
 }
 
 describe(`kill: at each named point, seed ${seed}`, () => {
-  // Other tests cover the points of `folkmoot archive` and of snapshots.
+  // Other tests cover the crash points in `folkmoot archive` and in snapshots.
   const passed = crashPoints.filter((point) => !/^(archive|compact|snapshot)\./.test(point));
   const plans = passed.flatMap((point) => {
     const most = passes[point] ?? 1;
@@ -106,8 +107,8 @@ describe(`kill: at each named point, seed ${seed}`, () => {
 });
 
 /**
- * Kills a run after a number of changes of its folder, counted from a tenth of the run. The run
- * pauses at that tenth until the folder is watched. A run that ends earlier gets fewer changes.
+ * Kills a run after a number of changes to its folder, counted from a given tenth of the run. The
+ * run pauses at that tenth until the folder is watched. A run that ends earlier sees fewer changes.
  */
 async function killedRun(tenth: number, changes: number): Promise<{ out: string; stderr: string }> {
   const out = join(temporaryFolder(), 'run');

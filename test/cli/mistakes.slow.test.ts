@@ -1,4 +1,4 @@
-/** The same mistake has the same exit code and a one-line error in every command. */
+/** The same mistake leads to the same exit code and a one-line error in every command. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const unreachable = 'http://127.0.0.1:9';
 const short = ['--agents', '4', '--blocks', '1'];
 const hash = '0'.repeat(64);
 
-/** Expects this exit code and an error in the last line of standard error. */
+/** Expects this exit code, and an error as the last line on standard error. */
 async function expectCode(code: number, args: readonly string[]): Promise<void> {
   const ended = await folkmoot(args);
   const what = `${args.join(' ')}\n${ended.stderr}`;
@@ -48,7 +48,7 @@ test('mistakes: an unknown option exits with 2', async () => {
 });
 
 describe('mistakes: a file', () => {
-  /** Every command that reads a file. */
+  /** Returns every command that reads a file. */
   const reading = (file: string): string[][] => [
     ['sim', file],
     ['sweep', file],

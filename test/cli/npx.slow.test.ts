@@ -1,4 +1,4 @@
-/** `npx folkmoot`: starts the build, and SIGTERM to npx stops a server. */
+/** `npx folkmoot`: starts the built program, and SIGTERM to npx stops a server. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { main, root } from '../support/paths.js';
 
-/** A project with the command in `.bin`. In the checkout, npx would build first. */
+/** Creates a project with the command in `.bin`. In the checkout, npx would build first. */
 function installed(): string {
   const project = temporaryFolder();
   const bin = join(project, 'node_modules', '.bin');
@@ -19,7 +19,7 @@ function installed(): string {
   return project;
 }
 
-/** A copy of the checkout, because other tests use the build of the checkout. */
+/** Copies the checkout, because other tests use the checkout's build. */
 function checkout(): string {
   const copy = join(temporaryFolder(), 'checkout');
   const left = ['.git', 'dist', 'node_modules', 'runs', 'test'].map((name) => join(root, name));
@@ -69,7 +69,7 @@ test.skipIf(process.platform === 'win32')(
       );
     await expect.poll(answers).toBe(false);
     await expect.poll(() => told).toContain('"msg":"stopping"');
-    // An open folder would block the next server.
+    // A folder that is still open would block the next server.
     const next = ['serve', '--host', 'nowhere.invalid', '--data', data];
     await expect.poll(async () => (await folkmoot(next)).code, { interval: 500 }).toBe(1);
   },

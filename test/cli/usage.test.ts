@@ -88,7 +88,7 @@ test('usage: --version prints the version of the package', async () => {
   expect(await runCommand(['--version'])).toMatchObject(printed);
 });
 
-/** Headings under which a help lists commands. */
+/** Headings under which a help text lists commands. */
 const listHeading = 'Commands|Simulate|Analyse|Serve|Load-test|Operate';
 
 interface Help {
@@ -97,7 +97,7 @@ interface Help {
   text: string;
 }
 
-/** Returns the help of a command and of all of its subcommands. */
+/** Returns the help text for a command and all of its subcommands. */
 async function readHelps(path: string[]): Promise<Help[]> {
   const { code, stdout, stderr } = await runCommand([...path, '--help']);
   expect([code, stderr]).toEqual([0, '']);
@@ -131,7 +131,7 @@ const MOST_COLUMNS = 80;
 const MOST_TEXT = 60;
 /** Values that commander or the text adds in parentheses at the end. */
 const addedValues = /(?: \((?:choices|default|env): .*\))+$/;
-/** Words of relative clauses. */
+/** Words that introduce relative clauses. */
 const relative = /\b(?:who|whom|whose|which|that|what|where|whether|how)\b/i;
 
 test.each(helps)('help: $command keeps the format', ({ text }) => {

@@ -15,7 +15,7 @@ test('bundle: contains no Node, native or server code', async () => {
   expect(inputs).toContain('dist/engine/protocol/sha256-portable.js');
 });
 
-/** The page's script, which sees only the bundle. */
+/** The page's script, which has access only to the bundle. */
 const inPage = async (url: string) => {
   const { AgentClient, generateKeys } = (
     globalThis as unknown as { folkmoot: typeof import('folkmoot/client') }

@@ -1,4 +1,4 @@
-/** The client's bundle for browsers, and a server for its page. */
+/** The client's browser bundle, and a server for the page. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 
 const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
 
-/** The bundle, and the list of its inputs. */
+/** Builds the bundle. Returns its text and the list of its inputs. */
 export async function bundle(): Promise<{ text: string; inputs: string[] }> {
   const { outputFiles, metafile } = await build({
     stdin: {
@@ -25,7 +25,7 @@ export async function bundle(): Promise<{ text: string; inputs: string[] }> {
   return { text: outputFiles[0]!.text, inputs: Object.keys(metafile.inputs) };
 }
 
-/** Serves the page at another origin, optionally with a content security policy. */
+/** Serves the page at a different origin, optionally with a content security policy. */
 export async function origin(script: string, policy?: string): Promise<string> {
   const server = createServer((request, response) => {
     const isScript = request.url === '/client.js';

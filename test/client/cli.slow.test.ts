@@ -22,7 +22,7 @@ interface Someone {
   id: string;
 }
 
-/** A new key in a file. */
+/** Creates a new key in a file. */
 async function someone(url: string): Promise<Someone> {
   const key = join(temporaryFolder(), 'agent.json');
   await done({}, 'keygen', '--out', key);

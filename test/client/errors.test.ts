@@ -1,4 +1,4 @@
-/** Errors of the client: refusals, missing responses, and invalid response signatures. */
+/** Client errors: refusals, missing responses, and invalid response signatures. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { keyPairFromSeed } from 'folkmoot';
@@ -79,7 +79,7 @@ test("clock: is corrected by the server's time, once", async () => {
 test('clock: a second TIMESTAMP_SKEW is thrown', async () => {
   let ahead = 0;
   let requests = 0;
-  // A server whose clock runs away, so that no correction fits.
+  // The server's clock runs away, so that no correction fits.
   const { url } = await live({ now: () => Date.now() + ahead });
   const client = await agentOf(url);
   const racing: typeof fetch = (...args) => {
@@ -124,7 +124,7 @@ test.each([
 
 const serverKeys = keyPairFromSeed(new Uint8Array(32).fill(99));
 
-/** A fetch that changes the signature headers of responses. */
+/** Returns a fetch function that changes the signature headers in responses. */
 function spoiling(change: (headers: Headers) => void): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);

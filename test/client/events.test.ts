@@ -1,4 +1,7 @@
-/** Event streams against live servers: disconnects, restarts, changed histories, and the end. */
+/**
+ * Event streams against live servers: disconnects, restarts, changed histories, and the end of a
+ * stream.
+ */
 import { type Event, type Position, StreamError } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -64,7 +67,7 @@ test.each(
     for (let index = 0; index < 5; index += 1) await client.setStatus('active');
     await server.stop();
     server = await live({ transport, path, port });
-    // Before the stream reconnects, so the server replays these.
+    // These updates precede the reconnect, so the server replays them.
     for (let index = 0; index < 5; index += 1) await client.setStatus('active');
     sent += 10;
     taken.push(...(await take(stream, sent - taken.length)));
@@ -89,7 +92,7 @@ test('events: a changed history is reported as a gap and read over HTTP', heavy,
 
   const { network, url } = await live({ port });
   const again = await agentOf(url);
-  // More than a page of history, not all of it for the stream's topics.
+  // Create more than one page of history, some of it outside the stream's topics.
   for (let index = 0; index < 1_100; index += 1) {
     if (index % 100 === 0) await again.propose({ transactions: [`${index}`] }).catch(() => {});
     else await again.setStatus('active');
@@ -113,7 +116,7 @@ test('events: a changed history is reported as a gap and read over HTTP', heavy,
   await stream.return();
 });
 
-/** A WebSocket class that counts connections. */
+/** Returns a WebSocket class that counts connections. */
 function counted() {
   const sockets: WebSocket[] = [];
   class Counted extends WebSocket {

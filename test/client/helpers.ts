@@ -1,11 +1,11 @@
-/** Live servers over real sockets, and agents; torn down with the test. */
+/** Live servers over real sockets, and agents. All are torn down with the test. */
 import { createVerifier, type GenesisOptions, Network } from 'folkmoot';
 import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
-  /** Data folder; default: in memory. */
+  /** Data folder (default: in memory). */
   path?: string;
   genesis?: Partial<GenesisOptions>;
 }
@@ -43,7 +43,7 @@ export async function live({ path, genesis = {}, ...options }: LiveOptions = {})
   return { url: server.url, network, server, stop };
 }
 
-/** A client with a key derived from a number. */
+/** Returns a client with a key derived from a number. */
 export function clientOf(
   url: AgentClientOptions['url'],
   number = 1,
@@ -53,7 +53,7 @@ export function clientOf(
   return new AgentClient({ url, keys, ...more });
 }
 
-/** A client registered as validator and producer. */
+/** Returns a client registered as validator and producer. */
 export async function agentOf(
   url: AgentClientOptions['url'],
   number = 1,
@@ -65,7 +65,7 @@ export async function agentOf(
   return client;
 }
 
-/** The next `count` events of a stream. */
+/** Returns the next `count` events from a stream. */
 export async function take(stream: AsyncIterator<Event>, count: number): Promise<Event[]> {
   const events: Event[] = [];
   while (events.length < count) {

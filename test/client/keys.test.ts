@@ -1,4 +1,4 @@
-/** Keys of the client: equal to the engine's, saved and loaded as text. */
+/** The client's keys equal the engine's, and are saved and loaded as text. */
 import { keyPairFromSeed } from 'folkmoot';
 import { generateKeys, keysFromSeed, loadKeys, saveKeys } from 'folkmoot/client';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** All methods of the client against a live server, over both transports. */
+/** All client methods against a live server, over both transports. */
 import { sha256Hex } from 'folkmoot/signing';
 import { describe, expect, test } from 'vitest';
 import { agentOf, clientOf, live } from './helpers.js';

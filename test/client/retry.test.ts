@@ -1,4 +1,4 @@
-/** Reconnects of the event stream, against scripted sockets in virtual time. */
+/** Event stream reconnects, against scripted sockets in virtual time. */
 import { closeCodes } from 'folkmoot/api';
 import { type EventStream, type SocketLike, StreamError } from 'folkmoot/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { clientOf, failureOf } from './helpers.js';
 
 type Listener = Parameters<SocketLike['addEventListener']>[1];
 
-/** A socket controlled by the test. */
+/** Socket that the test controls. */
 class Scripted implements SocketLike {
   static all: Scripted[] = [];
   readonly sent: { type: string; [member: string]: unknown }[] = [];
@@ -55,7 +55,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 beforeEach(() => {
   Scripted.all = [];
   vi.useFakeTimers();
-  // The longest wait that the jitter allows.
+  // Use the longest wait that the jitter allows.
   vi.spyOn(Math, 'random').mockReturnValue(1);
 });
 

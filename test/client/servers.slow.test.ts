@@ -1,4 +1,4 @@
-/** Failover of a client with several servers. */
+/** Failover in a client with several servers. */
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { startServer } from 'folkmoot/api';
@@ -11,8 +11,8 @@ const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'outcomes'];
 type State = 'open' | 'silent' | 'shut' | 'mute';
 
 /**
- * A proxy in front of a server. `open` forwards; `silent` accepts connections and bytes without a
- * response; `shut` resets connections; `mute` forwards requests but not responses.
+ * Starts a proxy in front of a server. `open` forwards everything. `silent` accepts connections and
+ * bytes without responding. `shut` resets connections. `mute` forwards requests but not responses.
  */
 async function door(url: string) {
   const port = Number(new URL(url).port);
@@ -50,7 +50,7 @@ async function door(url: string) {
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, set };
 }
 
-/** One network with two servers, each behind a door. */
+/** Starts one network with two servers, each behind a door. */
 async function two() {
   const first = await live();
   const { network } = first;
@@ -60,7 +60,7 @@ async function two() {
   return { network, doors, urls: doors.map(({ url }) => url) };
 }
 
-/** A server that answers all requests alike, and counts them. */
+/** Starts a server that sends the same response to all requests, and counts the requests. */
 async function answering(status: number, body: string) {
   let asked = 0;
   const server = createHttpServer((request, response) => {
@@ -86,7 +86,7 @@ test.each(['shut', 'silent'] as const)('servers: uses the next if one is %s', as
   doors[0].set(how);
   await client.register({ name: 'Ada', personality: 'lawful', capabilities: ['validator'] });
   expect(client.url).toBe(urls[1]);
-  // And back, when the second one fails.
+  // The client fails back when the second server fails.
   doors[0].set('open');
   doors[1].set(how);
   expect((await client.networkState()).active_validators).toBe(1);
@@ -114,7 +114,7 @@ test('servers: leaves a server that cannot answer, and trusts one that refuses',
   const refused = await failureOf(new NetworkClient({ url: [refusing.url, ...urls] }).block('a'));
   expect(refused).toBeInstanceOf(ApiError);
   expect([(refused as ApiError).status, refusing.asked()]).toEqual([404, 1]);
-  // Each server is asked once, and the last response is thrown.
+  // The client asks each server once, and throws the last response.
   const again = await answering(503, error('NETWORK_ERROR', 'QUEUE_FULL'));
   const failed = await failureOf(new NetworkClient({ url: [unable.url, again.url] }).meta());
   expect([(failed as ApiError).reason, unable.asked(), again.asked()]).toEqual([
@@ -150,7 +150,7 @@ test('servers: continues a stream at the next server without a gap or repeat', a
     next.set('open');
     for (let times = 0; times < 5; times += 1) await client.setStatus('active');
     now.set(how);
-    // While the stream is disconnected, through the other server.
+    // While the stream is disconnected, write through the other server.
     for (let times = 0; times < 5; times += 1) await client.setStatus('active');
     taken.push(...(await take(stream, network.read.position.event_seq - taken.length)));
   }

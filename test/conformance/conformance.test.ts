@@ -4,7 +4,7 @@ import { afterAll } from 'vitest';
 import { serve, transports } from '../support/service/server.js';
 import { conformance } from './suite.js';
 
-/** Verifies in threads, like `folkmoot serve`, so that responses are delayed. */
+/** Verifies in threads, as `folkmoot serve` does, so that responses are delayed. */
 const verifier = createVerifier('pool');
 afterAll(() => verifier.close());
 

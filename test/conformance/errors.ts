@@ -1,4 +1,7 @@
-/** Errors: the envelope, each code with its HTTP status, and versioning. Sections 7 and 9. */
+/**
+ * Errors: the envelope, each code with its HTTP status, and versioning (sections 7 and 9 of the
+ * interface).
+ */
 import { expect, test } from 'vitest';
 import { agentOf, register, signed, status, vote } from '../support/service/signer.js';
 import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';

@@ -1,4 +1,6 @@
-/** Events: each type with exactly its fields, its topics, and the order after each cause. */
+/**
+ * Events: each type with exactly its fields and topics, and the order of events after each cause.
+ */
 import { expect, test } from 'vitest';
 import {
   ally,

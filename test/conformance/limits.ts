@@ -1,4 +1,4 @@
-/** Limits: the values of section 8 of the interface, and their headers. */
+/** Limits: the values in section 8 of the interface, and their headers. */
 import { expect, test } from 'vitest';
 import {
   type Agent,

@@ -1,4 +1,4 @@
-/** Reads: section 4.3 of the interface, the agents' reputations, and the added reads. */
+/** Reads: section 4.3 of the interface, agent reputations, and additional reads. */
 import { expect, test } from 'vitest';
 import { propose, status, transaction } from '../support/service/signer.js';
 import {

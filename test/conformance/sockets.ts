@@ -140,7 +140,7 @@ export function socketTests(start: Start): void {
   });
 }
 
-/** An agent with the id of another, so that its signatures do not match. */
+/** Returns an agent with a different agent's id, so that its signatures do not match. */
 function mixed({ public_key }: Fields) {
   return { ...agentOf('Eve'), publicKey: String(public_key) };
 }

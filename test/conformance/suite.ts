@@ -1,5 +1,5 @@
 /**
- * Conformance suite of the interface. `start` returns the addresses of any server with an empty
+ * Conformance suite for the interface. `start` returns the addresses of any server with an empty
  * network.
  */
 import { describe } from 'vitest';

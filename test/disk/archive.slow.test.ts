@@ -1,4 +1,4 @@
-/** Failing system calls during archiving: one line of error, and no data loss. */
+/** Failing system calls during archiving: a one-line error, and no data loss. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -52,11 +52,12 @@ test.skipIf(why !== undefined).each(calls)(
     const env = faulty({ folder, rules: `${call}:${nth}:${errno}` });
     const ended = await folkmoot(['archive', copy, '--before', '2000'], { env });
     expect(ended.signal).toBe(null);
-    // The last steps are optional: the command reports a failure and moves all entries.
+    // The last steps are optional. If one fails, the command reports the failure and still moves
+    // all entries.
     if (ended.code !== 0) {
       expect([ended.code, ended.stdout], ended.stderr).toEqual([13, '']);
       expect(linesOf(ended.stderr).at(-1)).toMatch(/^folkmoot: .{10,}/);
-      // lmdb prints the reason of a failed commit.
+      // lmdb prints the reason for a failed commit.
       if (call !== 'fdatasync') expect(ended.stderr).not.toMatch(/\n {4}at /);
     }
     const again = await folkmoot(['archive', copy, '--before', '2000']);

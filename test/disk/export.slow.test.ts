@@ -1,4 +1,4 @@
-/** Failing system calls during an export: one line of error, and no partial file. */
+/** Failing system calls during an export: a one-line error, and no partial file. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';

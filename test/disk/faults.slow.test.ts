@@ -1,4 +1,4 @@
-/** Failing system calls: one line of error, exit code 13, and the folder opens again. */
+/** Failing system calls: a one-line error, exit code 13, and a folder that opens again. */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { faulty, why } from './faulty.js';
 
 const { EACCES, EINTR, EIO, ENOMEM, ENOSPC } = constants.errno;
 
-/** Starts a server with a limited address space, far above what it needs. */
+/** Starts a server with a limited address space, far larger than the server needs. */
 function serveLimited(data: string, env: Record<string, string>) {
   const command = 'ulimit -v 1073741824; exec "$0" "$@"';
   const serve = [main, 'serve', '--port', '0', '--log-level', 'silent', '--data', data];
@@ -41,7 +41,7 @@ test.skipIf(why !== undefined).each([
   const folder = join(temporaryFolder(), 'data');
   const ended = serveLimited(folder, faulty({ folder, rules }));
   expectOneLine(ended);
-  // A missing permission is a usage error; other errors are faults of the machine.
+  // A missing permission is a usage error. Other errors are faults of the machine.
   expect(ended.code).toBe(rules.endsWith(`:${EACCES}`) ? 2 : 13);
   const server = await host({ data: folder });
   expect(await meta(new Caller(server.url))).toMatchObject({ seq: 0 });

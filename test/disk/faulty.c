@@ -1,12 +1,13 @@
 /*
  * A disk that can fail and lose power, preloaded into a process (LD_PRELOAD). Affects only files in
  * one folder, FAULTY_FOLDER:
- *   FAULTY_RULES    call:nth:errno, separated by commas: the nth such call fails (nth+: all from
- *                   it on); errno 0 writes half of the bytes; -ms waits before the call
+ *   FAULTY_RULES    call:nth:errno, separated by commas: the nth such call fails (nth+: that call
+ *                   and all later ones); errno 0 writes half of the bytes; -ms waits before the
+ *                   call
  *   FAULTY_JOURNAL  file that records every write, rename and sync, in order
- *   FAULTY_NOSYNC   does not record syncs, so that nothing is ever on the disk
- * A write is recorded before the call and a sync after it, so that the journal describes the worst
- * case of a power failure. journal.ts documents the layout.
+ *   FAULTY_NOSYNC   does not record syncs, so that nothing ever counts as durable
+ * A write is recorded before the call and a sync after the call, so that the journal describes the
+ * worst case of a power failure. journal.ts documents the layout.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -61,7 +62,7 @@ __attribute__((constructor)) static void begin(void) {
   }
 }
 
-/* The name inside the folder, "." for the folder itself, NULL for what is elsewhere. */
+/* Returns the name inside the folder, "." for the folder itself, or NULL for other paths. */
 static const char *inside(const char *path) {
   if (!folder_length || strncmp(path, folder, folder_length) != 0) return NULL;
   if (path[folder_length] == '\0') return ".";
@@ -80,7 +81,7 @@ static const char *name_of(int fd, char *path) {
 
 enum { GO_ON = -1 };
 
-/* What a rule says of this call: to go on, 0 to write half, or an error. */
+/* Returns the verdict of the rules on this call: GO_ON, 0 to write half, or an error. */
 static int verdict(const char *call) {
   int found = GO_ON;
   for (int i = 0; i < rule_count; i++) {

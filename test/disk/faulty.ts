@@ -1,4 +1,4 @@
-/** Compiles the failing disk (faulty.c), and preloads it into processes. */
+/** Compiles the failing disk (faulty.c), and preloads the library into processes. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const source = fileURLToPath(new URL('./faulty.c', import.meta.url));
 
-/** Reason why the tests of this folder cannot run here, or undefined. */
+/** Reason that the tests in this folder cannot run here, or undefined. */
 export const why =
   process.platform !== 'linux' || spawnSync('gcc', ['--version']).status !== 0
     ? 'a disk that fails is made with gcc, for glibc on Linux'
@@ -27,14 +27,14 @@ function compiled(): string {
 export interface Faults {
   /** Folder on the failing disk. */
   folder: string;
-  /** See faulty.c: `call:nth:errno`, separated by commas. */
+  /** Rules as in faulty.c: `call:nth:errno`, separated by commas. */
   rules?: string;
   journal?: string;
-  /** Ignores all syncs. */
+  /** True to ignore all syncs. */
   noSync?: boolean;
 }
 
-/** Environment variables for a process with a failing disk. */
+/** Returns the environment variables for a process with a failing disk. */
 export function faulty({ folder, rules, journal, noSync }: Faults): Record<string, string> {
   return {
     LD_PRELOAD: compiled(),

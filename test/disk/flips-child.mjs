@@ -1,7 +1,7 @@
 /**
- * Changes bytes of a folder, one at a time, and prints the results of reads, one JSON object per
- * line: `detected` with its source, or `same` if all data is the same as before. LMDB can crash
- * this process. The parent then restarts it after that byte.
+ * Changes bytes in a folder, one at a time, and prints the results of reads, one JSON object per
+ * line: `detected` with its source, or `same` if all data is unchanged. LMDB can crash this
+ * process. The parent then restarts the process after that byte.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { StoreError } from '../../dist/engine/store/store.js';
 const [folder, copy, listed, from] = process.argv.slice(2);
 const flips = JSON.parse(readFileSync(listed, 'utf8'));
 
-/** Checks like `folkmoot check`. Returns the problem or null. */
+/** Checks the folder as `folkmoot check` does. Returns the problem or null. */
 async function problem() {
   checkStorePages(copy);
   const options = { path: copy, tables, schemaVersion: SCHEMA_VERSION, readOnly: true };
@@ -33,7 +33,7 @@ async function problem() {
   }
 }
 
-/** Reads all rows and words of the view, and states and digests of earlier entries. */
+/** Reads all rows and words in the view, and the states and digests at earlier entries. */
 async function shown() {
   const network = KeptNetwork.open({ path: copy });
   const view = new ViewLog(network, { chunkRows: 40 });
@@ -48,7 +48,7 @@ async function shown() {
   await history.close();
   await view.close();
   await network.close();
-  // The epoch is random and not covered by a digest, so a changed one is harmless.
+  // The epoch is random and not covered by a digest, so a changed epoch is harmless.
   return JSON.parse(JSON.stringify(all).replaceAll(network.epoch, ''));
 }
 

@@ -1,6 +1,6 @@
 /**
- * One changed byte anywhere in a folder, with its archive, views and checkpoints, or in an exported
- * page: the change is detected, or the data is the same as before.
+ * One changed byte anywhere in a folder, including its archive, views and checkpoints, or in an
+ * exported page. The change is detected, or the data is unchanged.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -57,7 +57,10 @@ interface Found extends Flip {
   by?: string;
 }
 
-/** Half of the bytes anywhere in the folder; half equally per kind of file, in nonzero bytes. */
+/**
+ * Draws half of the bytes from anywhere in the folder, and half from nonzero bytes, equally per
+ * kind of file.
+ */
 function drawn(count: number): Flip[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
@@ -113,7 +116,7 @@ test(`folder: detects ${counts.flippedBytes} changed bytes, or they are harmless
     }
     const [, signal] = (await closed) as [number | null, string | null];
     if (next === flips.length) break;
-    // LMDB crashed the reading process. `folkmoot check` reports that of its child process.
+    // LMDB crashed the reading process. `folkmoot check` reports such a crash in its child process.
     expect([signal, next >= before], `${next}`).toEqual([expect.any(String), true]);
     note({ ...flips[next]!, outcome: 'ended' });
     next += 1;
@@ -122,7 +125,7 @@ test(`folder: detects ${counts.flippedBytes} changed bytes, or they are harmless
   expect(wrong).toEqual([]);
 });
 
-/** Parses a file like the page does. Returns its parts or the failure. */
+/** Parses a file as the page does. Returns its parts or the failure. */
 async function partsOf(html: string): Promise<string> {
   const { document } = parseHTML(html);
   const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]');

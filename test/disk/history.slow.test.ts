@@ -20,7 +20,7 @@ async function kept(): Promise<{ path: string; lines: Line[] }> {
   return { path: join(out, 'network'), lines: await logLines(out) };
 }
 
-/** Compares a random half of all entries, and both ends, with the log. */
+/** Compares a random half of all entries, and the first and last entry, with the log. */
 async function expectTold(history: History, lines: readonly Line[]): Promise<void> {
   for (const seq of [lines.length - 1, 0, 7, Math.trunc(lines.length / 2), 100]) {
     expect((await history.at(seq)).position.digest).toBe(lines[seq]!.digest);
@@ -63,7 +63,7 @@ test.skipIf(why)('history: continues if a write of a checkpoint fails', async ()
     const left = readdirSync(checkpoints);
     expect([name, left.filter((file) => file.endsWith('.tmp'))]).toEqual([name, []]);
     expect([name, left.length]).toEqual([name, expect.toSatisfy((count) => count < 6)]);
-    // Checkpoints written before are valid, and the next read continues from them.
+    // Checkpoints written earlier are valid, and the next read continues from them.
     const history = History.open({ path, checkpoints, spacing: 16, share: 1 });
     await expectTold(history, lines);
     expect(history.checkpoints.problem).toBe(null);

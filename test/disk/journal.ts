@@ -1,4 +1,4 @@
-/** Reads the journal of faulty.c, and reconstructs a folder after a power failure. */
+/** Reads the journal from faulty.c, and reconstructs a folder after a power failure. */
 import {
   cpSync,
   existsSync,
@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** As in faulty.c. */
+/** Record kinds, as in faulty.c. */
 const kinds = [
   'none',
   'write',
@@ -29,7 +29,7 @@ interface Note {
   data: Buffer;
 }
 
-/** Kind, length of the name, length of the data, offset; packed, little-endian. */
+/** Size of a record head: kind, name length, data length and offset; packed, little-endian. */
 const headBytes = 15;
 
 function notesIn(journal: Buffer): Note[] {
@@ -52,7 +52,7 @@ function notesIn(journal: Buffer): Note[] {
 /** Unit of an atomic write. */
 const sectorBytes = 512;
 
-/** Durable content of a file, and writes since its last sync. */
+/** A file's durable content, and the writes since its last sync. */
 class DiskFile {
   bytes: Buffer;
   readonly waiting: Note[] = [];
@@ -75,7 +75,7 @@ class DiskFile {
     data.copy(this.bytes, offset);
   }
 
-  /** Applies a random part of the pending writes: whole writes, sectors or nothing. */
+  /** Applies a random part of the pending writes: whole writes, individual sectors or nothing. */
   cut(draw: (below: number) => number): Buffer {
     for (const note of this.waiting) {
       const luck = draw(3);
@@ -95,12 +95,12 @@ class DiskFile {
   }
 }
 
-/** Durable files of a folder. */
+/** Durable files in a folder. */
 type Names = Map<string, DiskFile>;
 
 /**
- * A folder whose processes run with the journal of `faulty`. After the processes were killed, `cut`
- * changes the folder to its state after a power failure at that moment.
+ * A folder whose processes run with the journal from `faulty`. After the processes are killed,
+ * `cut` changes the folder to its state after a power failure at that moment.
  */
 export class PowerCut {
   readonly folder: string;
@@ -116,7 +116,7 @@ export class PowerCut {
     if (existsSync(folder)) cpSync(folder, this.#before, { recursive: true });
   }
 
-  /** Ends of records in the journal, in bytes. */
+  /** Returns the end offsets of the journal's records, in bytes. */
   ends(): number[] {
     let at = 0;
     return notesIn(this.#noted()).map(({ name, data }) => {
@@ -125,7 +125,7 @@ export class PowerCut {
     });
   }
 
-  /** Cuts at the end of the journal, or after `bytes` of it. */
+  /** Cuts the power at the end of the journal, or after the journal's first `after` bytes. */
   cut(draw: (below: number) => number, after = Number.POSITIVE_INFINITY): void {
     const names = this.#replayed(draw, after);
     rmSync(this.folder, { recursive: true, force: true });
@@ -133,7 +133,7 @@ export class PowerCut {
     for (const [name, file] of names) writeFileSync(join(this.folder, name), file.cut(draw));
   }
 
-  /** The journal is missing if the process was killed at once. */
+  /** Reads the journal, which is missing if the process was killed at once. */
   #noted(): Buffer {
     return existsSync(this.journal) ? readFileSync(this.journal) : Buffer.alloc(0);
   }
@@ -141,7 +141,7 @@ export class PowerCut {
   #replayed(draw: (below: number) => number, after: number): Names {
     const now: Names = new Map(this.#filesBefore());
     const onDisk: Names = new Map(now);
-    // Disks apply renames in order. Some since the last sync of the folder are durable.
+    // Disks apply renames in order. Some renames since the folder's last sync are durable.
     let waiting: ((names: Names) => void)[] = [];
     const change = (how: (names: Names) => void) => {
       how(now);

@@ -1,4 +1,4 @@
-/** Opens a folder like a server, in this process, and returns the end of its log. */
+/** Opens a folder in this process, as a server does, and returns the end of its log. */
 import { createVerifier, Network, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 
 export async function reopened(path: string): Promise<{ seq: number }> {

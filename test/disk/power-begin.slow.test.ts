@@ -1,4 +1,7 @@
-/** Power failures at each moment of a new folder: it opens with all acknowledged data. */
+/**
+ * Power failures at every moment in a new folder's creation. The folder opens with all acknowledged
+ * data.
+ */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +19,7 @@ import { reopened } from './open-folder.js';
 const draw = drawnFrom(seed);
 const args = ['--network-id', 'devnet'];
 
-/** An acknowledged entry, with the length of the journal at that time. */
+/** An acknowledged entry, with the journal length at that time. */
 interface Told {
   seq: number;
   bytes: number;

@@ -1,4 +1,4 @@
-/** Power failures: acknowledged data is on the disk. The control without syncs loses data. */
+/** Power failures: acknowledged data is on disk. The control run without syncs loses data. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

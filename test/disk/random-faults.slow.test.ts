@@ -1,4 +1,4 @@
-/** Random failures of system calls under load: no acknowledged data is lost. */
+/** Random system call failures under load: no acknowledged data is lost. */
 import { constants } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { Endurance } from '../live/clients/endurance.js';
@@ -12,7 +12,7 @@ const draw = drawnFrom(seed);
 const { EINTR, EIO, ENOSPC } = constants.errno;
 const transports = ['uws', 'node'];
 
-/** Calls that can fail, with their errors, and the range from which the number is drawn. */
+/** Calls that can fail, with their errors and the range from which the call number is drawn. */
 const failures: [call: string, errors: number[], among: number][] = [
   // 0 writes half of the bytes.
   ['pwrite', [EIO, ENOSPC, EINTR, 0], 400],
@@ -27,27 +27,30 @@ const failures: [call: string, errors: number[], among: number][] = [
 
 const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)]!;
 
-/** Early failures are as frequent as late ones. One in four is permanent. */
+/** Draws a rule. Early failures are as frequent as late failures, and one in four is permanent. */
 function rule(): string {
   const [call, errors, among] = pick([...failures, failures[0]!, failures[0]!, failures[1]!]);
   const error = pick(errors);
   const nth = 1 + draw(pick([among, Math.ceil(among / 20)]));
-  // EINTR fails once: lmdb retries as long as it is interrupted.
+  // EINTR must fail only once, because lmdb retries as long as the call is interrupted.
   const onwards = error !== EINTR && draw(4) === 0;
   return `${call}:${nth}${onwards ? '+' : ''}:${error}`;
 }
 
-/** Number of servers by exit. */
+/** Number of servers by how they ended. */
 const endings = new Map<string, number>();
 
 /**
- * Failures for which LMDB can end the process with a signal, see operating.md: its files cannot be
- * opened or mapped, or a page cannot be written (lmdb 3.5.6 formats up to 120 characters into 100
- * bytes, mdb.c, mdb_page_flush). A write of half a page takes another path.
+ * Failures after which LMDB can end the process with a signal (see operating.md): LMDB's files
+ * cannot be opened or mapped, or a page cannot be written (lmdb 3.5.6 formats up to 120 characters
+ * into 100 bytes, mdb.c, mdb_page_flush). A half-page write takes a different path.
  */
 const nativeEnd = /mmap|open|pwrite:\d+\+?:[1-9]/;
 
-/** A server that exits reports why in one line. Acknowledged data is on the disk in any case. */
+/**
+ * Expects that a server that exits reports the reason in one line. Acknowledged data is on disk in
+ * any case.
+ */
 function expectClear({ code, signal }: Ending, stderr: string, rules: string): void {
   const how = `${rules}\n${stderr}`;
   const name = String(signal ?? code);
@@ -73,7 +76,7 @@ describe.skipIf(why !== undefined)(`random faults of a disk, seed ${seed}`, () =
       await moot.die({ after: 100 + draw(150), env, transport: transports[time % 2]!, failed });
       await moot.look();
     }
-    // All servers may have failed before a connection: one more, without faults.
+    // All servers may have failed before a connection, so run one more without faults.
     await moot.die({ after: 100, transport: pick(transports) });
     await moot.end();
     process.stdout.write(`disk: servers ended by ${JSON.stringify([...endings])}\n`);

@@ -22,13 +22,13 @@ async function openedData(pid: number): Promise<void> {
       return false;
     }
   };
-  // LMDB keeps its descriptors; the check before closes its own.
+  // LMDB keeps its file descriptors open, and the preceding check closes its own.
   for (let seen = 0; seen < 20; seen = readdirSync(`/proc/${pid}/fd`).some(isOpen) ? seen + 1 : 0) {
     await sleep(10);
   }
 }
 
-/** An even and an odd number: LMDB keeps its last two states, by parity. */
+/** The counts are an even and an odd number, because LMDB keeps its last two states, by parity. */
 test.skipIf(why !== undefined).each([4, 5])(
   'disk: a reader that opens during %d commits reverts none of them',
   async (commits) => {
@@ -37,7 +37,7 @@ test.skipIf(why !== undefined).each([4, 5])(
     const caller = new Caller(server.url);
     await caller.do(registration(signatoryOf(0), 'First'));
     expect(await meta(caller)).toMatchObject({ seq: 1 });
-    // The reader waits between reading the header and storing it in the lock table.
+    // The reader pauses between reading the header and storing it in the lock table.
     const env = { ...process.env, ...faulty({ folder: data, rules: 'mmap:2:-2500' }) };
     const reader = spawn(process.execPath, [main, 'log', data], { env, stdio: 'ignore' });
     const ended = once(reader, 'exit');
@@ -48,7 +48,7 @@ test.skipIf(why !== undefined).each([4, 5])(
     );
     expect(await ended).toEqual([0, null]);
     await during;
-    // A commit that starts with the reader, and no second one that would hide the effect.
+    // One commit starts together with the reader. A second commit would hide the effect.
     await caller.do(registration(signatoryOf(100), 'After'));
     const told = await meta(caller);
     expect(told.seq).toBe(commits + 2);
@@ -65,7 +65,7 @@ test.skipIf(why !== undefined)('disk: a reader hides no commit from a later writ
     startWriter(['write', folder, '1', 'hold'], env);
   const first = write();
   await first.printed('committed 1');
-  // The reader reads the header before the next commit, and stores it after the next opening.
+  // The reader reads the header before the next commit, and stores it after the next open.
   const reading = faulty({ folder, rules: 'mmap:2:-5000' });
   const reader = startWriter(['read', folder], reading);
   await openedData(reader.process.pid!);

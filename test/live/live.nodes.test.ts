@@ -1,4 +1,4 @@
-/** Other Node versions: simulation and serving. */
+/** Simulation and serving on other Node versions. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';

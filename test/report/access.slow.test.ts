@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Reports are for everybody: axe finds nothing, in every mode, with hostile texts too. */
+/** Reports are accessible: axe finds no violations in any mode, even with hostile texts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Markup, what turns the direction of writing, what cannot be seen, and a word without an end. */
+/** Text with markup, bidirectional controls, invisible characters and an endless word. */
 const hostile = `<img src=x onerror=alert(1)>\u202Egnp.exe\u2066\u200B\uFEFF${'A'.repeat(120)}`;
 
 const making: Record<string, () => Promise<string>> = {

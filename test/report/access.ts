@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Accessibility of reports: axe and visual checks, in every mode. */
+/** Report accessibility: axe and visual checks, in every mode. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
@@ -15,7 +15,10 @@ const modes: (Setting & { forced?: boolean })[] = [
   { width: 390, colorScheme: 'dark', forced: true },
 ];
 
-/** Nothing of a page that is as it should be; all of it is opened. */
+/**
+ * Returns the accessibility problems on a page with all of its parts opened; empty if there are
+ * none.
+ */
 export async function barriers(browser: Browser, file: string): Promise<string[]> {
   const all: string[] = [];
   for (const { forced = false, ...mode } of modes) {

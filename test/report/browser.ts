@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-/** Reports as a real browser shows them. */
+/** Reports as displayed in a real browser. */
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
 export interface Shown {
   tab: Page;
-  /** Errors of the page, and requests other than for the document. */
+  /** Errors on the page, and requests other than the one for the document. */
   complaints: string[];
 }
 
@@ -36,7 +36,7 @@ export async function show(browser: Browser, file: string, setting: Setting): Pr
   return { tab, complaints };
 }
 
-/** Finds layout mistakes; runs in the page. */
+/** Finds layout mistakes. Runs in the page. */
 export const faults = (): string[] => {
   const found: string[] = [];
   const { documentElement } = document;
@@ -64,7 +64,7 @@ export const faults = (): string[] => {
   return found;
 };
 
-/** Labels of one axis that stand on each other; runs in the page. */
+/** Finds overlapping labels on an axis. Runs in the page. */
 export const collisions = (): string[] => {
   const found: string[] = [];
   for (const svg of document.querySelectorAll('svg.plot')) {

@@ -1,4 +1,4 @@
-/** Charts do not mislead: nothing hidden, nothing joined that was apart, no axis beyond sense. */
+/** Charts do not mislead: they hide nothing, join no separate points, and use sensible axes. */
 import fc from 'fast-check';
 import { measures as dictionary } from 'folkmoot/sim';
 import { parseHTML } from 'linkedom';
@@ -19,7 +19,7 @@ const drawn = (chart: Chart | null) => {
   return document.querySelector('svg.wide')!;
 };
 
-/** Where the points of a path lie, from left to right. */
+/** Returns the horizontal positions of a path's points, from left to right. */
 const acrossOf = (path: Element): number[] =>
   [...path.getAttribute('d')!.matchAll(/[MLHC]?(-?[\d.]+)[,HV]/g)].map(([, x]) => Number(x));
 
@@ -34,7 +34,7 @@ const other = (status: ClosedBlock['status'], closedMs: number): ClosedBlock => 
   return { ...named, status, closedMs, finalityMs: null };
 };
 
-/** A block every four seconds; between 60 and 150 seconds they expire instead. */
+/** One block every four seconds. Between 60 and 150 seconds, blocks expire instead. */
 const cut: ClosedBlock[] = Array.from({ length: 60 }, (_, index) => 4_000 * (index + 1)).map(
   (ms) => (ms > 60_000 && ms < 150_000 ? other('expired', ms) : final(ms)),
 );
@@ -47,7 +47,7 @@ describe('finality', () => {
       .map((path) => path.getAttribute('d')!);
     expect(lines).toHaveLength(2);
     const [left, right] = lines.map((d) => [...d.matchAll(/[ML](-?[\d.]+),/g)].map(([, x]) => +x!));
-    // Margins of the axis: 52 pixels on the left, 20 on the right.
+    // The axis margins are 52 pixels on the left and 20 pixels on the right.
     const at = (ms: number) => 52 + (ms / 240_000) * (880 - 72);
     expect(Math.max(...left!)).toBeLessThanOrEqual(at(60_000) + 1);
     expect(Math.min(...right!)).toBeGreaterThanOrEqual(at(150_000) - 1);
@@ -93,7 +93,7 @@ test('outcomes: shows blocks that closed at the last instant', () => {
   expect(Math.max(...edges)).toBeGreaterThan(850);
   const heights = [...rejected.getAttribute('d')!.matchAll(/[VL]?(?:-?[\d.]+),(-?[\d.]+)/g)];
   expect(heights.length).toBeGreaterThan(1);
-  // Width from the rise to the right end.
+  // The width runs from the rise to the right end.
   const rises = [...rejected.getAttribute('d')!.matchAll(/[\d.]+/g)].map(([x]) => Number(x));
   const near = rises.filter((x) => x > 820 && x < 859);
   expect(Math.max(...edges) - Math.min(...near)).toBeGreaterThan(4);

@@ -1,4 +1,4 @@
-/** Folders as a run and a sweep leave them, small but whole, for reports to be made of. */
+/** Small but complete run and sweep folders, from which reports are generated. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
@@ -11,7 +11,7 @@ import { START_MS } from '../support/citizens.js';
 
 type Scenario = SimResult['scenario'];
 
-/** A scenario with everything filled in. */
+/** Returns a scenario with every member filled in. */
 function scenarioOf(groups: readonly string[], changes: Partial<Scenario> = {}): Scenario {
   return {
     title: 'Three quarters of a town',
@@ -87,7 +87,7 @@ export interface RunOptions {
   result?: Partial<SimResult>;
 }
 
-/** Numbers that look like chance and are always the same. */
+/** Returns numbers that appear random but are always the same. */
 function noise(): () => number {
   let state = 12_345;
   return () => {
@@ -96,7 +96,7 @@ function noise(): () => number {
   };
 }
 
-/** A kept run of a real network in which each group leans another way. */
+/** Saves a run on a real network in which each group leans a different way. */
 export async function keptRun(folder: string, options: RunOptions = {}): Promise<SimResult> {
   const { groups = ['town', 'crowd', 'far_hills'], blocks = 60 } = options;
   const scenario = scenarioOf(groups, options.scenario);
@@ -163,12 +163,12 @@ export interface SweepOptions {
   design?: Sweep['design'];
   factors: { path: string; name?: string; values: readonly Value[] }[];
   responses?: string[];
-  /** The combinations that were run; for a grid all of them. */
+  /** Combinations that were run (for a grid, all combinations). */
   cells?: readonly (readonly Value[])[];
   scenario?: Partial<Scenario>;
   /** Verdict of a run, by its number. */
   verdict?: (run: number) => string;
-  /** The measured value of a cell before noise. */
+  /** Returns a cell's measured value before noise. */
   measure?: (values: readonly Value[], response: number) => number;
 }
 
@@ -180,7 +180,7 @@ const grid = (lists: readonly (readonly Value[])[]): Value[][] =>
     [[]],
   );
 
-/** The folder of a finished sweep whose measures are made up. */
+/** Creates the folder of a finished sweep with invented measures. */
 export function keptSweep(folder: string, options: SweepOptions): void {
   const { design = 'grid', factors, responses = ['finalized_share'], scenario = {} } = options;
   const cells = options.cells ?? grid(factors.map(({ values }) => values));

@@ -1,4 +1,4 @@
-/** Reports in a real browser: nothing is fetched, cut off, hidden or pushed out of the page. */
+/** Reports in a real browser: nothing is fetched, cut off, hidden or pushed off the page. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
@@ -117,7 +117,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-/** Names of tags as they open and close; what closes itself is written out. */
+/** Returns tag names as the tags open and close. Self-closing tags are expanded. */
 const tags = (markup: string): string[] =>
   markup
     .replace(/<(style|script)>[\s\S]*?<\/\1>/g, '<$1></$1>')
@@ -171,7 +171,7 @@ test.skipIf(!hasBrowser)(`hostile: titles, groups and values stay text ${needs}`
     const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
     expect(complaints).toEqual([]);
     expect(await tab.locator('img, iframe, object, link[href^=http]').count()).toBe(0);
-    // The page's own: the policy knows it by its hash.
+    // This is the page's own script, which the policy lists by hash.
     expect(await tab.locator('script').count()).toBe(1);
     expect(await tab.locator('h1').textContent()).toContain('<script>alert(1)</script>');
     expect(await tab.textContent('body')).toContain(group);

@@ -45,7 +45,7 @@ test.skipIf(!hasBrowser)(`pictures: SVG of each figure, whole by itself ${needs}
     const { name, bytes } = await pictureOf(tab, figure, 'svg');
     const text = bytes.toString();
     expect(name).toMatch(/^[a-z-]+\.svg$/);
-    // No colour, font or text of the page is missing in it; light on white in every mode.
+    // The file needs no colour, font or text from the page, and is light on white in every mode.
     expect(text).not.toMatch(/var\(|class="plot|inherit"/);
     expect(text).toContain('fill="#fff"');
     const caption = await tab.locator('figure').nth(figure).locator('figcaption').textContent();
@@ -78,7 +78,7 @@ test.skipIf(!hasBrowser)(`pictures: PNG, three pixels for one, not empty ${needs
     return { naturalWidth: image.naturalWidth, colors: [...seen] };
   }, bytes.toString('base64'));
   expect(naturalWidth).toBe(3 * 880);
-  // Paper, and the legend's blue for what was finalized.
+  // The colors include the paper and the legend's blue for finalized blocks.
   expect(colors).toContain('255,255,255');
   expect(colors).toContain('0,114,178');
   expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Contents of reports, reproducible bytes, and bounded sizes. */
+/** Report contents, reproducible bytes, and bounded sizes. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeRunReport, writeSweepReport } from 'folkmoot/sim';
@@ -23,7 +23,7 @@ async function sweepPage(options: SweepOptions): Promise<string> {
   return reportIn(folder);
 }
 
-/** Text of a page, without markup. */
+/** Returns a page's text without markup. */
 const words = (page: string): string =>
   page
     .replace(/<style>[\s\S]*?<\/style>/g, '')

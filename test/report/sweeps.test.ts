@@ -1,4 +1,4 @@
-/** Reports of sweeps: titles, warnings, links and banners. */
+/** Sweep reports: titles, warnings, links and banners. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeSweepReport } from 'folkmoot/sim';

@@ -4,8 +4,8 @@ import { type Browser, chromium } from 'playwright-core';
 const shell = '/usr/bin/chromium-headless-shell';
 
 /**
- * Debian's headless shell if installed, else Chromium. Both have the same engine, and the shell
- * needs less than half of the time per page.
+ * Path of Debian's headless shell if installed, or else of Chromium. Both use the same engine, and
+ * the shell needs less than half the time per page.
  */
 export const executablePath =
   process.env.CHROMIUM_PATH ?? (existsSync(shell) ? shell : '/usr/bin/chromium');

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './paths.js';
 
-/** Bundles `entry`, a path in the repository, into a folder. Returns the path of the program. */
+/** Bundles `entry`, a path in the repository, into a folder. Returns the program path. */
 export async function bundledChild(entry: string, folder: string): Promise<string> {
   mkdirSync(folder);
   // The package can import itself by name.

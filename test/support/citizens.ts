@@ -1,4 +1,6 @@
-/** Agents with fake keys, and instants. Does not depend on the test runner. */
+/**
+ * Agents with fake keys, and formatted instants. This module does not depend on the test runner.
+ */
 import type { Signatory } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 

@@ -4,15 +4,15 @@ import type { Ended } from './command.js';
 import { full } from './counts.js';
 import { main } from './paths.js';
 
-/** Far above the time of any run, so that only a hanging command times out. */
+/** Timeout far above the duration of any run, so that only a hanging command times out. */
 const MOST_MS = full ? 3_600_000 : 600_000;
 
 export interface Around {
-  /** Path of another build. */
+  /** Path of a different build. */
   program?: string;
   input?: string;
   env?: Record<string, string>;
-  /** Working directory (default: this one). */
+  /** Working directory (default: the current directory). */
   cwd?: string;
 }
 

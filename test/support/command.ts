@@ -37,7 +37,7 @@ export async function runCommand(args: readonly string[], input = ''): Promise<E
 /** Output of `sim --json`. */
 export type SimJson = SimResult & { version: string; commit: string | null; node: string };
 
-/** Runs `sim --json` and expects the exit code of its verdict. */
+/** Runs `sim --json` and expects the exit code that matches its verdict. */
 export async function simJson(...args: string[]): Promise<{ json: SimJson; ended: Ended }> {
   const ended = await runCommand(['sim', '--json', ...args]);
   expect([0, 10], ended.stderr).toContain(ended.code);
@@ -52,7 +52,7 @@ export async function logText(folder: string, ...args: string[]): Promise<string
   return stdout;
 }
 
-/** Runs `replay --json` and expects the exit code of its result. */
+/** Runs `replay --json` and expects the exit code that matches its result. */
 export async function replayJson(source: string, ...args: string[]): Promise<Replayed> {
   const { code, stdout, stderr } = await runCommand(['replay', source, '--json', ...args]);
   expect(stderr).toBe('');

@@ -1,11 +1,11 @@
 /**
- * Repetitions of random tests: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full.
- * FOLKMOOT_ENDURANCE_SECONDS sets the length of the endurance test.
+ * Repetition counts for random tests: `quick` by default, `full` with FOLKMOOT_TEST_COUNTS=full.
+ * FOLKMOOT_ENDURANCE_SECONDS sets the duration of the endurance test.
  */
 
 export const full = process.env.FOLKMOOT_TEST_COUNTS === 'full';
 
-/** Time limit of a fast test that computes for seconds, with reserve for a busy machine. */
+/** Time limit for a fast test that computes for seconds, with a reserve for a busy machine. */
 export const heavy = { timeout: full ? 3_600_000 : 300_000 };
 
 function pick<T>(row: { quick: T; full: T }): T {
@@ -28,16 +28,16 @@ export const counts = {
   damagedCassettes: pick({ quick: 20, full: 2_000 }),
   /** Random lives for historical reads. */
   histories: pick({ quick: 4, full: 300 }),
-  /** Entries per scenario at which a snapshot is compared with the reads of the engine. */
+  /** Entries per scenario at which a snapshot is compared with the engine's reads. */
   pictures: pick({ quick: 8, full: 200 }),
-  /** Lives of three nodes with a faulty order. */
+  /** Random lives of three nodes with a faulty order. */
   clusterLives: pick({ quick: 2, full: 200 }),
-  /** Faults of nodes, etcd and links under load: each kind once, then random; seconds. */
+  /** Faults in nodes, etcd and links under load: each kind once, then random kinds. */
   clusterFaults: pick({ quick: 11, full: 30 }),
   clusterSeconds: pick({ quick: 0, full: 300 }),
   /** Random values written to each etcd key that nodes read. */
   unreadableValues: pick({ quick: 100, full: 1_000 }),
-  /** Random sessions of a network with pauses. */
+  /** Random network sessions with pauses. */
   heldSessions: pick({ quick: 15, full: 2_000 }),
   /** Random row batches per property. */
   spans: pick({ quick: 40, full: 20_000 }),
@@ -46,7 +46,7 @@ export const counts = {
   /** Random command sequences, and their length. */
   commandSequences: pick({ quick: 8, full: 1_000 }),
   commandsPerSequence: pick({ quick: 120, full: 250 }),
-  /** Random polls, each with every vote changed and recounted by the network. */
+  /** Random polls. Each vote in a poll is changed in turn, and the network recounts the poll. */
   recountedPolls: pick({ quick: 6, full: 300 }),
   /** Random lives for comparing measures. */
   measuredLives: pick({ quick: 6, full: 400 }),
@@ -66,51 +66,56 @@ export const counts = {
   /** Runs killed with SIGKILL: at each named point, and at random. */
   killsAtPoints: pick({ quick: 1, full: 3 }),
   killsAtRandom: pick({ quick: 2, full: 20 }),
-  /** Kills of one live server under load, each followed by a restart. */
+  /** Kills of a live server under load, each followed by a restart. */
   killsUnderLoad: pick({ quick: 3, full: 40 }),
   /** Blocks with repeated votes. The server is killed at every third block. */
   repeatedBlocks: pick({ quick: 6, full: 90 }),
   /** Copies of a folder with one flipped bit. */
   flippedBits: pick({ quick: 8, full: 500 }),
-  /** Single changed bytes of a folder and of an exported page. */
+  /** Individual changed bytes in a folder and in an exported page. */
   flippedBytes: pick({ quick: 60, full: 2_000 }),
-  /** Servers with a signal right after listening, and three times as many during the start. */
+  /**
+   * Servers that receive a signal right after listening. Three times as many receive a signal
+   * during startup.
+   */
   earlySignals: pick({ quick: 2, full: 20 }),
-  /** Power cuts of a live server, and of starting servers and stores. */
+  /** Power cuts on a live server, and on servers and stores during startup. */
   powerCuts: pick({ quick: 2, full: 20 }),
-  /** Power cuts in the first seconds of a folder: one per this number of disk operations. */
+  /** Disk operations per power cut in the first seconds of a folder. */
   everyNote: pick({ quick: 9, full: 1 }),
-  /** Blocks and voters of a small and a large folder, for comparing memory. */
+  /** Blocks and voters in a small and a large folder, for comparing memory use. */
   slope: pick({ quick: { agents: 60, blocks: 15 }, full: { agents: 1_000, blocks: 340 } }),
-  /** Blocks and voters of a folder for a watched replay (full: a million entries). */
+  /** Blocks and voters in a folder for a watched replay (full: a million entries). */
   longLog: pick({ quick: { agents: 300, blocks: 300 }, full: { agents: 1_000, blocks: 1_340 } }),
   /** Servers under load with random disk faults. */
   randomFaults: pick({ quick: 4, full: 150 }),
-  /** WebSocket connections to one server, and voters of a block. */
+  /** WebSocket connections to one server, and voters on a block. */
   subscribers: pick({ quick: 200, full: 1_000 }),
   voters: pick({ quick: 500, full: 2_500 }),
-  /** Killed sweeps, shards and merges, and scenarios of a swarm. */
+  /** Killed sweeps, shards and merges, and scenarios in a swarm. */
   killedSweeps: pick({ quick: 2, full: 20 }),
   swarmSeeds: pick({ quick: 6, full: 200 }),
   /** Designs with known sensitivity indices. */
   indexedDesigns: pick({ quick: 20, full: 200 }),
   /** Cells with a known mean, for interval coverage. */
   coverageTrials: pick({ quick: 2_000, full: 20_000 }),
-  /** Seconds of garbage input, and idle connections for a memory test (none in `quick`). */
+  /** Seconds of garbage input. */
   garbageSeconds: pick({ quick: 3, full: 10 }),
+  /** Idle connections for a memory test (none in `quick`). */
   idleSubscribers: pick({ quick: 0, full: 1_000 }),
   /** Seconds of schema-based fuzzing per transport. */
   fuzzSeconds: Number(process.env.FOLKMOOT_FUZZ_SECONDS ?? pick({ quick: 4, full: 600 })),
-  /** Seconds of each WebSocket flood, and events per request. */
+  /** Seconds per WebSocket flood. */
   floodSeconds: pick({ quick: 1, full: 20 }),
+  /** Events per request. */
   floodHistory: pick({ quick: 100, full: 3_000 }),
-  /** Seconds at five times the capacity of a server. */
+  /** Seconds at five times a server's capacity. */
   overloadSeconds: pick({ quick: 3, full: 60 }),
   /** Minutes of virtual time with writes at the rate limits. */
   growthMinutes: pick({ quick: 2, full: 10 }),
-  /** Seconds of load runs on a server that stalls for one second. */
+  /** Seconds per load run on a server that stalls for one second. */
   stalledSeconds: pick({ quick: 3, full: 10 }),
-  /** Seconds of a capacity measurement, and of the following load at 70 %. */
+  /** Seconds for a capacity measurement, and for the subsequent load at 70 %. */
   saturationSeconds: pick({ quick: 3, full: 20 }),
   enduranceSeconds: Number(process.env.FOLKMOOT_ENDURANCE_SECONDS ?? pick({ quick: 9, full: 600 })),
 };

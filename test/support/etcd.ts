@@ -1,6 +1,6 @@
 /**
  * Real etcd processes (Debian package etcd-server) for a test: one or three members on loopback,
- * with data in a temporary folder, killed at the end of the test.
+ * with data in a temporary folder. The processes are killed at the end of the test.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { freePort, temporaryFolder } from './fixture.js';
 import { type Host, here, programAt } from './hosts/hosts.js';
 
 const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
-/** Tests with etcd are skipped if false. Install with `apt-get install etcd-server`. */
+/** False to skip tests that need etcd. Install etcd with `apt-get install etcd-server`. */
 export const hasEtcd = existsSync(etcdProgram);
 
 export interface EtcdMember {
@@ -21,7 +21,7 @@ export interface EtcdMember {
   endpoint: string;
   reached: string;
   pid(): number;
-  /** Sends a signal; SIGKILL waits for the end. */
+  /** Sends a signal. With SIGKILL, waits until the process has ended. */
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Restarts the member with its data. */
   restart(): void;
@@ -39,11 +39,11 @@ export interface TestEtcd {
 
 export interface EtcdSetup {
   members?: 1 | 3;
-  /** PEM files. Clients must present a certificate of the same CA. */
+  /** PEM files. Clients must present a certificate from the same CA. */
   tls?: { ca: string; cert: string; key: string };
-  /** Arguments of every member. */
+  /** Arguments for every member. */
   args?: readonly string[];
-  /** Hosts of the members (default: this machine). */
+  /** Hosts for the members (default: this machine). */
   hosts?: readonly Host[];
 }
 
@@ -128,7 +128,7 @@ function memberOf(
   };
 }
 
-/** Opens a client, closed at the end of the test. */
+/** Opens a client that closes at the end of the test. */
 export function etcdClient(
   { endpoints }: Pick<TestEtcd, 'endpoints'>,
   more: Partial<EtcdOptions> = {},
@@ -138,7 +138,7 @@ export function etcdClient(
   return client;
 }
 
-/** Defragments an etcd of one member and clears its space alarm. */
+/** Defragments a one-member etcd and clears its space alarm. */
 export async function makeRoom({ members }: TestEtcd, client: EtcdClient): Promise<void> {
   const url = `http://${members[0]!.endpoint}/v3/maintenance/defragment`;
   const { status } = await fetch(url, { method: 'POST', body: '{}' });
@@ -155,7 +155,7 @@ export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls
   };
   try {
     await expect.poll(led).toBe(true);
-    // The first leader of a new cluster may not accept writes yet.
+    // A new cluster's first leader may not accept writes yet.
     await expect.poll(() => client.range('ready').then(() => true, String)).toBe(true);
   } finally {
     client.close();

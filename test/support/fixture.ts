@@ -27,18 +27,18 @@ export function temporaryFolder(parent = tmpdir()): string {
   return folder;
 }
 
-/** Creates a folder on a real disk, for a test that needs slow commits. */
+/** Creates a folder on a real disk, for tests that need slow commits. */
 export const diskFolder = () => temporaryFolder(process.env.FOLKMOOT_TEST_DISK);
 
-/** Ports per vitest worker, so that two tests never get the same port. */
+/** Number of ports per vitest worker, so that two tests never get the same port. */
 const PORTS_EACH = 3_000;
 const firstPort = 20_000 + (Number(process.env.VITEST_POOL_ID ?? 1) % 4) * PORTS_EACH;
 let nextPort = randomInt(PORTS_EACH);
 
 /**
- * Returns a free port for a server that restarts on the same port. A port picked by the server does
- * not work, because uWebSockets.js binds without SO_REUSEADDR. The port is outside the ephemeral
- * range, so no other program gets it during the restart.
+ * Returns a free port for a server that restarts on the same port. A port that the server picks
+ * does not work, because uWebSockets.js binds without SO_REUSEADDR. The port is outside the
+ * ephemeral range, so no other program can take it during the restart.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -70,7 +70,7 @@ export function signatoryOf(number: number): Signatory {
 export interface TestNetwork {
   network: Network;
   clock: VirtualClock;
-  /** Verifies and submits. A refused signature is an outcome too. */
+  /** Verifies and submits a request. A refused signature is an outcome too. */
   submit(request: SignedRequest): Promise<Outcome>;
 }
 
@@ -81,7 +81,7 @@ export interface TestNetworkOptions {
   verifier?: VerifierKind;
 }
 
-/** Opens a network in virtual time, closed at the end of the test. */
+/** Opens a network in virtual time that closes at the end of the test. */
 export async function testNetwork(options: TestNetworkOptions = {}): Promise<TestNetwork> {
   const { genesis = {}, path, verifier: kind = 'inline' } = options;
   const clock = virtualClock(START_MS);

@@ -1,4 +1,4 @@
-/** `folkmoot serve` in a separate process, stopped at the end of the test. */
+/** `folkmoot serve` in a separate process that stops at the end of the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -23,11 +23,11 @@ export interface Host {
   /** Resolves when standard error contains a text. */
   said(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<Ending>;
-  /** Asks a module imported into the process, one question at a time. */
+  /** Sends questions, one at a time, to a module imported into the process. */
   ask(question: string): Promise<unknown>;
 }
 
-/** A server that ended before it listened. */
+/** A server that ended before listening. */
 export interface Unstarted {
   ending: Ending;
   stderr: string;
@@ -37,12 +37,13 @@ export interface HostOptions {
   data: string;
   args?: readonly string[];
   env?: Record<string, string>;
-  /** Path of another Node, and arguments for Node. */
+  /** Path of a different Node binary. */
   node?: string;
+  /** Arguments for Node. */
   nodeArgs?: readonly string[];
 }
 
-/** Starts a server and waits until it listens. */
+/** Starts a server and waits until the server is listening. */
 export async function host(options: HostOptions): Promise<Host> {
   const started = await startHost(options);
   if ('ending' in started) {
@@ -51,13 +52,13 @@ export async function host(options: HostOptions): Promise<Host> {
   return started;
 }
 
-/** Starts a server that may end before it listens. Returns null in that case. */
+/** Starts a server that may end before listening. Returns null in that case. */
 export async function tryHost(options: HostOptions): Promise<Host | null> {
   const started = await startHost(options);
   return 'ending' in started ? null : started;
 }
 
-/** Returns a listening server, or the end of one that did not listen. */
+/** Returns a listening server, or the ending of a server that did not start to listen. */
 export async function startHost({
   data,
   args = [],
@@ -116,19 +117,19 @@ function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Number of open file descriptors of a process. */
+/** Returns a process's number of open file descriptors. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Resident memory of a process, in bytes. */
+/** Returns a process's resident memory, in bytes. */
 export function residentBytes(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
   return Number(kilobytes) * 1024;
 }
 
-/** CPU time of a process, in ticks of 10 ms. */
+/** Returns a process's CPU time, in ticks of 10 ms. */
 export function processorTicks(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses can contain spaces. Field 3 follows it.
+  // The name, in parentheses, can contain spaces. Field 3 follows the name.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }

@@ -1,4 +1,4 @@
-/** Random lives of a network as row batches that an engine could produce. */
+/** Random network lives, as row batches that an engine could produce. */
 import fc from 'fast-check';
 import {
   type AllianceRow,
@@ -9,16 +9,18 @@ import {
 import { newRows } from '../../dist/api/view/row-batch.js';
 import { saidKinds } from '../../dist/engine/protocol/event-types.js';
 
-/** Random numbers for one row. Each is taken modulo the number of choices. */
+/** Random numbers for one row. Each number is taken modulo the number of choices. */
 interface Act {
   kind: RowKind;
   who: number;
   what: number;
   value: number;
   text: string;
-  /** True to start an entry, the number of preceding entries without rows, and the time. */
+  /** True to start a new entry. */
   fresh: boolean;
+  /** Number of preceding entries without rows. */
   skipped: number;
+  /** Time since the previous entry. */
   passed: number;
 }
 
@@ -36,7 +38,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   { maxLength: 160 },
 );
 
-/** The whole life as one batch from entry 0. */
+/** Whole lives, each as one batch from entry 0. */
 export const lives: fc.Arbitrary<RowBatch> = acts.map(spanOf);
 
 interface Open {

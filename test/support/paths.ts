@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** Root of the repository. */
+/** Root folder of the repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Path of the built command line. */

@@ -8,19 +8,19 @@ export interface Begun {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Resolves with the first match in either stream. Rejects at the end of the command. */
+  /** Resolves with the first match in either stream. Rejects if the command ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Unblocks the command. */
   goOn(): void;
-  /** Sends a signal, unblocks the command, and waits for its end. */
+  /** Sends a signal, unblocks the command, and waits until the command ends. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 const still = new URL('./runner/still.mjs', import.meta.url);
 
 /**
- * Starts `folkmoot` with these arguments. Killed at the end of the test.
+ * Starts `folkmoot` with these arguments. The command is killed at the end of the test.
  * @param stillAt blocks the command once standard error matches, so that even a slow test acts
  *   before the command ends.
  */

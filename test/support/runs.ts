@@ -1,4 +1,4 @@
-/** Reads logs, tables and replays of runs in the process of the test. */
+/** Reads logs, tables and replays of runs in the test process. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import {
 } from 'folkmoot';
 import { afterAll, expect } from 'vitest';
 
-/** Creates a folder for a test file, removed after its tests. */
+/** Creates a folder for a test file. The folder is removed after the file's tests. */
 export function suiteFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A line of `folkmoot log`. */
+/** A line from `folkmoot log`. */
 export interface Line {
   seq: number;
   at: number;
@@ -37,7 +37,7 @@ export interface Line {
   file?: string;
 }
 
-/** Reads the lines of `folkmoot log` in this process, which is faster. */
+/** Reads the lines of `folkmoot log` in this process, which is faster than a separate process. */
 export async function logLines(run: string): Promise<Line[]> {
   const store = openForReading(join(run, 'network'));
   try {
@@ -58,7 +58,7 @@ export function linesOf(text: string): string[] {
   return text.slice(0, -1).split('\n');
 }
 
-/** Counts the signatures of a log: one per entry and one per transaction. */
+/** Counts the signatures in a log: one per entry and one per transaction. */
 export function signaturesIn(lines: readonly Line[]): number {
   let count = 0;
   for (const { kind, body } of lines) {
@@ -71,7 +71,7 @@ export function signaturesIn(lines: readonly Line[]): number {
 
 export const bodyOf = <Shape>(body: string): Shape => JSON.parse(body) as Shape;
 
-/** Parses a CSV table. The tables of a run contain no quoted line feeds. */
+/** Parses a CSV table. A run's tables contain no quoted line feeds. */
 export function csvRows(file: string): Record<string, string>[] {
   const [header = '', ...rows] = linesOf(readFileSync(file, 'utf8'));
   const names = header.split(',');
@@ -98,7 +98,7 @@ export interface Replayed {
   };
 }
 
-/** Replays a data folder in this process, which is faster. */
+/** Replays a data folder in this process, which is faster than a separate process. */
 export async function replayHere(path: string, signatures = true): Promise<Replayed> {
   const stored = openForReading(path);
   const verifier = createVerifier('inline');
@@ -106,7 +106,7 @@ export async function replayHere(path: string, signatures = true): Promise<Repla
     const lines = storedLines(stored, 0, stored.meta()?.seq ?? 0);
     const options = { stored, lines, ...(signatures ? { verifier } : {}) };
     const { records_compared, ...found } = await replay(options);
-    // Without signatures, a changed record is found after all entries matched.
+    // Without signatures, the replay finds a changed record only after all entries have matched.
     if (signatures || found.match) expect(records_compared).toBe(found.match);
     return found;
   } finally {

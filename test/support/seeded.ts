@@ -1,7 +1,7 @@
 /** Reproducible random numbers. Tests print the seed. */
 import { randomInt } from 'node:crypto';
 
-/** Repeat a failure with FOLKMOOT_TEST_SEED. */
+/** Seed of this test run. Repeat a failure with FOLKMOOT_TEST_SEED. */
 export const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 
 /** Creates a generator of whole numbers (mulberry32). */

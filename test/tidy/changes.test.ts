@@ -9,9 +9,9 @@ const shipped = sources.filter(({ path }) => !/^(test|tools|examples)\//.test(pa
 
 interface Change {
   title: string;
-  /** Texts in every file of the change. */
+  /** Texts that occur in every file of the change. */
   examples: string[];
-  /** Files, and folders with a trailing slash. */
+  /** Listed files, and folders with a trailing slash. */
   listed: string[];
 }
 
@@ -30,7 +30,7 @@ const isWord = /^\w+$/;
 const names = (source: string, example: string) =>
   isWord.test(example) ? new RegExp(`\\b${example}\\b`).test(source) : source.includes(example);
 
-/** Changes with an example. Other changes touch names that many unrelated files use. */
+/** Changes with an example. Other changes involve names that many unrelated files use. */
 const followed = changes.filter(({ examples }) => examples.length > 0);
 
 test('CONTRIBUTING.md: follows at least ten changes by an example', () => {
@@ -44,7 +44,7 @@ test.each(changes)('CONTRIBUTING.md: $title, lists files that exist', ({ listed 
 
 describe.each(followed)('CONTRIBUTING.md: $title', ({ examples, listed }) => {
   test('lists every file that names the example', () => {
-    // Bench cases use the measured code. Only a change of bench lists them.
+    // Bench cases use the code that they measure. Only a change to bench lists these cases.
     const known = [
       ...listed,
       ...(listed.some((one) => one.startsWith('bench/')) ? [] : ['bench/']),

@@ -1,4 +1,4 @@
-/** Checks the contents of files: a pure core, seeded chance, line width. */
+/** Checks file contents: a pure core, seeded randomness, and line width. */
 import { expect, test } from 'vitest';
 import { code, sources, under } from './sources.js';
 
@@ -24,12 +24,12 @@ test('core: has no clock, randomness, async code or I/O', () => {
         .map(([pattern, advice]) => `${path} has ${pattern}: ${advice}`),
       ...imports.filter((name) => name.startsWith('node:')).map((name) => `${path}: ${name}`),
     ])
-    // XState requires a clock object. This one throws.
+    // XState requires a clock object. This clock throws.
     .filter((line) => !(line.startsWith('engine/core/machine.ts') && line.includes('setTimeout')));
   expect(found).toEqual([]);
 });
 
-/** Functions whose results depend on the Unicode version of Node. */
+/** Functions whose results depend on Node's Unicode version. */
 const byPlatform = new RegExp(
   [
     /\\p\{|\\s|\.to(?:Locale)?(?:Lower|Upper)Case\(|\.normalize\(|\.localeCompare\(|\bIntl\b/,
@@ -40,7 +40,7 @@ const byPlatform = new RegExp(
 );
 
 test('engine: does not depend on the Unicode version of the platform', () => {
-  // The tables, and a pattern that appears only in documents.
+  // Allowed are the tables, and a pattern that appears only in documents.
   const allowed = ['engine/protocol/unicode.ts', 'engine/protocol/schema/primitives.ts'];
   const found = sources
     .filter(({ path }) => under(path, 'engine') && !allowed.includes(path))
@@ -78,7 +78,7 @@ const transcendental = new RegExp(
 );
 
 test('sim: decisions use platform-independent rounding', () => {
-  // These analyse finished runs and do not affect the log.
+  // These modules analyse finished runs and do not affect the log.
   const afterwards = ['sim/report', 'sim/measure', 'sim/compare', 'sim/conformance'];
   const found = sources
     .filter(({ path }) => under(path, 'sim') && !under(path, ...afterwards))

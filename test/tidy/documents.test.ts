@@ -19,7 +19,9 @@ const documents = [
 ];
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Paths in code spans that start with a folder of the repository and have no placeholder. */
+/**
+ * Returns the paths in code spans that start with a repository folder and contain no placeholder.
+ */
 function named(text: string): string[] {
   const spans = text.replace(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g);
   return [...spans]

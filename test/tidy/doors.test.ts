@@ -1,4 +1,4 @@
-/** Checks import rules in addition to the order of floors. */
+/** Checks further import rules, in addition to the order of floors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -44,7 +44,7 @@ test('doors: only folkmoot/testing exports the test hooks', () => {
   expect(wrong).toEqual([]);
 });
 
-/** Returns the modules loaded with these files by static value imports. */
+/** Returns the modules that these files load through static value imports. */
 function loadedWith(paths: readonly string[]): string[] {
   const seen = new Set<string>();
   const load = (path: string) => {
@@ -87,7 +87,7 @@ test('etcd: entry points and runs do not load the client', () => {
   expect(loaded.filter((path) => under(path, 'cluster/etcd', 'cluster/queue'))).toEqual([]);
 });
 
-/** Returns true if a source imports only types of a module. */
+/** Returns true if a source imports only types from a module. */
 function importsTypesOnly({ path, text }: Source, to: string): boolean {
   const typed = [...text.matchAll(/^import type [^;']*'([^']+)'/gm)];
   const valued = [...text.matchAll(/^(?:import (?!type )|export )[^;']*'([^']+)'/gm)];
@@ -126,7 +126,7 @@ test('client: imports only modules for browsers', () => {
     'protocol/messages',
     'protocol/signing',
   ];
-  // `certify.ts` and `collect.ts` need a log.
+  // `certify.ts` and `collect.ts` need a log, so they are not included.
   const certificate = ['check', 'format', 'requests', 'statement'].map(
     (name) => `certificate/${name}`,
   );
@@ -136,7 +136,7 @@ test('client: imports only modules for browsers', () => {
     if (!under(path, 'api/client') || under(to, 'api/client', ...files)) {
       return null;
     }
-    // Types of the routes load no schemas and texts.
+    // Route types load no schemas or texts.
     if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
     const checks = ['validate', 'validator'].map((name) => `engine/protocol/schema/${name}.ts`);
     if (under(to, 'engine/protocol/schema') && !under(to, ...checks)) return null;
@@ -170,13 +170,13 @@ test('reports: code shared with the page runs in a browser and imports nothing',
 });
 
 test('ui: imports only modules for browsers, and only tests import it', () => {
-  // The engine runs in the page. Its modules for Node fail to bundle.
+  // The engine runs in the page. Engine modules for Node would fail to bundle.
   const allowed = ['api/view', 'report/shared', 'engine', 'dist/engine'];
   const wrong = offences(({ path }, to) => {
     if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
     if (!under(path, 'ui') || under(to, ...allowed)) return null;
     if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
-    // The engine uses Buffer of Node.
+    // The engine uses Node's Buffer.
     if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;
     return `the page may import ${allowed.join(', ')} and preact`;
   });

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { known, offences, sources } from './sources.js';
 
-/** Fixed order of floors in a folder, lowest first. A file is a floor too. */
+/** Fixed order of floors per folder, lowest first. A file counts as a floor too. */
 const floors: Record<string, string> = {
   '': 'engine cluster api report ui sim testing bench cli test',
   engine: 'protocol crypto store core admit node replay certificate history index.ts',
@@ -30,7 +30,7 @@ const floors: Record<string, string> = {
   cli: 'output options commands run.ts main.ts',
 };
 
-/** Returns the direct child of a folder that contains a path. */
+/** Returns a folder's direct child that contains a path. */
 const child = (folder: string, path: string) => {
   const prefix = folder ? `${folder}/` : '';
   return path.startsWith(prefix) ? path.slice(prefix.length).split('/')[0]! : null;
@@ -73,7 +73,7 @@ test('floors: the imports in every folder form no cycle', () => {
   expect(found).toEqual([]);
 });
 
-/** Returns the first cycle in a graph as a line. */
+/** Returns the first cycle in a graph as one line of text. */
 function circle(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   const done = new Set<string>();
   const visit = (name: string, trail: string[]): string[] => {

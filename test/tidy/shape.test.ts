@@ -14,7 +14,7 @@ test(`folders: have at most ${DEEPEST} levels`, () => {
   expect(deep.map((folder) => `${folder}: move its files up`)).toEqual([]);
 });
 
-/** Small modules, with the reason. */
+/** Small modules, each with the reason for its size. */
 const apart: Record<string, string> = {
   'ui/verify/block.ts': 'a test bundles it without the engine',
   'ui/verify/buffer.ts': 'it defines Buffer, and is evaluated before the engine',
@@ -41,9 +41,9 @@ test(`modules: a module with one importer has at least ${FEWEST_LINES} lines`, (
     const [only, ...others] = importers.get(path) ?? [];
     if (only === undefined || others.length > 0 || dirname(only) !== dirname(path)) return false;
     if (text.split('\n').length - 1 >= FEWEST_LINES || path.endsWith('.d.ts')) return false;
-    // A table of messages is data with a place of its own.
+    // A message table is data that has its own file.
     if (path.endsWith('/messages.ts')) return false;
-    // An index imports each of its members once.
+    // An index imports each of its members only once.
     return !only.endsWith('/index.ts') && !loadedByName.has(path) && !Object.hasOwn(apart, path);
   };
   const small = code.filter(isSmall);

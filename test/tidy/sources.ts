@@ -22,7 +22,7 @@ const folders = [
 export interface Source {
   path: string;
   text: string;
-  /** Paths in this repository, and names of packages. */
+  /** Paths in this repository, and package names. */
   imports: string[];
 }
 
@@ -57,7 +57,7 @@ export function resolve(from: string, name: string): string {
 export const under = (path: string, ...parents: string[]) =>
   parents.some((parent) => path === parent || path.startsWith(`${parent}/`));
 
-/** Returns a line with advice for every import that breaks a rule. */
+/** Returns one line with advice per import that breaks a rule. */
 export function offences(rule: (from: Source, to: string) => string | null): string[] {
   return sources.flatMap((source) =>
     source.imports.flatMap((to) => {

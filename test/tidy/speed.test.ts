@@ -1,4 +1,4 @@
-/** Keeps `npm test` fast and complete: fast tests start no program, and every file runs. */
+/** Keeps `npm test` fast and complete: fast tests start no programs, and every file runs. */
 import { expect, test } from 'vitest';
 import { gate, longest } from '../support/runner/files.js';
 import { type Source, sources, under } from './sources.js';
@@ -21,7 +21,7 @@ test('tests: each file of the gate and of the order exists', () => {
 /** Modules that start a program or a browser. */
 const starts = ['node:child_process', 'playwright-core'];
 
-/** Exceptions: each compares a document with its generator in a second. */
+/** Exceptions. Each compares a document with its generator in about a second. */
 const generators = [
   'test/sim/measures-document.test.ts',
   'test/sim/scripts/reference.test.ts',

@@ -1,4 +1,4 @@
-/** Rejects words and openings of comments that hide the actor, with advice. */
+/** Rejects words and comment openings that hide the actor, with advice. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { root, sources } from './sources.js';
 
 const name = 'name the role: client, operator, agent, node, caller';
 
-/** Words that hide the actor or the thing, and what to write in their place. */
+/** Words that hide the actor or the thing, with advice on replacements. */
 const advice: Readonly<Record<string, string>> = {
   whoever: name,
   whosoever: name,
@@ -54,7 +54,7 @@ test('words: sources and documents use none of the refused words', () => {
 
 test('words: comments begin with a verb or a noun', () => {
   const found = linesWith(code, (line, before) => {
-    // The first line of a comment; the text of a block comment may begin one line later.
+    // Checks the first line of a comment. A block comment's text may begin one line later.
     const isFirst = opening.test(line) && !/^\s*\/\//.test(before);
     const isSecond = /^\s*\/\*\*$/.test(before) && /^\s*\* (?:What|Who|Whether|How)\b/.test(line);
     return isFirst || isSecond ? ['begin with a verb or a noun'] : [];

@@ -1,4 +1,4 @@
-/** Accessibility: axe in each mode, and one journey by keyboard alone. */
+/** Accessibility tests: axe in every mode, and one journey by keyboard alone. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';

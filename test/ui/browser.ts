@@ -22,12 +22,12 @@ export const modes: Readonly<Record<string, Mode>> = {
   'forced colours': { forcedColors: 'active', viewport: { width: 1280, height: 860 } },
 };
 
-/** Modes for checks of whole pages; quick runs cover each scheme and width once. */
+/** Modes for checks of whole pages. Quick runs cover each scheme and each width once. */
 export const checkedModes: readonly string[] = full
   ? Object.keys(modes)
   : ['light', 'narrow and dark', 'forced colours'];
 
-/** Ends hanging tests only; a busy machine may be slow. */
+/** Timeout that ends only hanging tests, because a busy machine may be slow. */
 const MOST_MS = 120_000;
 
 /** Opens an empty tab that is closed after the test. */
@@ -59,7 +59,7 @@ export async function open(browser: Browser, url: string, mode: Mode = {}): Prom
   return { tab, complaints };
 }
 
-/** Resizes the window to the height of the page, so that the playback bar covers no content. */
+/** Resizes the window to the page height, so that the playback bar covers no content. */
 async function wholeInView(tab: Page): Promise<void> {
   const heightOf = () => tab.evaluate(() => document.documentElement.scrollHeight);
   const { width, height } = tab.viewportSize()!;
@@ -76,10 +76,10 @@ async function wholeInView(tab: Page): Promise<void> {
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** Returns violations of WCAG 2.2 AA and best practices found by axe, with their elements. */
+/** Returns the violations of WCAG 2.2 AA and best practices that axe finds, with their elements. */
 export async function accessFaults(tab: Page): Promise<string[]> {
   const session = await tab.context().newCDPSession(tab);
-  // The CSP of the page blocks scripts of the test.
+  // The page's CSP would block the test's scripts.
   await session.send('Page.setBypassCSP', { enabled: true });
   await tab.reload();
   await tab.waitForSelector('main h1, main h2');
@@ -102,7 +102,7 @@ export async function accessFaults(tab: Page): Promise<string[]> {
   });
 }
 
-/** Tolerance per channel, of 255, for antialiased edges. */
+/** Tolerance per channel, out of 255, for antialiased edges. */
 const SMOOTHED = 2;
 
 /** Returns true if two screenshots are equal within the tolerance. */

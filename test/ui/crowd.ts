@@ -1,6 +1,6 @@
 /**
- * Serves a synthetic network of any size over the API of the page. For tests of speed and display;
- * correctness is tested on real networks.
+ * Serves a synthetic network of any size over the page's API, for tests of speed and display. Other
+ * tests check correctness on real networks.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.
 import { encodeRowBatch, newRows, sliceRowBatch } from '../../dist/api/view/row-batch.js';
 import { kind, Story, type StoryOptions } from './story.js';
 
-/** Rows per batch of the history. */
+/** Rows per batch in the history. */
 const ROWS_A_SPAN = 2_000;
 
 export interface CrowdOptions extends StoryOptions {
@@ -25,12 +25,12 @@ export interface CrowdOptions extends StoryOptions {
 
 export interface Crowd {
   url: string;
-  /** Snapshot of the newest entry. */
+  /** Snapshot at the newest entry. */
   picture: Snapshot;
-  /** Ends the report that the log is being read. */
+  /** Stops reporting that the log is still being read. */
   made(): void;
   close(): Promise<void>;
-  /** Stops the server, and starts it at the same address. */
+  /** Stops the server, then starts it again at the same address. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { main } from '../support/paths.js';
 
-/** Returns the origin of the server; passes a function that stops it to `over`. */
+/** Returns the server's origin, and passes a function that stops the server to `over`. */
 export function explore(path: string, over: (stop: () => void) => void): Promise<string> {
   const args = [main, 'explore', path, '--json', '--open', 'no'];
   const child: ChildProcess = spawn(process.execPath, args, {

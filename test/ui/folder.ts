@@ -19,7 +19,7 @@ export function copyOf(run: string): string {
   return copy;
 }
 
-/** Serves a folder until the end of the test. */
+/** Serves a folder until the test ends. */
 export async function explored(path: string): Promise<{ url: string; begun: Begun }> {
   const begun = begin(['explore', path, '--json', '--open', 'no']);
   const [, url] = await begun.printed(/"url":"([^"]+)"/);

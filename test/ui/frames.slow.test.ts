@@ -1,4 +1,6 @@
-/** Measures frame times with 10,000 agents and 5,000 events per second against an idle page. */
+/**
+ * Measures frame times with 10,000 agents and 5,000 events per second, compared with an idle page.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
@@ -14,7 +16,7 @@ afterAll(() => browser?.close());
 const FRAMES = 150;
 const ROUNDS = 3;
 
-/** Frame times in ms, ascending. */
+/** Returns frame times in ms, in ascending order. */
 const framesOf = (tab: Page): Promise<number[]> =>
   tab.evaluate(
     (count) =>
@@ -49,11 +51,14 @@ async function framesWith(options: CrowdOptions): Promise<number[]> {
   return frames;
 }
 
-/** Median and 95th percentile, each the minimum over the rounds, because other work only adds. */
+/**
+ * Returns the median and the 95th percentile, each as the minimum over the rounds, because other
+ * work can only add time.
+ */
 const leastOf = (rounds: readonly number[][]) =>
   [0.5, 0.95].map((share) => Math.min(...rounds.map((frames) => quantile(frames, share))));
 
-// Both cases run alternately on the same machine, so that its speed does not matter.
+// The two cases alternate on the same machine, so that machine speed does not matter.
 test.skipIf(!hasBrowser)(
   `frames: stay short at 5,000 events per second (needs ${executablePath})`,
   async () => {
@@ -68,7 +73,7 @@ test.skipIf(!hasBrowser)(
     process.stdout.write(
       `frames, ms: idle ${idleMost}, ${idleAll}; busy ${busyMost}, ${busyAll}\n`,
     );
-    // A page that redraws all cells for each batch is far slower.
+    // A page that redraws all cells on every batch is far slower.
     expect(busyMost).toBeLessThan(3 * idleMost!);
     expect(busyAll).toBeLessThan(8 * idleAll!);
   },

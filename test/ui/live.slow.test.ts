@@ -1,4 +1,4 @@
-/** Tests the page of a real server on both transports. */
+/** Tests a real server's page on both transports. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agentOf, live } from '../client/helpers.js';
@@ -35,7 +35,7 @@ test.skipIf(!hasBrowser).each(['uws', 'node'] as const)(
     expect(counts).toMatch(/^\s*3 approve\s+0 reject, 0 of 3 did not vote\./);
     expect(counts).toContain('2 transactions, proposed by agent 1');
 
-    // A link to the past, and back to live.
+    // Follow a link to a past entry, then return to live.
     await tab.goto(`${url}/ui/now?at=${before}`);
     await tab.getByRole('heading', { name: 'Block 1 in voting' }).waitFor();
     await tab.getByText('1 approve').waitFor();

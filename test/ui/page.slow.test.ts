@@ -49,7 +49,9 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-/** Takes screenshots until two in a row are equal; a busy machine draws in pieces. */
+/**
+ * Takes screenshots until two consecutive ones are equal, because a busy machine draws in pieces.
+ */
 async function still(snapshot: () => Promise<Buffer>): Promise<Buffer> {
   let last = await snapshot();
   for (;;) {

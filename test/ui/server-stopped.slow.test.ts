@@ -1,4 +1,4 @@
-/** Tests the page after the end of its source: a lost folder, a finished run. */
+/** Tests the page after its source ends: a lost folder, or a finished run. */
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -57,7 +57,7 @@ test.skipIf(!hasBrowser).each(losses)(
     lose(folder);
     await tab.getByTestId('folder-lost').waitFor();
     await connection(tab).getByText('folder unavailable').waitFor();
-    // A new page reports it too, and still shows blocks and agents.
+    // A new page reports the loss too, and still shows blocks and agents.
     await tab.goto(`${url}/ui/block`);
     await tab.locator('.checks .verdict.holds').first().waitFor();
     await tab.getByTestId('folder-lost').waitFor();
@@ -82,7 +82,7 @@ test.skipIf(!hasBrowser)(`followed: shows a growing folder live ${needs}`, async
   expect(complaints).toEqual([]);
 });
 
-/** Opens the page of a run that waits for its start. */
+/** Opens the page of a run that is waiting to be started. */
 async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> {
   const size = ['--agents', '30', '--blocks', '3', '--seed', '7', '--json'];
   const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size, ...more]);
@@ -101,7 +101,7 @@ test.skipIf(!hasBrowser)(`over: shows the last entry of a finished run ${needs}`
   await tab.locator('.world summary').click();
   await tab.locator('.world .panel').waitFor();
   await tab.getByText(`entry ${shown(entries - 1)}`, { exact: true }).waitFor();
-  // The end of the server is expected, and not reported.
+  // The server's end is expected, so the page does not report it.
   await tab.waitForTimeout(2_500);
   expect(await lostBand(tab).count()).toBe(0);
   await tab.getByRole('slider', { name: 'Position in the history' }).press('Home');

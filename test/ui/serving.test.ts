@@ -1,4 +1,4 @@
-/** Tests how both transports serve the files of the page and the documents. */
+/** Tests how both transports serve the page's files and the documents. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
@@ -119,7 +119,7 @@ test('page: is not rate limited', async () => {
 const KB = 1_024;
 const gzipped = { 'accept-encoding': 'gzip' };
 
-/** Sizes of all assets that a text refers to, directly or through other assets. */
+/** Returns the sizes of all assets that a text refers to, directly or through other assets. */
 async function allOf(url: string, text: Buffer, found = new Map<string, number>()) {
   for (const [name] of text.toString().matchAll(/\b[\w-]+-[A-Z0-9]{8}\.(?:js|css)\b/g)) {
     if (found.has(name)) continue;
@@ -131,7 +131,10 @@ async function allOf(url: string, text: Buffer, found = new Map<string, number>(
   return found;
 }
 
-/** Assets that load with a text: static imports, not dynamic ones. */
+/**
+ * Returns the assets that load together with a text. Includes static imports, but not dynamic
+ * imports.
+ */
 async function atOnce(url: string, text: Buffer, found = new Set<string>()) {
   const asked = /(?:\bfrom|\bimport)\s*"\.\/([\w-]+\.js)"|\/ui\/assets\/([\w.-]+)/g;
   for (const [, imported, linked] of text.toString().matchAll(asked)) {
@@ -151,7 +154,7 @@ test('page: stays within its size budgets', async () => {
     [...all].reduce((bytes, [name, size]) => bytes + (wanted(name) ? size : 0), 0);
   const first = await atOnce(url, body);
   const worker = (name: string) => name.includes('-worker-');
-  // One view loads the page, the player and the view.
+  // Opening one view loads the page, the player and the view.
   const begins = (name: string) => first.has(name) || name.startsWith('player-worker-');
   expect([...first].filter((name) => !all.has(name))).toEqual([]);
   expect(sum(begins)).toBeGreaterThan(20 * KB);

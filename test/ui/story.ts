@@ -10,7 +10,7 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 export interface StoryOptions {
   agents: number;
-  /** Override the default names and remarks. */
+  /** Overrides for the default names and remarks. */
   name?: (number: number) => string;
   remark?: (number: number) => string;
   policy?: string;
@@ -146,7 +146,7 @@ export class Story {
     };
   }
 
-  /** The same numbers in every run. */
+  /** Returns the same numbers in every run. */
   #chance(): number {
     this.#seed = (this.#seed * 48_271) % 2_147_483_647;
     return this.#seed / 2_147_483_647;

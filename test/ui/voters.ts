@@ -1,4 +1,4 @@
-/** Agents that vote on a live server, and checks that a page shows all their votes. */
+/** Agents that vote on a live server, and checks that a page shows all of their votes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import type { Locator, Page } from 'playwright-core';
@@ -6,20 +6,23 @@ import { expect } from 'vitest';
 import type { Snapshot } from '../../dist/api/view/model.js';
 import { agentOf } from '../client/helpers.js';
 
-/** The badge of the page with the state of its connection. */
+/** Locates the page badge that shows the connection state. */
 export const connection = (tab: Page) => tab.getByTestId('connection');
 export const isLive = (tab: Page) => connection(tab).getByText('live', { exact: true }).waitFor();
 export const isFinished = (tab: Page) => connection(tab).getByText('finished run').waitFor();
-/** The band of a page that has lost its server. */
+/** Locates the band on a page that has lost its server. */
 export const lostBand = (tab: Page) => tab.getByTestId('lost');
-/** Excludes messages of the browser about an unreachable server. */
+/** Excludes the browser's messages about an unreachable server. */
 export const own = (line: string) => !/net::ERR_|WebSocket connection to/.test(line);
 
 export async function viewOf(url: string): Promise<Snapshot> {
   return ((await (await fetch(`${url}/api/v1/view`)).json()) as { data: Snapshot }).data;
 }
 
-/** Waits until the totals of the page equal those of the server, which adds metrics entries. */
+/**
+ * Waits until the page's totals equal the server's totals. The server adds metrics entries
+ * meanwhile.
+ */
 export async function expectWhole(tab: Page, url: string): Promise<void> {
   const wrong = async () => {
     const { totals, entry } = await viewOf(url);
@@ -39,13 +42,13 @@ async function shownOn(tab: Page, names: string[]): Promise<Record<string, numbe
   return { ...shown, entry: await entryShown(tab) };
 }
 
-/** Entry that a page shows. */
+/** Returns the entry that a page shows. */
 export const entryShown = (tab: Page) => numberIn(tab.locator('.where'), /entry ([\d,]+)/);
 
 const numberIn = async (locator: Locator, pattern: RegExp) =>
   Number(pattern.exec(await locator.innerText())?.[1]?.replaceAll(',', ''));
 
-/** Registers three agents; the returned function makes them finalize a number of blocks. */
+/** Registers three agents. The returned function makes the agents finalize a number of blocks. */
 export async function voters(url: string) {
   const agents: AgentClient[] = [];
   for (const seed of [1, 2, 3]) agents.push(await agentOf(url, seed));

@@ -1,6 +1,6 @@
 /**
- * The public API for TypeDoc: a module for each entry of `exports`. A separate workspace, because
- * TypeDoc needs the API of TypeScript 6 in addition to the compiler of the build.
+ * The public API for TypeDoc, with one module per entry in `exports`. This is a separate workspace,
+ * because TypeDoc needs the TypeScript 6 API in addition to the compiler that the build uses.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function entries() {
 }
 
 /**
- * Converts all entries. Each module has its import name.
+ * Converts all entries. Each module gets its import name.
  * @param {import('typedoc').TypeDocOptions} options further options.
  */
 export async function convert(options = {}) {
@@ -30,7 +30,7 @@ export async function convert(options = {}) {
     entryPoints: all.map(({ source }) => join(root, source)),
     tsconfig: join(root, 'tsconfig.json'),
     basePath: root,
-    // The build checks the types.
+    // The build already checks the types.
     skipErrorChecking: true,
     excludePrivate: true,
     excludeProtected: true,

@@ -1,6 +1,6 @@
 /**
  * Writes the API reference as HTML to `reference/`, which git ignores. With `--json FILE`, writes
- * JSON for the tests of the docstrings.
+ * JSON for the docstring tests.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

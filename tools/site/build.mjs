@@ -1,7 +1,7 @@
 /**
  * Builds the documentation site into `site/`, which git ignores, from README.md, docs/ and
- * examples/README.md. The same Markdown files work on a code host: the stage has their layout.
- * The build fails on a dead link. `--skip-reference` leaves out the JavaScript API.
+ * examples/README.md. The same Markdown files work on a code host, because the stage has the same
+ * layout. The build fails on a dead link. `--skip-reference` omits the JavaScript API.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +13,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const stage = join(root, '.build/site');
 const { values } = parseArgs({ options: { 'skip-reference': { type: 'boolean' } } });
 
-/** README.md is the index of its folder. Placeholders in angle brackets are text, not HTML. */
+/**
+ * Copies a Markdown file to the stage. README.md becomes the index of its folder. Placeholders in
+ * angle brackets are text, not HTML.
+ */
 function stageMarkdown(path) {
   const target = join(stage, path.replace(/README\.md$/, 'index.md'));
   const text = readFileSync(join(root, path), 'utf8')
@@ -38,13 +41,13 @@ async function buildReference() {
   await app.generateDocs(project, join(stage, 'public/reference'));
 }
 
-/** One line, safe in a cell of a table. */
+/** Formats a text as one line that is safe in a table cell. */
 const cell = (text = '') =>
   text.replaceAll('\n', ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
 const nameOf = (reference) => reference.split('/').at(-1);
 
-/** A short description of a JSON Schema. */
+/** Returns a short description of a JSON Schema. */
 function typeOf(schema = {}) {
   if (schema.$ref) return nameOf(schema.$ref);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(', ');
@@ -68,7 +71,7 @@ function membersOf(schema = {}) {
   return table(['member', 'type', 'required', 'description'], rows);
 }
 
-/** @param {any} document an OpenAPI document whose references are local. */
+/** @param {any} document an OpenAPI document with local references only. */
 function httpPage(document) {
   const resolve = (value) => {
     if (!value?.$ref) return value;
@@ -113,7 +116,7 @@ function httpPage(document) {
   return page('HTTP API', 'openapi.json', document, [...sections, '## Schemas', '', ...schemas]);
 }
 
-/** @param {any} document an AsyncAPI document whose references are local. */
+/** @param {any} document an AsyncAPI document with local references only. */
 function socketPage(document) {
   const { messages, schemas = {} } = document.components;
   const channels = Object.values(document.channels).flatMap(({ address, description = '' }) => [

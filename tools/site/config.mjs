@@ -1,4 +1,4 @@
-/** VitePress's configuration: the sidebar is the index of docs/README.md. */
+/** VitePress configuration. The sidebar is the index in docs/README.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,9 @@ import { defineConfig } from 'vitepress';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const index = readFileSync(join(root, 'docs/index.md'), 'utf8');
 
-/** GitHub's rule for the anchor of a heading, so that one link works in both places. */
+/**
+ * Returns a heading's anchor by GitHub's rule, so that a link works on both GitHub and the site.
+ */
 const slugify = (heading) =>
   heading
     .trim()
@@ -15,14 +17,14 @@ const slugify = (heading) =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-');
 
-/** Vue must not evaluate double braces in inline code. */
+/** Escapes double braces in inline code, so that Vue does not evaluate them. */
 function escapeBraces(markdown) {
   const render = markdown.renderer.rules.code_inline;
   markdown.renderer.rules.code_inline = (...args) =>
     render(...args).replace('<code', '<code v-pre');
 }
 
-/** The pages that a section of the index lists. */
+/** Returns the pages that a section of the index lists. */
 const pagesOf = (section) =>
   [...section.matchAll(/^- .*$/gm)].flatMap(([line]) =>
     [...line.matchAll(/\[([^\]]+)\]\((\S+?)\.md\)/g)].map(([, text, page]) => ({
@@ -49,7 +51,7 @@ export default defineConfig({
   cacheDir: '../site-cache',
   srcExclude: ['public/**'],
   lastUpdated: false,
-  // Programs and licences are copied beside the pages; VitePress looks for pages only.
+  // Programs and licences are copied alongside the pages, but VitePress resolves only pages.
   ignoreDeadLinks: [/\.(py|sh|cff)$/, /\/LICENSE$/],
   markdown: { anchor: { slugify }, toc: { slugify }, headers: { slugify }, config: escapeBraces },
   themeConfig: {

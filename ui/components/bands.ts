@@ -1,6 +1,6 @@
 /**
- * Layout of the agent grid: bands by personality, by scenario group, or a single band. Cells are in
- * order of registration and as large as the space permits.
+ * Layout of the agent grid: one band per personality, one per scenario group, or a single band.
+ * Cells appear in registration order, as large as the space permits.
  */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -9,16 +9,16 @@ import { cleanText } from './labels.js';
 import { data } from './requests.js';
 
 interface Groups {
-  /** Group names in scenario order. */
+  /** Group names, in scenario order. */
   names: readonly string[];
   /** Index into `names` by agent id. */
   places: ReadonlyMap<string, number>;
 }
 
-/** Null until a scenario is loaded, and where the server has none. */
+/** Null until a scenario is loaded, and on a server without one. */
 export const groups = signal<Groups | null>(null);
 
-/** Epoch of the last request. */
+/** Epoch at the last request. */
 let askedEpoch: string | undefined;
 
 /** Loads the groups once per history. */
@@ -33,7 +33,7 @@ export function useGroups(): Groups | null {
       ({ groups: all }) => {
         if (askedEpoch === epoch) groups.value = grouped(all);
       },
-      // Without groups, the choice is not offered.
+      // Without groups, the view does not offer banding by group.
       () => undefined,
     );
   }, [epoch, known]);
@@ -45,7 +45,7 @@ function grouped(all: readonly { name: string; agents: string[] }[]): Groups | n
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
 }
 
-/** Agents outside the scenario. */
+/** Band for agents outside the scenario. */
 const NO_GROUP = 'no group';
 
 export function getGroup(number: number): string {
@@ -83,7 +83,7 @@ export interface Layout {
 
 const LARGEST_CELL = 36;
 const SMALLEST_CELL = 5;
-/** Height of a band's name. */
+/** Height of a band's label, in CSS pixels. */
 const LABEL_HEIGHT = 20;
 
 export function layOut(bands: readonly Band[], count: number, width: number, room: number): Layout {
@@ -131,7 +131,7 @@ export function findAgentAt(
   return band.numbers[Math.floor((y - band.top) / pitch) * columns + column] ?? null;
 }
 
-/** Returns the agent that an arrow key moves to. */
+/** Returns the agent that an arrow key selects. */
 export function neighbour({ order, columns }: Layout, from: number, key: string): number | null {
   const place = order.indexOf(from);
   const steps: Record<string, number> = {
@@ -154,7 +154,7 @@ export const bandings = ['personality', 'group', 'nothing'] as const;
 export type Banding = (typeof bandings)[number];
 type Sorting = Exclude<Banding, 'nothing'>;
 
-/** Further kinds share one band: anyone may register, with any personality. */
+/** Further kinds share one band, because any agent may register with any personality. */
 const MOST_BANDS = 24;
 
 export function createBands(banding: Banding, count: number): Band[] {

@@ -1,6 +1,6 @@
 /**
- * Small views of a block: the strip of the last blocks, the outcome as a shape that needs no color,
- * and the tally against the thresholds of the policy.
+ * Small block views: the strip of recent blocks, the outcome as a shape that is readable without
+ * color, and the tally against the policy's thresholds.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { format } from '../../report/shared/format.js';
@@ -8,7 +8,7 @@ import type { BlockItem } from '../data/messages.js';
 import { blocks, focus, network } from '../data/store.js';
 import { lookAt } from '../route.js';
 
-/** Most blocks in the strip. */
+/** Maximum number of blocks in the strip. */
 export const CHAIN_BLOCKS = 60;
 
 export function Chain() {
@@ -65,14 +65,14 @@ export function OutcomeLegend() {
 }
 
 interface Thresholds {
-  /** Weight that decides for each side; null where the deadline decides. */
+  /** Weight that decides the vote for each side; null if the deadline decides. */
   finalize: number | null;
   reject: number | null;
-  /** Total weight of votes that a majority needs; null under other policies. */
+  /** Total vote weight that a majority requires; null under other policies. */
   turnout: number | null;
 }
 
-/** Computes the thresholds of the network's policy, equal to those of the engine. */
+/** Computes the thresholds of the network's policy, with the same results as the engine. */
 export function computeThresholds({
   total,
   needed,
@@ -89,8 +89,8 @@ const percent = (part: number, total: number) =>
   `${Math.min(100, (100 * part) / Math.max(1, total))}%`;
 
 /**
- * The tally bar with its thresholds: approval grows from the left, rejection from the right. The
- * length of a threshold is the length that the side must fill.
+ * Tally bar with its thresholds: approval grows from the left, rejection from the right. A
+ * threshold's length is the length that its side must fill.
  */
 export function TallyBar({ block }: { block: BlockItem }) {
   const { approve, reject, total } = block;
@@ -142,7 +142,7 @@ function Goal({ length, of, text }: GoalProps) {
   );
 }
 
-/** The tally bar without labels. */
+/** Tally bar without labels. */
 function TallyStrip({ approve, reject, total }: Pick<BlockItem, 'approve' | 'reject' | 'total'>) {
   return (
     <span class="tally small" aria-hidden="true">
@@ -160,7 +160,7 @@ const glyphPaths: Record<string, string> = {
   voting: 'M3.2 8H3.3M8 8H8.1M12.7 8H12.8',
 };
 
-/** Each status with a short explanation. */
+/** Short explanation of each status. */
 export const outcomes: Readonly<Record<string, string>> = {
   finalized: 'finalized: enough weight approved',
   rejected: 'rejected: too little weight left to finalize',

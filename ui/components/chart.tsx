@@ -1,4 +1,6 @@
-/** SVG charts of a load run with the axes of its report: lines over time, and dots of rates. */
+/**
+ * SVG charts for a load run, with the same axes as its report: lines over time, and dots for rates.
+ */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -6,7 +8,7 @@ import { format, formatTick } from '../../report/shared/format.js';
 import { getColor } from '../../report/shared/palette.js';
 import { timeScale } from '../../report/shared/time-scale.js';
 
-/** An axis label, and its position as a share of the axis. */
+/** Axis label, with its position as a fraction of the axis. */
 interface Tick {
   at: number;
   text: string;
@@ -15,7 +17,7 @@ interface Tick {
 export interface Scale {
   /** Unit, shown above the axis. */
   name: string;
-  /** Maps a value to 0 (bottom) to 1 (top), clamped. */
+  /** Maps a value to the range from 0 (bottom) to 1 (top), clamped. */
   place(value: number): number;
   ticks: readonly Tick[];
   logarithmic: boolean;
@@ -23,14 +25,14 @@ export interface Scale {
 
 const STEPS = 5;
 
-/** A linear scale from 0. */
+/** Returns a linear scale from 0. */
 export function countScale(name: string, most: number): Scale {
   const top = most > 0 ? most * 1.06 : 1;
   const place = (value: number) => inside(value / top);
   return { name, place, ticks: evenTicks(top, STEPS), logarithmic: false };
 }
 
-/** A time scale as in reports: logarithmic where the range is wide. */
+/** Returns the time scale that reports use: logarithmic if the range is wide. */
 export function msScale(times: readonly number[]): Scale {
   const { wide, unit, least, axis } = timeScale(times.length > 0 ? times : [1]);
   const [from, to] = axis.domain;
@@ -43,7 +45,7 @@ export function msScale(times: readonly number[]): Scale {
   return { name: unit.name, place, ticks, logarithmic: wide };
 }
 
-/** Ticks from 0 at steps of 1, 2 or 5 times a power of ten, about `steps` of them. */
+/** Returns about `steps` ticks from 0, spaced by 1, 2 or 5 times a power of ten. */
 function evenTicks(most: number, steps: number): Tick[] {
   const least = most / steps;
   const ten = 10 ** Math.floor(Math.log10(least));
@@ -57,7 +59,7 @@ function evenTicks(most: number, steps: number): Tick[] {
 const inside = (share: number) => Math.min(1, Math.max(0, share));
 
 interface Plane {
-  /** Pixels of a share of the width from the left, and of the height from the bottom. */
+  /** Converts a fraction of the width (from the left) or height (from the bottom) to pixels. */
   x(share: number): number;
   y(share: number): number;
 }
@@ -70,13 +72,15 @@ interface PlotProps {
   /** Name and ticks of the horizontal axis. */
   across: string;
   ticks(most: number): readonly Tick[];
-  /** Called with the pointer position as a share of the width; null when the pointer leaves. */
+  /**
+   * Called with the pointer position as a fraction of the width, or null when the pointer leaves.
+   */
   onPoint?(share: number | null): void;
   draw(plane: Plane): ComponentChildren;
 }
 
 const room = { left: 52, right: 24, top: 24, bottom: 40 };
-/** Least distance of two ticks, in pixels. */
+/** Minimum distance between two ticks, in pixels. */
 const TICK_ROOM = 80;
 
 function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps) {
@@ -159,7 +163,7 @@ interface LinesProps {
   scale: Scale;
   /** Seconds per step. */
   width: number;
-  /** Least length of the horizontal axis, in seconds: the planned length of a running test. */
+  /** Minimum length of the horizontal axis, in seconds: the planned duration of a running test. */
   seconds: number;
   /** Selected step. */
   at: number;
@@ -220,7 +224,9 @@ export function Lines({ label, lines, scale, width, seconds, at, onPoint }: Line
   );
 }
 
-/** Draws each value in the middle of its step; an isolated value is a dash as wide as its step. */
+/**
+ * Draws each value in the middle of its step. An isolated value becomes a dash as wide as its step.
+ */
 function pathOf(
   values: readonly (number | null)[],
   x: (step: number) => number,
@@ -250,7 +256,7 @@ interface Dot {
 interface DotsProps {
   label: string;
   dots: readonly Dot[];
-  /** Scale of both axes; they are equal on the dashed line. */
+  /** Scale of both axes. The two values are equal on the dashed line. */
   scale: Scale;
   most: number;
   across: string;
@@ -258,7 +264,7 @@ interface DotsProps {
 
 const DOTS_HEIGHT = 260;
 
-/** SVG paths centered on 0, 0. */
+/** SVG paths, centered at 0, 0. */
 const dotShapes = [
   'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0Z',
   'M-4-4H4V4H-4Z',
@@ -299,7 +305,7 @@ function DotShape({ series, full }: Pick<Dot, 'series' | 'full'>) {
   return <path class="dot" d={dotShapes[series % dotShapes.length]} stroke={color} style={style} />;
 }
 
-/** Legend mark of a series. */
+/** Legend mark for a series. */
 export const DotKey = ({ series }: Pick<Dot, 'series'>) => (
   <svg class="chart-key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
     <DotShape series={series} full />

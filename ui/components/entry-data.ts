@@ -1,4 +1,4 @@
-/** Hooks for data of the current entry, from the server and from the worker. */
+/** Hooks that read data at the current entry, from the server and from the worker. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askWorker } from '../data/connect.js';
 import { clock, position } from '../data/store.js';
@@ -7,13 +7,13 @@ import { type FetchState, useFetch } from './requests.js';
 interface AtEntry<T> {
   fetched: FetchState<T>;
   again: () => void;
-  /** Last data, shown while the next loads. `entry` is null for the live position. */
+  /** Previous data, shown while the next data loads. `entry` is null at the live position. */
   last: { data: T; entry: number | null } | null;
 }
 
 /**
- * Fetches the data of `key` at the current entry. Live, refetches when `live` changes. Paused,
- * refetches at each entry. While playing, keeps the data.
+ * Fetches the data for `key` at the current entry. When live, refetches each time `live` changes.
+ * When paused, refetches at every entry. During playback, keeps the current data.
  */
 export function useEntryData<T>(
   key: string,
@@ -33,17 +33,17 @@ export function useEntryData<T>(
   return { fetched, again, last: last.current };
 }
 
-/** Adds the query to a path; `entry` is null for the newest. */
+/** Adds the query to a path. A null `entry` means the newest entry. */
 export function buildPath(path: string, entry: number | null, more: Record<string, string> = {}) {
   const query = new URLSearchParams(more);
   if (entry !== null) query.set('at', String(entry));
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Least time between requests: a live snapshot changes many times a second. */
+/** Minimum time between requests, because a live snapshot changes many times per second. */
 const LEAST_ASK_MS = 500;
 
-/** Asks the worker at each entry. Null until the first answer. */
+/** Asks the worker again at every entry. Returns null until the first answer. */
 export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
   const [answer, set] = useState<T | null>(null);
   const entry = position.value?.entry ?? -1;
@@ -55,7 +55,7 @@ export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key:
       asked.current = performance.now();
       askWorker<T>(name, parameters()).then(
         (got) => wanted && set(got),
-        // The worker reports connection faults; the last answer stays.
+        // The worker reports connection faults, and the view keeps the previous answer.
         () => undefined,
       );
     }, wait);

@@ -1,6 +1,6 @@
 /**
- * The grid of all agents, one cell each. At most once per frame it redraws the cells that changed.
- * Arrow keys move between cells, and each selected cell is announced.
+ * The grid of all agents, with one cell per agent. It redraws changed cells at most once per frame.
+ * Arrow keys move between cells, and each newly selected cell is announced.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
@@ -166,7 +166,10 @@ interface Wanted {
   chosen: number | null;
 }
 
-/** Draws all cells when layout or colouring change, and afterwards only agents that changed. */
+/**
+ * Draws all cells when the layout or colouring changes, and afterwards only the agents that
+ * changed.
+ */
 function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Wanted) {
   const { layout, ink, coloring } = wanted;
   const chosen = useRef(wanted.chosen);
@@ -194,7 +197,7 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Want
       const numbers = dirty === 'all' ? layout.order : dirty;
       dirty = new Set();
       for (const number of numbers) paintCell(now, number);
-      // Last, so that its outline covers the edges of its neighbours.
+      // Painted last, so that its outline covers the neighbouring edges.
       if (now.chosen !== null) paintCell(now, now.chosen);
     };
     const soon = () => {
@@ -233,7 +236,7 @@ function sized(element: HTMLCanvasElement, { width, height }: Layout): CanvasRen
 export const colorings = ['decision', 'personality', 'group', 'reputation', 'status'] as const;
 export type Coloring = (typeof colorings)[number];
 
-/** Theme colours in the form that a canvas accepts. */
+/** Theme colours in a form that a canvas accepts. */
 interface Ink {
   paper: string;
   line: string;
@@ -288,7 +291,7 @@ function paintCell(painter: Painter, number: number): void {
   if (painter.chosen !== number) return;
   context.strokeStyle = ink.ink;
   context.lineWidth = 2;
-  // Whole pixels inside the cleared area, so that a redraw gives the same pixels.
+  // Aligned to whole pixels inside the cleared area, so that a redraw produces identical pixels.
   context.strokeRect(x, y, size, size);
 }
 
@@ -322,7 +325,7 @@ function paintKind({ context, ink, kindOf }: Painter, number: number, cell: Cell
   context.fillText(letters, cell.x + cell.size / 2, cell.y + cell.size / 2 + 1);
 }
 
-/** Fills the cell from below, in proportion to the reputation. */
+/** Fills the cell from the bottom, in proportion to the agent's reputation. */
 function paintReputation({ context, ink }: Painter, number: number, cell: Cell): void {
   const { x, y, size } = cell;
   const level = Math.round((agents.reputation[number]! / 1_000_000) * size);

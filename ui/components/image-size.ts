@@ -1,6 +1,6 @@
 /**
- * Reads the size that an image claims in its header. The page checks it before decoding, because an
- * image of a few bytes may claim more pixels than fit in memory.
+ * Reads the size that an image declares in its header. The page checks this size before decoding,
+ * because an image of a few bytes may declare more pixels than fit in memory.
  */
 
 interface Size {
@@ -10,7 +10,7 @@ interface Size {
 
 type ImageKind = 'png' | 'jpeg' | 'gif' | 'webp';
 
-/** Returns null for other formats, and for headers without a size. */
+/** Returns null for an unsupported format or a header without a size. */
 export function readImageSize(bytes: Uint8Array): (Size & { kind: ImageKind }) | null {
   if (bytes.length < 30) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -44,7 +44,7 @@ function webp(view: DataView, chunk: string): (Size & { kind: 'webp' }) | null {
   return { kind: 'webp', width: width & 0x3fff, height: height & 0x3fff };
 }
 
-/** Skips segments up to the start-of-frame segment. */
+/** Skips to the start-of-frame segment. */
 function jpeg(view: DataView): (Size & { kind: 'jpeg' }) | null {
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return null;

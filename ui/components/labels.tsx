@@ -1,6 +1,6 @@
 /**
- * Names and short texts: sanitized texts of agents, links to agents, blocks and entries, agents in
- * words, elapsed times, and hooks for the clock and narrow screens.
+ * Names and short texts: sanitized agent texts, links to agents, blocks and entries, descriptions
+ * of agents, elapsed times, and hooks for the clock and narrow screens.
  */
 
 import { useEffect, useState } from 'preact/hooks';
@@ -13,7 +13,7 @@ import { href } from '../route.js';
 /** Bidirectional controls and invisible characters, except the emoji variation selector. */
 const TRICKS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** Replaces invisible characters by dots, and cuts the text to `most` characters. */
+/** Replaces invisible characters with dots, and truncates the text to `most` characters. */
 export function cleanText(text: string, most = 200): string {
   const clean = text.slice(0, most * 4).replace(TRICKS, '\u00b7');
   const letters = [...clean];
@@ -36,7 +36,7 @@ export function AgentLink({ number, id }: { number?: number | undefined; id?: st
   );
 }
 
-/** A link by number, for blocks in the snapshot, or by hash. */
+/** Link to a block, by number if the block is in the snapshot, or by hash. */
 export function BlockLink({ number, hash }: { number?: number; hash?: string }) {
   const block = blocks.value.find((one) => one.number === number || one.hash === hash);
   const known = block?.hash ?? hash;
@@ -48,7 +48,7 @@ export function BlockLink({ number, hash }: { number?: number; hash?: string }) 
   );
 }
 
-/** A link to the state after an entry. */
+/** Link to the state after an entry. */
 export function EntryLink({ entry }: { entry: number }) {
   return <a href={href('explore', undefined, { at: String(entry) })}>entry {format(entry)}</a>;
 }
@@ -76,9 +76,12 @@ interface EqualMessages {
   count: number;
 }
 
-/** Formats the senders of equal messages: `324 agents`, or '' for a single message. */
+/**
+ * Formats the number of agents that sent the same message: `324 agents`, or '' for a single
+ * message.
+ */
 export function countSenders({ said: { kind }, agents: { size }, count }: EqualMessages): string {
-  // An agent may give the same reason for several blocks, which have their own count.
+  // An agent may give the same reason for several blocks, and blocks are counted separately.
   const times = count > size && kind !== 'reason' ? `${format(count)} times` : '';
   return [size > 1 && plural(size, 'agent'), times].filter(Boolean).join(', ');
 }
@@ -121,10 +124,13 @@ export function formatElapsed(ms: number): string {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Engine time of the first entry in ms; 0 where unknown. */
+/** Engine time of the first entry in ms; 0 if unknown. */
 const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
 
-/** Formats the time since the first entry, or the UTC time of day where that is unknown. */
+/**
+ * Formats the time since the first entry, or the UTC time of day if the first entry's time is
+ * unknown.
+ */
 export function moment(at: number): string {
   const from = beginning();
   return from === 0 ? new Date(at).toISOString().slice(11, 19) : formatElapsed(at - from);

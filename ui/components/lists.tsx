@@ -1,6 +1,6 @@
 /**
- * Figures, tables and lists that views share: a chart with its data as a table, named facts, pages
- * of rows, and long lists of links with a roving tab index.
+ * Shared figures, tables and lists: a chart with its data as a table, named facts, pages of rows,
+ * and long lists of links with a roving tab index.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { cleanText } from './labels.js';
 
 interface FigureProps {
   title: string;
-  /** Says what is plotted, the unit and n. */
+  /** States the plotted quantity, its unit and n. */
   caption: ComponentChildren;
   chart: () => ComponentChildren;
   table: () => ComponentChildren;
@@ -48,7 +48,7 @@ interface RowsProps {
   rows: readonly (readonly ComponentChildren[])[];
 }
 
-/** A table whose first column holds row headers. */
+/** Table with row headers in the first column. */
 export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
   const kind = (column: number) => (numeric.includes(column) ? 'number' : '');
   return (
@@ -86,7 +86,7 @@ export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
 
 interface FactProps {
   name: string;
-  /** True for long values such as hashes, which take the full width. */
+  /** True for a long value, such as a hash, which takes the full width. */
   whole?: boolean;
   children: ComponentChildren;
 }
@@ -107,7 +107,7 @@ export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
   const lines = cut.split('\n').slice(0, MOST_LINES);
   const whole = cut.length === text.length && lines.length === cut.split('\n').length;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must scroll it too
     <pre tabIndex={0}>
       {lines.map((line) => cleanText(line, most)).join('\n')}
       {whole ? '' : '\n…'}
@@ -117,7 +117,7 @@ export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
 
 const PAGE_ROWS = 50;
 
-/** Returns the rows of a page, or of the last page if `page` is past the end. */
+/** Returns the rows on a page, or on the last page if `page` is past the end. */
 export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
   const first = Math.min(page, lastPage(rows.length)) * PAGE_ROWS;
   return rows.slice(first, first + PAGE_ROWS);
@@ -126,7 +126,7 @@ export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
 const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
 
 interface PagesProps {
-  /** Number of rows. */
+  /** Total number of rows. */
   of: number;
   page: number;
   onTurn(page: number): void;
@@ -157,9 +157,9 @@ export function Pages({ of, page, onTurn }: PagesProps) {
 const linksIn = (part: Element): HTMLElement[] => [...part.querySelectorAll<HTMLElement>('a')];
 
 /**
- * Makes a long list of links a single tab stop: arrow keys move between rows and along a row. The
- * stop is the focused link, else the first link of the current row (`aria-current`), else of the
- * newest row. Rows are the children of the list. Runs after each render.
+ * Makes a long list of links a single tab stop. Arrow keys move between rows and along a row. The
+ * stop is the focused link, or else the first link in the current row (`aria-current`), or else in
+ * the newest row. Rows are the list's children. Runs after every render.
  */
 export function useRovingTabIndex(
   list: { current: HTMLElement | null },
@@ -216,7 +216,7 @@ const firstOf = (row: Element | undefined) => (row ? linksIn(row)[0] : undefined
 
 export function Scroll({ name, children }: { name: string; children: ComponentChildren }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must scroll it too
     <section class="scroll" aria-label={name} tabIndex={0}>
       {children}
     </section>

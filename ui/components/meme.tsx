@@ -1,5 +1,5 @@
 /**
- * A meme: its caption and, on request, its content. Memes are untrusted: a reader opens each one
+ * A meme's caption and, on request, its content. Memes are untrusted, so the reader opens each one
  * explicitly, and the page checks the image size before the browser decodes the bytes.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -68,12 +68,12 @@ function Open({ content, caption }: { content: Content; caption: string }) {
   );
 }
 
-/** The protocol allows no larger file. */
+/** Maximum file size under the protocol. */
 const MOST_BYTES = 6 * 1024 * 1024;
-/** Pixels per side and in total: limits that every phone can decode. */
+/** Limits on pixels per side and in total. Every phone can decode an image of this size. */
 const MOST_SIDE = 8_192;
 const MOST_PIXELS = 24_000_000;
-/** Longest side of the drawn image, in pixels. */
+/** Length of the longer side as drawn, in pixels. */
 const SHOWN_SIDE = 480;
 const MOST_TEXT = 2_000;
 

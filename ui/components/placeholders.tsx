@@ -1,4 +1,4 @@
-/** Loading, error and empty states, and the marks of checks. */
+/** Loading, error and empty states, and the marks for check results. */
 import type { ComponentChildren } from 'preact';
 import { home, type Requirement } from '../home.js';
 import type { Verdict } from '../verify/messages.js';
@@ -23,7 +23,7 @@ export function Failed({ why, onAgain }: { why: string; onAgain: () => void }) {
   );
 }
 
-/** An empty view, with a hint of what to do. */
+/** An empty view, with a hint about the next step. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty" data-testid="empty">
@@ -33,7 +33,7 @@ export function Empty({ title, children }: { title: string; children: ComponentC
   );
 }
 
-/** Shows its children, or a text where the page lacks the part. */
+/** Shows its children, or a text if the page lacks the required part. */
 export function Unavailable({
   what,
   children,
@@ -56,7 +56,7 @@ const verdictPaths: Record<Verdict, string> = {
   unchecked: 'M3.5 8H12.5',
 };
 
-/** The shape without its word, for places where a text follows. */
+/** The mark's shape without its word, for places where text follows. */
 export const MarkShape = ({ of }: { of: Verdict }) => (
   <svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={verdictPaths[of]} />

@@ -1,4 +1,4 @@
-/** Requests to the server: errors, paginated lists, a fetch hook, and the state of a cluster. */
+/** Requests to the server: errors, paginated lists, a fetch hook, and the cluster state. */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -7,17 +7,17 @@ import { home } from '../home.js';
 import { PageError, type PageProblem, type PageValues } from '../messages.js';
 
 interface Refusal {
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 if there was no response. */
   status: number;
-  /** Reason code of the server; '' where it gives none. */
+  /** Reason code from the server; '' if the response contains none. */
   reason: string;
-  /** Message of the server, without the status. */
+  /** Message from the server, without the status. */
   said: string;
 }
 
 const unanswered: Refusal = { status: 0, reason: '', said: '' };
 
-/** A refused or unanswered request. */
+/** Error for a request that was refused or got no response. */
 export class RequestError<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'RequestError';
   readonly status: number;
@@ -49,7 +49,7 @@ export async function fetchPath(path: string, init?: RequestInit): Promise<Respo
   const text = await answer.text().catch(() => '');
   const { status } = answer;
   const found = refusalIn(text);
-  // A proxy may have answered.
+  // The response may come from a proxy.
   if (!found) throw new RequestError('SERVER_STATUS', { ...unanswered, status }, { status, path });
   const { message, reason } = found;
   throw new RequestError('SERVER_MESSAGE', { status, reason, said: message }, { message, status });
@@ -69,7 +69,7 @@ function refusalIn(text: string): { message: string; reason: string } | null {
   return null;
 }
 
-/** Fetches up to `most` pages of a list; `more` is true if others follow. */
+/** Fetches up to `most` pages of a list. `more` is true if further pages exist. */
 export async function pages<T extends { next_cursor: string | null }>(
   path: string,
   most: number,
@@ -89,12 +89,12 @@ export async function pages<T extends { next_cursor: string | null }>(
 }
 
 export type FetchState<T> =
-  /** `why` is the progress of a server that still builds the data. */
+  /** `why` describes the progress of a server that is still building the data. */
   | { is: 'coming'; why?: string }
   | { is: 'here'; data: T }
   | { is: 'failed'; why: string; status: number };
 
-/** Least time between requests: a live network changes many times a second. */
+/** Minimum time between requests, because a live network changes many times per second. */
 const LEAST_FETCH_MS = 500;
 
 /** Fetches when `key` changes, and again when the returned function is called. */
@@ -128,19 +128,21 @@ export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchStat
 }
 
 export interface ClusterState {
-  /** Node that serves this page. */
+  /** Name of the node that serves this page. */
   node: string;
-  /** Time since the node lost contact with the order, in ms; 0 while connected. */
+  /**
+   * Time since the node lost contact with etcd, which orders requests, in ms; 0 while connected.
+   */
   cut_off_ms: number;
   nodes: NodeShown[];
-  /** Null if etcd did not answer in time. */
+  /** Null if etcd did not respond in time. */
   etcd: { members: number; answering: number; leader: boolean } | null;
 }
 
 interface NodeShown {
   node: string;
   alive: boolean;
-  /** Start time of a live node, or last sign of a silent one. */
+  /** Start time of a live node, or the time a silent node was last seen. */
   since: string;
   batch: number;
   behind: number;
@@ -151,7 +153,7 @@ interface NodeShown {
 
 const CLUSTER_EVERY_MS = 2_000;
 
-/** Null without a cluster, and before the first answer. */
+/** Null without a cluster and before the first response. */
 export const cluster = signal<ClusterState | null>(null);
 
 /** Polls the cluster while the page is visible. */

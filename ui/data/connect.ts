@@ -7,7 +7,10 @@ import { apply, clock, link, notice, overview, world } from './store.js';
 const AGAIN_MS = 2_000;
 
 let worker: Worker | null = null;
-/** Messages sent before the first reply. They are sent again if the worker fails to load. */
+/**
+ * Messages sent before the worker's first reply. The page resends these messages if the worker
+ * fails to load.
+ */
 let unheard: ToWorker[] | null = [];
 let silentSince = 0;
 let questions = 0;
@@ -23,7 +26,7 @@ export function connect(at: number | null): void {
     unheard = [start];
     startWorker();
   } else {
-    // The program is in the page, and cannot fail to load.
+    // The worker's program is embedded in the page, so loading cannot fail.
     unheard = null;
     startWorker().postMessage(start, [source]);
   }

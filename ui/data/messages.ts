@@ -1,4 +1,4 @@
-/** Messages between the page and its player worker. Only the worker has the whole network. */
+/** Messages between the page and its player worker. Only the worker holds the whole network. */
 
 import type {
   AgentRow,
@@ -32,7 +32,7 @@ export interface BlockItem extends Omit<BlockSnapshot, 'ballots'> {
   rejections: number;
 }
 
-/** Variable data of agents, in columns. */
+/** Changing data about agents, in columns. */
 export interface AgentColumns {
   /** Index into `statuses`, with the flag `DORMANT`. */
   status: Uint8Array;
@@ -45,14 +45,14 @@ export interface AgentColumns {
 
 export const DORMANT = 4;
 
-/** Decisions of agents on the focused block; 0 for no vote. */
+/** Agents' decisions on the focused block; 0 means no vote. */
 export const approves = 1;
 export const rejects = 2;
 
 export interface Focus {
-  /** Number of the block; null before the first one. */
+  /** Block number; null before the first block. */
   block: number | null;
-  /** One decision per agent; null if only `fresh` changed. */
+  /** One decision per agent; null if only `fresh` has changed. */
   decisions: Uint8Array | null;
   /** New ballots: agent number * 2, plus 1 for reject. */
   fresh: Uint32Array;
@@ -69,7 +69,7 @@ export interface Position {
   entry: number;
   at: number;
   event_seq: number;
-  /** '' for an entry inside a batch, whose digest the server does not send. */
+  /** '' for an entry inside a batch, because the server does not send its digest. */
   digest: string;
   log_digest: string;
   height: number;
@@ -84,13 +84,13 @@ export interface Patch {
   count: number;
   /** Agents that the page does not know yet. */
   roster: AgentRow[];
-  /** Columns of all agents, or of those in `numbers`. */
+  /** Columns for all agents, or only for the agents in `numbers`. */
   agents: AgentColumns;
   numbers: Uint32Array | null;
-  /** All blocks of the snapshot, or only changed ones. */
+  /** All blocks in the snapshot, or only changed blocks. */
   blocks: { all: boolean; list: BlockItem[] };
   focus: Focus;
-  /** Null if unchanged; so are the next two. */
+  /** Null if unchanged, as for the next two members. */
   alliances: AllianceRow[] | null;
   memes: MemeRow[] | null;
   said: Message[] | null;
@@ -99,9 +99,9 @@ export interface Patch {
 /** State of the connection to the server. */
 export type LinkState =
   | { is: 'starting' }
-  /** The server reads the log up to entry `to` before it can answer. */
+  /** The server must read the log up to entry `to` before it can respond. */
   | { is: 'making'; entry: number; to: number }
-  /** Polls if the server has no watch. */
+  /** Follows by polling if the server has no watch. */
   | { is: 'following'; by: 'watch' | 'poll' }
   | { is: 'finished' }
   | { is: 'lost'; why: string; since: number; againAt: number }
@@ -121,15 +121,15 @@ export interface WorldStatus {
     holds: 'network' | 'agents' | 'run' | 'nothing';
     paused: boolean;
     speed: number | null;
-    /** Time of the clock when the status was sent, ISO 8601. */
+    /** Clock time when the status was sent, ISO 8601. */
     at: string;
     /** True if the run has ended. */
     over?: boolean;
   };
   can: WorldCommand['do'][];
-  /** Reason why no new data can follow. */
+  /** Reason that no further data will arrive. */
   lost?: string;
-  /** Optional reads of the server. */
+  /** Optional reads that the server supports. */
   knows?: KnownPart[];
 }
 
@@ -160,7 +160,7 @@ export type ToWorker =
   /** `source` is the origin of a server, or a whole run as bytes. */
   | { do: 'start'; source: string | ArrayBuffer; at: number | null }
   | { do: 'hidden'; hidden: boolean }
-  /** Fewer updates a second, for readers who prefer reduced motion. */
+  /** Fewer updates per second, for readers who prefer reduced motion. */
   | { do: 'calm'; calm: boolean }
   | { do: 'ask'; id: number; question: Question };
 

@@ -1,6 +1,7 @@
 /**
- * State of the page as signals, changed by patches of the worker. Agents are stored in columns that
- * change in place; watchers receive the numbers of changed agents. This scales to 10,000 agents.
+ * Page state as signals, updated by patches from the worker. Agents are stored in columns that are
+ * updated in place, and watchers receive the numbers of the agents that changed. This design scales
+ * to 10,000 agents.
  */
 import { computed, signal } from '@preact/signals';
 import type {
@@ -31,7 +32,7 @@ import {
 type Changed = Uint32Array | 'all';
 
 class Agents implements AgentColumns {
-  /** In order of registration; rows from `count` on registered after the current entry. */
+  /** In registration order. Agents in rows from `count` on registered after the current entry. */
   readonly rows: AgentRow[] = [];
   status = new Uint8Array();
   reputation = new Uint32Array();
@@ -127,9 +128,9 @@ export const messages = signal<readonly Message[]>([]);
 export const overview = signal<Overview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
-/** Optional reads of the server; null until known. */
+/** Optional reads that the server supports; null until known. */
 export const capabilities = signal<readonly KnownPart[] | null>(null);
-/** Last status of the network clock. */
+/** Latest status of the network clock. */
 export const world = signal<WorldStatus | null>(null);
 export const clock = signal<ClockState>({
   mode: 'live',
@@ -139,7 +140,10 @@ export const clock = signal<ClockState>({
   follows: true,
 });
 
-/** Rates while time passes. Null at a fixed entry, where rates would depend on the way there. */
+/**
+ * Rates while time advances. Null at a fixed entry, because rates would depend on how the reader
+ * got there.
+ */
 export const passingRates = computed<Rates>(() => {
   const { mode, follows } = clock.value;
   const isFixed = mode === 'paused' || (mode === 'live' && !follows);

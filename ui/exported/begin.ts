@@ -1,6 +1,6 @@
 /**
- * First script of an exported file. Once the document is parsed, it unpacks the styles and the
- * script of the page. The CSP of the file lists their hashes and that of this script.
+ * First script in an exported file. Once the document is parsed, this script unpacks the page's
+ * styles and script. The file's CSP lists the hashes of all three.
  */
 import { createTrustedRules } from '../home.js';
 import { showFailure, unpack } from './unpack.js';

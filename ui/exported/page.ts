@@ -1,5 +1,5 @@
 /**
- * Entry point of the page in an exported file: places are in the query, and the worker of the file
+ * Entry point of the page in an exported file. Places are in the query, and the file's worker
  * answers requests.
  */
 import type { RunSummary } from '../../api/view/run-data.js';
@@ -21,7 +21,7 @@ async function start(): Promise<void> {
 start().catch(showFailure);
 
 interface FileParts {
-  /** Script of the worker. */
+  /** Script for the worker. */
   player: Blob;
   run: ArrayBuffer;
 }

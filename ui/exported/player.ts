@@ -1,4 +1,7 @@
-/** The worker of an exported file. It also answers the requests that a server would answer. */
+/**
+ * The worker in an exported file. It also answers the requests that a server would otherwise
+ * answer.
+ */
 import { runWorker } from '../player/run-worker.js';
 import { ArchivedRun, type ArchiveRequest, answerRequest } from './run.js';
 

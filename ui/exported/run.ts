@@ -1,5 +1,5 @@
 /**
- * An unpacked run: the source of the player, and the answers that a server would give. Requests for
+ * An unpacked run: the player's source, and the responses that a server would send. Requests for
  * data that the file does not contain are refused with a message.
  */
 
@@ -93,7 +93,7 @@ class Run {
   }
 }
 
-/** The source of the player in an exported file. */
+/** The player's source in an exported file. */
 export class ArchivedRun implements Source {
   readonly origin = '';
   readonly run: Promise<Run>;
@@ -143,7 +143,7 @@ interface Found {
   closed_at: number | null;
 }
 
-/** Collects the ballots and the end of a block. */
+/** Collects a block's ballots and its closing. */
 function followed({ spans: batches }: Run, { number, entry }: BlockRow): Found {
   const found: Found = { ballots: [], status: 'voting', closed_at: null };
   for (const { from, to, rows, said } of batches) {
@@ -194,7 +194,10 @@ function blockData(run: Run, hash: string): object | undefined {
 
 const timeOf = (ms: number) => new Date(ms).toISOString();
 
-/** Votes by agent number. The electorate lists voters only; the rows lack other weights. */
+/**
+ * Returns votes by agent number. The electorate lists voters only, because the rows contain no
+ * other weights.
+ */
 function votesOn(run: Run, hash: string): object | undefined {
   const block = run.block(hash.toLowerCase());
   if (!block) return undefined;
@@ -216,7 +219,7 @@ function votesOn(run: Run, hash: string): object | undefined {
 
 export interface ArchiveResponse {
   status: number;
-  /** JSON, or the content of a meme. */
+  /** JSON, or a meme's content. */
   body: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -275,7 +278,7 @@ const scenario: Route = ({ kept: { groups }, agents }) =>
       }
     : undefined;
 
-/** Data of an agent at the last entry; the file has no earlier states. */
+/** Returns an agent's data at the last entry, because the file contains no earlier states. */
 const standing =
   (shown: (run: Run, agent: AgentRow) => object): Route =>
   (run, id, query) => {

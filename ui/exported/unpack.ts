@@ -8,7 +8,7 @@ function textOf(id: string): string {
   throw new PageError('FILE_PART_MISSING', { part: id });
 }
 
-/** Takes the packed bytes of a part and removes the element, to free its memory. */
+/** Returns the packed bytes of a part, and removes the element to free its memory. */
 export function takeBytes(id: string): Uint8Array<ArrayBuffer> {
   const bytes = decodeBase64(textOf(id));
   document.getElementById(id)!.remove();
@@ -29,7 +29,7 @@ export async function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Replaces the page by an error message. */
+/** Replaces the page with an error message. */
 export function showFailure(error: Error): void {
   const page = document.getElementById('page')!;
   page.setAttribute('role', 'alert');

@@ -1,5 +1,5 @@
 /**
- * Figures of a load run: key figures, server and generator, failures, percentiles, and the search
+ * Figures for a load run: key figures, server and generator, failures, percentiles, and the search
  * for the highest sustained rate.
  */
 import type {
@@ -35,7 +35,8 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
   const share = arrivals.of_target;
   const several = operations.filter(({ operation }) => !operation.includes(' ')).length > 1;
   const slowest = several ? ' (slowest operation)' : '';
-  // In this workload the rate counts transactions, while an arrival is a proposal with several.
+  // In this workload the rate counts transactions, but an arrival is a proposal with several
+  // transactions.
   const proposals = asked.workload === 'transactions';
   const rate =
     asked.rate === null ? `concurrency ${format(asked.concurrency)}` : perSecond(asked.rate);
@@ -58,7 +59,10 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
   ];
 }
 
-/** In an open loop, response time includes the wait before the send; service time does not. */
+/**
+ * Returns the service time. In an open loop, response time includes the wait before sending, and
+ * service time does not.
+ */
 function serviceText({ loop }: LoadState['asked'], times: LoadFigures['times']): string {
   const medians = times.flatMap(({ time: kind, operation, p50 }) =>
     kind === 'service' && !operation?.includes(' ') ? (p50 ?? []) : [],
@@ -67,7 +71,7 @@ function serviceText({ loop }: LoadState['asked'], times: LoadFigures['times']):
   return ` (service ${formatMs(Math.max(...medians))})`;
 }
 
-/** Rate of signed items as a share of R. */
+/** Rate of signed items as a fraction of R. */
 function shareOfR({ asked, figures, r }: LoadState): Named[] {
   if (!figures || !r) return [];
   const { arrivals, transactions } = figures;

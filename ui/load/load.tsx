@@ -1,6 +1,6 @@
 /**
  * The page of a load run: target server, verdict, progress, and controls for a reader with the
- * control token. `beginLoad` starts it.
+ * control token. `beginLoad` starts the page.
  */
 import { useSignalEffect } from '@preact/signals';
 import { render } from 'preact';
@@ -31,7 +31,7 @@ import { OverTime } from './time-charts.js';
 
 const VIEW = 'load';
 
-/** Starts the page of a load run in place of the page of a network. */
+/** Starts the load-run page in place of the network page. */
 export function beginLoad(): void {
   takeToken();
   followLinks();

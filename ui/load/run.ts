@@ -1,4 +1,4 @@
-/** State of the load run, fetched by long polling, and its texts. */
+/** The load run's state, fetched by long polling, and the texts that describe it. */
 import { signal } from '@preact/signals';
 import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/view/load-state.js';
 import { format, formatMs } from '../../report/shared/format.js';
@@ -6,7 +6,7 @@ import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { cleanText } from '../components/labels.js';
 import { data } from '../components/requests.js';
 
-/** Null until the first answer. */
+/** Null until the first response. */
 export const load = signal<LoadState | null>(null);
 
 /** Connection to the load command. */
@@ -24,7 +24,7 @@ const LONGEST_MS = 15_000;
 
 export const isOver = ({ phase }: LoadState): boolean => phase === 'over' || phase === 'failed';
 
-/** Polls until the run is over, and retries while the command does not answer. */
+/** Polls until the run is over, and retries while the command does not respond. */
 export async function followLoad(): Promise<void> {
   let version: number | null = null;
   let [since, waitMs] = [Date.now(), AGAIN_MS];
@@ -38,7 +38,7 @@ export async function followLoad(): Promise<void> {
       connection.value = isOver(answer.load) ? { is: 'over' } : { is: 'following' };
       if (isOver(answer.load)) return;
     } catch (error) {
-      // Another command may answer at this address later.
+      // A different command may later respond at this address.
       version = null;
       const why = (error as Error).message;
       connection.value = { is: 'lost', why, since, againAt: Date.now() + waitMs };
@@ -79,10 +79,10 @@ export function percent(share: number | null): string {
   return `${format(Math.round(value * parts) / parts)} %`;
 }
 
-/** Formats in whole seconds. */
+/** Formats a duration in whole seconds. */
 const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
 
-/** Title of the run: workload and load. */
+/** Returns the run's title: workload and load. */
 export function describeRequest({ asked, search }: LoadState): string {
   const { workload, rate, concurrency } = asked;
   const name = cleanText(workload, 40);
@@ -92,7 +92,7 @@ export function describeRequest({ asked, search }: LoadState): string {
   return `${name}, ${much}`;
 }
 
-/** Progress and remaining time. */
+/** Returns the progress and the remaining time. */
 export function progressText(load: LoadState): string {
   const { phase, passed_ms: passed, of_ms: all, search } = load;
   const bracket = search ? `, bracket ${bracketOf(load)} of ${format(search.repeat)}` : '';
@@ -114,7 +114,7 @@ export function progressText(load: LoadState): string {
 
 const bracketOf = ({ search }: LoadState): string => format(search?.probes.at(-1)?.bracket ?? 1);
 
-/** Verdict on the figures, preliminary while the run continues. */
+/** Verdict on the figures. The verdict is preliminary while the run continues. */
 export function verdictText({ verdict, search }: LoadState): { title: string; text: string } {
   if (!verdict) return { title: 'No verdict yet', text: '' };
   const { verdict: name, ended } = verdict;
@@ -128,7 +128,7 @@ export function verdictText({ verdict, search }: LoadState): { title: string; te
   return { title: `${name}${how}`, text: loadVerdictText(name, search !== null) };
 }
 
-/** Mark of each verdict. */
+/** Mark for each verdict. */
 export const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'unchecked'> = {
   VALID: 'holds',
   UNSTABLE: 'unchecked',

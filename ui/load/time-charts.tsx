@@ -1,4 +1,4 @@
-/** Time series of a load run: charts with tables, and the values of one selected step. */
+/** Time series from a load run: charts with tables, and the values at the selected step. */
 import { useState } from 'preact/hooks';
 import type { LoadState } from '../../api/view/load-state.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
@@ -17,7 +17,7 @@ export function OverTime({ load }: { load: LoadState }) {
   const chosen = wanted === null ? null : Math.min(steps - 1, Math.floor(wanted / width));
   const at = Math.min(steps - 1, pointed ?? chosen ?? steps - 1);
   const charts = chartsOf(load);
-  // The axis of a running test has its planned length.
+  // During a test, the axis shows the planned duration.
   const seconds = phase === 'over' ? 0 : asked.duration_s;
   return (
     <>
@@ -33,7 +33,7 @@ export function OverTime({ load }: { load: LoadState }) {
   );
 }
 
-/** Second in the address; null for the last one. */
+/** Returns the selected second from the address, or null for the last second. */
 function secondInAddress(): number | null {
   const at = place.value.query.get('at');
   return at !== null && /^\d{1,7}$/.test(at) ? Number(at) : null;
@@ -77,7 +77,7 @@ function Moment({ at, steps, width, columns, onChoose }: MomentProps) {
 
 interface TimedProps {
   chart: Chart;
-  /** Seconds per step, and least length of the axis in seconds. */
+  /** Seconds per step, and the minimum axis length in seconds. */
   width: number;
   seconds: number;
   /** Selected step. */
@@ -120,7 +120,7 @@ function TimedTable({ chart: { title, columns }, width }: { chart: Chart; width:
   );
 }
 
-/** A line, and the format of its values. */
+/** A line with the format for its values. */
 interface Column extends Line {
   text(value: number | null): string;
 }

@@ -1,6 +1,6 @@
 /**
- * Answers to questions of the page, by name: votes in the current snapshot, messages of agents, and
- * rows around an entry.
+ * Answers to the page's questions, by name: votes in the current snapshot, messages from agents,
+ * and rows around an entry.
  */
 
 import {
@@ -24,7 +24,7 @@ interface Known {
 
 export type Answer = (known: Known, parameters: never) => unknown;
 
-/** Ballots of a block in the snapshot: agent number * 2, plus 1 for reject. */
+/** Returns the ballots for a block in the snapshot: agent number * 2, plus 1 for reject. */
 const ballots: Answer = ({ picture: snapshot }, block: number) =>
   Uint32Array.from(snapshot?.blocks.find(({ number }) => number === block)?.ballots ?? []);
 
@@ -44,15 +44,18 @@ export const answers: Readonly<Record<string, Answer>> = {
   ...{ ballots, opinion, votes, alike, around, said },
 };
 
-/** Equal messages. Hundreds of scripted agents give the same vote reason, and share one line. */
+/**
+ * Group of equal messages. Hundreds of scripted agents may give the same vote reason, so such
+ * messages share one line.
+ */
 export interface MessageLine {
   /** Newest message. */
   said: Message;
   /** Number of messages. */
   count: number;
-  /** Numbers of the agents. */
+  /** Numbers of the agents that sent the messages. */
   agents: Set<number>;
-  /** Numbers of the blocks. */
+  /** Numbers of the blocks that the messages concern. */
   blocks: Set<number>;
 }
 
@@ -63,12 +66,15 @@ export interface MessagePage {
   next: number | null;
 }
 
-/** Key of equal messages: vote reasons about any block, remarks about one block, or one meme. */
+/**
+ * Returns the key that equal messages share: vote reasons across all blocks, remarks about one
+ * block, or uses of one meme.
+ */
 export const getMessageKey = ({ kind, what, text }: Message): string =>
   kind === 'reason' ? `${kind} ${text}` : `${kind} ${what} ${text}`;
 
 /**
- * Groups messages with equal keys into lines, the newest first.
+ * Groups messages with equal keys into lines, newest first.
  *
  * @param all messages in log order
  */
@@ -87,7 +93,7 @@ function addTo(lines: Map<string, MessageLine>, said: Message): void {
   lines.set(key, line);
 }
 
-/** Merges two lines of equal messages; the message of the newer line stays. */
+/** Merges two lines of equal messages and keeps the newer line's message. */
 export const mergeLines = (newer: MessageLine, older: MessageLine): MessageLine => ({
   said: newer.said,
   count: newer.count + older.count,
@@ -97,13 +103,18 @@ export const mergeLines = (newer: MessageLine, older: MessageLine): MessageLine 
 
 /** Lines per page. */
 const SAID_LINES = 30;
-/** Requests per page. A page of a rare kind may have fewer lines. */
+/**
+ * Maximum number of requests per page. For a rare kind of message, the page may contain fewer
+ * lines.
+ */
 const SAID_FETCHES = 24;
-/** Entries per request. A server sends at most the last 500 messages of a range. */
+/**
+ * Minimum number of entries per request. A server sends at most the last 500 messages in a range.
+ */
 const LEAST_ENTRIES = 500;
 const MOST_ENTRIES = 8_000;
 
-/** Reads a page of messages before an entry, of one kind or of all. */
+/** Reads a page of messages before an entry, of one kind or of all kinds. */
 async function saidBefore(
   source: Source,
   { before, kind }: { before: number; kind: MessageKind | null },
@@ -135,7 +146,7 @@ async function saidBefore(
   return { kind, lines: [...lines.values()], next: last < 0 ? null : last + 1 };
 }
 
-/** Reads all rows of a range, in as many requests as the server needs. */
+/** Reads all rows in a range, in as many requests as the server requires. */
 async function spansOf(source: Source, from: number, to: number): Promise<RowBatch[]> {
   const batches: RowBatch[] = [];
   for (let end = from - 1; end < to; end = batches.at(-1)!.to) {
@@ -146,7 +157,7 @@ async function spansOf(source: Source, from: number, to: number): Promise<RowBat
   return batches;
 }
 
-/** Returns the first entry from which a batch has every message of a kind. */
+/** Returns the first entry from which a batch contains every message of a kind. */
 function firstWhole({ from, to, rows, said, omitted }: RowBatch, kind: MessageKind | null): number {
   if (omitted === 0) return from;
   const first = said[0]?.entry ?? to + 1;
@@ -157,17 +168,17 @@ function firstWhole({ from, to, rows, said, omitted }: RowBatch, kind: MessageKi
   return isOmitted ? first : from;
 }
 
-/** A row around an entry, for the list of Explore. */
+/** A row near an entry, for the list in the Explore view. */
 export interface Happening {
   entry: number;
   at: number;
   kind: RowKind;
   who: number;
-  /** Number of the block, meme or alliance. */
+  /** Block, meme or alliance number. */
   what: number;
   /** Value as text: a decision, a status, a sentiment, a number. */
   value: string;
-  /** Following rows of the same kind and entry that are left out. */
+  /** Number of later rows of the same kind and entry that are omitted. */
   others: number;
 }
 
@@ -177,14 +188,15 @@ export interface Happenings {
   rows: Happening[];
   /** Blocks proposed in the range. */
   blocks: { number: number; height: number; hash: string }[];
-  /** Number of earlier rows left out. */
+  /** Number of earlier rows that are omitted. */
   omitted: number;
 }
 
 const MOST_ROWS = 500;
 /**
- * Rows shown per entry and kind of consequence. The outcome of a block changes the score of every
- * agent; further rows are only counted, so that the deciding vote and the outcome stay visible.
+ * Maximum rows shown per entry for each kind of consequence. A block's outcome changes every
+ * agent's score. Further rows are only counted, so that the deciding vote and the outcome stay
+ * visible.
  */
 const MOST_ALIKE = 2;
 const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
@@ -192,7 +204,7 @@ const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
 async function happenings(source: Source, from: number, to: number): Promise<Happenings> {
   const all: Happening[] = [];
   const blocks: Happenings['blocks'] = [];
-  // An outcome has a row per agent, so one request may end before the current entry.
+  // An outcome produces one row per agent, so one response may end before the current entry.
   const batches = await spansOf(source, from, to);
   for (const batch of batches) {
     all.push(...happeningsOf(batch));
@@ -207,7 +219,7 @@ async function happenings(source: Source, from: number, to: number): Promise<Hap
 function happeningsOf(batch: RowBatch): Happening[] {
   const { rows } = batch;
   const shown: Happening[] = [];
-  /** Shown rows of the current entry, by kind. */
+  /** Rows shown for the current entry, by kind. */
   const alike = new Map<RowKind, Happening[]>();
   for (let row = 0; row < rows.entry.length; row += 1) {
     const kind = rowKinds[rows.kind[row]!]!;

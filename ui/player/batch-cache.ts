@@ -1,17 +1,20 @@
-/** Cache of row batches by entry, limited in bytes. Evicts the batches farthest from the reader. */
+/**
+ * Cache of row batches by entry, with a size limit in bytes. Evicts the batches farthest from the
+ * reader.
+ */
 import { type RowBatch, type RowKind, type Rows, rowCode } from '../../api/view/model.js';
 import { firstRow, newRows, sliceRowBatch } from '../../api/view/row-batch.js';
 
-/** About two million rows with few messages. */
+/** Room for about two million rows with few messages. */
 export const MAX_CACHE_BYTES = 64 * 1024 * 1024;
 const ROW_BYTES = 25;
-/** Estimated size of an introduced object, and of a message without its characters. */
+/** Estimated size of an object's first occurrence, or of a message without its characters. */
 const OBJECT_BYTES = 400;
 /** Adjacent small batches are joined up to this size. */
 const JOINED_BYTES = 256 * 1024;
 
 export class BatchCache {
-  /** Ascending, without overlap. */
+  /** In ascending order, without overlap. */
   readonly #batches: RowBatch[] = [];
   #bytes = 0;
 
@@ -20,7 +23,7 @@ export class BatchCache {
     return this.#bytes;
   }
 
-  /** Adds the parts of a batch that are missing. `near` is the entry of the reader. */
+  /** Adds the missing parts of a batch. `near` is the reader's entry. */
   add(batch: RowBatch, near: number): void {
     for (let from = batch.from; from <= batch.to; ) {
       const here = this.reach(from);
@@ -45,7 +48,9 @@ export class BatchCache {
     }
   }
 
-  /** Returns the last entry of the gapless range from `entry`; `entry - 1` if it is missing. */
+  /**
+   * Returns the last entry in the gapless range from `entry`, or `entry - 1` if `entry` is missing.
+   */
   reach(entry: number): number {
     let last = entry - 1;
     const first = this.#indexAt(entry);
@@ -66,7 +71,7 @@ export class BatchCache {
     }
   }
 
-  /** Returns the last cached entry from `entry` whose time is at most `at`. */
+  /** Returns the last cached entry, starting from `entry`, with a time of at most `at`. */
   entryBy(at: number, entry: number): number {
     let found = entry;
     for (const batch of this.between(entry + 1, Number.POSITIVE_INFINITY)) {
@@ -77,7 +82,7 @@ export class BatchCache {
       }
       const row = firstAfter(batch.rows.at, at);
       if (row > 0) found = Math.max(found, batch.from + batch.rows.entry[row - 1]!);
-      // The entry of the first later row is not reached.
+      // Playback has not yet reached the first later row's entry.
       const next = batch.rows.entry[row];
       if (next !== undefined && batch.from + next <= found) found = batch.from + next - 1;
       break;
@@ -97,7 +102,7 @@ export class BatchCache {
     return null;
   }
 
-  /** Returns the previous such entry before `entry`. */
+  /** Returns the previous entry before `entry` with a row of the kind; null if not cached. */
   previous(entry: number, kind?: RowKind): number | null {
     for (let index = this.#indexAt(entry - 1); index >= 0; index -= 1) {
       const batch = this.#batches[index]!;
@@ -136,7 +141,7 @@ function bytesOf({ rows, introduced, said }: RowBatch): number {
   return ROW_BYTES * rows.entry.length + OBJECT_BYTES * objects + 2 * characters;
 }
 
-/** Returns the entry of the first row of a kind from row `from` in one direction. */
+/** Searches in one direction from row `from`, and returns the entry of the first row of a kind. */
 function rowOf({ rows }: RowBatch, from: number, by: 1 | -1, kind?: RowKind): number | undefined {
   const code = kind === undefined ? null : rowCode[kind];
   let row = from;
@@ -172,7 +177,7 @@ function joined(one: RowBatch, other: RowBatch): RowBatch {
   };
 }
 
-/** Returns the index of the first of ascending values above `value`. */
+/** Returns the index of the first element greater than `value` in an ascending array. */
 function firstAfter(values: Float64Array, value: number): number {
   let low = 0;
   let high = values.length;

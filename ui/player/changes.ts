@@ -1,4 +1,4 @@
-/** Tracks changes of a snapshot between patches to the page, and rates over the last 10 s. */
+/** Tracks changes to a snapshot between patches to the page, and rates over the last 10 s. */
 import {
   type BlockSnapshot,
   type RowBatch,
@@ -29,17 +29,19 @@ export class Changes {
   /** Numbers of changed agents and blocks; null if all are new. */
   #agents: Set<number> | null = null;
   #blocks: Set<number> | null = null;
-  /** Closed blocks: a finalized block changes the count of its producer. */
+  /** Numbers of closed blocks. A finalized block changes its producer's count. */
   readonly #closed: number[] = [];
   #alliances = true;
   #memes = true;
   #said = true;
-  /** Number of agents whose rows the page has. */
+  /** Number of agents whose rows the page has received. */
   #told = 0;
-  /** Block chosen by the reader; null focuses the newest block in voting, else the newest. */
+  /**
+   * Block that the reader chose. Null focuses the newest block in voting, or else the newest block.
+   */
   #chosen: number | null = null;
   #focus: number | null = null;
-  /** Ballots of the focused block that the page has; -1 if it needs all. */
+  /** Number of the focused block's ballots that the page has received; -1 if the page needs all. */
   #ballots = -1;
   #any = true;
 
@@ -51,7 +53,7 @@ export class Changes {
     return this.#any;
   }
 
-  /** Marks everything as changed; `names` also sends all agent rows again. */
+  /** Marks everything as changed. With `names`, also resends all agent rows. */
   all({ names = false } = {}): void {
     this.#any = true;
     this.#agents = null;
@@ -69,7 +71,7 @@ export class Changes {
     this.#any = true;
   }
 
-  /** Notes entries `from` to `to` of a folded batch. */
+  /** Records entries `from` to `to` from a folded batch. */
   note(batch: RowBatch, from: number, to: number): void {
     const { rows } = batch;
     const start = firstRow(batch, from);
@@ -81,7 +83,7 @@ export class Changes {
       for (const part of changed[kind]!) {
         if (part === 'agent') this.#agents?.add(rows.who[row]!);
         else if (part === 'block') this.#blocks?.add(rows.what[row]!);
-        // The list itself changed, which is rare.
+        // The list itself rarely changes.
         else if (part === 'blocks') this.#blocks = null;
         else if (part === 'alliances') this.#alliances = true;
         else this.#memes = true;
@@ -91,7 +93,7 @@ export class Changes {
     if (batch.said.some(({ entry }) => entry >= from && entry <= to)) this.#said = true;
   }
 
-  /** Builds a patch of all changes and resets them. */
+  /** Builds a patch with all changes, and clears the record of changes. */
   patch(snapshot: Snapshot): Patch {
     const { network_id, epoch, policy, weights, participation_bps, agents, totals } = snapshot;
     const { entry, at, event_seq, digest, log_digest, height } = snapshot;
@@ -191,7 +193,7 @@ const RATE_SECONDS = 10;
 export class RateMeter {
   readonly #events = new Float64Array(RATE_SECONDS);
   readonly #votes = new Float64Array(RATE_SECONDS);
-  /** Second of each slot. */
+  /** Second that each slot holds. */
   readonly #stamps = new Float64Array(RATE_SECONDS).fill(-1);
   #since: number | null = null;
   #transactions: number | null = null;

@@ -1,6 +1,6 @@
 /**
- * History of a network: row batches, fetched once per page; keyframes, which are copies of
- * snapshots; the entries that closed blocks; and the targets of steps.
+ * A network's history: row batches, fetched once per page; keyframes, which are copies of
+ * snapshots; the entries that closed blocks; and step targets.
  */
 
 import {
@@ -20,11 +20,11 @@ import { type Source, SourceRefused } from './source.js';
 
 /** Entries per request. */
 export const PAGE_ENTRIES = 50_000;
-/** Range of the first search for a previous row; the range grows from there. */
+/** Initial range, in entries, when searching for a previous row. The range grows from there. */
 const NEAR_ENTRIES = 1_000;
 /** Rows between two keyframes. */
 const KEYFRAME_ROWS = 16_384;
-/** A run of at most this many entries is fetched whole after the first seek. */
+/** Maximum number of entries for which the page fetches the whole run after the first seek. */
 const WHOLE_ENTRIES = 400_000;
 
 interface PastOf {
@@ -54,7 +54,10 @@ export class NetworkHistory {
     this.#left = true;
   }
 
-  /** Notes a snapshot `rows` after the previous one. Keeps a keyframe every `KEYFRAME_ROWS`. */
+  /**
+   * Records a snapshot that is `rows` rows after the previous one. Keeps a keyframe every
+   * `KEYFRAME_ROWS` rows.
+   */
   pass(snapshot: Snapshot, rows = KEYFRAME_ROWS): void {
     this.#rows += rows;
     if (this.#rows < KEYFRAME_ROWS) return;
@@ -93,7 +96,7 @@ export class NetworkHistory {
     return null;
   }
 
-  /** Finds the previous entry with such a row, in growing ranges; null if none. */
+  /** Finds the previous entry with a matching row, in growing ranges; null if none. */
   async previous(entry: number, wanted: () => boolean, kind?: RowKind): Promise<number | null> {
     for (let far = NEAR_ENTRIES; wanted(); far *= 8) {
       const from = Math.max(0, entry - far);
@@ -110,7 +113,7 @@ export class NetworkHistory {
     return null;
   }
 
-  /** Fetches a short run in the background, with keyframes, to make later seeks faster. */
+  /** Fetches a short run in the background and keeps keyframes, so that later seeks are faster. */
   walk(from: NetworkParameters): void {
     if (this.#walks || this.#of.last() > WHOLE_ENTRIES) return;
     this.#walks = true;
@@ -122,7 +125,7 @@ export class NetworkHistory {
       wants: (entry: number) => !this.#left && entry < this.#of.last(),
       fetch: (entry: number) => this.fetch(entry),
     };
-    // A later seek asks the server again and reports the error.
+    // A later seek repeats the request and reports the error.
     walkThrough(walk).catch(() => {
       this.#walks = false;
     });
@@ -131,20 +134,20 @@ export class NetworkHistory {
 
 const CLOSING = rowCode.block_status;
 
-/** Entries that closed blocks: those of the overview, and later ones. */
+/** Entries that closed blocks: entries in the overview, and later entries. */
 export class BlockClosings {
   /** Ascending. */
   #entries: number[] = [];
   /** The list is complete from this entry. */
   #from = Number.POSITIVE_INFINITY;
 
-  /** Forgets everything, for another network. */
+  /** Clears everything before a different network is loaded. */
   forget(): void {
     this.#entries = [];
     this.#from = Number.POSITIVE_INFINITY;
   }
 
-  /** Merges an overview; later entries stay. */
+  /** Merges an overview and keeps later entries. */
   know({ closings, closings_omitted }: Overview): void {
     const told = closings.map(({ entry }) => entry);
     const last = told.at(-1) ?? -1;
@@ -169,7 +172,7 @@ export class BlockClosings {
   }
 }
 
-/** Limit of agents in all keyframes, about 200 MB. */
+/** Limit on agents across all keyframes, about 200 MB. */
 const KEYFRAME_AGENTS = 1_000_000;
 
 /** Copies of snapshots, so that a seek back is a copy and a short fold. */
@@ -187,7 +190,7 @@ export class Keyframes {
     if (this.#snapshots[place]?.entry === snapshot.entry) return;
     this.#snapshots.splice(place + 1, 0, copyOf(snapshot));
     const most = Math.max(4, Math.floor(KEYFRAME_AGENTS / Math.max(1, snapshot.agents.length)));
-    // Dropping every second one keeps the distances even.
+    // Dropping every second keyframe keeps their spacing even.
     if (this.#snapshots.length > most) {
       const left = this.#snapshots.filter((_, index) => index % 2 === 0);
       this.#snapshots.splice(0, this.#snapshots.length, ...left);
@@ -206,7 +209,7 @@ export class Keyframes {
   }
 }
 
-/** Copies everything that a fold changes in place. Ballots of closed blocks no longer change. */
+/** Copies everything that a fold changes in place. Ballots for closed blocks no longer change. */
 const copyOf = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   agents: snapshot.agents.map((agent) => ({ ...agent })),
@@ -229,14 +232,14 @@ interface Step {
   last: number;
   past: NetworkHistory;
   closings: BlockClosings;
-  /** Returns false once the reader has asked for something else. */
+  /** Returns false once the reader has requested something else. */
   wanted(): boolean;
 }
 
 /**
- * Finds the target of a step: the next or previous event, entry or block, else the end of the log.
+ * Finds a step's target: the next or previous event, entry or block, or else the end of the log.
  *
- * @throws {SourceRefused} and other errors of the source
+ * @throws {SourceRefused} and other errors from the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
   const { by, forward, last, past, closings, wanted } = step;
@@ -261,9 +264,9 @@ interface Walk {
 }
 
 /**
- * Folds a run from its first entry and keeps keyframes, so that later seeks fetch nothing.
+ * Folds a run from its first entry and keeps keyframes, so that later seeks need no requests.
  *
- * @throws {SourceRefused} and other errors of the source
+ * @throws {SourceRefused} and other errors from the source
  */
 async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Promise<void> {
   const scout = createEmptySnapshot(from);
@@ -277,7 +280,7 @@ async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Prom
       if (batch.from > scout.entry + 1) break;
       through(walked, batch);
     }
-    // Yields to messages of the page.
+    // Yields to messages from the page.
     await new Promise((resolve) => setTimeout(resolve));
   }
 }
@@ -287,7 +290,7 @@ interface Walked extends Pick<Walk, 'keyframes' | 'everyRows'> {
   rows: number;
 }
 
-/** Folds a batch in pieces, because a batch may have a million rows. */
+/** Folds a batch in pieces, because a batch may contain a million rows. */
 function through(walked: Walked, batch: RowBatch): void {
   const { scout, keyframes, everyRows } = walked;
   const rows = batch.rows.entry.length;

@@ -1,17 +1,17 @@
 /**
- * Comparison of votes. A principal component analysis of the votes on the last blocks gives the two
- * axes along which agents differ most, and the position of each agent. Also computes how often the
- * members of an alliance agree.
+ * Vote comparison. A principal component analysis of votes on recent blocks gives the two axes
+ * along which agents differ most, and each agent's position. Also computes how often the members of
+ * an alliance agree.
  */
 import type { BlockSnapshot, Snapshot } from '../../api/view/model.js';
 
-/** Number of last blocks in the analysis. */
+/** Number of recent blocks in the analysis. */
 const BLOCKS = 100;
-/** Blocks that label an axis. */
+/** Number of blocks that label an axis. */
 const NAMED = 3;
 
 export interface Axis {
-  /** Share of the variance along the axis, 0 to 1. */
+  /** Fraction of the variance along the axis, from 0 to 1. */
   share: number;
   /** Heights of the blocks with the largest loadings, and the vote that points to the high end. */
   blocks: { height: number; approve: boolean }[];
@@ -28,14 +28,14 @@ export interface Opinion {
   y: Float32Array;
 }
 
-/** The previous map, to which the next one is aligned. */
+/** The previous map, with which the next map is aligned. */
 export interface Before {
   agents: Uint32Array;
   x: Float32Array;
   y: Float32Array;
 }
 
-/** Returns null if fewer than two blocks or two agents have votes. */
+/** Returns null unless at least two blocks and two agents have votes. */
 export function computeOpinion(snapshot: Snapshot, before: Before | null): Opinion | null {
   const blocks = snapshot.blocks.filter(({ ballots }) => ballots.length > 0).slice(-BLOCKS);
   const { agents, votes } = matrixOf(blocks);
@@ -62,7 +62,7 @@ export function computeOpinion(snapshot: Snapshot, before: Before | null): Opini
   };
 }
 
-/** One row per voter: 1 for approval, -1 for rejection, minus the mean of the block. */
+/** Builds one row per voter: 1 for approval, -1 for rejection, minus the block's mean. */
 function matrixOf(blocks: readonly BlockSnapshot[]) {
   const rows = new Map<number, number>();
   for (const { ballots } of blocks) {
@@ -84,7 +84,7 @@ function matrixOf(blocks: readonly BlockSnapshot[]) {
   return { agents: Uint32Array.from(rows.keys()), votes };
 }
 
-/** The Gram matrix of the columns. */
+/** Computes the Gram matrix of the columns. */
 function products(votes: Float32Array, width: number): Float64Array {
   const matrix = new Float64Array(width * width);
   for (let row = 0; row < votes.length; row += width) {
@@ -124,7 +124,7 @@ interface Placed {
   at: Float32Array;
 }
 
-/** Eigenvectors have no sign: flips or swaps the axes to match the previous map. */
+/** Flips or swaps the axes to match the previous map, because eigenvectors have no sign. */
 function aligned(axes: Placed[], agents: Uint32Array, before: Before | null): Placed[] {
   if (!before || before.agents.length === 0)
     return axes.map((axis) => turned(axis, sum(axis.vector)));
@@ -217,13 +217,16 @@ function rotate(a: Float64Array, v: Float64Array, width: number, p: number, q: n
   }
 }
 
-/** Vote of an agent on a block; null if it has not voted. */
+/** An agent's vote on a block; null if the agent has not voted. */
 export interface VoteOn {
   block: number;
   decision: 'approve' | 'reject' | null;
 }
 
-/** Lists the votes on all blocks of the snapshot that still have ballots, ascending. */
+/**
+ * Lists the agent's votes on all blocks in the snapshot that still have ballots, in ascending
+ * order.
+ */
 export function listVotes({ blocks }: Snapshot, agent: number): VoteOn[] {
   return blocks
     .filter(({ ballots, status }) => ballots.length > 0 || status === 'voting')
@@ -236,9 +239,11 @@ export function listVotes({ blocks }: Snapshot, agent: number): VoteOn[] {
 
 export interface Agreement {
   alliance: number;
-  /** Pairs of members that voted on the same block, summed over the blocks of the snapshot. */
+  /**
+   * Number of member pairs that voted on the same block, summed over all blocks in the snapshot.
+   */
   pairs: number;
-  /** Pairs with equal votes. */
+  /** Number of these pairs that voted the same way. */
   alike: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The position of the page in the network: live, played back at a speed, or at an entry that the
+ * The page's position in the network: live, in playback at some speed, or at an entry that the
  * reader chose. Runs in the worker, and only reads from the network.
  */
 
@@ -17,14 +17,17 @@ import {
 } from './history.js';
 import { type Source, SourceRefused } from './source.js';
 
-/** Entries up to which the player fetches rows and folds, instead of fetching a snapshot. */
+/**
+ * Maximum distance, in entries, at which the player fetches rows and folds instead of fetching a
+ * snapshot.
+ */
 const NEAR_ENTRIES = 20_000;
 
 interface PlayerEvents {
-  /** The snapshot changed. */
+  /** Called when the snapshot changes. */
   changed(): void;
   clock(clock: ClockState): void;
-  /** Null withdraws the last notice. */
+  /** Shows a notice; null withdraws it. */
   notice(text: string | null): void;
   failed(error: unknown): void;
 }
@@ -43,7 +46,7 @@ export class Player {
   #goal: number | null = null;
   #moving = false;
   #past: NetworkHistory;
-  /** Number of commands; work begun for an earlier command is dropped. */
+  /** Command counter. Work started for an earlier command is dropped. */
   #asked = 0;
   #steps: Promise<unknown> = Promise.resolve();
   /** Engine time reached by playback, in ms. */
@@ -74,7 +77,7 @@ export class Player {
     return this.#head.entry;
   }
 
-  /** Takes the changes since the last patch; null if there are none. */
+  /** Returns the changes since the last patch, or null if there are none. */
   patch(): Patch | null {
     return this.#snapshot && this.#changes.any ? this.#changes.patch(this.#snapshot) : null;
   }
@@ -85,7 +88,7 @@ export class Player {
     this.#events.changed();
   }
 
-  /** Starts, or starts over with another network. @throws errors of the source */
+  /** Starts, or starts over with a different network. @throws errors from the source */
   async begin(at: number | null): Promise<void> {
     const head = await this.#source.view(null);
     this.#past.leave();
@@ -119,7 +122,7 @@ export class Player {
     this.#postState();
   }
 
-  /** Notes the newest entry of the server. */
+  /** Records the server's newest entry. */
   known(entry: number): void {
     if (entry > this.#head.entry) this.#more({ entry, at: this.#head.at });
     this.#go();
@@ -141,7 +144,7 @@ export class Player {
     this.#postState();
   }
 
-  /** Plays from the current entry; at the end of a finished run, from the beginning. */
+  /** Plays from the current entry, or from the beginning if a finished run is at its end. */
   play(): void {
     if (!this.#snapshot) return;
     this.#asked += 1;
@@ -180,7 +183,7 @@ export class Player {
       this.#mode = 'paused';
       this.#postState();
     } else this.#goal = reached;
-    // Fetches ahead of playback.
+    // Fetch ahead of playback.
     if (known - reached < PAGE_ENTRIES / 10 && known < this.#head.entry) {
       this.#past.fetch(known + 1).catch((error) => {
         if (this.#mode === 'playing') this.pause();
@@ -208,7 +211,7 @@ export class Player {
     this.#postState();
   }
 
-  /** Steps from the target of the previous step, unless another command comes first. */
+  /** Steps from the previous step's target, unless a different command arrives first. */
   step(by: StepBy, forward: boolean, closings: BlockClosings): void {
     const asked = this.#asked;
     const wanted = () => asked === this.#asked;
@@ -305,8 +308,8 @@ export const isBeingMade = (error: unknown): error is SourceRefused =>
   error instanceof SourceRefused && error.reason === 'BEING_MADE';
 
 /**
- * Repeats a step until it returns false. While the server still builds the data, retries and sets a
- * notice with the progress; withdraws the notice (null) afterwards.
+ * Repeats a step until it returns false. While the server is still building the data, retries and
+ * shows the progress as a notice, and withdraws the notice (null) afterwards.
  */
 async function patiently(
   step: () => Promise<boolean>,

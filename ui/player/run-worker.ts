@@ -14,10 +14,10 @@ import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
 
 const PATCH_MS = 33;
-/** Interval of patches for readers who prefer reduced motion. */
+/** Patch interval for readers who prefer reduced motion. */
 const CALM_MS = 250;
 const TICK_MS = 33;
-/** Bars of the time bar; more would be narrower than a few pixels. */
+/** Number of bars in the time bar. With more bars, each would be only a few pixels wide. */
 const BUCKETS = 600;
 const OVERVIEW_MS = 15_000;
 const AGAIN_MS = 3_000;
@@ -73,7 +73,7 @@ function start(made: Source, at: number | null): void {
     span: (batch) => {
       closings.note(batch);
       player.take(batch);
-      // The last rows may follow the message that the run is over.
+      // The last rows may arrive after the message that the run is over.
       if (over) player.freeze();
     },
     watching: (position) => {
@@ -88,7 +88,7 @@ function start(made: Source, at: number | null): void {
       noteEnd(message);
     },
     link: (link) => {
-      // After the end of a run, losing its server is not a fault.
+      // After a run ends, losing its server is not a fault.
       const ends = over && link.is === 'lost';
       if (ends) follower.stop();
       tell({ is: 'link', link: ends ? { is: 'finished' } : link });
@@ -104,14 +104,14 @@ function start(made: Source, at: number | null): void {
   }, TICK_MS);
 }
 
-/** Returns the progress of a server that still reads the log; null for other errors. */
+/** Returns the progress if the server is still reading the log; null for any other error. */
 function makingOf(error: unknown): LinkState | null {
   if (!isBeingMade(error)) return null;
   const { entry = 0, to = 0 } = error.details;
   return { is: 'making', entry: Number(entry), to: Number(to) };
 }
 
-/** Retries until the server answers, then follows its network. */
+/** Retries until the server responds, then follows its network. */
 async function begin(at: number | null): Promise<void> {
   try {
     await player.begin(at);
@@ -145,14 +145,14 @@ async function begin(at: number | null): Promise<void> {
 
 const isFolder = ({ kind }: WorldStatus) => kind === 'folder' || kind === 'replay';
 
-/** Notes the end of a run. A folder may grow again, a finished run does not. */
+/** Records the end of a run. A folder may grow again, but a finished run does not. */
 function noteEnd(world: WorldStatus): void {
   if (isFolder(world) || !world.clock.over) return;
   over = true;
   player.freeze();
 }
 
-/** Starts over with the new network of the server. */
+/** Starts over with the server's new network. */
 async function anew(): Promise<void> {
   follower.stop();
   tell({ is: 'notice', notice: { text: pageText('HISTORY_REPLACED') } });
@@ -182,10 +182,10 @@ async function ask(id: number, { name, parameters }: Question): Promise<void> {
   }
 }
 
-/** Commands received before the first snapshot; null once it is there. */
+/** Commands received before the first snapshot; null once the snapshot has arrived. */
 let early: Command[] | null = [];
 
-/** Starts the worker. `more` adds answers to those of every page. */
+/** Starts the worker. `more` adds answers to the ones that every page has. */
 export function runWorker(
   sourceOf: CreateSource,
   more: Readonly<Record<string, Answer>> = {},

@@ -1,6 +1,6 @@
 /**
- * Sources of a network for the worker: their interface, reads of a server over HTTP, and the
- * follower that receives new entries from a server.
+ * The worker's network sources: their interface, HTTP reads from a server, and the follower that
+ * receives new entries from a server.
  */
 import type { Overview, RowBatch, Snapshot } from '../../api/view/model.js';
 import { decodeRowBatch } from '../../api/view/row-batch.js';
@@ -13,7 +13,7 @@ interface Refusal {
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** A refused request. */
+/** Error for a refused request. */
 export class SourceRefused<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'SourceRefused';
   readonly status: number;
@@ -32,21 +32,21 @@ export class SourceRefused<P extends PageProblem = PageProblem> extends PageErro
   }
 }
 
-/** A damaged source: a retry cannot succeed. */
+/** Error for a damaged source. Retrying cannot succeed. */
 export class SourceDamaged<P extends PageProblem = PageProblem> extends PageError<P> {
   override name = 'SourceDamaged';
 }
 
-/** Methods throw {@link SourceRefused}, or another error without an answer. */
+/** Methods throw {@link SourceRefused}, or a different error if there is no response. */
 export interface Source {
-  /** Origin of the server; '' for an exported file, which no entries follow. */
+  /** The server's origin; '' for an exported file, which receives no further entries. */
   readonly origin: string;
-  /** The network after an entry; null for the newest. */
+  /** Returns the network state after an entry; null means the newest entry. */
   view(at: number | null): Promise<Snapshot>;
-  /** Rows of entries `from` to `to`, or fewer where an answer is limited. */
+  /** Returns the rows of entries `from` to `to`, or fewer if the server limits the response. */
   columns(from: number, to: number): Promise<RowBatch>;
   overview(buckets: number): Promise<Overview>;
-  /** The `data` member of the answer to a path. */
+  /** Returns the `data` member of the response to a path. */
   json<T>(path: string): Promise<T>;
 }
 
@@ -60,7 +60,7 @@ interface Progress {
   to: number;
 }
 
-/** A server's reads over HTTP. */
+/** Source that reads from a server over HTTP. */
 export class ServerSource implements Source {
   readonly origin: string;
 
@@ -68,7 +68,7 @@ export class ServerSource implements Source {
     this.origin = origin;
   }
 
-  /** Asks for the progress first, because the browser logs each 503 to the console. */
+  /** Requests the progress first, because the browser logs every 503 to the console. */
   async view(at: number | null): Promise<Snapshot> {
     if (at === null) {
       const { made, ...how } = await this.json<Progress>('/api/v1/view/progress');
@@ -123,9 +123,12 @@ async function refusalOf(answer: Response, path: string): Promise<SourceRefused>
 
 interface FollowerEvents {
   span(batch: RowBatch): void;
-  /** Newest entry and epoch of the network; returns false to stop following another network. */
+  /**
+   * Called with the network's newest entry and epoch. Returns false to stop if the network is a
+   * different one.
+   */
   watching(position: { entry: number; epoch: string }): boolean;
-  /** The server left entries out. */
+  /** Called when the server omitted entries. */
   skipped(position: { from: number; to: number }): void;
   world(message: WorldStatus): void;
   link(state: LinkState): void;
@@ -136,7 +139,7 @@ interface FollowerEvents {
 const WATCH_EVERY_MS = 100;
 const POLL_MS = 1_000;
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
-/** Interval of pings. Two intervals without a message end the connection. */
+/** Ping interval. Two intervals without a message end the connection. */
 const SILENCE_MS = 5_000;
 const MOST_SILENT_BEATS = 2;
 const META_PATH = '/api/v1/meta';
@@ -149,8 +152,9 @@ type SocketMessage =
   | { type: 'error'; error: { message: string } };
 
 /**
- * Follows the network from an entry: over the WebSocket watch where the server has one, else by
- * polling. Reconnects by itself; the first batch after a reconnect contains the missed entries.
+ * Follows the network from an entry, over the WebSocket watch if the server has one, or else by
+ * polling. Reconnects automatically, and the first batch after a reconnect contains the missed
+ * entries.
  */
 export class Follower {
   readonly #source: Source;
@@ -159,11 +163,11 @@ export class Follower {
   #tries = 0;
   #timer = 0;
   #lostAt: number | null = null;
-  /** True if the server accepted a watch, false if it refused; null until known. */
+  /** True if the server accepted a watch, false if the server refused; null until known. */
   #watches: boolean | null = null;
   #socket: WebSocket | null = null;
   #beats = 0;
-  /** Beats since the last message. */
+  /** Number of beats since the last message. */
   #silent = 0;
 
   constructor(source: Source, events: FollowerEvents) {
@@ -201,7 +205,7 @@ export class Follower {
       socket.send(JSON.stringify(message));
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
-      // The follower has left this socket.
+      // The follower no longer uses this socket.
       if (this.#socket !== socket) return;
       this.#silent = 0;
       if (typeof data !== 'string') return this.#take(socket, data);
@@ -221,7 +225,7 @@ export class Follower {
     socket.onclose = () => {
       if (this.#socket !== socket) return;
       this.#leave();
-      // A server without a watch is polled.
+      // Poll a server that has no watch.
       if (refusal !== '' && this.#watches === null) {
         this.#watches = false;
         void this.#poll();
@@ -229,7 +233,7 @@ export class Follower {
     };
   }
 
-  /** Detects a connection that ended without a close, for example while a laptop slept. */
+  /** Detects a connection that ended without closing, for example while a laptop slept. */
   #beat(socket: WebSocket): void {
     this.#silent += 1;
     if (this.#silent > MOST_SILENT_BEATS) {
@@ -241,7 +245,7 @@ export class Follower {
     }
   }
 
-  /** Reconnects after a batch that is malformed or does not follow the last entry. */
+  /** Accepts a batch. Reconnects if the batch is malformed or does not follow the last entry. */
   #take(socket: WebSocket, data: ArrayBuffer): void {
     try {
       this.#events.span(decodeRowBatch(new Uint8Array(data)));
@@ -268,7 +272,7 @@ export class Follower {
     this.#events.link({ is: 'following', by });
   }
 
-  /** Schedules the next attempt, with growing delays. */
+  /** Schedules the next attempt, with increasing delays. */
   #lost(why: string): void {
     const wait = AGAIN_MS[Math.min(this.#tries, AGAIN_MS.length - 1)]!;
     this.#tries += 1;

@@ -1,6 +1,6 @@
 /**
- * Checks a block from its signed requests alone: hashes, signatures, weights and tally. The check
- * trusts no claim of the server about them.
+ * Checks a block's hashes, signatures, weights and tally from its signed requests alone. The check
+ * trusts nothing that the server claims about these values.
  */
 import { decide, type QuorumRule } from '../../dist/engine/core/quorum.js';
 import { verifyWeb, webVerifierName } from '../../dist/engine/crypto/webcrypto.js';
@@ -16,7 +16,7 @@ import type { BlockChecked, BlockToCheck, Verdict } from './messages.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Least size of a personality whose unanimous rejection is a veto. */
+/** Minimum size of a personality whose unanimous rejection is a veto. */
 const VETO_VOTES = 3;
 
 export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
@@ -60,7 +60,7 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   };
 }
 
-/** Decides the block as if its deadline had come right after the last vote. */
+/** Decides the block as if its deadline had been reached right after the last vote. */
 function outcomeOf(
   { electorate, rule }: BlockToCheck,
   counted: ReadonlyMap<string, string>,
@@ -83,7 +83,7 @@ function outcomeOf(
 
 const encoder = new TextEncoder();
 
-/** Returns true if the signature is valid. Key and signature may be malformed. */
+/** Returns true if the signature is valid. The key and the signature may be malformed. */
 export async function holds(input: string, key: unknown, signature: unknown): Promise<boolean> {
   if (!isHex(key, 64) || !isHex(signature, 128)) return false;
   const message = encoder.encode(input);

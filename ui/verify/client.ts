@@ -1,4 +1,4 @@
-/** The page's connection to the verify worker, which starts on first use. */
+/** The page's connection to the verify worker. The worker starts on first use. */
 import { home } from '../home.js';
 import { PageError } from '../messages.js';
 import type {
@@ -48,7 +48,7 @@ export function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   return asked((id) => tell({ do: 'block', id, block }));
 }
 
-/** Builds the certificate of a block in the browser, from the log up to the end of the block. */
+/** Builds a block's certificate in the browser, from the log up to the block's closing. */
 export function fetchCertificate(
   block: string,
   progress: (progress: Progress) => void,
@@ -57,7 +57,7 @@ export function fetchCertificate(
   return asked((id) => tell({ do: 'certify', id, origin, block }), progress);
 }
 
-/** Recomputes the whole log of the server in the browser. */
+/** Recomputes the server's whole log in the browser. */
 export function recomputeInWorker(
   signatures: boolean,
   progress: (progress: Progress) => void,

@@ -7,7 +7,7 @@ export type Verdict = 'holds' | 'failed' | 'unchecked';
 export interface BlockToCheck {
   hash: string;
   network_id: string;
-  /** False in a network whose agents sign nothing. */
+  /** False if the network's agents sign nothing. */
   signed: boolean;
   rule: { policy: string; participation_bps: number };
   /** Public key. */
@@ -23,11 +23,14 @@ export interface BlockChecked {
   proposal: Verdict;
   transactions: readonly Verdict[];
   votes: readonly Verdict[];
-  /** Weight of the votes whose signatures hold. */
+  /** Weight of the votes with valid signatures. */
   tally: { approve: number; reject: number };
-  /** Outcome of these votes at the deadline. */
+  /** Outcome that these votes give at the deadline. */
   outcome: string;
-  /** Implementation of the check: `WebCrypto` or `reference`; null without signatures. */
+  /**
+   * Implementation that checked the signatures: `WebCrypto` or `reference`; null without
+   * signatures.
+   */
   by: string | null;
 }
 
@@ -37,7 +40,7 @@ export interface Parting {
   /** Engine time of the entry; null if unreadable. */
   at: number | null;
   kind: string;
-  /** Id of the agent that sent the entry, or that the event is about; '' if there is none. */
+  /** Id of the agent that sent the entry or that the event concerns; '' if there is none. */
   actor: string;
   /** Field that differs: a member of an event, a digest, or the entry itself. */
   field: string;
@@ -56,7 +59,7 @@ export interface Progress {
 
 /** Result of a recomputation. */
 export interface Recomputed extends Progress {
-  /** Digests after the last recomputed entry, and those of the server. */
+  /** Digests after the last recomputed entry, and the server's digests. */
   digest: string;
   log_digest: string;
   served: { digest: string; log_digest: string };

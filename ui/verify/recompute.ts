@@ -1,6 +1,6 @@
 /**
- * Runs the engine over the log of a server, entry by entry, and stops at the first divergence from
- * the data of the server. A certificate is collected during such a run.
+ * Runs the engine over a server's log, entry by entry, and stops at the first divergence from the
+ * server's data. A certificate is collected during such a run.
  */
 
 import { checkCertificate } from '../../dist/engine/certificate/check.js';
@@ -20,7 +20,7 @@ import {
 import { PageError } from '../messages.js';
 import type { Parting, Progress, Recomputed } from './messages.js';
 
-/** Entries per request, and entries applied before the worker yields to other messages. */
+/** Entries per request, and entries applied before the worker yields to messages. */
 const PAGE = 1_000;
 const PIECE = 250;
 
@@ -40,7 +40,7 @@ interface Recomputing {
 }
 
 /**
- * Recomputes up to the newest entry at the start of the call. Returns null if stopped.
+ * Recomputes the log up to the entry that is newest when the call starts. Returns null if stopped.
  *
  * @throws {PageError} if the server is not responding as expected
  */
@@ -69,7 +69,7 @@ export async function recompute(origin: string, how: Recomputing): Promise<Recom
       const divergence = run.apply(await run.check(piece));
       if (how.stopped()) return null;
       how.tell(soFar());
-      // An event before the divergent entry may diverge earlier.
+      // An event before the divergent entry may already differ.
       const other = await events.compare();
       if (other) return result(other);
       if (divergence) return result(await explained(origin, divergence, piece, run));
@@ -119,7 +119,7 @@ async function eventsOf(origin: string, entry: number): Promise<StoredEvent[] | 
     );
     return data.events;
   } catch {
-    // Without the events, the digests are shown.
+    // If the events cannot be read, the page shows the digests.
     return null;
   }
 }
@@ -128,11 +128,11 @@ interface EventsPage {
   data: { events: StoredEvent[]; next_cursor: string | null };
 }
 
-/** Compares the stored events of the server with recomputed ones. */
+/** Compares the server's stored events with the recomputed events. */
 class StoredEvents {
   readonly #origin: string;
   readonly #steps: ReplayedStep[] = [];
-  /** Fetched events that are not compared yet, and `seq` of the last fetched one. */
+  /** Fetched events that are not yet compared, and the `seq` of the last fetched event. */
   #fetched: StoredEvent[] = [];
   #last = 0;
 
@@ -140,7 +140,7 @@ class StoredEvents {
     this.#origin = origin;
   }
 
-  /** Queues the events of an entry for `compare`. */
+  /** Queues an entry's events for `compare`. */
   add(step: ReplayedStep): void {
     if (step.events.length > 0) this.#steps.push(step);
   }
@@ -169,7 +169,7 @@ class StoredEvents {
   }
 }
 
-/** An event of the server. */
+/** An event from the server. */
 interface StoredEvent {
   seq: number;
   type: string;
@@ -210,7 +210,7 @@ function actorOf(line: LogLine | undefined): string {
   return /^[0-9a-f]{64}$/i.test(key) ? agentId(key.toLowerCase()) : '';
 }
 
-/** Finds the first member of the events that differs. */
+/** Finds the first member that differs between the events. */
 function eventParting(
   events: ReplayedStep['events'],
   stored: readonly StoredEvent[],
@@ -265,7 +265,7 @@ function agentIn(data: unknown): string {
 /** Tables that the engine writes but does not read while it runs. */
 const writtenOnly = new Set(['agent_states', 'standings', 'state', 'block_numbers', 'network']);
 
-/** Records of the engine in memory, without tables that it never reads. */
+/** The engine's records in memory, without the tables that it never reads. */
 class Records implements KeptRecords {
   readonly #texts = new Map<string, string>();
 
@@ -273,7 +273,7 @@ class Records implements KeptRecords {
     return this.#texts.get(recordKey(table, key));
   }
 
-  /** Needed only to restore an engine; this one always starts at genesis. */
+  /** Needed only to restore an engine. This engine always starts at genesis. */
   range(): never {
     throw new Error('range reads are not supported');
   }
@@ -294,9 +294,9 @@ async function getJson<T>(url: string): Promise<T> {
 }
 
 /**
- * Fetches from the server. Retries a rate-limited request after `Retry-After`.
+ * Fetches a URL from the server. Retries a rate-limited request after `Retry-After`.
  *
- * @throws {PageError} for another refusal, or without an answer
+ * @throws {PageError} for any other refusal, or if there is no response
  */
 async function getAnswer(url: string): Promise<Response> {
   for (;;) {
@@ -315,9 +315,9 @@ async function getAnswer(url: string): Promise<Response> {
 const BRIDGE_BYTES = 1024 * 1024;
 
 /**
- * Builds the certificate of a block.
+ * Builds a block's certificate.
  *
- * @throws {PageError} if the log does not match, or gives no valid certificate
+ * @throws {PageError} if the log does not match or yields no valid certificate
  */
 export async function certify(
   origin: string,

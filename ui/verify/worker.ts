@@ -1,4 +1,4 @@
-/** The worker that recomputes blocks and logs. Loaded on first use. */
+/** The worker that recomputes blocks and logs. The page loads this worker on first use. */
 import './buffer.js';
 import { checkBlock } from './block.js';
 import type { FromVerifier, Progress, ToVerifier } from './messages.js';

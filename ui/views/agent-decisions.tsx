@@ -38,7 +38,7 @@ export function Why({ number }: { number: number }) {
   );
 }
 
-/** Returns true if the fetched data is that of the current entry. */
+/** Returns true if the fetched data belongs to the current entry. */
 const isOf = (entry: number | null) =>
   clock.value.mode !== 'playing' && (entry === null || entry === position.value!.entry);
 
@@ -58,7 +58,7 @@ function Unrecorded({ why }: { why: string }) {
 
 interface ChosenProps {
   list: readonly Reasoned[];
-  /** Number of votes without a record. */
+  /** Number of votes without an explanation. */
   lacking: number;
   children: ComponentChildren;
 }
@@ -102,7 +102,7 @@ function Chosen({ list, lacking, children }: ChosenProps) {
 function Bars({ of }: { of: Judgement }) {
   const { score, threshold, contributions } = of;
   const together = factors.reduce((sum, factor) => sum + contributions[factor], 0);
-  // Without any factor the score is not 0, so the threshold is relative to that base.
+  // The score without any factor is not 0, so the threshold is relative to this base score.
   const needed = threshold - (score - together);
   const all = [...factors.map((factor) => contributions[factor]), together, needed];
   const most = Math.max(1, ...all.map(Math.abs));
@@ -120,9 +120,9 @@ function Bars({ of }: { of: Judgement }) {
 interface BarProps {
   name: string;
   value: number;
-  /** Maps a value to percent of the width. */
+  /** Maps a value to a percentage of the width. */
   at: (value: number) => number;
-  /** Threshold of approval. */
+  /** Approval threshold. */
   needed?: number;
 }
 
@@ -220,7 +220,7 @@ function wordsOf(one: Reasoned): string {
     .join(' ');
 }
 
-/** Lists the factors whose removal changes the vote. */
+/** Lists the factors whose removal would change the vote. */
 function turnedText(alone: readonly Factor[], decision: string): string {
   const other = decision === 'approve' ? 'reject' : 'approve';
   if (alone.length === 0) return 'No single factor changes the vote.';
@@ -239,7 +239,7 @@ const factors = ['content', 'neighbours', 'memes', 'whim'] as const;
 type Factor = (typeof factors)[number];
 type ByFactor<T> = Record<Factor, T>;
 
-/** Members of a vote by judgement. */
+/** Members in the record of a vote decided by judgement. */
 interface Judgement {
   score: number;
   threshold: number;
@@ -260,10 +260,12 @@ interface Reasoned extends Record<keyof Judgement, unknown> {
   memes: string[];
 }
 
-/** Explanations, newest first, with the number of recorded votes; or why there are none. */
+/**
+ * Explanations, newest first, with the number of recorded votes; or the reason that there are none.
+ */
 type Reasons = { list: Reasoned[]; next: string | null; recorded: number } | { none: string };
 
-/** Votes per page. */
+/** Number of votes per page. */
 const REASON_ROWS = '50';
 
 const unrecordedText =

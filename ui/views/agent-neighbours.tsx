@@ -1,4 +1,4 @@
-/** The ego network of an agent: its neighbours in the scenario as a ring, with their votes. */
+/** An agent's ego network: its neighbours in the scenario, drawn as a ring with their votes. */
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
 import {
@@ -106,11 +106,11 @@ function rowOf(one: Neighbour) {
   ];
 }
 
-/** Most neighbours drawn; the table lists all. */
+/** Maximum number of neighbours drawn. The table lists all neighbours. */
 const SHOWN = 36;
-/** Most neighbours on one ring, with touch-sized targets. */
+/** Maximum number of neighbours on one ring with touch-sized targets. */
 const ON_ONE = 20;
-/** Most neighbours with names. */
+/** Maximum number of neighbours drawn with names. */
 const NAMED = 12;
 
 interface Point {
@@ -118,7 +118,7 @@ interface Point {
   y: number;
 }
 
-/** Positions around 0, 0. With many neighbours, every third is on an inner ring. */
+/** Returns positions around 0, 0. With many neighbours, every third one is on an inner ring. */
 function places(count: number): Point[] {
   const radii = count > ON_ONE ? [142, 142, 88] : [110];
   return Array.from({ length: count }, (_, place) => {
@@ -206,7 +206,7 @@ function wordsOf({ hears, heard }: Neighbour): string {
   return hears ? ', outgoing link cut off' : ', incoming link cut off';
 }
 
-/** Draws a vote like a cell of the grid. */
+/** Draws a vote as the grid cell does. */
 function Shape({ vote, validator, size }: { vote: number; validator: boolean; size: number }) {
   const half = size / 2;
   const square = { x: -half, y: -half, width: size, height: size };
@@ -257,7 +257,7 @@ interface Neighbour {
   agent_id: string;
   /** Null for an agent that never registered. */
   number: number | null;
-  /** True if messages of the neighbour reach the agent, and vice versa. */
+  /** True if the neighbour's messages reach the agent, and vice versa. */
   hears: boolean;
   heard: boolean;
 }
@@ -270,7 +270,7 @@ interface EgoNetwork {
   links: [number, number][];
 }
 
-/** Page size limit of the server. */
+/** The server's page size limit. */
 const NEIGHBOUR_ROWS = '1000';
 
 const unknownText =

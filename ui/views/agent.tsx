@@ -1,4 +1,4 @@
-/** The view of an agent: profile, scores, votes, memes, messages and alliances. */
+/** The agent view: profile, scores, votes, memes, messages and alliances. */
 import { format, plural } from '../../report/shared/format.js';
 import { Glyph } from '../components/block.js';
 import { buildPath, useEntryData, useWorkerAnswer } from '../components/entry-data.js';
@@ -219,13 +219,13 @@ interface Scores {
 }
 
 interface Standing {
-  /** Without scores, data of the newest entry; only its constant members are valid. */
+  /** Without scores, this is the newest entry's data, and only its constant members are valid. */
   agent: AgentData;
-  /** Null if the server has no history. */
+  /** Null if the server keeps no history. */
   scores: Scores | null;
 }
 
-/** Live, refetches after each decided block and each change of status or reputation. */
+/** When live, refetches after each decided block and each change in status or reputation. */
 function useStanding(number: number, id: string) {
   const { finalized, rejected } = totals.value!;
   const live = `${finalized + rejected} ${agents.status[number]} ${agents.reputation[number]}`;

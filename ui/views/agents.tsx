@@ -1,4 +1,6 @@
-/** The view Agents: all agents as a grid or a table, a card of the selected agent, and a search. */
+/**
+ * The Agents view: all agents as a grid or a table, a card for the selected agent, and a search.
+ */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
 import { type Banding, bandings, getGroup, groups, useGroups } from '../components/bands.js';
@@ -30,7 +32,7 @@ export function View() {
     setQuery({ sel: number === null ? null : agents.rows[number]!.id });
   const close = () => {
     choose(null);
-    // The focused button disappears; keep the focus in the view.
+    // The focused button disappears, so keep the focus in the view.
     document.getElementById('view')?.focus();
   };
   const block = getFocusedBlock();
@@ -91,7 +93,7 @@ export function View() {
   );
 }
 
-/** Plotted value of each colouring. */
+/** Value that each colouring plots. */
 const coloringTexts: Readonly<Record<Coloring, string>> = {
   decision: 'the vote on the focused block',
   personality: 'the personality',
@@ -291,7 +293,7 @@ function AgentTable({ chosen, onChoose }: TableProps) {
 
 type Sorting = { column: number; down: boolean } | null;
 
-/** Parses the name of a column, with the prefix `-` for descending order. */
+/** Parses a column name. The prefix `-` means descending order. */
 function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
   const down = text?.startsWith('-') ?? false;
   const column = columns.findIndex(({ name }) => name === text?.slice(down ? 1 : 0));
@@ -301,7 +303,9 @@ function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
 const sortText = (sorting: Sorting, columns: readonly Column[]): string | null =>
   sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]!.name}`;
 
-/** First click: numbers descending, texts ascending. Second: reversed. Third: unsorted. */
+/**
+ * First click: numbers descending, text ascending. Second click: reversed. Third click: unsorted.
+ */
 function nextSorting(sorting: Sorting, column: number, numeric: boolean): Sorting {
   if (sorting?.column !== column) return { column, down: numeric };
   return sorting.down === numeric ? { column, down: !numeric } : null;
@@ -371,7 +375,7 @@ function Find({ onFind }: { onFind: (number: number) => void }) {
   const wanted = finding.value;
   useEffect(() => {
     if (!wanted) return;
-    // After the shell, which focuses a new view.
+    // Runs after the shell, which focuses a new view.
     const timer = setTimeout(() => {
       field.current!.focus();
       finding.value = false;

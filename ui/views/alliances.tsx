@@ -1,4 +1,4 @@
-/** The view Alliances: one lane per alliance along engine time, with members and agreement. */
+/** The Alliances view: one lane per alliance along engine time, with members and agreement. */
 import type { AllianceRow } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
@@ -182,7 +182,7 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
 
 type Alike = ReadonlyMap<number, Agreement>;
 
-/** Formats the agreement; a dash if no two members voted on the same block. */
+/** Formats the agreement, or a dash if no two members voted on the same block. */
 function shareOf(alike: Alike, number: number): string {
   const found = alike.get(number);
   if (!found || found.pairs === 0) return '–';

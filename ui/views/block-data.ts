@@ -1,4 +1,4 @@
-/** Data of a block: as the server has it, as of the current entry, and its check in a worker. */
+/** Block data: as stored on the server, as of the current entry, and as checked in a worker. */
 
 import type { BlockView } from '../../engine/protocol/schema/view.js';
 import { data, pages } from '../components/requests.js';
@@ -10,7 +10,7 @@ import type { BlockChecked } from '../verify/messages.js';
 export interface BlockData extends Omit<BlockView, 'status' | 'tally'> {
   status: string;
   tally: { approve: number; reject: number; electorate: number };
-  /** Entry of the proposal. */
+  /** Entry that contains the proposal. */
   entry: number;
   proposal: Readonly<Record<string, unknown>>;
   public_key: string;
@@ -30,10 +30,10 @@ export interface Vote {
 export interface Whole {
   block: BlockData;
   electorate: Elector[];
-  /** Number of electors; an exported file lists only those who voted. */
+  /** Number of electors. An exported file lists only the electors that voted. */
   electors: number;
   votes: Vote[];
-  /** True if the block has more votes than were fetched. */
+  /** True if the block has more votes than the page fetched. */
   more: boolean;
 }
 
@@ -83,8 +83,8 @@ export async function checkBlockData({ block, electorate, votes }: Whole): Promi
 /**
  * Restricts a block to its state at the current entry.
  *
- * @param known the block in the snapshot; undefined if it closed before all blocks of the snapshot
- * @param ballots agent number * 2 of each voter; needed only for a block in voting
+ * @param known the block in the snapshot; undefined if it closed before every block in the snapshot
+ * @param ballots agent number * 2 for each voter; needed only for a block in voting
  */
 export function atEntry(
   whole: Whole,
@@ -101,13 +101,13 @@ export function atEntry(
   const numbers = new Map(
     whole.electorate.map(({ public_key, agent_id }) => [public_key, agents.numberOf(agent_id)]),
   );
-  // A vote of a non-elector has no known time and does not count; it is always shown.
+  // A non-elector's vote has no known time and does not count. The view always shows such a vote.
   const wasThere = ({ public_key }: Vote) => voted.has(numbers.get(public_key) ?? -1);
   const isElector = ({ public_key }: Vote) => numbers.has(public_key);
   return { ...whole, block, votes: whole.votes.filter((one) => !isElector(one) || wasThere(one)) };
 }
 
-/** Restricts a check to the votes at the current entry, and counts them again. */
+/** Restricts a check to the votes at the current entry, and recounts these votes. */
 export function checkAsOf(check: BlockChecked, whole: Whole, shown: Whole): BlockChecked {
   if (shown.votes.length === whole.votes.length) return check;
   const verdicts = new Map(whole.votes.map((vote, place) => [vote, check.votes[place]!]));

@@ -1,5 +1,5 @@
 /**
- * The long lists of a block: votes with their weights and signature checks, transactions, and state
+ * A block's long lists: votes with their weights and signature checks, transactions, and state
  * changes.
  */
 import { format, plural } from '../../report/shared/format.js';
@@ -45,7 +45,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
     )
     // Invalid votes first.
     .sort((one, other) => Number(other.verdict === 'failed') - Number(one.verdict === 'failed'));
-  // An exported file has no signatures.
+  // An exported file contains no signatures.
   const signed = home.lacks.log === undefined;
   const reasons = sharedReasons(votes);
   const missing = Math.max(0, electors - votes.length);
@@ -108,7 +108,10 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   );
 }
 
-/** Shared reasons above the table. Each vote shows its number, or the text of another reason. */
+/**
+ * Number of shared reasons listed above the table. Each vote shows the number of a listed reason,
+ * or the text of an unlisted one.
+ */
 const REASONS_SHOWN = 12;
 
 interface Reason {

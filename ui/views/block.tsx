@@ -1,4 +1,4 @@
-/** The view of a block: proposal, outcome, checks in the browser, votes and certificate. */
+/** The block view: proposal, outcome, checks in the browser, votes and certificate. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { Glyph, outcomes, TallyBar } from '../components/block.js';
@@ -50,8 +50,9 @@ function WholeBlock({ hash }: { hash: string }) {
   const here = blocks.value.find((block) => block.hash === hash);
   const count = here ? here.approvals + here.rejections : 0;
   const [kept, keep] = useState<Whole | null>(null);
-  // Live, a block in voting is fetched again after each vote; with many votes, after each tenth.
-  // At a past entry, it is fetched again when playback reaches votes newer than the last fetch.
+  // When live, a block in voting is refetched after every vote, or less often when it has many
+  // votes. At a past entry, the block is refetched when playback reaches votes newer than the last
+  // fetch.
   const votes = live && here?.status === 'voting' ? tenths(count) : 0;
   const lacks = !live && kept && !kept.more && kept.votes.length < count ? count : 0;
   const key = `${hash} ${here?.status ?? ''} ${votes} ${lacks}`;
@@ -111,7 +112,7 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
       (error: Error) => set({ of: whole, found: error.message }),
     );
   }, [whole]);
-  // Newly fetched data is shown after its check.
+  // Newly fetched data appears once it has been checked.
   const { of, found } = result ?? { of: whole, found: null };
   const then = useThen(of, known);
   if (!then) return <Loading what="votes" />;
@@ -128,7 +129,7 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
   );
 }
 
-/** The block at the current entry. Until its ballots arrive, the previous state. */
+/** Returns the block at the current entry, or its previous state until the ballots arrive. */
 function useThen(whole: Whole, known: BlockItem | undefined): Whole | null {
   const open = known?.status === 'voting' ? known : null;
   const ballots = useWorkerAnswer<Uint32Array>('ballots', () => open?.number, `${open?.number}`);
@@ -140,7 +141,7 @@ function useThen(whole: Whole, known: BlockItem | undefined): Whole | null {
 
 interface HeadProps {
   whole: Whole;
-  /** Newest status. */
+  /** Current status on the server. */
   now: string;
 }
 
@@ -201,7 +202,7 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
   );
 }
 
-/** Note that the newest status differs from that of the current entry. */
+/** Note that the block's newest status differs from its status at the current entry. */
 function Since({ hash, now }: { hash: string; now: string }) {
   return (
     <p class="caption" role="note" data-testid="newest-status">

@@ -1,4 +1,7 @@
-/** Parses a pasted request: a curl command, raw HTTP, or JSON. Also types the server's answer. */
+/**
+ * Parses a pasted request: a curl command, raw HTTP, or JSON. Also declares the type of the
+ * server's response.
+ */
 import { PageError } from '../messages.js';
 
 export interface DescribedRequest {
@@ -8,9 +11,9 @@ export interface DescribedRequest {
   body: string;
 }
 
-/** The largest signed request has 4 MiB. */
+/** The largest signed request is 4 MiB. */
 const MOST_PASTED = 6 * 1024 * 1024;
-/** Characters of the input that an error quotes. */
+/** Maximum number of input characters that an error quotes. */
 const MOST_QUOTED = 80;
 
 /** @throws {PageError} if the text is not a request */
@@ -92,7 +95,10 @@ function fromCurl(text: string): DescribedRequest {
   }
 }
 
-/** Splits a command into words like a shell, without expansion. Null for an unclosed quote. */
+/**
+ * Splits a command into words as a shell does, without expansion. Returns null for an unclosed
+ * quote.
+ */
 function shellWords(text: string): string[] | null {
   const words: string[] = [];
   const pattern = /\s*(?:\\\n)?\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gsy;

@@ -1,4 +1,4 @@
-/** The view Request doctor: the server verifies the signature of a pasted request. */
+/** The Request doctor view: the server verifies the signature on a pasted request. */
 import { useState } from 'preact/hooks';
 import { formatMs } from '../../report/shared/format.js';
 import { cleanText, toSentence } from '../components/labels.js';

@@ -1,6 +1,6 @@
 /**
- * Verification that the stored data follows from the log: by the replay command of the server, and
- * by the engine in this browser. A divergence is shown with its entry and field.
+ * Verification that the stored data follows from the log, by the server's replay command and by the
+ * engine in this browser. The view shows a divergence with its entry and field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
@@ -238,7 +238,7 @@ function partingOf(told: CommandDivergence): Parting {
   const { entry, kind, actor, what, which, field, expected, found } = told;
   const named = [which ?? partNames[what] ?? what, field].filter(Boolean).join(', ');
   const values = [expected, found].map((text) => (field === null ? null : memberOf(text, field)));
-  // If neither text has the member, show both texts whole.
+  // If neither text contains the member, show both texts in full.
   const [one, other] = values.every((value) => value === null) ? [expected, found] : values;
   return {
     ...{ entry, at: null, kind, actor: actor?.id ?? '', field: named },

@@ -1,4 +1,4 @@
-/** The view Explore: one log entry, the events around it, and the verification of the log. */
+/** The Explore view: one log entry, the events around it, and log verification. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -99,7 +99,7 @@ function Found({ of }: { of: EntryData }) {
   );
 }
 
-/** Returns true if the snapshot has a different digest. A folded snapshot has none. */
+/** Returns true if the snapshot has a different digest. A folded snapshot has no digest. */
 function isAnother({ entry, digest }: EntryData): boolean {
   const here = position.value!;
   return here.entry === entry && here.digest !== '' && here.digest !== digest;
@@ -146,7 +146,7 @@ interface EntryData {
   entry: number;
   at: number;
   kind: string;
-  /** Id of the sender; '' for entries of the network. */
+  /** Sender id; '' for entries from the network itself. */
   agent_id: string;
   /** Request body, unchanged. */
   body: string;
@@ -155,7 +155,7 @@ interface EntryData {
   log_digest: string;
 }
 
-/** Entries listed before and after the current one. */
+/** Number of entries listed before and after the current entry. */
 const BEFORE = 60;
 const AFTER = 30;
 /** Least time between requests. */
@@ -198,7 +198,10 @@ function Happened({ entry }: { entry: number }) {
   );
 }
 
-/** Keys by entry and position within the entry, so that a followed link keeps the focus. */
+/**
+ * Builds keys from the entry and the position within it, so that a link keeps the focus after it is
+ * followed.
+ */
 function keysOf(rows: readonly Happening[]): string[] {
   let place = 0;
   return rows.map(({ entry }, index) => {

@@ -1,4 +1,4 @@
-/** The view Now: the focused block and its votes, the last blocks, and recent messages. */
+/** The Now view: the focused block and its votes, recent blocks, and recent messages. */
 
 import type { ComponentChildren } from 'preact';
 import { compact, format, formatMs, plural } from '../../report/shared/format.js';
@@ -147,7 +147,7 @@ function Counts({ block }: { block: BlockItem }) {
   );
 }
 
-/** Weight or turnout that is missing for a decision. */
+/** Formats the weight or turnout still missing for a decision. */
 function needText(block: BlockItem): string {
   if (block.status !== 'voting') return '';
   const { finalize, turnout } = computeThresholds(block);
@@ -166,7 +166,7 @@ function needText(block: BlockItem): string {
   return `${leads}${by}; ${turned}.`;
 }
 
-/** Time left by the network clock, which advances between entries while live. */
+/** Time left according to the network clock, which advances between entries while live. */
 function Deadline({ block: { deadline, proposed_at } }: { block: BlockItem }) {
   useNow(250);
   const { at } = position.value!;
@@ -204,7 +204,7 @@ function NoBlock() {
   );
 }
 
-/** Least size of a personality with a veto. */
+/** Minimum size of a personality with a veto. */
 const LEAST_VETO_GROUP = 3;
 const VETOES_SHOWN = 4;
 
@@ -335,13 +335,14 @@ const MESSAGES_SHOWN = 12;
 const REASONS_SHOWN = 4;
 
 /**
- * Recent messages. Every vote has a reason, mostly one of a few machine-made texts: equal reasons
- * share a row, and at most `REASONS_SHOWN` rows are reasons, so that remarks and memes are visible.
+ * Returns recent messages. Every vote includes a reason, usually one of a few generated texts.
+ * Equal reasons share a row, and at most `REASONS_SHOWN` rows are reasons, so that remarks and
+ * memes stay visible.
  */
 function recentMessages(): MessageLine[] {
   const lines = groupMessages(messages.value);
   const first = messages.value[0]?.entry ?? Number.POSITIVE_INFINITY;
-  // Reasons may have displaced memes from the last messages.
+  // Reasons may have displaced memes from the recent messages.
   const older = memes.value
     .filter(({ entry }) => entry < first)
     .reverse()

@@ -1,6 +1,6 @@
 /**
- * Draws the opinion map on a canvas: marks, hulls around alliances, and a shape for each colour, so
- * that personalities can be distinguished without colour.
+ * Draws the opinion map on a canvas: marks, hulls around alliances, and a shape per colour, so that
+ * personalities are distinguishable without colour.
  */
 import type { AllianceRow } from '../../api/view/model.js';
 import type { Opinion } from '../player/opinion.js';
@@ -11,17 +11,17 @@ interface Drawn {
   /** Position of the average voter. */
   originX: number;
   originY: number;
-  /** Positions in the order of the opinion. */
+  /** Positions, in the same order as in the opinion. */
   x: Float32Array;
   y: Float32Array;
   numbers: Uint32Array;
-  /** Scale of a mark of ten units. */
+  /** Scale for a mark of ten units. */
   size: number;
 }
 
 const MARGIN = 26;
 const MAP_HEIGHT = 520;
-/** Golden angle: marks at one position form a sunflower spiral. */
+/** Golden angle: marks at the same position form a sunflower spiral. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
@@ -137,7 +137,9 @@ interface Point {
   y: number;
 }
 
-/** Computes the convex hull with Andrew's monotone chain; fewer than three points are returned. */
+/**
+ * Computes the convex hull with Andrew's monotone chain. Returns fewer than three points unchanged.
+ */
 export function hullOf(points: readonly Point[]): Point[] {
   if (points.length < 3) return [...points];
   const sorted = [...points].sort((one, other) => one.x - other.x || one.y - other.y);
@@ -158,7 +160,7 @@ function chain(points: readonly Point[]): Point[] {
 const turn = (o: Point, a: Point, b: Point) =>
   (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
 
-/** Number of kinds with their own colour; further kinds share one. */
+/** Number of kinds with a separate colour. Further kinds share one colour. */
 export const COLORS = 7;
 
 const markShapes = [

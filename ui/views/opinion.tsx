@@ -1,4 +1,4 @@
-/** The view Opinion: all agents on the two axes of largest difference in votes. */
+/** The Opinion view: all agents on the two axes along which their votes differ most. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
@@ -14,8 +14,8 @@ import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
-  // Axes have no sign. A moving map is aligned to the previous one. The map of a fixed entry is
-  // not, so that its link always shows the same map.
+  // Axes have no sign. A moving map is aligned with the previous map. The map at a fixed entry is
+  // not aligned, so that its link always shows the same map.
   const { mode, follows } = clock.value;
   const moves = mode === 'playing' || (mode === 'live' && follows);
   const answer = useWorkerAnswer<{ opinion: Opinion | null }>(
@@ -74,7 +74,7 @@ export function View() {
   );
 }
 
-/** Labels of both ends of an axis. */
+/** Returns the labels for both ends of an axis. */
 function axisName(axis: Axis): { low: string; high: string } {
   return { low: endText(axis, false), high: endText(axis, true) };
 }

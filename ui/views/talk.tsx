@@ -1,6 +1,6 @@
 /**
- * The view Talk: remarks, vote reasons and memes. The live list adds a few lines per second and
- * counts the rest. Older messages are read from the log page by page.
+ * The Talk view: remarks, vote reasons and memes. The live list adds a few lines per second and
+ * counts the rest. Older messages are read from the log, page by page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Message, MessageKind } from '../../api/view/model.js';
@@ -86,7 +86,7 @@ function Total({ kind }: { kind: Kinds }) {
   return kind === 'memes' ? <p>{plural(posted, 'meme')}</p> : null;
 }
 
-/** A live list of all kinds, or a page of the log. */
+/** Live list of all kinds of messages, or a page from the log. */
 function List({ kind }: { kind: Kinds }) {
   const [chosen, turn] = useChoice('before');
   const { mode, follows } = clock.value;
@@ -120,7 +120,7 @@ interface PageProps {
   onTurn(before: number | null): void;
 }
 
-/** Least time between requests of a list that follows the network. */
+/** Minimum time between requests while a list follows the network. */
 const LEAST_ASK_MS = 1_000;
 
 function useSaid(kind: MessageKind | null, before: number) {
@@ -263,10 +263,10 @@ type Line =
   | { is: 'omitted'; key: string; count: number };
 
 const LINES_EVERY_MS = 1_000;
-/** New lines per update. */
+/** Number of new lines per update. */
 const LINES_AT_ONCE = 4;
 const LINES_KEPT = 80;
-/** Lines of the first update. */
+/** Number of lines in the first update. */
 const LINES_AT_FIRST = 40;
 
 interface Seen {
@@ -274,7 +274,7 @@ interface Seen {
   spoken: number;
 }
 
-/** Newest first. */
+/** Returns the lines, newest first. */
 function useLines(): readonly Line[] {
   const [lines, set] = useState<readonly Line[]>([]);
   const seen = useRef<Seen | null>(null);
@@ -284,7 +284,7 @@ function useLines(): readonly Line[] {
     const timer = setInterval(look, LINES_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  // A seek back starts over.
+  // Seeking back starts over.
   const entry = position.value?.entry ?? 0;
   useEffect(() => {
     if (seen.current && entry < seen.current.entry) {
@@ -319,7 +319,9 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   );
 }
 
-/** Picks the newest lines, remarks and memes before vote reasons, which every vote has. */
+/**
+ * Picks the newest lines. Remarks and memes precede vote reasons, because every vote has a reason.
+ */
 function pickLines(lines: readonly MessageLine[]): MessageLine[] {
   const isReason = ({ said }: MessageLine) => said.kind === 'reason';
   const first = [...lines.filter((line) => !isReason(line)), ...lines.filter(isReason)];

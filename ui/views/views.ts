@@ -1,9 +1,9 @@
-/** All views in navigation order. Each is loaded on first use. */
+/** All views in navigation order. Each view is loaded on first use. */
 import type { ComponentType } from 'preact';
 import type { Requirement } from '../home.js';
 
 export interface ViewProps {
-  /** Hash or id after the view in the address. */
+  /** Hash or id that follows the view in the address. */
   item: string | null;
 }
 
@@ -13,7 +13,7 @@ export interface ViewEntry {
   title: string;
   /** True if the navigation lists the view. */
   listed: boolean;
-  /** Part without which the view is not listed. */
+  /** Requirement for listing the view. */
   needs?: Requirement;
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }

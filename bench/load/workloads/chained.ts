@@ -1,7 +1,7 @@
 /**
- * The workloads `votes` and `transactions`, and the chain that they build. In `votes` all agents
- * are validators, and each vote that a block needs is an arrival. The proposals are sent outside
- * the schedule, and arrivals wait for them meanwhile.
+ * The workloads `votes` and `transactions`, and the chain that these workloads build. In `votes`,
+ * all agents are validators, and each vote that a block needs is an arrival. Proposals are sent
+ * outside the schedule, and arrivals wait for them.
  */
 
 import { authInput } from '../../../engine/protocol/signing.js';
@@ -25,13 +25,13 @@ export function votes({ rate, batch }: LoadOptions): Workload {
 }
 
 /*
- * The workload `transactions`: each arrival is a proposal with a batch of transactions, which a few
+ * The workload `transactions`. Each arrival is a proposal with a batch of transactions, which a few
  * validators approve at once. The next arrival waits until the block is decided.
  */
 
 /** Transactions signed ahead per second of a closed loop. */
 const TRANSACTIONS_GUESS_PER_S = 5_000;
-/** Limit of the protocol per block. */
+/** The protocol's limit per block. */
 const MOST_TRANSACTIONS = 1_000;
 
 /** @throws {LoadError} `BATCH_OUT_OF_RANGE` */
@@ -68,22 +68,22 @@ interface AssemblyPlan {
   /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
   batch: number;
-  /** Expected blocks per second at a rate of votes. */
+  /** Returns the expected blocks per second at a given vote rate. */
   blocksPerS(votes: number): number;
 }
 
-/** Only one block is open at a time, so more producers would not be used. */
+/** Number of producers. Only one block is open at a time, so more producers would not be used. */
 const PRODUCERS = 8;
-/** Sender keys need no registration. Their ordinals are far from those of the agents. */
+/** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
 const senders = { first: 1_000_000_000, count: 1_024 };
-/** Default voting period. A block that takes longer expires. */
+/** Default voting period, in seconds. A block that takes longer expires. */
 const VOTING_S = 30;
-/** Wait for a proposal on a server that does not report its head. */
+/** Maximum wait for a proposal on a server that does not report its head. */
 const HEAD_MS = 10_000;
 
 /**
- * Builds the chain, which is closed with the pool. @throws {LoadError} if the agents could not
- * decide a block.
+ * Builds the chain, which closes together with the pool. @throws {LoadError} if the agents could
+ * not decide a block.
  */
 export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   const { context, progress, signers, record, asker } = pool;
@@ -131,7 +131,7 @@ const tooSlow = (seconds: number) =>
   `${VOTING_S} s; use a higher rate or fewer agents`;
 
 /**
- * Returns the number of active validators including the agents of this run. @throws {LoadError}
+ * Returns the number of active validators, including this run's agents. @throws {LoadError}
  * `OTHER_VALIDATORS` if these agents cannot decide a block alone.
  */
 async function electorateWith({ asker }: AgentPool, keys: readonly string[]): Promise<number> {
@@ -143,7 +143,10 @@ async function electorateWith({ asker }: AgentPool, keys: readonly string[]): Pr
   throw new LoadError('OTHER_VALIDATORS', values);
 }
 
-/** Opt-in topics avoid the votes of other agents, on servers that have them. */
+/**
+ * Subscribes to the chain. On servers with opt-in topics, the subscription excludes other agents'
+ * votes.
+ */
 async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): Promise<void> {
   const { context, now, signers } = pool;
   const { url } = context.options;
@@ -159,7 +162,7 @@ async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): 
   if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);
 }
 
-/** Reads the head from the server, or from the parent of the next proposal of another agent. */
+/** Reads the head from the server, or from the parent in the next proposal by a different agent. */
 async function headOf(
   { asker }: AgentPool,
   listener: { receive: (text: Buffer) => void },

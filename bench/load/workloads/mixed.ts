@@ -1,6 +1,6 @@
 /**
- * The workload `mixed`: typical requests of the agents of a network, by weight. An operation that
- * cannot be sent now catches up later, so that the shares are kept over the run.
+ * The workload `mixed`: typical requests from a network's agents, by weight. An operation that
+ * cannot be sent now catches up later, so that the shares hold over the whole run.
  */
 
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
@@ -12,21 +12,21 @@ import { aheadMs, type Supply, signEach } from '../signers.js';
 import type { Call, Workload } from '../workload.js';
 import { assemble } from './chained.js';
 
-/** Percent of arrivals. */
+/** Percentages of arrivals. */
 const weights = { vote: 60, state: 12, agents: 3, reputation: 15, status: 7, meme: 3 } as const;
 
 type Kind = keyof typeof weights;
 
 const kinds = Object.keys(weights) as Kind[];
-/** Agents per list. A server without this parameter returns all. */
+/** Agents per list. A server without this parameter returns all agents. */
 const LIST = 20;
 /** Arrivals signed ahead per second of a closed loop. */
 const GUESS_PER_S = 5_000;
 
-/** Maximum debt of a kind that has to wait: ten arrivals. */
+/** Maximum debt for a kind that has to wait, equal to ten arrivals. */
 const DEBT = 1_000;
 
-/** Builds the call of each kind; null if it has to wait. */
+/** Builds a call of each kind; null if the kind has to wait. */
 type Means = Record<Kind, (intendedMs: number) => Call | null>;
 
 export function mixed({ rate, batch }: LoadOptions): Workload {
@@ -77,8 +77,8 @@ async function meansOf(
 }
 
 /**
- * Each arrival adds the weight of each kind to its credit. The ready kind with the highest credit
- * is sent.
+ * Every arrival adds each kind's weight to its credit. The ready kind with the highest credit is
+ * sent.
  */
 function shares(means: Means): (intendedMs: number) => Call | null {
   const credit = new Map<Kind, number>(kinds.map((kind) => [kind, weights[kind]]));
@@ -86,7 +86,7 @@ function shares(means: Means): (intendedMs: number) => Call | null {
     const byCredit = [...kinds].sort((a, b) => credit.get(b)! - credit.get(a)!);
     for (const kind of byCredit) {
       const call = means[kind](intendedMs);
-      // Arrivals wait for a kind with too much debt, so that reads do not take over.
+      // Arrivals wait for a kind with too much debt, so that reads do not dominate.
       if (!call && credit.get(kind)! > DEBT) return null;
       if (!call) continue;
       for (const one of kinds) credit.set(one, credit.get(one)! + weights[one]);
@@ -212,7 +212,7 @@ function formOf(file: string, signature: string): string {
   );
 }
 
-/** The protocol leaves this response open. */
+/** The protocol does not define this response. */
 function memeHolds(data: unknown): boolean {
   return isRecord(data) && data.duplicate !== true;
 }

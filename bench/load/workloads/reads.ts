@@ -1,6 +1,6 @@
 /**
- * The workload `reads`: network state, the list of agents, and reputations of the listed agents.
- * Needs no agents.
+ * The workload `reads`: the network state, the list of agents, and the listed agents' reputations.
+ * Needs no registered agents.
  */
 import type { Call, CallOutcome, RunContext, Workload } from '../workload.js';
 
@@ -55,7 +55,7 @@ export function reads(): Workload {
   };
 }
 
-/** Reads the list of agents; null if that fails. */
+/** Reads the list of agents; null if the read fails. */
 function ask(context: RunContext): Promise<unknown> {
   return new Promise((resolve) => {
     const { target, holds } = kinds[1]!;
@@ -73,7 +73,7 @@ function read(
   return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, completed };
 }
 
-/** Returns the distinct ids in a list; null if it is not a list. */
+/** Returns the distinct ids in a list; null if the data is not a list. */
 function listed(data: unknown): string[] | null {
   const lists = [member(data, 'validators'), member(data, 'producers')];
   if (!lists.every(Array.isArray)) return null;

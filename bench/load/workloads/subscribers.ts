@@ -1,6 +1,6 @@
 /**
- * The workload `subscribers`: each agent subscribes to all topics on its own connection, and some
- * other agents update their status. Each accepted update must reach each subscriber once.
+ * The workload `subscribers`. Each agent subscribes to all topics on its own connection, and some
+ * other agents update their status. Each accepted update must reach each subscriber exactly once.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -57,7 +57,7 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
   };
 }
 
-/** Resolves once all deliveries have arrived, or the missing ones are late. */
+/** Resolves once all deliveries have arrived, or once missing deliveries are late. */
 async function complete(
   { now, options }: RunContext,
   deliveries: Deliveries,
@@ -71,12 +71,12 @@ async function complete(
 
 interface Following {
   count: number;
-  /** Prefix of the reasons of the updates; a number follows. */
+  /** Prefix of the updates' reasons. A number follows. */
   mark: string;
   deliveries: Deliveries;
 }
 
-/** Connects the first agents. @throws {LoadError} if one is refused. */
+/** Connects the first agents. @throws {LoadError} if the server refuses an agent. */
 async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
   const auths = await authsOf(pool, count);
   const { url } = pool.context.options;
@@ -116,13 +116,13 @@ async function authsOf({ agents, now, signers }: AgentPool, count: number): Prom
   });
 }
 
-/** Reads events without parsing, since each one arrives thousands of times. */
+/** Reads events without parsing, because each event arrives thousands of times. */
 function readerOf(mark: string) {
   const reason = Buffer.from(mark);
   const seqMember = Buffer.from('"seq":');
   return (text: Buffer) => {
     const at = text.indexOf(reason);
-    // Quotes in texts are escaped, so this match is a member name.
+    // Quotes in texts are escaped, so this match must be a member name.
     const seqAt = text.lastIndexOf(seqMember);
     return {
       number: at < 0 ? null : integerAt(text, at + reason.length),
@@ -138,26 +138,29 @@ function integerAt(text: Buffer, from: number): number | null {
   return at === from ? null : value;
 }
 
-/*
- * Each update is kept until all subscribers have it, with one bit per subscriber.
- */
+/* Each update is kept until all subscribers have received it, with one bit per subscriber. */
 
 interface Update {
   intendedMs: number;
-  /** True once its outcome is known. */
+  /** True once the update's outcome is known. */
   settled: boolean;
-  /** True once it was accepted or received by a subscriber, so that all must receive it. */
+  /**
+   * True once the server accepted the update or a subscriber received it, so that all must receive
+   * it.
+   */
   due: boolean;
-  /** Subscribers connected when it was sent. */
+  /** Number of subscribers connected when the update was sent. */
   expected: number;
-  /** One bit for each subscriber that has it or will not get it. */
+  /**
+   * One bit per subscriber, set if the subscriber has received the update or will not receive it.
+   */
   done: Uint8Array;
   missing: number;
 }
 
 interface Subscriber {
   connected: boolean;
-  /** Number of the last event; 0 before the first. */
+  /** Number of the last event; 0 before the first event. */
   seq: number;
   left: number;
 }
@@ -169,7 +172,7 @@ class Deliveries {
   readonly #subscribers: Subscriber[];
   readonly #updates = new Map<number, Update>();
   #sent = 0;
-  /** Scheduled time of the last update. Later problems count at this time. */
+  /** Scheduled time of the last update. Later problems are counted at this time. */
   #intendedMs: number;
 
   constructor(subscribers: number, record: DeliveryRecord) {
@@ -180,12 +183,12 @@ class Deliveries {
     });
   }
 
-  /** True if a connected subscriber is missing a delivery. */
+  /** True if a connected subscriber has not received a delivery. */
   get waits(): boolean {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
 
-  /** An update is sent. */
+  /** Records that an update is sent. */
   sent(number: number, intendedMs: number): void {
     const done = new Uint8Array(Math.ceil(this.#subscribers.length / 8));
     const update = { intendedMs, settled: false, due: false, expected: 0, done, missing: 0 };
@@ -199,7 +202,10 @@ class Deliveries {
     this.#sent = Math.max(this.#sent, number + 1);
   }
 
-  /** A refused update is not expected by anyone. If a subscriber gets it all the same, all must. */
+  /**
+   * Records an update's outcome. No subscriber should receive a refused update, but if one does,
+   * all must receive it.
+   */
   completed(number: number, accepted: boolean): void {
     const update = this.#updates.get(number);
     if (!update) return;
@@ -208,18 +214,18 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /** A subscriber received an update, or another event if `null`. */
+  /** Records that a subscriber received an update, or a different event if `number` is null. */
   received(subscriber: number, number: number | null, seq: number | null): void {
     const inOrder = seq === null || this.#numbered(subscriber, seq);
     if (number === null || number >= this.#sent) return;
     const nowMs = this.#record.now();
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
-      // Numbers that do not ascend were counted already.
+      // Numbers that do not ascend are already counted.
       if (inOrder) this.#record.deliveries({ holes: 1 }, update?.intendedMs ?? this.#intendedMs);
       return;
     }
-    // Counted as missing before; arrives out of order.
+    // This delivery was counted as missing and now arrives out of order.
     if (!inOrder) this.#subscribers[subscriber]!.left -= 1;
     this.#expect(update);
     mark(update, subscriber);
@@ -228,7 +234,7 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /** The server closed a connection; its deliveries count as missing. */
+  /** Records that the server closed a connection. The connection's deliveries count as missing. */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
     this.#record.deliveries({ disconnects: 1 }, this.#intendedMs);
@@ -240,7 +246,10 @@ class Deliveries {
     }
   }
 
-  /** Counts missing deliveries. Missing event numbers include them, and may include others. */
+  /**
+   * Counts missing deliveries. Missing event numbers include these deliveries and may include
+   * others.
+   */
   finish(): void {
     const missing = new Uint32Array(this.#subscribers.length);
     for (const update of this.#updates.values()) {
@@ -263,12 +272,12 @@ class Deliveries {
     this.#record.deliveries({ expected: update.expected }, update.intendedMs);
   }
 
-  /** Frees an update that all subscribers have. */
+  /** Frees an update that all subscribers have received. */
   #forget(number: number, { due, settled, missing }: Update): void {
     if (missing === 0 && due && settled) this.#updates.delete(number);
   }
 
-  /** Returns true if the number follows the last one of the subscriber. */
+  /** Returns true if the number follows the subscriber's last number. */
   #numbered(index: number, seq: number): boolean {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;

@@ -1,13 +1,13 @@
 /**
- * Events as table rows. The schema of the event types gives the columns. A nested member joins its
- * names with `_`, and a list is a JSON string.
+ * Events as table rows. The schema of the event types defines the columns. A nested member's column
+ * joins the names with `_`, and a list becomes a JSON string.
  */
 import type { TSchema } from '../../../engine/protocol/bundled/typebox.js';
 import { agentOf, type EventType } from '../../../engine/protocol/event-types.js';
 import { type Event, eventData } from '../../../engine/protocol/schema/event.js';
 import { type Store, StoreError } from '../../../engine/store/store.js';
 
-/** `time`: milliseconds since 1970. */
+/** Column type. `time` is in milliseconds since 1970. */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'time';
 
 export interface Column {
@@ -22,7 +22,7 @@ interface Shape extends TSchema {
   properties?: Record<string, Shape>;
 }
 
-/** Columns of all types. `agent` is the acting agent, if there is one. */
+/** Columns for all event types. `agent` is the acting agent, if there is one. */
 const common: readonly Column[] = [
   { name: 'seq', kind: 'integer' },
   { name: 'type', kind: 'text' },
@@ -30,7 +30,7 @@ const common: readonly Column[] = [
   { name: 'agent', kind: 'text' },
 ];
 
-/** Returns the columns of these types, in the order of the schema. */
+/** Returns the columns for these types, in schema order. */
 export function buildColumns(types: readonly EventType[]): Column[] {
   const columns = new Map(common.map((column) => [column.name, column]));
   for (const type of types) {
@@ -51,7 +51,7 @@ function within({ properties = {} }: Shape, above: string): Column[] {
   });
 }
 
-/** Returns the cells of an event. Absent members have no cell. */
+/** Returns an event's cells. Absent members have no cell. */
 export function toCells({ seq, type, data }: Event): Cells {
   const { timestamp, ...rest } = data;
   const cells: Cells = {};
@@ -71,7 +71,9 @@ function flatten(value: object, above: string, into: Cells): void {
   }
 }
 
-/** Returns true for an event of one of these agents, or of an alliance with one of them. */
+/**
+ * Returns true if the event belongs to one of these agents, or to an alliance with such an agent.
+ */
 function isOf(event: Event, agents: ReadonlySet<string>): boolean {
   const { data } = event;
   if ('members' in data) return data.members.some(({ id }) => agents.has(id));
@@ -80,10 +82,10 @@ function isOf(event: Event, agents: ReadonlySet<string>): boolean {
 }
 
 interface Selection {
-  /** Both inclusive. */
+  /** First and last entry, both inclusive. */
   from: number;
   to: number;
-  /** An empty set selects all. */
+  /** Event types. An empty set selects all types. */
   types: ReadonlySet<EventType>;
   agents: ReadonlySet<string>;
 }
@@ -102,7 +104,7 @@ export interface Sink {
 }
 
 /**
- * Yields the selected events, and null for each other event so that the caller can show progress.
+ * Yields the selected events, and null for every other event so that the caller can show progress.
  * @throws {StoreError} `CORRUPT` for a missing or malformed event.
  */
 export function* selectEvents(

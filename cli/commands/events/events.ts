@@ -130,10 +130,10 @@ async function run(folder: string, flags: Flags): Promise<void> {
   }
 }
 
-/** Events between two progress updates. */
+/** Number of events between two progress updates. */
 const STEP = 1_000;
 
-/** Shows no progress for output to standard output. */
+/** Shows progress, except when writing to standard output. */
 async function progressOf(out: string | undefined, total: number) {
   if (out === undefined || total < STEP) return null;
   const { showCount } = await import('../../output/progress.js');

@@ -3,7 +3,9 @@ import { type BasicType, ByteWriter, ParquetWriter, schemaFromColumnData } from 
 import type { WholeFile } from '../../../report/folder.js';
 import { type Cells, type Column, type ColumnKind, type Sink, toCells } from './columns.js';
 
-/** Rows per group: the unit held in memory and skipped by readers. */
+/**
+ * Rows per group. A group is the unit that the writer holds in memory and that readers can skip.
+ */
 const GROUP = 20_000;
 
 const types: Record<ColumnKind, BasicType> = {
@@ -15,7 +17,7 @@ const types: Record<ColumnKind, BasicType> = {
 
 type Value = string | number | bigint | Date | null;
 
-/** Converts a cell to the type of its column. */
+/** Converts a cell to its column's type. */
 const values: Record<ColumnKind, (cell: string | number) => Value> = {
   text: (cell) => String(cell),
   integer: (cell) => BigInt(cell),

@@ -1,4 +1,4 @@
-/** Outputs of an export: standard output, or a file that appears only when complete. */
+/** Export outputs: standard output, or a file that appears only when complete. */
 import { basename, dirname } from 'node:path';
 import { stringify } from 'csv-stringify/sync';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
@@ -14,11 +14,14 @@ export interface SinkOptions {
   /** File to write (default: standard output). */
   out?: string;
   columns: readonly Column[];
-  /** Metadata of a Parquet file. */
+  /** Metadata for a Parquet file. */
   about: Record<string, string>;
 }
 
-/** @throws {StoreError} `UNREADABLE` if the file cannot be written; so do the methods. */
+/**
+ * @throws {StoreError} `UNREADABLE` if the file cannot be written. The sink's methods throw the
+ * same error.
+ */
 export async function createSink({ format, out, columns, about }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
   if (format === 'parquet') {
@@ -28,12 +31,12 @@ export async function createSink({ format, out, columns, about }: SinkOptions): 
   return lineSink(file, format === 'csv' ? csvLines(columns) : jsonLines);
 }
 
-/** Formats events as lines. An empty list formats the header. */
+/** Formats events as lines. An empty list returns the header. */
 type LinesOf = (some: readonly SelectedEvent[]) => string[];
 
 const jsonLines: LinesOf = (some) => some.map(({ json }) => json);
 
-/** Formats one line per row: control characters are escaped as in JSON. */
+/** Formats one line per row. Control characters are escaped as in JSON. */
 function csvLines(columns: readonly Column[]): LinesOf {
   const names = columns.map(({ name }) => name);
   const row = (cells: Cells) =>

@@ -67,7 +67,10 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   setExitCode(conditionsCode(judged, comparison.usable));
 }
 
-/** Prints the met and unmeasured conditions. Invalid figures take precedence over both. */
+/**
+ * Prints the met and the unmeasured conditions, and returns the exit code. Invalid figures take
+ * precedence over both.
+ */
 export function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   const sentences = (of: (one: Judgement) => string | null) =>
     judged.flatMap((one) => of(one) ?? []);
@@ -124,7 +127,7 @@ const serverText = ({ server }: LoadResult): string => {
 const loadText = ({ asked: { workload, rate, concurrency } }: LoadResult): string =>
   rate === null ? `${workload}, ${concurrency} concurrent` : `${workload}, ${rate}/s`;
 
-/** Aligns names left and values right. */
+/** Left-aligns names and right-aligns values. */
 function aligned(rows: readonly Row[]): string[] {
   const widths = [0, 1, 2, 3].map((column) =>
     rows.reduce((most, row) => Math.max(most, row[column]!.length), 0),

@@ -98,7 +98,7 @@ async function run(flags: LoadFlags): Promise<void> {
   const { signal } = interruption();
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
-    // A search shows only its probes.
+    // A search shows only probes.
     ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
@@ -232,7 +232,7 @@ function loadOptions(flags: LoadFlags): LoadOptions {
   const defaults = {
     ...workloadDefaults[workload],
     ...loadDefaults,
-    // A search runs many probes.
+    // A search runs many probes, so each one is short.
     ...(saturate ? { durationMs: 5_000, warmupMs: 1_000 } : {}),
   };
   return {

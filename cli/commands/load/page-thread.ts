@@ -1,5 +1,6 @@
 /**
- * Thread that serves the page of a load run, so that page requests do not delay the load generator.
+ * Thread that serves the page for a load run, so that page requests do not delay the load
+ * generator.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Board, loadControl, type RunStage, startLoadServer } from '../../../api/load-server.js';

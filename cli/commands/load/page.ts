@@ -1,6 +1,6 @@
 /**
- * `folkmoot load --watch`: the page of a load run. A thread serves the page, and gets a snapshot of
- * the run only while a browser has the page open.
+ * `folkmoot load --watch`: the page for a load run. A thread serves the page, and receives
+ * snapshots of the run only while a browser has the page open.
  */
 
 import { once } from 'node:events';
@@ -17,11 +17,13 @@ import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
   hooks: SaturateHooks;
-  /** Aborted when the page stops the run. */
+  /** Signal that aborts when the page stops the run. */
   stop: AbortSignal;
   /** Reports R, if measured before the run. */
   measured(r: number | null): void;
-  /** Shows the end of the run. Resolves once open pages have it and the server is closed. */
+  /**
+   * Shows the end of the run. Resolves once open pages have received it and the server is closed.
+   */
   end(how: LoadResult | Error): Promise<void>;
 }
 
@@ -107,12 +109,12 @@ class PageThread {
     });
   }
 
-  /** Aborted when the page stops the run. */
+  /** Signal that aborts when the page stops the run. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Aborted when the page starts the run. */
+  /** Signal that aborts when the page starts the run. */
   get resume(): AbortSignal {
     return this.#resume.signal;
   }
@@ -122,7 +124,9 @@ class PageThread {
     if (this.#watched) this.#post('show');
   }
 
-  /** Sends the last snapshot. Resolves once open pages have it and the server is closed. */
+  /**
+   * Sends the last snapshot. Resolves once open pages have received it and the server is closed.
+   */
   async end(): Promise<void> {
     this.#watched = false;
     this.#post('end');
@@ -149,7 +153,7 @@ export interface PageSetting {
   load: LoadState;
 }
 
-/** `end` is the last message: the thread exits once open pages have the snapshot. */
+/** `end` is the last message. The thread exits once open pages have received the snapshot. */
 export interface ToPage {
   do: 'show' | 'end';
   load: LoadState;

@@ -1,4 +1,4 @@
-/** Progress of a load run on standard error: one line per second. */
+/** Load run progress on standard error, one line per second. */
 import type { LoadOptions } from '../../../bench/load/options.js';
 import type { Probe } from '../../../bench/load/result.js';
 import type { LoadHooks } from '../../../bench/load/run.js';
@@ -30,7 +30,7 @@ export function showLoad(options: LoadOptions): LoadDisplay {
   };
 }
 
-/** Prints a probe of a search, with R before and after. */
+/** Prints a search probe, with R before and after. */
 export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
@@ -41,7 +41,7 @@ export function showProbe(
   writeStderr(`bracket ${bracket + 1}: ${rounded(rate)}/s ${outcome}${speed}`);
 }
 
-/** Combines hooks: each call runs all of them in order. */
+/** Combines hooks. Each call runs all hooks in order. */
 export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
   onTarget: (server) => all.forEach((one) => void one.onTarget?.(server)),
   onPreparing: (line) => all.forEach((one) => void one.onPreparing?.(line)),

@@ -1,4 +1,4 @@
-/** Summary of a load run as text. */
+/** Text summary of a load run. */
 import { early } from '../../../bench/load/compare.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { serverLine } from './progress.js';
@@ -50,7 +50,7 @@ function arrivals({ arrivals: all, ended, measured_s }: LoadResult): string {
   return `${of}: ${perS(all.accepted_per_s)}/s${share}${early}`;
 }
 
-/** Formats the brackets, each with the range of R. */
+/** Formats the brackets, each with its range of R. */
 function saturation({ saturation: found }: LoadResult): [string, string][] {
   if (!found) return [];
   const rows = found.brackets.map(({ holds, fails, unstable, probes }): [string, string] => {
@@ -93,7 +93,7 @@ function delivery({ delivery: all }: LoadResult): [string, string][] {
   return [['deliveries', `${events}, to ${count(subscribers)} subscribers; ${bad}`]];
 }
 
-/** Outcomes of the requests of one operation. */
+/** Formats the outcomes of one operation's requests. */
 function fates(one: Operation): [string, string][] {
   const others = [
     ...one.refused.map(({ status, code, reason, count: times }) => {
@@ -125,7 +125,7 @@ const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 
 const TOO_FEW = '-: too few samples (p99.9 needs 1,000)';
 
-/** Table of latencies. Rows without samples are left out. */
+/** Formats the table of latencies. Rows without samples are omitted. */
 function latencies(result: LoadResult): string[] {
   const rows: [string, Percentiles][] = [
     ...result.operations.flatMap(({ operation, response, service }): [string, Percentiles][] => [

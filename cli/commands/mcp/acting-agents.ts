@@ -1,6 +1,6 @@
 /**
- * Agents that a model can act as, one per key, with the events that each receives. The keys do not
- * leave this module.
+ * Agents that a model can control, one per key, with the events that each agent receives. The keys
+ * do not leave this module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basename } from 'node:path';
@@ -23,10 +23,10 @@ export interface ActingAgent {
   news: EventInbox;
 }
 
-/** Per call: request members that the server does not know. */
+/** Request members, per call, that the server does not know. */
 export const unknownNames = new AsyncLocalStorage<string[]>();
 
-/** More than a model can distinguish. */
+/** Limit on agents. A model cannot distinguish more than this. */
 const MOST_AGENTS = 32;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
@@ -40,7 +40,7 @@ export class ActingAgents {
   }
 
   /**
-   * Reads the keys.
+   * Reads the key files.
    *
    * @throws {UsageError} for an unreadable key, or a duplicate key or name.
    */
@@ -75,7 +75,9 @@ export class ActingAgents {
   }
 }
 
-/** Parses `NAME=FILE`, or takes the file name up to the first dot. @throws {UsageError} */
+/**
+ * Parses `NAME=FILE`. Without a name, uses the file name up to the first dot. @throws {UsageError}
+ */
 function splitNamed(text: string): [name: string, file: string] {
   const [, given, rest] = /^([A-Za-z0-9_-]+)=(.+)$/s.exec(text) ?? [];
   const file = rest ?? text;
@@ -86,8 +88,8 @@ function splitNamed(text: string): [name: string, file: string] {
 }
 
 /*
- * Events of one agent: one subscription, opened by the first wait, kept across reconnects, and read
- * by cursors. Every wait ends by its timeout.
+ * Events for one agent. The first wait opens one subscription, which persists across reconnects and
+ * is read with cursors. Every wait ends by its timeout.
  */
 
 interface FoundNews {
@@ -106,9 +108,12 @@ interface NewsWait extends Wanted {
 }
 
 const topics = ['blocks', 'proposals', 'outcomes', 'consensus', 'social', 'memes', 'network'];
-/** Time to collect further events after the first: the events of one commit arrive together. */
+/**
+ * Time to collect further events after the first event, because events from one commit arrive
+ * together.
+ */
 const GATHER_MS = 25;
-/** Minimum timeout of the first subscription, even for a wait of 0. */
+/** Minimum timeout for the first subscription, even for a wait of 0. */
 const SUBSCRIBED_MS = 5_000;
 
 const within = (ms: number, { signal }: NewsWait) =>
@@ -127,10 +132,10 @@ export class EventInbox {
   }
 
   /**
-   * Returns the events after a cursor, or after now, as soon as there is one.
+   * Returns the events after a cursor, or after the current position, as soon as there is one.
    *
-   * @throws {ApiError} if the agent is not registered, {@link UnreachableError} at the timeout of
-   * the connection, {@link StreamError} if the server ends the subscription.
+   * @throws {ApiError} if the agent is not registered, {@link UnreachableError} if the connection
+   * times out, {@link StreamError} if the server ends the subscription.
    */
   async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
     const held = await this.#begun(within(Math.max(wait.waitMs, SUBSCRIBED_MS), wait));
@@ -214,7 +219,7 @@ export class EventInbox {
     if (this.#failure) throw this.#failure;
   }
 
-  /** Reads older events by pages, and skips pages without a wanted event. */
+  /** Reads older events page by page, and skips pages without a wanted event. */
   async #past(
     place: Cursor,
     { topics: wanted, limit, signal }: NewsWait,
@@ -246,14 +251,17 @@ interface Wanted {
   limit: number;
 }
 
-/** Excludes network_metrics: these events follow every block and can be read at any time. */
+/**
+ * Returns true for a wanted event. Excludes network_metrics, because these events follow every
+ * block and can be read at any time.
+ */
 const isNews = ({ type }: Event, topics: ReadonlySet<string>): boolean =>
   type !== 'network_metrics' && eventTopics[type].some((topic) => topics.has(topic));
 
 class Inbox {
   #events: { event: Event; characters: number }[] = [];
   #characters = 0;
-  /** The inbox holds every event after this position. */
+  /** Position after which the inbox holds every event. */
   #from: Cursor;
   #last: Cursor;
 
@@ -278,7 +286,7 @@ class Inbox {
     while (this.#events.length > MOST_EVENTS || this.#characters > MOST_CHARACTERS) this.#drop();
   }
 
-  /** Starts again at a new epoch. */
+  /** Starts over at a new epoch. */
   restart(from: Cursor): void {
     this.#events = [];
     this.#characters = 0;
@@ -286,7 +294,7 @@ class Inbox {
     this.#last = from;
   }
 
-  /** Returns true if all events after a cursor are held, or null for another epoch. */
+  /** Returns true if all events after a cursor are held, or null for a different epoch. */
   reachesBackTo({ epoch, seq }: Cursor): boolean | null {
     if (epoch !== this.#from.epoch || seq > this.#last.seq) return null;
     return seq >= this.#from.seq;
@@ -298,7 +306,7 @@ class Inbox {
     return this.after(from, { topics, limit: 1 }).events.length === 0;
   }
 
-  /** Returns the next wanted events after a cursor, and the cursor after them. */
+  /** Returns the next wanted events after a cursor, and the cursor that follows these events. */
   after({ seq }: Cursor, { topics, limit }: Wanted): { events: Event[]; cursor: Cursor } {
     const later = this.#events.filter(({ event }) => event.seq > seq && isNews(event, topics));
     const events = later.slice(0, limit).map(({ event }) => event);

@@ -1,6 +1,6 @@
 /**
- * `folkmoot mcp` over streamable HTTP. A check of the request head admits each request before a
- * session handles it.
+ * `folkmoot mcp` over streamable HTTP. Each request must pass a check of its head before a session
+ * handles it.
  */
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -23,9 +23,9 @@ import {
 } from './session.js';
 
 const MOST_CONNECTIONS = 256;
-/** Connections without the token. */
+/** Maximum number of connections without the token. */
 const MOST_STRANGERS = 128;
-/** Timeouts of a request head and of a whole request, and the interval of the check. */
+/** Timeouts for a request head and for a whole request, and the interval between checks. */
 const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CHECK_MS = 1_000;
@@ -127,7 +127,7 @@ async function listening(
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${PATH}`;
 }
 
-/** In bytes: the largest image in base64 and its envelope. */
+/** Limit in bytes, enough for the largest image in base64 and its envelope. */
 const MOST_BODY_BYTES = 2 * 1024 * 1024;
 const MOST_SESSIONS = 32;
 /** Idle time after which a session is closed. */
@@ -135,10 +135,12 @@ const IDLE_MS = 30 * 60_000;
 
 interface Open {
   session: Session;
-  /** True if a new session took this place: ending this one frees none. */
+  /**
+   * True if a new session took this session's place, so that ending this session frees no place.
+   */
   replaced: boolean;
   transport: StreamableHTTPServerTransport;
-  /** Unfinished responses. A session with one is in use. */
+  /** Number of unfinished responses. A session with an unfinished response is in use. */
   responses: number;
   usedMs: number;
 }
@@ -147,7 +149,7 @@ export class Sessions {
   readonly #agents: ActingAgents;
   readonly #offers: ReadonlyMap<string, OfferedTool>;
   readonly #open = new Map<string, Open>();
-  /** Open and opening sessions. Counted before the first await. */
+  /** Number of open and opening sessions, counted before the first await. */
   #places = 0;
   readonly #sweep: NodeJS.Timeout;
 
@@ -168,7 +170,7 @@ export class Sessions {
       return { status: 503, message, headers: { 'Retry-After': '60' } };
     }
     if (response.destroyed) {
-      // The client disconnected meanwhile.
+      // The client has disconnected meanwhile.
       if (id === undefined) await open.session.end();
       return null;
     }
@@ -219,13 +221,13 @@ export class Sessions {
     return open;
   }
 
-  /** Returns the session that is idle for longest, or undefined if all are in use. */
+  /** Returns the session that has been idle longest, or undefined if all sessions are in use. */
   #oldest(): Open | undefined {
     const idle = [...this.#open.values()].filter(({ responses }) => responses === 0);
     return idle.sort((a, b) => a.usedMs - b.usedMs)[0];
   }
 
-  /** Ends an idle session so that a new one takes its place. */
+  /** Ends an idle session so that a new session can take its place. */
   async #replace(open: Open): Promise<void> {
     open.replaced = true;
     this.#open.delete(open.transport.sessionId!);
@@ -241,7 +243,7 @@ export class Sessions {
 }
 
 /*
- * Checks of the request head: Host (against DNS rebinding), Origin (against web pages), path, token
+ * Checks on the request head: Host (against DNS rebinding), Origin (against web pages), path, token
  * and method.
  */
 

@@ -75,7 +75,10 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   endNow();
 }
 
-/** Checks for the SDK, an optional peer dependency because of its size. @throws {ListenError} */
+/**
+ * Checks that the SDK is installed. It is an optional peer dependency because of its size. @throws
+ * {ListenError}
+ */
 async function expectSdk(): Promise<void> {
   try {
     await import('@modelcontextprotocol/sdk/server/index.js');

@@ -70,9 +70,9 @@ export function compileTools(agents: ActingAgents): ReadonlyMap<string, OfferedT
 }
 
 export interface Session {
-  /** Not connected yet. */
+  /** Server, not connected yet. */
   server: Server;
-  /** Ends the waits, finishes the running calls, and closes the server. */
+  /** Ends all waits, finishes running calls, and closes the server. */
   end(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export function createSession(
   return { server, end };
 }
 
-/** Adds request members that the server did not know to the result. */
+/** Adds to the result the request members that the server did not know. */
 async function named(call: () => Promise<ToolResult>): Promise<ToolResult> {
   const names: string[] = [];
   const { said, data } = await unknownNames.run(names, call);
@@ -125,7 +125,7 @@ async function named(call: () => Promise<ToolResult>): Promise<ToolResult> {
   return { said: [said, ...notes].filter(Boolean).join(' '), data: { ...data, unknown } };
 }
 
-/** Limit for concurrent calls of one session. */
+/** Limit on concurrent calls in one session. */
 const MOST_AT_ONCE = 16;
 
 class Calls {
@@ -150,7 +150,7 @@ class Calls {
     return running.finally(() => this.#running.delete(running));
   }
 
-  /** Ends all waits. Resolves when every running call has its result. */
+  /** Ends all waits. Resolves when every running call has a result. */
   async end(): Promise<void> {
     this.#ending.abort();
     await Promise.allSettled(this.#running);
@@ -197,7 +197,7 @@ class Calls {
     return named(() => tool.call(args, context));
   }
 
-  /** Default start of news: the position of the network at the first call of the session. */
+  /** Default start for news: the network's position at the session's first call. */
   #from(client: { meta(): Promise<{ epoch: string; event_seq: number }> }) {
     this.#begun ??= client.meta().then(
       ({ epoch, event_seq: seq }) => ({ epoch, seq }),
@@ -296,7 +296,7 @@ function reasonOf(error: unknown): string {
   return `internal error (${ErrorCode.InternalError}); see the log of folkmoot mcp`;
 }
 
-/** Advice for refusals, by tool. The message of the network gives the cause. */
+/** Advice on refusals, by reason. The network's message states the cause. */
 const hints: Partial<Record<Reason, string>> = {
   UNKNOWN_KEY: 'Call register first.',
   UNKNOWN_AGENT: 'If this is your agent, call register first.',
@@ -311,11 +311,14 @@ const hints: Partial<Record<Reason, string>> = {
   AGENT_EXISTS: 'This agent is already registered. Look at "me".',
 };
 
-/** Limit for server messages. No known message is longer. */
+/** Limit on the length of server messages. No known message is longer. */
 const MOST_CHARACTERS = 2_000;
 const wordsOf = (text: string) => escapeInvisible(text.slice(0, MOST_CHARACTERS));
 
-/** Returns a sentence and the data, both structured and as text for hosts that show only text. */
+/**
+ * Returns a sentence and the data, both as structured content and as text for hosts that show only
+ * text.
+ */
 function toolResult({ said, data }: ToolResult): CallToolResult {
   const texts = [said, JSON.stringify(data)];
   return {
@@ -331,7 +334,7 @@ interface FailureDetails {
   [member: string]: unknown;
 }
 
-/** Formats an error that the model can handle. @throws any other error. */
+/** Formats an error that the model can handle, and rethrows any other error. */
 function toolFailure(error: unknown): CallToolResult {
   const failure = failureOf(error);
   if (failure === null) throw error;
@@ -369,15 +372,15 @@ function refusalOf(error: ApiError | StreamError): FailureDetails {
   };
 }
 
-/** Logs an internal error for the operator. The model gets no details. */
+/** Logs an internal error for the operator. The model receives no details. */
 export function reportFault(error: unknown): void {
   writeStderr(...`folkmoot mcp: ${error instanceof Error ? error.stack : error}`.split('\n'));
 }
 
-/** In bytes: a message with the largest image in base64. */
+/** Limit in bytes, enough for a message with the largest image in base64. */
 const MOST_MESSAGE_BYTES = 2 * 1024 * 1024;
 
-/** Serves until the host closes standard input, exceeds the buffer, or a signal arrives. */
+/** Serves until the host closes standard input or exceeds the buffer, or until a signal arrives. */
 export async function serveStdio(agents: ActingAgents, stopping: StopSignal): Promise<void> {
   const { server, end } = createSession(agents, compileTools(agents));
   const closed = new Promise<void>((resolve) => {

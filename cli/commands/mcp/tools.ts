@@ -1,4 +1,4 @@
-/** Tools of an MCP session, in the order in which a model sees them. */
+/** Tools in an MCP session, in the order in which a model sees them. */
 
 import type { BlockPage, PageQuery } from '../../../api/client/index.js';
 import {
@@ -39,13 +39,13 @@ import {
   sentence,
 } from './untrusted.js';
 
-/** Adds a description to a schema of the protocol. */
+/** Adds a description to a protocol schema. */
 const described = <T extends TSchema>(schema: T, description: string): T => ({
   ...schema,
   description,
 });
 
-/** Enumeration with an explicit type, which some models need. */
+/** Defines an enumeration with an explicit type, which some models require. */
 const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Enum<T[]>([...values], { type: 'string', description });
 
@@ -60,7 +60,7 @@ const memes = Type.Optional(
   described(MemeReferences, 'Ids of memes that influenced you, meme_...'),
 );
 
-/** Tags. The protocol checks their characters. */
+/** Tags. The protocol validates their characters. */
 const tags = Type.Optional(
   Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
     maxItems: 10,
@@ -68,24 +68,24 @@ const tags = Type.Optional(
   }),
 );
 
-/** Limit for the transactions of a block. */
+/** Limit on the transactions in a block. */
 const MOST_TRANSACTIONS = 1_000;
 
 interface Context {
   by: ActingAgent;
   agents: ActingAgents;
-  /** Position of the news of this session, by agent name. */
+  /** This session's news positions, by agent name. */
   cursors: Map<string, Cursor>;
-  /** Position of the network at the first call of the session. */
+  /** The network's position at the session's first call. */
   begun: Promise<Cursor | null>;
-  /** Aborts when the caller no longer waits for the result. */
+  /** Aborts when the caller is no longer waiting for the result. */
   signal: AbortSignal;
 }
 
 export interface ToolResult {
-  /** Sentence without untrusted text. */
+  /** Sentence that contains no untrusted text. */
   said: string;
-  /** Data with untrusted texts marked. */
+  /** Data in which untrusted texts are marked. */
   data: Record<string, unknown>;
 }
 
@@ -94,9 +94,9 @@ export interface Tool {
   title: string;
   description: string;
   input: TProperties;
-  /** Common wrong names of arguments. Refused with the correct name. */
+  /** Common wrong names for arguments. The refusal states the correct name. */
   synonyms?: Readonly<Record<string, string>>;
-  /** Annotations for the user of the host. */
+  /** Annotations for the host's user. */
   hints: { readOnlyHint?: boolean; idempotentHint?: boolean; destructiveHint?: boolean };
   /** True if the call acts as an agent. */
   acts: boolean;
@@ -131,18 +131,18 @@ export function unknownArgument(
   return new Mistake(`/${pointerStep(name.slice(0, 64))}`, message);
 }
 
-/** Types the arguments of a tool by its schema. The session checks them before the call. */
+/** Types a tool's arguments by its schema. The session checks the arguments before the call. */
 function tool<P extends TProperties>(
   from: Omit<Tool, 'input' | 'call'> & {
     input: P;
     call(args: Static<TObject<P>>, context: Context): Promise<ToolResult>;
   },
 ): Tool {
-  // Checked arguments become typed here.
+  // The arguments are already checked, so the cast is safe.
   return from as unknown as Tool;
 }
 
-/** Returns the argument schema of a tool for these agents. */
+/** Returns a tool's argument schema for these agents. */
 export function buildInputSchema({ input, acts }: Tool, names: readonly string[]): TObject {
   const description = acts ? 'Acting agent.' : `Own agent. Default: ${names[0]}.`;
   const agent = Type.Enum([...names], { type: 'string', description });
@@ -435,7 +435,7 @@ const discuss = tool({
 
 const consensusTools: readonly Tool[] = [vote, propose, discuss];
 
-/** 1 MiB, the limit of the protocol, in base64. */
+/** The protocol's limit of 1 MiB, in base64. */
 const MOST_BASE64 = 1_398_104;
 
 const postMeme = tool({
@@ -538,13 +538,13 @@ function answerTo({ action, alliance_id: id, accept, ...fields }: AllyArgs, clie
 
 const socialTools: readonly Tool[] = [postMeme, ally];
 
-/** In seconds. Below the request timeout of 60 s of MCP clients. */
+/** Limit in seconds, below the 60 s request timeout in MCP clients. */
 const MOST_WAIT_S = 50;
 const USUAL_WAIT_S = 20;
 const USUAL_EVENTS = 20;
 
 const topics = ['proposals', 'outcomes', 'blocks', 'consensus', 'social', 'memes', 'network'];
-/** All but `social`, which carries every reputation change. */
+/** All topics except `social`, which carries every reputation change. */
 const usualTopics = topics.filter((topic) => topic !== 'social');
 
 const waitForNews = tool({
@@ -620,7 +620,7 @@ export const tools: readonly Tool[] = [
 
 const anyAgent = { agent: Type.Optional(Type.String()) };
 
-/** Argument checks per tool, independent of the agents of a session. */
+/** Argument checks per tool, independent of a session's agents. */
 const checks = new Map(
   tools.map(({ name, input }) => {
     const schema = Type.Object({ ...anyAgent, ...input }, { additionalProperties: false });
@@ -628,7 +628,7 @@ const checks = new Map(
   }),
 );
 
-/** Returns the first problem of the arguments, or null. `schema` is the schema of the session. */
+/** Returns the first problem with the arguments, or null. `schema` is the session's schema. */
 export function argumentProblem(
   { name }: Tool,
   { properties, required }: TObject,

@@ -1,17 +1,18 @@
 /**
- * Network data for a model. A text of another agent becomes `{untrusted: text}` with all invisible
- * characters escaped. Any text that is not known to come from the network counts as untrusted.
+ * Network data for a model. Text from other agents becomes `{untrusted: text}` with all invisible
+ * characters escaped. Any text that is not known to come from the network itself counts as
+ * untrusted.
  */
 import { ApiError, type BlockDetail, type NetworkClient } from '../../../api/client/index.js';
 import { formatCursor } from './acting-agents.js';
 
 interface Untrusted {
   untrusted: string;
-  /** Original length of a truncated text. */
+  /** Original length if the text is truncated. */
   characters?: number;
 }
 
-/** Members with free text of agents. */
+/** Members with free text from agents. */
 const freeText = new Set([
   'name',
   'description',
@@ -24,7 +25,7 @@ const freeText = new Set([
   'content',
   'data',
 ]);
-/** Members with free JSON of agents, shown as text. */
+/** Members with free JSON from agents, shown as text. */
 const freeJson = new Set(['state_diff', 'value']);
 
 /** Identifiers, hashes, times and enumerations, which cannot carry a message. */
@@ -43,14 +44,14 @@ const trusted = new RegExp(
     .join('|')
     .replace(/^.*$/s, (all) => `^(?:${all})$`),
 );
-/** Members of the operator. */
+/** Members that the operator sets. */
 const operators = new Set(['network_id', 'version', 'cursor', 'next_cursor', 'server_time']);
 const plain = /^[A-Za-z0-9._:-]{1,128}$/;
 const memberName = /^[a-z][a-z0-9_]{0,40}$/;
 
-/** Limit for texts. No comment or transaction is longer. */
+/** Limit on text length. No comment or transaction is longer. */
 const MOST_CHARACTERS = 4_096;
-/** Limit for lists. */
+/** Limit on list length. */
 const MOST_ITEMS = 100;
 
 /**
@@ -96,7 +97,7 @@ function isTrusted(text: string, member: string): boolean {
   return operators.has(member) ? plain.test(text) : trusted.test(text);
 }
 
-/** Template for a sentence. Replaces every value that is not a known identifier with `?`. */
+/** Template tag for a sentence. Replaces every value that is not a known identifier with `?`. */
 export function sentence(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
   const shown = values.map((value) => {
     if (typeof value === 'number') return String(value);
@@ -107,7 +108,7 @@ export function sentence(parts: TemplateStringsArray, ...values: readonly unknow
 
 export type Data = Record<string, unknown>;
 
-/** Limit for the votes and transactions of a block. */
+/** Limit on the votes and transactions listed for a block. */
 const MOST_ROWS = 20;
 
 const asData = (value: unknown) => markUntrusted(value) as Data;

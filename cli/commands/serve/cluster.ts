@@ -1,6 +1,6 @@
 /**
- * `folkmoot serve --cluster`: a node of a cluster, with requests ordered by etcd. With
- * `--peer-listen`, nodes send snapshots to each other.
+ * `folkmoot serve --cluster`: a cluster node, with requests ordered by etcd. With `--peer-listen`,
+ * nodes send snapshots to each other.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
@@ -22,7 +22,7 @@ export interface NodeFlags extends ClusterFlags, PeerFlags {
   verifyAll?: boolean;
 }
 
-/** Options of `serve` used here. */
+/** Options of `serve` that this module uses. */
 interface Around extends NodeFlags {
   host: string;
   port: number;
@@ -47,7 +47,7 @@ export function addNodeOptions(command: Command): Command {
     );
 }
 
-/** The name is part of etcd keys. */
+/** Parses a node name, which becomes part of etcd keys. */
 function nodeName(text: string): string {
   if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
   throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
@@ -160,7 +160,7 @@ function addPeerOptions(command: Command): Command {
     );
 }
 
-/** Refuses wildcard addresses, because other nodes must be able to connect. */
+/** Parses an address. Refuses a wildcard address, because other nodes must be able to connect. */
 function addressOf(text: string): Address {
   const [, bracketed, plain, digits] =
     /^(?:\[([0-9A-Fa-f:.]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(text) ?? [];
@@ -183,7 +183,7 @@ function checkPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
   throw new UsageError('OPTION_REQUIRES', { option, required });
 }
 
-/** Options of `serve` used here. */
+/** Options of `serve` that this module uses. */
 interface PeerAround extends PeerFlags {
   host: string;
   port: number;
@@ -194,7 +194,7 @@ interface PeerAround extends PeerFlags {
 
 interface Peers {
   server: PeerServer;
-  /** Resolves when the folder has the snapshot of another node. */
+  /** Resolves when the folder contains a snapshot from a different node. */
   catchUp(behind: LaggingNode): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Pause, step and speed of a served network: of its scenario agents, or with `--clock held` of the
- * whole network. Control commands are not entries of the log.
+ * Pause, step and speed control for a served network. Control affects the scenario agents or, with
+ * `--clock held`, the whole network. Control commands are not log entries.
  */
 import type { ClockShown, Control, ControlCommand, Until } from '../../../api/index.js';
 import type { PublishedEvent } from '../../../engine/node/encode.js';
@@ -11,9 +11,9 @@ import type { Population } from '../../../sim/index.js';
 
 export interface ControlledOptions {
   network: Network;
-  /** True to pause the network too, not only the agents. */
+  /** True to pause the network as well as the agents. */
   holdsNetwork: boolean;
-  /** Speed of the agents, or null without agents. */
+  /** Agent speed, or null without agents. */
   speed: number | null;
 }
 
@@ -47,7 +47,7 @@ export class LiveControl implements Control {
     ];
   }
 
-  /** Adds the agents of the scenario. */
+  /** Adds the scenario's agents. */
   async use(agents: Population): Promise<void> {
     this.#agents = agents;
     await this.#pace();
@@ -96,7 +96,7 @@ export class LiveControl implements Control {
     return null;
   }
 
-  /** Pauses agents before the network, so that their requests get responses. */
+  /** Pauses agents before the network, so that agent requests receive responses. */
   async #pace(): Promise<void> {
     if (!this.#paused && this.#holdsNetwork) this.#network.time.release();
     await this.#agents?.pace(this.#paused ? 0 : (this.#speed ?? 1));

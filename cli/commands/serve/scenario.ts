@@ -59,8 +59,8 @@ export async function resolveScenario(flags: ServeScenarioFlags): Promise<Wanted
 }
 
 /**
- * Returns the genesis options of a folder. A new network gets the consensus of the scenario and a
- * random id, overridden by `asked`. An existing network keeps its genesis.
+ * Returns the genesis options for a folder. A new network gets the scenario's consensus settings
+ * and a random id, which `asked` can override. An existing network keeps its genesis.
  * @throws {UsageError} for a network without signatures.
  */
 export async function resolveGenesis(
@@ -83,15 +83,15 @@ export async function resolveGenesis(
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Draws 50 random bits, so that a signature for one unnamed network is invalid on another. */
+/** Draws 50 random bits, so that a signature for one unnamed network is invalid on every other. */
 function drawnId(): string {
   const drawn = [...randomBytes(10)].map((byte) => letters[byte % letters.length]);
   return `devnet-${drawn.join('')}`;
 }
 
 /**
- * Reads the genesis of a folder. Returns null for a missing or damaged network: opening the folder
- * reports the error.
+ * Reads a folder's genesis. Returns null for a missing or damaged network, because opening the
+ * folder reports the error.
  * @throws {StoreError} `UNREADABLE`, because a retry may find an existing network.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {

@@ -70,7 +70,7 @@ async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
   const log = await openLog(flags.logLevel);
   stopping.requested.then((signal) => log.info({ signal }, 'stopping'));
   await start(flags, stopping, log).catch(async (error) => {
-    // An exit with open threads and files can end in a crash.
+    // Exiting with open threads and files can cause a crash.
     await stopping.closeAll();
     throw error;
   });
@@ -114,7 +114,7 @@ async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Prom
 
 interface Opened {
   network: Network;
-  /** The network itself, or with --cluster the node with its cluster status. */
+  /** The network itself or, with --cluster, the node with its cluster status. */
   served: Pick<ServerOptions, 'network' | 'cluster'>;
   close(): Promise<void>;
   /** Publishes the address of this node to the other nodes. */
@@ -151,7 +151,7 @@ async function openNetwork(
   return { network: network.inner, served, close, listening: (url) => network.listensAt(url) };
 }
 
-/** Prints the line of JSON, and a text at a terminal. */
+/** Prints one line of JSON and, at a terminal, a text. */
 function announce(
   flags: ServeFlags,
   network: Network,
@@ -165,7 +165,7 @@ function announce(
   const { network_id } = network.genesis;
   const ws_url = `${url.replace('http', 'ws')}/ws/v1`;
   const line = { event: 'listening', url, ws_url, network_id };
-  // The token in page_url is for the operator and must not be logged.
+  // The token in page_url is for the operator only and must not be logged.
   printJson({ ...line, ...(page === null ? {} : { page_url: page }) });
   logListening(log, page, { ...line, transport, folder: flags.data, limits: flags.limits });
 }
@@ -206,7 +206,7 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
   };
 }
 
-/** Returns null without --control and --clock held. */
+/** Returns null without --control or --clock held. */
 async function controlOf(
   flags: ServeFlags,
   network: Network,
@@ -405,7 +405,7 @@ function addAccessOptions(command: Command): Command {
     );
 }
 
-/** Cores left to the engine and the verifier pool. */
+/** Number of cores reserved for the engine and the verifier pool. */
 const RESERVED_CORES = 3;
 const MOST_THREADS = 64;
 
@@ -425,7 +425,7 @@ async function openLog(level: string): Promise<Logger> {
   return pino({ level }, { write: (text) => output.write(`${escapeControls(text.trimEnd())}\n`) });
 }
 
-/** Logs each request at `debug`, with its time at `trace`. */
+/** Logs each request at `debug`, and its duration at `trace`. */
 function exchangeLog(log: Logger): Pick<ServerOptions, 'onExchange'> {
   if (!log.isLevelEnabled('debug')) return {};
   const timed = log.isLevelEnabled('trace');
@@ -461,7 +461,7 @@ interface Listening {
   limits: string;
 }
 
-/** Prints a sentence at a terminal, elsewhere a log line. */
+/** Prints a sentence at a terminal, or a log line elsewhere. */
 function logListening(
   log: Logger,
   page: string | null,
@@ -483,7 +483,7 @@ type OwnLimits = Partial<Record<LimitName, number>>;
 
 const MOST_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** Reads the limits of --limits-file. @throws {UsageError} */
+/** Reads the limits from --limits-file. @throws {UsageError} */
 async function limitsFile(path: string): Promise<OwnLimits> {
   const { limitNames } = await import('../../../api/index.js');
   const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');

@@ -1,6 +1,6 @@
 /**
- * Server at the address of a node that catches up: alive but not ready. All other requests get
- * CATCHING_UP, so that clients use another node.
+ * Server at the address of a node that is catching up. The node reports alive but not ready. All
+ * other requests get CATCHING_UP, so that clients use a different node.
  */
 import { createServer } from 'node:http';
 import { refuse } from '../../../engine/protocol/schema/reason.js';
@@ -13,9 +13,9 @@ const limits = {
   keepAlive: false,
 } as const;
 
-/** Listens until `close`. Does not listen for port 0, because no client knows the port. */
+/** Listens until `close`. Does not listen on port 0, because no client would know the port. */
 export interface StartupServer {
-  /** Sets the reason in responses. */
+  /** Sets the reason that responses state. */
   because(why: string): void;
   close(): Promise<void>;
 }

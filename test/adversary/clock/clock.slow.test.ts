@@ -1,4 +1,7 @@
-/** A wall clock set by an hour in either direction, while a server runs and between two runs. */
+/**
+ * A wall clock that is shifted by an hour in either direction, while a server runs and between two
+ * runs.
+ */
 import { on, once } from 'node:events';
 import { setTimeout as measured } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +29,7 @@ function server({ limits = 'off', periodMs = 500, offsetMs = 0, data }: Options 
   return host({ data: data ?? temporaryFolder(), args, env, nodeArgs });
 }
 
-/** Timestamp of a client whose clock is right, or off like the server's. */
+/** Returns a timestamp from a client with a correct clock, or with the server's offset. */
 const at = (offsetMs = 0) => new Date(Date.now() + offsetMs).toISOString();
 
 async function block(from: Host, offsetMs = 0): Promise<string> {
@@ -37,7 +40,10 @@ async function block(from: Host, offsetMs = 0): Promise<string> {
   return String(data.block_hash);
 }
 
-/** Waits for the deadline without a timeout: a deadline that is an hour late fails the test. */
+/**
+ * Waits for the deadline without a separate timeout, so that a deadline an hour late fails the
+ * test.
+ */
 async function expired(from: Host, hash: string): Promise<void> {
   for (;;) {
     const { data } = await get(from.url, `/api/v1/blocks/${hash}`);
@@ -54,7 +60,7 @@ async function readLimit(from: Host): Promise<{ left: number; seconds: number }>
   return { left: Number(left), seconds: Number(seconds) };
 }
 
-/** Engine time of the last event. */
+/** Returns the engine time of the last event. */
 async function lastTold(from: Host): Promise<number> {
   const { events } = (await get(from.url, '/api/v1/events?limit=1000')).data;
   const { data } = (events as { data: { timestamp: string } }[]).at(-1)!;
@@ -101,7 +107,7 @@ describe.each([
     const before = await readLimit(one);
     await one.ask(`${jumpMs}`);
     const after = await readLimit(one);
-    // Unless the machine was so busy that a minute has passed.
+    // This holds unless the machine was so busy that a minute has passed.
     expect(after.left).toBeLessThan(before.left);
     expect(after.seconds).toBeLessThanOrEqual(60);
     await stop(one);

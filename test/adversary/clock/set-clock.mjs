@@ -1,4 +1,4 @@
-/** Imported into a server: offsets its wall clock by message. */
+/** Imported into a server. Offsets the server's wall clock on request by message. */
 const Wall = Date;
 let offset = Number(process.env.FOLKMOOT_TEST_CLOCK_MS ?? 0);
 

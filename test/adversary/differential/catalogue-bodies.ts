@@ -1,4 +1,4 @@
-/** Bodies and media types for the differential run: strange, invalid, and ordinary. */
+/** Bodies and media types for the differential run: unusual, invalid, and ordinary. */
 import { JSON_TYPE, post, type RawCase, REGISTER, rawCase, sized } from './raw-case.js';
 
 const texts = [

@@ -1,4 +1,4 @@
-/** Malformed forms that no parser may hang on. */
+/** Malformed forms on which no parser may hang. */
 
 export interface RawForm {
   name: string;
@@ -84,7 +84,10 @@ const types: Record<string, string> = {
   json: 'application/json',
 };
 
-/** The shortest forms that were never answered: a boundary of two letters, and a line of them. */
+/**
+ * The shortest forms that once got no response: a boundary of two letters, and a line made of these
+ * letters.
+ */
 const short: RawForm[] = [
   { name: 'of 11 bytes', type: 'multipart/form-data; boundary=X', body: '--Xv\r\n--X--' },
   { name: 'of 4 bytes', type: 'multipart/form-data; boundary=X', body: '--X-' },

@@ -1,4 +1,4 @@
-/** Heads and framings for the differential run: strange, invalid, and ordinary. */
+/** Heads and framings for the differential run: unusual, invalid, and ordinary. */
 import { get, HOST, JSON_TYPE, post, type RawCase, REGISTER, rawCase } from './raw-case.js';
 
 const headerLines: [name: string, ...lines: string[]][] = [

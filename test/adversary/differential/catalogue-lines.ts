@@ -1,4 +1,4 @@
-/** Request lines and targets for the differential run: strange, invalid, and ordinary. */
+/** Request lines and targets for the differential run: unusual, invalid, and ordinary. */
 import { get, HOST, type RawCase, REGISTER, rawCase } from './raw-case.js';
 
 const methods = [

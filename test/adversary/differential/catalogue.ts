@@ -1,4 +1,4 @@
-/** Raw requests for the differential run. Allowed differences are in differences.ts. */
+/** Raw requests for the differential run. differences.ts lists the allowed differences. */
 import { bodies } from './catalogue-bodies.js';
 import { forms } from './catalogue-forms.js';
 import { framings, heads } from './catalogue-heads.js';

@@ -1,6 +1,9 @@
-/** The rows of the protocol's table of transport differences, with the cases that show them. */
+/**
+ * The rows in the protocol's table of transport differences, with the cases that show each
+ * difference.
+ */
 
-/** Beginning of a row's first cell, and the names of its cases. */
+/** The start of a row's first cell, and the names of the row's cases. */
 export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   [
     '`Transfer-Encoding` beside',
@@ -43,5 +46,5 @@ export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   ['a WebSocket handshake whose', /^upgrade (key !|with two bad protocols)/],
 ];
 
-/** Rows that need timing; test/api/transport/deadline.test.ts covers them. */
+/** Rows that depend on timing. test/api/transport/deadline.test.ts covers these rows. */
 export const timed: readonly string[] = ['a body slower than'];

@@ -1,4 +1,7 @@
-/** The same bytes to both transports: equal status and reason, or a documented difference. */
+/**
+ * Sends the same bytes to both transports, and expects equal status and reason or a documented
+ * difference.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { full, heavy } from '../../support/counts.js';
@@ -7,9 +10,12 @@ import { catalogue } from './catalogue.js';
 import { rows, timed } from './differences.js';
 import { documented, outcomes, type Row, says } from './differential.js';
 
-/** In a full run, longer than the longest deadline of an unfinished head. */
+/**
+ * Wait for silent connections. In a full run, longer than the longest deadline for an unfinished
+ * head.
+ */
 const SILENCE_MS = full ? 20_000 : 2_000;
-/** For requests that are answered or closed at once, even on a busy machine. */
+/** Wait for requests that get a response or a close at once, even on a busy machine. */
 const PATIENCE_MS = 90_000;
 
 async function both(table: readonly Row[]): Promise<string[][]> {
@@ -26,7 +32,7 @@ async function both(table: readonly Row[]): Promise<string[][]> {
 const headings = (name: string) =>
   rows.filter(([, ...names]) => names.some((one) => one.test(name))).map(([what]) => what);
 
-/** The rows of the table that apply to a case. */
+/** Returns the table rows that apply to a case. */
 const rowsOf = (table: readonly Row[], name: string) =>
   headings(name).flatMap((what) => table.find((one) => one.what.startsWith(what)) ?? []);
 

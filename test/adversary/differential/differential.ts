@@ -1,13 +1,13 @@
-/** Sends raw requests. Reports status and reason of the first response, or the close. */
+/** Sends raw requests. Reports the status and reason in the first response, or the close. */
 import { Line } from '../../support/service/line.js';
 import type { RawCase } from './raw-case.js';
 
-/** Waits for two turns of the server, so that all earlier bytes have been read. */
+/** Waits for two event-loop turns on the server, so that all earlier bytes have been read. */
 async function turned(url: string): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await (await fetch(`${url}/healthz`)).text();
 }
 
-/** `400 SCHEMA`; `431 -` without an envelope; `closed` or `silent`. */
+/** Returns an outcome such as `400 SCHEMA`, `431 -` without an envelope, `closed` or `silent`. */
 async function outcome(url: string, { bytes, later }: RawCase, patienceMs: number) {
   const line = await Line.open(url);
   line.send(bytes);
@@ -25,7 +25,7 @@ async function outcome(url: string, { bytes, later }: RawCase, patienceMs: numbe
   return `${came.status} ${told ?? (came.status < 300 ? '' : '-')}`.trim();
 }
 
-/** Runs many cases concurrently. Returns outcomes in order. */
+/** Runs many cases concurrently, and returns the outcomes in order. */
 export async function outcomes(
   url: string,
   cases: readonly RawCase[],
@@ -50,7 +50,7 @@ export interface Row {
   cause: string;
 }
 
-/** The rows of the document's table of transports. */
+/** Returns the rows in the document's table of transports. */
 export function documented(protocol: string): Row[] {
   const section = protocol.split('### Requests that the transport refuses')[1]!.split('\n## ')[0]!;
   const cells = section
@@ -64,7 +64,7 @@ export function documented(protocol: string): Row[] {
 
 /** Returns true if a cell describes the outcome. */
 export function says(cell: string, seen: string): boolean {
-  // A silent connection will be closed; the document says when.
+  // A silent connection will be closed later. The document states when.
   if (seen === 'silent') return /^closed without an answer after/.test(cell);
   if (seen === 'closed') return /^closed/.test(cell);
   const [status = '', reason] = seen.split(' ');

@@ -1,15 +1,15 @@
-/** A raw request: its name and bytes. */
+/** A raw request: name and bytes. */
 
 export interface RawCase {
   name: string;
   bytes: Buffer;
-  /** Sent a moment after the bytes. */
+  /** Bytes sent a moment after the first bytes. */
   later?: Buffer;
 }
 
 export const HOST = 'Host: 127.0.0.1';
 
-/** A request with the given head lines, joined by CR LF, and a body. */
+/** Builds a request from head lines, joined by CR LF, and a body. */
 export function rawCase(
   name: string,
   lines: readonly string[],

@@ -1,4 +1,4 @@
-/** Meme forms: as libraries write them, or broken at any byte. */
+/** Meme forms, as libraries write them or broken at any byte. */
 import { type Agent, jcs, sha256 } from '../../support/service/signer.js';
 import type { Rng } from './rng.js';
 import { type Signing, signatureOf, stampOf } from './signing.js';
@@ -21,7 +21,7 @@ const files = [
   'PK\u0003\u0004..............',
 ];
 
-/** A form with its headers. */
+/** Draws a form with its headers. */
 export function drawnForm(rng: Rng, by: Agent, signing: Signing, near: boolean): Form {
   const boundary = rng.pick(['a-boundary', '----x', 'v', "a'b", `b${rng.hex(40)}`]);
   const file = rng.once(3)

@@ -1,4 +1,4 @@
-/** WebSocket frames, valid and invalid, and parsing of the server's frames. */
+/** WebSocket frames, valid and invalid, and a parser for the server's frames. */
 import { randomBytes } from 'node:crypto';
 
 export const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -10,7 +10,7 @@ export interface FrameShape {
   masked?: boolean;
   /** Reserved bits, 0..7. */
   reserved?: number;
-  /** Length in the head; default: the actual one. */
+  /** Length in the head (default: the actual length). */
   promised?: bigint;
 }
 
@@ -40,7 +40,10 @@ function longer(length: bigint): Buffer {
 export const textFrame = (text: string) =>
   frame({ opcode: opcodes.text, payload: Buffer.from(text) });
 
-/** Parses a frame of the server, with the bytes after it; null while incomplete. */
+/**
+ * Parses a frame from the server. Returns the frame and the bytes that follow it; null while
+ * incomplete.
+ */
 export function readFrame(bytes: Buffer) {
   if (bytes.length < 2) return null;
   const short = bytes[1]! & 0x7f;
@@ -60,7 +63,7 @@ export function readFrame(bytes: Buffer) {
   };
 }
 
-/** The request that opens a WebSocket. */
+/** Builds the request that opens a WebSocket. */
 export const upgradeOf = (path: string, more: readonly string[] = []) =>
   [
     `GET ${path} HTTP/1.1`,

@@ -1,12 +1,12 @@
-/** The bytes of a request, framed correctly or incorrectly. */
+/** Request bytes, framed correctly or incorrectly. */
 import type { Drawn } from './requests.js';
 import type { Rng } from './rng.js';
 import { flipped } from './values.js';
 
 export interface Framed {
-  /** Sent in order, each in a separate segment. */
+  /** Pieces sent in order, each in a separate segment. */
   pieces: Buffer[];
-  /** True if the gate must see the request, so that the response is a documented one. */
+  /** True if the request must reach the gate, so that the response must be documented. */
   sound: boolean;
   /** True if the server may wait for more bytes. */
   unfinished: boolean;
@@ -27,8 +27,8 @@ export function framed(drawn: Drawn): Framed {
 }
 
 /**
- * Splits a request into segments. The first contains the request line, which uWebSockets.js must
- * receive whole. Heads with `Content-Length: 0` stay whole (protocol.md, section 13).
+ * Splits a request into segments. The first segment contains the request line, which uWebSockets.js
+ * must receive whole. Heads with `Content-Length: 0` are not split (protocol.md, section 13).
  */
 export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   const all = Buffer.concat(pieces);
@@ -41,7 +41,7 @@ export function sliced(rng: Rng, { pieces, ...rest }: Framed): Framed {
   return { ...rest, pieces: at.slice(1).map((to, index) => all.subarray(at[index], to)) };
 }
 
-/** Frames a request incorrectly: the transport may refuse it, or wait. */
+/** Frames a request incorrectly. The transport may refuse the request, or wait. */
 export function misframed(rng: Rng, drawn: Drawn): Framed {
   return rng.pick(misframings)(rng, drawn);
 }
@@ -128,7 +128,7 @@ const heads: readonly Misframing[] = [
   (rng) => strange([rng.bytes(1 + rng.int(600))], true),
 ];
 
-/** Two requests at once, the second before the first is answered. */
+/** Sends two requests at once, the second before the response to the first. */
 const pipelined: Misframing = (_, drawn) => {
   const all = Buffer.concat(framed(drawn).pieces);
   return strange([Buffer.concat([all, all])]);

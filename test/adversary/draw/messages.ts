@@ -69,7 +69,7 @@ export class Messages {
     return value;
   }
 
-  /** Whole, or in fragments with a ping between. */
+  /** Frames a payload as a whole, or in fragments with a ping in between. */
   #sent(rng: Rng, payload: Buffer): Buffer {
     if (!rng.once(5)) return frame({ opcode: opcodes.text, payload });
     const at = rng.int(payload.length + 1);
@@ -112,7 +112,7 @@ const oddities: readonly ((rng: Rng, payload: Buffer) => Buffer)[] = [
   (rng) => rng.bytes(1 + rng.int(300)),
 ];
 
-/** Returns what is wrong with a server message; empty if it conforms. */
+/** Returns a function that lists the problems with a server message. */
 export function messageChecker(document: AsyncApi): (text: string) => string[] {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
   ajv.addFormat('date-time', (text: string) => parseInstant(text) !== null);

@@ -1,4 +1,6 @@
-/** Requests drawn from the OpenAPI document: every operation, valid or wrong in some place. */
+/**
+ * Requests drawn from the OpenAPI document: every operation, either valid or wrong in some place.
+ */
 import { type Agent, sha256 } from '../../support/service/signer.js';
 import { drawnForm } from './forms.js';
 import type { Rng } from './rng.js';
@@ -23,14 +25,14 @@ export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** A request before its bytes are written. */
+/** A request before encoding. */
 export interface Drawn {
   operationId: string;
   method: string;
   target: string;
   headers: [string, string][];
   body: Buffer;
-  /** True if only its signature may be wrong. */
+  /** True if only the signature may be wrong. */
   valid: boolean;
 }
 
@@ -61,7 +63,10 @@ export class Requests {
     return this.#operations.map(({ operation }) => operation.operationId);
   }
 
-  /** With `refusedOnly`, no write has a valid signature, so none may change anything. */
+  /**
+   * Draws a request. With `refusedOnly`, no write has a valid signature, so no write may change
+   * anything.
+   */
   draw(rng: Rng, refusedOnly: boolean): Drawn {
     const { path, method, operation } = rng.pick(this.#operations);
     const near = rng.once(2);
@@ -134,7 +139,7 @@ export class Requests {
     drawn.headers.push(['Content-Type', type]);
   }
 
-  /** A request inside a request. */
+  /** Draws a request nested in a request. */
   #envelope(rng: Rng): Record<string, unknown> {
     const { method, target, headers, body } = this.draw(rng, false);
     return { method, target, headers: Object.fromEntries(headers), body: body.toString() };

@@ -1,8 +1,8 @@
-/** Random streams by name, so that a single exchange can be drawn again. */
+/** Random streams by name, so that an individual exchange can be drawn again. */
 import { randomInt } from 'node:crypto';
 import seedrandom from 'seedrandom';
 
-/** Set FOLKMOOT_TEST_SEED to repeat a failed run. */
+/** Seed of this run. Set FOLKMOOT_TEST_SEED to repeat a failed run. */
 export const seed = process.env.FOLKMOOT_TEST_SEED ?? `${randomInt(2 ** 31)}`;
 
 export class Rng {
@@ -14,12 +14,12 @@ export class Rng {
     this.#next = seedrandom.alea(name);
   }
 
-  /** An integer from 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   int(below: number): number {
     return Math.floor(this.#next() * below);
   }
 
-  /** True once in `times` draws on average. */
+  /** Returns true once in `times` draws on average. */
   once(times: number): boolean {
     return this.int(times) === 0;
   }
@@ -28,7 +28,7 @@ export class Rng {
     return from[this.int(from.length)]!;
   }
 
-  /** Usually small, sometimes up to `most`. */
+  /** Returns a size that is usually small and sometimes up to `most`. */
   size(most: number): number {
     return this.once(8) ? this.int(most + 1) : this.int(Math.min(most, 12) + 1);
   }
@@ -43,7 +43,7 @@ export class Rng {
       .slice(0, length);
   }
 
-  /** The given number of code points of many scripts. */
+  /** Returns the given number of code points from many scripts. */
   text(length: number): string {
     return Array.from({ length }, () => this.pick(this.once(4) ? strangeLetters : letters)).join(
       '',

@@ -1,12 +1,15 @@
-/** Signatures: valid ones, and each way of being invalid. */
+/** Signatures: valid, and invalid in every possible way. */
 import canonicalize from 'canonicalize';
 import type { Agent } from '../../support/service/signer.js';
 import type { Rng } from './rng.js';
 
-/** `right`: by a real key over what is sent; the others are refused for their signature. */
+/**
+ * Kinds of signatures. `right` is made with a real key over the sent data. The server refuses all
+ * other kinds for their signature.
+ */
 export type Signing = 'right' | 'wrong' | 'other' | 'stale' | 'garbled' | 'none';
 
-/** Timestamp of a signature, possibly too old. */
+/** Returns a signature timestamp, possibly too old. */
 export function stampOf(rng: Rng, signing: Signing): string {
   const off = signing === 'stale' ? rng.pick([-1, 1]) * (310_000 + rng.int(9e8)) : 0;
   return new Date(Date.now() + off).toISOString();
@@ -44,7 +47,10 @@ export function signInside(
   }
 }
 
-/** Null if a value has no canonical form, such as a lone surrogate. */
+/**
+ * Encodes a value canonically. Returns '' if the value has no canonical form, such as a lone
+ * surrogate.
+ */
 function jcs(value: unknown): string {
   try {
     return canonicalize(value) ?? '';

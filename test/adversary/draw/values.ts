@@ -1,4 +1,4 @@
-/** JSON values from a document's schemas: valid, or wrong in one place. */
+/** JSON values from a document's schemas, valid or wrong in one place. */
 import type { Rng } from './rng.js';
 
 export interface Schema {
@@ -23,10 +23,10 @@ export interface Schema {
   maximum?: number;
 }
 
-/** Existing ids and keys by schema name, which random values would not hit. */
+/** Existing ids and keys by schema name. Random values would not hit these. */
 export type Known = Record<string, string[]>;
 
-/** Values of one document. */
+/** Values drawn from one document. */
 export class Values {
   readonly #document: unknown;
   readonly #known: Known;
@@ -44,7 +44,7 @@ export class Values {
     )!;
   }
 
-  /** A value that the schema allows. */
+  /** Returns a value that the schema allows. */
   valid(rng: Rng, schema: Schema): unknown {
     const { $ref } = schema;
     if ($ref !== undefined) {
@@ -110,7 +110,7 @@ function text(rng: Rng, schema: Schema): string {
   return [...drawn, ...candidates].find((one) => allowed.test(one)) ?? 'x';
 }
 
-/** Replacements for a value of another kind. */
+/** Replacements of a different kind for a value. */
 const strangers: readonly ((rng: Rng, was: unknown) => unknown)[] = [
   () => null,
   () => '',
@@ -154,7 +154,7 @@ const strangeNames = [
   'extra',
 ];
 
-/** The same value, wrong in one place. */
+/** Returns a copy of the value that is wrong in one place. */
 export function spoilt(rng: Rng, value: unknown): unknown {
   const inside = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   if (inside.length === 0 || rng.once(6)) return rng.pick(strangers)(rng, value);
@@ -174,7 +174,7 @@ export function spoilt(rng: Rng, value: unknown): unknown {
   return Object.fromEntries(changed);
 }
 
-/** Defines the member, so that `__proto__` is an ordinary one. */
+/** Defines the member, so that `__proto__` becomes an ordinary member. */
 function withMember(entries: [string, unknown][], name: string, value: unknown): object {
   const object = Object.fromEntries(entries);
   return Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
@@ -207,7 +207,7 @@ const wounds: readonly ((rng: Rng, text: string) => string | Buffer)[] = [
   (rng) => rng.bytes(1 + rng.int(2_000)),
 ];
 
-/** A damaged body. */
+/** Returns a damaged body. */
 export const wounded = (rng: Rng, text: string): Buffer =>
   Buffer.from(rng.pick(wounds)(rng, text) as Uint8Array);
 
@@ -216,7 +216,7 @@ function insertedAt(text: string, at: number, more: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
 }
 
-/** The bytes with one bit flipped. */
+/** Returns the bytes with one bit flipped. */
 export function flipped(bytes: Buffer, rng: Rng): Buffer {
   if (bytes.length === 0) return bytes;
   const at = rng.int(bytes.length);

@@ -18,7 +18,7 @@ const agents = Array.from({ length: 24 }, (_, number) => agentOf(`adversary ${nu
 const strangers = Array.from({ length: 4 }, (_, number) => agentOf(`stranger ${number}`));
 /** Agents registered before the first draw. */
 const FIRST = 8;
-/** Above every documented deadline, with a margin for a busy machine. */
+/** Time limit above every documented deadline, with a margin for a busy machine. */
 const DEADLINE_MS = 60_000;
 /** Allowed memory growth from the first third of a run to its end. */
 const MOST_GROWTH = 1.35;
@@ -48,7 +48,7 @@ async function begin(transport: string, data: string): Promise<[Host, Fuzz]> {
   return [server, new Fuzz(options)];
 }
 
-/** Private memory, without mapped store pages. */
+/** Returns a process's private memory, without mapped store pages. */
 function privateBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
@@ -62,7 +62,7 @@ async function position(url: string) {
   return { seq, digest };
 }
 
-/** Samples the memory of a process once a second until `work` is done. */
+/** Samples a process's memory once per second until `work` is done. */
 async function watched(pid: number, work: Promise<void>): Promise<number[]> {
   const samples: number[] = [];
   let done = false;
@@ -104,7 +104,7 @@ describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transpo
     const third = Math.floor(samples.length / 3);
     const growth = median(samples.slice(-third)) / median(samples.slice(third, 2 * third));
     process.stdout.write(`fuzz: over ${transport}, memory grew by ${growth}; ${shown(fuzz)}\n`);
-    // A short run shows only the warm-up of V8.
+    // A short run shows only V8's warm-up.
     if (samples.length > 120) expect(growth).toBeLessThan(MOST_GROWTH);
     expect(untouched(fuzz)).toEqual([]);
     await stop(server);
@@ -118,7 +118,7 @@ const shown = ({ seen }: Fuzz) =>
     .sort()
     .join(', ');
 
-/** Operations that no exchange reached, possible in a short run. */
+/** Returns the operations that no exchange reached, as can happen in a short run. */
 function untouched({ operations, seen }: Fuzz): string[] {
   const reached = new Set([...seen.keys()].map((key) => key.split(' ')[0]));
   const missing = operations.filter((name) => !reached.has(name));

@@ -1,4 +1,7 @@
-/** Random exchanges with one server, each judged at its end: the oracle of the fuzz tests. */
+/**
+ * Random exchanges with one server, each judged when it ends. This is the oracle for the fuzz
+ * tests.
+ */
 import { type Came, Line, type Reply } from '../../support/service/line.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 import type { Agent } from '../../support/service/signer.js';
@@ -16,9 +19,9 @@ export interface FuzzOptions {
   agents: readonly Agent[];
   strangers: readonly Agent[];
   known: Known;
-  /** After this time, all requests are answered or their connections closed. */
+  /** Time after which every request must have a response or a closed connection. */
   deadlineMs: number;
-  /** True to wait for the end of unfinished requests; else they are aborted. */
+  /** True to wait until unfinished requests end; false to abort them. */
   patient: boolean;
 }
 
@@ -29,12 +32,12 @@ export class Fuzz {
   readonly #requests: Requests;
   readonly #messages: Messages;
   readonly #checked: (text: string) => string[];
-  /** Outcomes by operation and status: a run that reaches nothing proves nothing. */
+  /** Outcomes by operation and status, because a run that reaches nothing proves nothing. */
   readonly seen = new Map<string, number>();
-  /** Problems, with the name of the exchange, which is its seed. */
+  /** Problems, each with the name of the exchange. The name is also the seed. */
   readonly problems: string[] = [];
   #number = 0;
-  /** Exchanges that wait for the server to close. */
+  /** Exchanges that are waiting for the server to close. */
   readonly #waiting = new Set<Promise<void>>();
 
   constructor(options: FuzzOptions) {
@@ -48,7 +51,7 @@ export class Fuzz {
     return this.#requests.operations;
   }
 
-  /** Runs exchanges until the time is over, `width` at a time. */
+  /** Runs exchanges until time is up, `width` at a time. */
   async run(seconds: number, width: number, refusedOnly: boolean): Promise<void> {
     const end = performance.now() + seconds * 1_000;
     const worker = async () => {
@@ -69,7 +72,7 @@ export class Fuzz {
     await Promise.all(this.#waiting);
   }
 
-  /** Runs the exchange of a name. Returns the connection if it can be reused. */
+  /** Runs the exchange with the given name. Returns the connection if it can be reused. */
   async exchange(name: string, refusedOnly: boolean, line: Line | null): Promise<Line | null> {
     const rng = new Rng(name);
     if (rng.once(6)) {
@@ -132,7 +135,7 @@ export class Fuzz {
     this.#learn(body);
   }
 
-  /** Allows no faults, and only the documented refusals of an overloaded server. */
+  /** Allows no faults, and only documented refusals from an overloaded server. */
   #judgeStatus(rng: Rng, drawn: Drawn, { status, body }: Reply, unfinished = false): void {
     if (status < 500 || status === 505) return;
     const [, reason = ''] = /"reason":"(\w+)"/.exec(body.toString()) ?? [];
@@ -152,7 +155,10 @@ export class Fuzz {
     }
   }
 
-  /** Expects a response or a close, at the latest after the deadline or the client's end. */
+  /**
+   * Expects a response or a close, at the latest after the deadline or after the client ends its
+   * side.
+   */
   async #unsound(rng: Rng, drawn: Drawn, { pieces, unfinished }: Framed): Promise<void> {
     const line = await Line.open(this.#options.url);
     for (const piece of pieces) line.send(piece);
@@ -193,7 +199,7 @@ export class Fuzz {
   }
 
   #listen(rng: Rng, bytes: Buffer): void {
-    // Removes the response to the upgrade, if it was not awaited.
+    // Removes the response to the upgrade, if the client did not wait for it.
     const head = bytes.subarray(0, 5).toString() === 'HTTP/' ? bytes.indexOf('\r\n\r\n') + 4 : 0;
     let one = readFrame(bytes.subarray(head));
     for (; one; one = readFrame(one.rest)) {

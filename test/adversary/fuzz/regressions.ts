@@ -1,6 +1,6 @@
-/** Exchanges that once failed, kept as regression cases. */
+/** Exchanges that once failed, retained as regression cases. */
 export const kept: readonly string[] = [
-  // An unanswered form, and cursors that were not keys.
+  // A form without a response, and cursors that were not keys.
   '1786536909/refused/253',
   '874580259/any/4884',
   '874580259/any/6303',

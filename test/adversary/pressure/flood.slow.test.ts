@@ -1,4 +1,7 @@
-/** Eight WebSockets of each kind of flood: bounded memory, other clients served, all released. */
+/**
+ * Eight WebSockets per kind of flood: memory is bounded, other clients are served, and all
+ * resources are released.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,9 +20,9 @@ import { floods } from './floods.js';
 const EIGHT = 8;
 const names = Array.from({ length: 8 }, (_, number) => `flooder ${number}`);
 const kinds = floods([agentOf('x')], '').map(({ name }) => name);
-/** Most bytes of one connection: its queue (256 KiB), and kernel buffers. */
+/** Maximum bytes for one connection: its queue (256 KiB) and kernel buffers. */
 const MOST_BYTES_EACH = 2 * 1024 * 1024;
-/** Most bytes of a busy server, independent of the connections. */
+/** Maximum bytes for a busy server, independent of connections. */
 const BUSY_BYTES = 64 * 1024 * 1024;
 
 const nodeArgs = [
@@ -28,7 +31,7 @@ const nodeArgs = [
   fileURLToPath(new URL('./probe.mjs', import.meta.url)),
 ];
 
-/** A server with some history. */
+/** Starts a server with some history. */
 async function begin(transport: string): Promise<[Host, string]> {
   const args = ['--transport', transport];
   const server = await host({ data: temporaryFolder(), args, nodeArgs });
@@ -51,7 +54,7 @@ function privateBytes(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
 }
 
-/** Serves an ordinary client, and samples the memory, until the time is over. */
+/** Serves an ordinary client and samples memory until time is up. */
 async function served(
   { url, pid }: Host,
   seconds: number,
@@ -68,7 +71,7 @@ async function served(
   return { most, times };
 }
 
-/** Eight of each kind; in a short run all kinds at once. */
+/** Rounds with eight connections per kind. A short run uses all kinds at once. */
 const rounds: [string, readonly string[]][] = full
   ? kinds.map((kind) => [kind, new Array<string>(EIGHT).fill(kind)])
   : [['one of each kind', kinds]];
@@ -105,7 +108,7 @@ describe.each(['uws', 'node'])('floods: over %s', (transport) => {
   });
 });
 
-/** Waits until the sockets of closed connections are gone. */
+/** Waits until the server has released the sockets of closed connections. */
 async function settled(server: Host, files: number): Promise<void> {
   while (openFiles(server.pid) > files + 4) await measured(50);
 }

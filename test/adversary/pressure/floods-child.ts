@@ -1,4 +1,4 @@
-/** Floods a server with WebSockets of each kind, until told to stop. */
+/** Floods a server with WebSockets of each kind until told to stop. */
 import { connect, type Socket } from 'node:net';
 import { agentOf } from '../../support/service/signer.js';
 import { upgradeOf } from '../draw/frames.js';
@@ -11,7 +11,7 @@ interface Wanted {
   kinds: readonly string[];
 }
 
-/** Parts sent between two checks for other events. */
+/** Number of parts sent between two checks for other events. */
 const TIMES_A_TURN = 64;
 
 const open = new Set<Socket>();

@@ -6,7 +6,7 @@ export interface Flood {
   name: string;
   first: readonly Buffer[];
   again: Buffer;
-  /** True if responses are read; else the server must buffer them. */
+  /** True if the client reads responses; otherwise the server must buffer them. */
   reads: boolean;
 }
 
@@ -26,7 +26,7 @@ const empties = repeated(
 const messages = repeated(json({ type: 'ping', id: 'x'.repeat(128) }), 50);
 const topics = ['blocks', 'proposals', 'consensus', 'outcomes', 'network', 'social', 'memes'];
 
-/** All kinds, by agents that are registered where required. */
+/** Returns all kinds of floods, by agents that are registered if required. */
 export function floods(agents: readonly Agent[], epoch: string): Flood[] {
   const by = (index: number) => json(auth(agents[index % agents.length]!));
   const since = { epoch, seq: 0 };

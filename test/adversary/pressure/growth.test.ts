@@ -1,4 +1,4 @@
-/** Rate at which a client can fill a disk under `spec`, compared with docs/operating.md. */
+/** The rate at which a client can fill a disk under `spec`, compared with docs/operating.md. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { virtualClock } from 'folkmoot';
@@ -13,13 +13,13 @@ import { call } from '../../support/service/world.js';
 import { write, writers } from './writers.js';
 
 const operating = () => readFileSync('docs/operating.md', 'utf8');
-/** Bytes written per counted byte: the document's figure. */
+/** Bytes written per counted byte, as stated in the document. */
 const TIMES = 3.5;
 const MIB = 1024 * 1024;
-/** Free pages of a folder's first commits, regardless of their content. */
+/** Size of the free pages from a folder's first commits, regardless of content. */
 const FIRST_BYTES = MIB / 4;
 
-/** Disk usage of all files of a folder. */
+/** Returns the disk usage of all files in a folder. */
 function diskBytes(folder: string): number {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())

@@ -1,4 +1,4 @@
-/** Five times the capacity of a server: reads work, memory is bounded, and nothing is lost. */
+/** Load at five times a server's capacity: reads work, memory is bounded, and nothing is lost. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,14 +18,14 @@ import { call, get } from '../../support/service/world.js';
 import type { Reads } from './reads-child.js';
 
 const TIMES = 5;
-/** Requests queued in the server; all others wait in the generator. */
+/** Number of requests queued in the server. All other requests wait in the generator. */
 const CONNECTIONS = 2_000;
 const MEBIBYTE = 1024 * 1024;
-/** Growth of memory: connections, queued requests, and heap. */
+/** Maximum memory growth: connections, queued requests, and heap. */
 const MOST_MORE_BYTES = 256 * MEBIBYTE;
-/** Memory retained after the run: agents, blocks and a full ring of events. */
+/** Maximum memory retained after the run: agents, blocks and a full ring of events. */
 const MOST_KEPT_BYTES = 64 * MEBIBYTE;
-/** Limit of the specification, checked only in long runs on a dedicated machine. */
+/** Limit in the specification, checked only in long runs on a dedicated machine. */
 const MOST_READ_MS = 1_000;
 const MOST_RECOVERY_MS = 5_000;
 
@@ -51,7 +51,7 @@ test("overload: votes at five times the server's rate", async () => {
   await ends(server, data);
 });
 
-/** Repeats are free, so 2,000 of them are queued at all times. */
+/** Repeats are free, so 2,000 repeats are queued at all times. */
 test('overload: 2,000 senders of signed requests, each sending again at once', async () => {
   const [server, data] = await begin();
   const agents = Array.from({ length: 8 }, (_, number) => agentOf(`again ${number}`));
@@ -63,10 +63,10 @@ test('overload: 2,000 senders of signed requests, each sending again at once', a
     const senders = await childOf('senders-child');
     senders.send({ port, addresses, requests: requests.map(rawOf) });
     await elapsed(counts.overloadSeconds * 1_000);
-    // Even on a busy machine, some are answered while all wait.
+    // Even on a busy machine, some requests get a response while all are waiting.
     await expect.poll(async () => '200' in (await askedOf(senders))).toBe(true);
     const statuses = (await reportOf(senders)) as Record<string, number>;
-    // Each is verified before it is recognized as a repeat.
+    // Each request is verified before it is recognized as a repeat.
     expect(Object.keys(statuses).filter((one) => !['200', '503'].includes(one))).toEqual([]);
     return statuses;
   });
@@ -78,7 +78,7 @@ async function begin(): Promise<[Host, string]> {
   return [await host({ data, nodeArgs }), data];
 }
 
-/** Invariants during and after an overload. */
+/** Checks the invariants during and after an overload. */
 async function overloaded(server: Host, by: () => Promise<object>): Promise<void> {
   const [before, kept] = [privateBytes(server), await held(server)];
   const reader = await childOf('reads-child');
@@ -152,7 +152,7 @@ async function reportOf(child: ChildProcess): Promise<object> {
   return report;
 }
 
-/** The request's bytes in base64. */
+/** Encodes a request's bytes in base64. */
 function rawOf({ method, path, headers, body }: Request): string {
   const bytes = Buffer.from(body);
   const all = { host: 'localhost', ...headers, 'content-length': bytes.length };
@@ -161,7 +161,7 @@ function rawOf({ method, path, headers, body }: Request): string {
   return Buffer.concat([head, bytes]).toString('base64');
 }
 
-/** Measures the peak memory until called. */
+/** Measures peak memory until the returned function is called. */
 function watched(server: Host): () => number {
   let most = 0;
   const look = () => {
@@ -186,7 +186,7 @@ async function held({ ask }: Host): Promise<number> {
   return heapUsed! + external!;
 }
 
-/** Time of a read and a write after the load. */
+/** Measures the time for a read and a write after the load. */
 async function recovered({ url }: Host): Promise<number> {
   const from = performance.now();
   expect((await get(url, paths[0]!)).status).toBe(200);

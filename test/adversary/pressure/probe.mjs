@@ -1,4 +1,4 @@
-/** Imported into a server: reports its memory after a garbage collection. */
+/** Imported into a server. Reports the server's memory after garbage collection. */
 process.on('message', async () => {
   for (let times = 0; times < 3; times += 1) {
     globalThis.gc();

@@ -1,4 +1,4 @@
-/** Reads some paths of a server repeatedly, and reports the response times. */
+/** Repeatedly reads some paths from a server, and reports the response times. */
 import { Agent, get } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -9,7 +9,7 @@ interface Wanted {
 
 export interface Reads {
   times: number;
-  /** Responses other than 200, and missing ones. */
+  /** Number of missing responses and responses other than 200. */
   failed: number;
   p50Ms: number;
   p99Ms: number;

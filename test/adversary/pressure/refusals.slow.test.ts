@@ -1,4 +1,7 @@
-/** Cost of refusals: each counts against its address, and six senders do not slow down others. */
+/**
+ * Cost of refusals: each refusal counts against the sender's address, and six senders do not slow
+ * down other clients.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -27,17 +30,17 @@ async function begin(transport: string, limits: string): Promise<Host> {
   return server;
 }
 
-/** Processor time of the main thread in milliseconds. */
+/** Returns the main thread's processor time in milliseconds. */
 function mainThreadMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** Light requests need not exceed this number, if sent above any limit. */
+/** Number that light requests need not exceed if they are sent faster than any limit. */
 const MOST = 2_000;
 
-/** Sends a request from an address until 429. Returns the number of requests. */
+/** Sends a request from an address until the response is 429. Returns the number of requests. */
 async function untilTold(server: Host, { name, bytes }: Costly, address: string): Promise<number> {
   let line = await Line.open(server.url, address);
   let lost = 0;
@@ -47,14 +50,15 @@ async function untilTold(server: Host, { name, bytes }: Costly, address: string)
     line.send(bytes);
     const came = await line.answer(ANSWER_MS);
     expect(came, name).not.toBe('silent');
-    // A request refused by its head is not read, so a reset may overtake the response.
+    // The server does not read a request that it refuses by its head, so a reset may overtake the
+    // response.
     lost = came === 'closed' ? lost + 1 : 0;
     if (lost > 2 || (typeof came !== 'string' && came.status === 429)) return times;
     if (typeof came === 'string') continue;
-    // debug/verify answers 200.
+    // debug/verify responds with 200.
     expect(came.status, name).not.toBe(201);
     if (times === MOST) {
-      // The lightest requests count per second only, and a busy machine sends fewer than allowed.
+      // The lightest requests count only per second, and a busy machine sends fewer than allowed.
       const allowedMs = (MOST / limitTable.requests.quota - 1) * 1_000;
       expect(performance.now() - began, name).toBeGreaterThan(allowedMs);
       return times;
@@ -63,7 +67,10 @@ async function untilTold(server: Host, { name, bytes }: Costly, address: string)
   }
 }
 
-/** Requests with a large weight; light ones are allowed a thousand times a minute. */
+/**
+ * Returns true for a request with a large weight. Light requests are allowed a thousand times per
+ * minute.
+ */
 const heavy = ({ bytes }: Costly) => bytes.length > 64 * 1024;
 
 describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
@@ -100,7 +107,7 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     );
     const sent = rounds.flatMap(({ statuses }) => Object.values(statuses));
     expect(sent.reduce((sum, times) => sum + times, 0)).toBeGreaterThan(100);
-    // The median, because the machine may have been busy in one of the rounds.
+    // Uses the median, because the machine may have been busy in one of the rounds.
     const more = rounds.map((round) => round.more).sort((a, b) => a - b);
     expect(more[Math.floor(ROUNDS / 2)]).toBeLessThan(MOST_MORE_MS);
     await stop(server);
@@ -109,11 +116,11 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
 
 const ROUNDS = 3;
 const SECONDS = 10;
-/** Additional latency of /healthz compared with the same run without senders. */
+/** Maximum additional latency of /healthz, compared with the same run without senders. */
 const MOST_MORE_MS = 100;
 const SENDERS = 6;
 
-/** Six senders in a separate process, each from an unused address. */
+/** Starts six senders in a separate process, each from an unused address. */
 async function flood(server: Host, requests: readonly Costly[], round: number) {
   const folder = join(temporaryFolder(), 'child');
   const program = await bundledChild('test/adversary/pressure/senders-child.ts', folder);
@@ -122,19 +129,19 @@ async function flood(server: Host, requests: readonly Costly[], round: number) {
   child.send({
     port: Number(new URL(server.url).port),
     addresses: Array.from({ length: SENDERS }, (_, index) => `127.0.${2 + round}.${index + 1}`),
-    // Each kind in turn: when one is limited, the next may still cost something.
+    // Sends each kind in turn, because when one kind is limited, the next may still cost something.
     requests: requests.map(({ bytes }) => bytes.toString('base64')),
   });
   return child;
 }
 
-/** Processor time of the main thread, in milliseconds. */
+/** Returns the main thread's processor time, in milliseconds. */
 const onProcessorMs = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 /**
- * The 99th percentile of a sequential request's wait for the event loop, in milliseconds of the
- * main thread's processor time, so that other processes do not count.
+ * Returns the 99th percentile of a sequential request's wait for the event loop. The wait is in
+ * milliseconds of the main thread's processor time, so that other processes do not count.
  */
 async function health({ url, pid }: Host, seconds: number): Promise<number> {
   const line = await Line.open(url);

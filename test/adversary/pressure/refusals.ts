@@ -1,9 +1,9 @@
-/** Refused requests, each as costly as its kind can be. */
+/** Refused requests, each as costly as possible for its kind. */
 import { type Agent, meme, propose, register, sha256, vote } from '../../support/service/signer.js';
 
 export interface Costly {
   name: string;
-  /** Encoded once, sent repeatedly. */
+  /** Request bytes, encoded once and sent repeatedly. */
   bytes: Buffer;
 }
 
@@ -37,7 +37,7 @@ const zeros = (bytes: number) => `[${'0,'.repeat(bytes / 2 - 2)}0]`;
 const members = (count: number) =>
   `{${Array.from({ length: count }, (_, index) => `"m${index}":"\\u00e9"`).join(',')}}`;
 
-/** Requests that name a registered key, with invalid signatures. */
+/** Returns requests with invalid signatures that name a registered key. */
 export function costliest(known: Agent): Costly[] {
   const at = new Date().toISOString();
   const json = { 'Content-Type': 'application/json' };
@@ -89,7 +89,7 @@ export function costliest(known: Agent): Costly[] {
 const wronged = (sent: { body: string | Uint8Array }, signature: string) =>
   JSON.stringify({ ...JSON.parse(String(sent.body)), signature });
 
-/** A proposal of the largest valid size, with correct transaction hashes. */
+/** Builds a proposal of the largest valid size, with correct transaction hashes. */
 function bigProposal(by: Agent, timestamp: string, signature: string): string {
   const transactions = Array.from({ length: 160 }, (_, index) => {
     const data = `${index} `.padEnd(4_000, '\u0007x"');

@@ -1,11 +1,11 @@
-/** Sends bytes to a server from several loopback addresses, as fast as they are answered. */
+/** Sends bytes to a server from several loopback addresses, as fast as the server responds. */
 import { connect } from 'node:net';
 
 interface Wanted {
   port: number;
-  /** One sender per address. */
+  /** Local addresses, with one sender per address. */
   addresses: readonly string[];
-  /** Base64. */
+  /** Requests in base64. */
   requests: readonly string[];
 }
 
@@ -27,7 +27,7 @@ function send({ port, requests }: Wanted, localAddress: string): void {
       else ask();
     });
     socket.on('error', () => {});
-    // Delayed, so that refused connections do not keep this process busy.
+    // Reconnects after a delay, so that refused connections do not keep this process busy.
     socket.on('close', () => setTimeout(open, 1));
   };
   open();

@@ -1,4 +1,4 @@
-/** Agents that write as much as the limits allow, in each minute of virtual time. */
+/** Agents that write as much as the limits allow in every minute of virtual time. */
 import type { VirtualClock } from 'folkmoot';
 import {
   type Agent,
@@ -16,20 +16,20 @@ export interface Room {
   clock: VirtualClock;
 }
 
-/** Accepted bytes, as the budget counts them. */
+/** Accepted bytes, as counted by the budget. */
 export interface Written {
   requests: number;
   bytes: number;
 }
 
-/** Bytes counted in addition to body and file: see docs/protocol.md. */
+/** Bytes counted in addition to body and file. See docs/protocol.md. */
 const BESIDE_BYTES = 512;
 
 export type Writer = (room: Room, by: Agent, minute: number) => AsyncGenerator<Request | 'wait'>;
 
 const at = ({ clock }: Room) => new Date(clock.now()).toISOString();
 
-/** A status update padded with whitespace. */
+/** Writes status updates padded with whitespace. */
 const padded = (bytes: number): Writer =>
   async function* (room, by) {
     const path = `/api/v1/agents/${by.agentId}/status`;
@@ -43,7 +43,7 @@ async function head({ url }: Room): Promise<string> {
   return String((await get(url, '/api/v1/network/state')).data.head_hash);
 }
 
-/** Many small values of growing state, finalized by the proposer's vote. */
+/** Writes proposals with many small values of growing state, finalized by the proposer's vote. */
 const proposals = (bytes: number): Writer =>
   async function* (room, by, minute) {
     for (let number = 0; ; number += 1) {
@@ -66,7 +66,7 @@ async function* voted(room: Room, by: Agent): AsyncGenerator<Request> {
   if (open) yield vote(by, { block_hash: open.block_hash }, at(room));
 }
 
-/** Messages of a discussion, all repeated in events, on a block that stays open. */
+/** Writes discussion messages, all repeated in events, on a block that stays open. */
 const discussions: Writer = async function* (room, by) {
   yield propose(by, { parent_hash: await head(room) }, at(room));
   const { blocks } = (await get(room.url, '/api/v1/blocks?status=voting&limit=1')).data;
@@ -99,7 +99,7 @@ export const writers: Readonly<Record<string, Writer>> = {
   'small proposals': proposals(10),
 };
 
-/** Writes for the given minutes. Returns the accepted bytes. */
+/** Writes for the given number of minutes. Returns the accepted bytes. */
 export async function write(
   room: Room,
   writer: Writer,
@@ -121,7 +121,7 @@ export async function write(
   return written;
 }
 
-/** Bytes as the budget counts them, without the form around a meme. */
+/** Returns the bytes that the budget counts, without the form around a meme. */
 function countedBytes({ path, body }: Request): number {
   const text = Buffer.from(body as Uint8Array);
   if (!path.endsWith('/memes')) return text.length + BESIDE_BYTES;

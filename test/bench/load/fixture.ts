@@ -8,7 +8,7 @@ import type {
   Second,
 } from '../../../dist/bench/load/result.js';
 
-/** Pseudo-random numbers from a seed. */
+/** Generates pseudo-random numbers from a seed. */
 export function noise(seed = 1): () => number {
   let state = seed + 12_345;
   return () => {
@@ -23,11 +23,11 @@ export interface Shape {
   operations?: readonly string[];
   rate?: number;
   seconds?: number;
-  /** Median of service times, milliseconds. */
+  /** Median service time, in milliseconds. */
   medianMs?: number;
-  /** Share of requests that fail. */
+  /** Fraction of requests that fail. */
   failing?: number;
-  /** Nothing is answered for one second in the middle. */
+  /** True to send no responses for one second in the middle of the run. */
   stall?: boolean;
 }
 
@@ -167,7 +167,7 @@ function secondOf(second: number, shape: Shape, chance: () => number): Second {
   };
 }
 
-/** Mostly near the median, with a long tail. */
+/** Draws samples mostly near the median, with a long tail. */
 function samples(count: number, medianMs: number, chance: () => number): number[] {
   return Array.from({ length: count }, () => {
     const spread = chance() + chance() + chance() - 1.5;
@@ -211,7 +211,7 @@ export const nothing = (): Percentiles => ({
   histogram: null,
 });
 
-/** Three brackets, as `--saturate` returns them. */
+/** Returns three brackets, as `--saturate` does. */
 export function saturation(): NonNullable<LoadResult['saturation']> {
   const probe = (rate: number, holds: boolean, r: number): Probe => ({
     rate,

@@ -1,4 +1,4 @@
-/** Short load runs in this process for tests, with checks that hold for any result. */
+/** Short load runs in this process, for tests, with checks that apply to any result. */
 import { expect } from 'vitest';
 import {
   type LoadOptions,
@@ -15,8 +15,8 @@ export type { LoadResult };
 const DURATION_MS = 1_500;
 
 /**
- * Repeats an attempt until enough has happened. On a busy machine less happens in a second, so each
- * attempt is twice as long as the one before. Each starts with a new server.
+ * Repeats an attempt until enough has happened. On a busy machine less happens per second, so each
+ * attempt is twice as long as the preceding attempt. Each attempt starts with a new server.
  */
 export async function longEnough<Found>(
   attempt: (durationMs: number) => Promise<Found>,
@@ -29,8 +29,8 @@ export async function longEnough<Found>(
 }
 
 /**
- * Repeats an attempt until the generator kept its schedule and sent everything in time. The figures
- * of a late generator describe the generator.
+ * Repeats an attempt until the generator has kept its schedule and sent everything in time. A late
+ * generator's figures describe the generator, not the server.
  */
 export async function onSchedule<Found extends { result: LoadResult }>(
   attempt: () => Promise<Found>,
@@ -43,10 +43,10 @@ export async function onSchedule<Found extends { result: LoadResult }>(
   }
 }
 
-/** Small compared with the differences that the tests check. */
+/** Maximum generator lag, small compared with the differences that the tests check. */
 const MOST_LAG_MS = 100;
 
-/** Without a warm-up, so that all scheduled requests are measured. */
+/** Runs a load without a warm-up, so that all scheduled requests are measured. */
 export async function load(
   { url }: { url: string },
   asked: Partial<LoadOptions>,
@@ -59,7 +59,8 @@ export async function load(
       ...workloadDefaults[workload],
       ...{ url, workload, concurrency: null, seed: 'known', keepAgents: false },
       ...{ warmupMs: 0, durationMs: DURATION_MS },
-      // Long enough for a busy machine; only requests that never return are late.
+      // The timeouts are long enough for a busy machine, so that only requests that never return
+      // are late.
       ...{ timeoutMs: 60_000, finalityTimeoutMs: 60_000 },
       ...asked,
     },
@@ -69,7 +70,7 @@ export async function load(
   return result;
 }
 
-/** Checks any result: its sums add up, and each sample has a request. */
+/** Checks that a result's sums add up, and that every sample has a request. */
 export function expectSound(result: LoadResult): void {
   expect([...Value.Errors(LoadResult, result)]).toEqual([]);
   const { arrivals, operations, transactions, finality, delivery, seconds } = result;

@@ -40,7 +40,7 @@ function copyOf(folder: string): string {
   return copy;
 }
 
-/** Lines of a folder's log, both ends inclusive, read in this process. */
+/** Reads the lines of a folder's log in this process, with both ends inclusive. */
 async function linesFrom(folder: string, from: number, to: number): Promise<string[]> {
   const path = join(folder, 'network');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
@@ -217,7 +217,7 @@ describe('archive: a damaged segment', () => {
     expect(await linesFrom(folder, 0, 199)).toEqual(lines.slice(0, 200));
     const printed = await folkmoot(['log', folder]);
     expect(printed.code).toBe(13);
-    // The lines before the damage are correct.
+    // The lines preceding the damage are correct.
     expect(log.startsWith(printed.stdout)).toBe(true);
     rmSync(inMiddle(folder), { recursive: true, force: true });
     cpSync(inMiddle(archived), inMiddle(folder));
@@ -234,7 +234,7 @@ test('archive: reports a folder copied without its archive', async () => {
     expect(ended.stderr).toContain('archive/0000000000000001-0000000000000199.seg');
     expect(ended.stderr).toContain('ENOENT');
   }
-  // Archiving more entries does not need the missing segment.
+  // Archiving more entries does not require the missing segment.
   expect((await archive(folder, 500)).code).toBe(0);
   for (const name of readdirSync(join(folder, 'elsewhere'))) {
     cpSync(join(folder, 'elsewhere', name), join(folder, 'network', 'archive', name));

@@ -68,7 +68,7 @@ const town = {
   length: { blocks: 1 },
 };
 
-/** Runs `scenario check` on a scenario next to a valid and an invalid script. */
+/** Runs `scenario check` on a scenario in the same folder as a valid and an invalid script. */
 async function checked(members: object) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'fine.mjs'), 'export const vote = () => null;');

@@ -1,4 +1,4 @@
-/** Log of `serve` at `debug` and `trace`, and errors of listening. */
+/** Log output from `serve` at `debug` and `trace`, and listening errors. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ interface Line {
   [member: string]: unknown;
 }
 
-/** Serves with these options, and returns the log after the stop. */
+/** Serves with these options, and returns the log after shutdown. */
 async function logged(options: readonly string[], work: (url: string) => Promise<unknown>) {
   const args = [main, 'serve', '--port', '0', '--limits', 'bench', ...options];
   const child = spawn(process.execPath, args);

@@ -146,7 +146,7 @@ test.each(
   const before = answered.length;
   expect(await server.stop()).toBe(0);
   await clients;
-  // Pending requests get responses. New requests do not delay the stop.
+  // Pending requests receive responses. New requests do not delay shutdown.
   expect(answered.length - before).toBeLessThan(1_000);
   const replayed = await replayHere(join(folder, name));
   expect(replayed).toMatchObject({ match: true, first_divergence: null });

@@ -139,7 +139,7 @@ describe('sim: the output', () => {
   });
 
   test('sim: a rejected block counts as progress', async () => {
-    // The only agent rejects its careless block.
+    // The only agent rejects its own careless block.
     const careless = ['--set', 'agents.town.traits.care=0'];
     const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
     expect([json.verdict, json.ended_by]).toEqual(['pass', 'blocks']);
@@ -163,7 +163,7 @@ describe('sim: the output', () => {
   });
 });
 
-/** Members that do not depend on machine, load or batching. */
+/** Returns the members that do not depend on the machine, its load or batching. */
 function figures(json: SimJson) {
   const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...rest } = json;
   return rest;

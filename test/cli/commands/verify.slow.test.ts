@@ -1,4 +1,4 @@
-/** `folkmoot verify`: published vectors, one verdict per line, equal for all verifiers. */
+/** `folkmoot verify`: published vectors, with one verdict per line, equal across all verifiers. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
 import { folkmoot } from '../../support/cli.js';
@@ -78,7 +78,7 @@ describe.each(kinds)('verify --verifier %s', (kind) => {
   });
 
   test('verify: keeps order and number of many lines', async () => {
-    // More lines than one batch, in a pattern that no shift maps onto itself.
+    // The lines fill more than one batch, in a pattern that no shift maps onto itself.
     const count = kind === 'reference' ? 300 : 9_000;
     const isGood = (index: number) => ((index * index) % 7) + (index % 3) !== 2;
     const bad = { ...good, message: 'ff' };

@@ -1,4 +1,4 @@
-/** `folkmoot why`: explains a block of a saved run, as text and as JSON. */
+/** `folkmoot why`: explains a block in a saved run, as text and as JSON. */
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';

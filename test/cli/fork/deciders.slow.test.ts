@@ -1,4 +1,4 @@
-/** `folkmoot fork` and `why` for runs with an external decider. */
+/** `folkmoot fork` and `why` on runs with an external decider. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Unknown arguments of tools, and request members unknown to the server. */
+/** Unknown tool arguments, and request members that the server does not know. */
 import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';

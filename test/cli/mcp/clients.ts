@@ -1,4 +1,4 @@
-/** MCP hosts for tests: the official client, over standard input or HTTP. */
+/** MCP hosts for tests: the official client over standard input or over HTTP. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ export function overStdio(url: string, keys: readonly string[]): Promise<Host> {
   return connected(transport);
 }
 
-/** Starts the command on a free port. */
+/** A command that listens on a free port. */
 export interface Listening {
   url: string;
   token: string;
@@ -107,6 +107,6 @@ export async function listening(
 export function overHttp({ url, token }: Listening): Promise<Host> {
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
-  // The declarations of the SDK differ in optional members.
+  // The SDK's declarations differ in optional members.
   return connected(transport as Transport);
 }

@@ -72,7 +72,7 @@ test('mcp over HTTP: refuses foreign origins, hosts, tokens and large bodies', a
   expect(await where.stop()).toBe(0);
 });
 
-/** Headers of the first request of a host. */
+/** Returns a host's first request headers. */
 const headersOf = (token: string) => ({
   Authorization: `Bearer ${token}`,
   'Content-Type': 'application/json',
@@ -172,7 +172,7 @@ test('mcp over HTTP: refuses a session with 503 when all are in use', async () =
   expect(await where.stop()).toBe(0);
 });
 
-/** Opens the message stream of a session. */
+/** Opens a session's message stream. */
 function listens({ url }: Listening, headers: Record<string, string>): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: 'GET', headers }, resolve);

@@ -1,4 +1,4 @@
-/** wait_for_news: each event once, by cursors, across a restart, within the timeout. */
+/** wait_for_news: delivers each event once, by cursor, across a restart and within the timeout. */
 import type { AgentClient } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Cursor, EventInbox } from '../../../dist/cli/commands/mcp/acting-agents.js';
@@ -9,7 +9,7 @@ const all = new Set(['proposals', 'outcomes', 'blocks', 'consensus', 'memes', 'n
 const never = new AbortController().signal;
 
 function newsOf(client: AgentClient) {
-  // The compiler sees the class twice: in the sources and in the build.
+  // The compiler sees two versions of the class, in the sources and in the build.
   const news = new EventInbox(client as unknown as ConstructorParameters<typeof EventInbox>[0]);
   onTestFinished(() => news.close());
   const wait = (from: Cursor | null, more: { waitMs?: number; limit?: number } = {}) =>
@@ -33,7 +33,7 @@ test('news: returns each event once, and earlier events by pages', async () => {
   await ada.setStatus('inactive');
   const third = await waiting;
   expect([seqs(third), third.cursor]).toEqual([[5], { epoch, seq: 5 }]);
-  // From a position in the inbox.
+  // Wait from a position in the inbox.
   expect(seqs(await wait(second.cursor))).toEqual([5]);
 });
 
@@ -54,7 +54,7 @@ test('news: network_metrics does not end a wait; a wait ends by its timeout', as
 test('news: an aborted wait ends at once', async () => {
   const { url } = await live();
   const { news, wait } = newsOf(await agentOf(url));
-  // The subscription is open. Before that, an aborted wait fails.
+  // The subscription is open now. Before that, an aborted wait fails.
   const { cursor } = await wait(null, { waitMs: 0 });
   const given = new AbortController();
   const waiting = news.wait(cursor, {

@@ -1,4 +1,4 @@
-/** `sim --out`: files of a saved run, and refused folders. */
+/** `sim --out`: the files in a saved run, and refused folders. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { begin } from '../../support/running-command.js';
 import { csvRows, type Line, logLines, signaturesIn, suiteFolder } from '../../support/runs.js';
 
 const small = ['--seed', '7', '--agents', '60', '--blocks', '6'];
-/** Enough agents to fill batches; fewer with the quick counts. */
+/** Options with enough agents to fill batches, or fewer agents with the quick counts. */
 const ordinary = full ? ['--seed', '7', '--agents', '300', '--blocks', '20'] : small;
 
 /** A folder with missing parents, which `sim` creates. */
@@ -151,7 +151,7 @@ test('sim --out: the run continues when the reader of standard error exits', asy
   const out = join(temporaryFolder(), 'run');
   const length = ['--seed', '7', '--agents', '300', '--blocks', '20', '--unsigned'];
   const begun = begin(['sim', ...length, '--out', out, '--json']);
-  // Long before the end, so later progress lines have no reader.
+  // Destroyed long before the end, so later progress lines have no reader.
   begun.child.stderr!.destroy();
   expect(await begun.ended).toEqual({ code: 0, signal: null });
   const { digest } = JSON.parse(begun.stdout()) as { digest: string };

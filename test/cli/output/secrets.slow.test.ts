@@ -1,4 +1,4 @@
-/** File modes of keys and logs, independent of the umask, and warnings for readable keys. */
+/** File modes for keys and logs, independent of the umask, and warnings about readable keys. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -73,7 +73,7 @@ test('--key and --response-key: warn about a file readable by others', async () 
   }
 });
 
-/** Modes of all files in a folder. */
+/** Returns the modes of all files in a folder. */
 const modesIn = (folder: string) =>
   new Set(readdirSync(folder).map((name) => mode(join(folder, name))));
 

@@ -30,7 +30,7 @@ interface Hostile {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server with control characters in every text. */
+/** Starts a server with control characters in every text. */
 async function hostile(answer: Answer): Promise<Hostile> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
@@ -88,7 +88,7 @@ test.each([
     ['agent', 'vote', hash, 'approve'],
     ['agent', 'propose', '--tx', 'x', '--parent', hash],
     ['agent', 'watch', '--count', '1'],
-    // A server that accepts everything and finalizes nothing leads to a timeout.
+    // A server that accepts everything but finalizes nothing causes a timeout.
     ...(answer === refuses ? [['sim', '--url', url, '--agents', '4', '--blocks', '1']] : []),
     ['load', '--workload', 'reads', '--rate', '20', '--duration', '1s', '--warmup', '0s'],
   ]) {
@@ -98,7 +98,7 @@ test.each([
     expect(ended.signal).toBe(null);
     expect(ended.stderr).not.toMatch(/^ +at /m);
     if (args[0] !== 'network' || answer !== agrees) continue;
-    // The line is still JSON with the same text.
+    // The line is still JSON and contains the same text.
     expect(JSON.parse(ended.stdout)).toMatchObject({ [evil]: evil, version: evil });
     expect(ended.stdout).toContain('\\u001b[31m\\r\\nfolkmoot: all is well\\u009b2J\\u202e');
   }

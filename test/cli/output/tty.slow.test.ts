@@ -8,7 +8,7 @@ import { main } from '../../support/paths.js';
 
 const run = promisify(execFile);
 
-/** `script` of util-linux runs a command in a new terminal. */
+/** Returns true if util-linux's `script`, which runs a command in a new terminal, is installed. */
 function hasScript(): boolean {
   try {
     return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
@@ -19,7 +19,7 @@ function hasScript(): boolean {
 
 const withTerminal = test.skipIf(!hasScript());
 
-/** Returns the output on a terminal with this number of columns. */
+/** Returns the output shown on a terminal with this number of columns. */
 async function seen(command: string, columns: number, term: string): Promise<string> {
   const line = `stty cols ${columns} 2>/dev/null; ${command}`;
   const env = { ...process.env, TERM: term };

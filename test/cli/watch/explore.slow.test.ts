@@ -138,12 +138,12 @@ test('explore: reports a deleted folder and still serves the entries read', asyn
 });
 
 test.each([
-  // Half of the file: the last pages can be free.
+  // Cuts off half of the file, because the last pages can be free.
   ['cut off', (data: string) => truncateSync(data, 4096 * (statSync(data).size >> 13)), 13],
   [
     'overwritten',
     (data: string) => {
-      // All but the header, because the used pages differ between runs.
+      // Overwrites everything except the header, because the used pages differ between runs.
       const rest = Buffer.alloc(statSync(data).size - 2 * 8192, 7);
       writeSync(openSync(data, 'r+'), rest, 0, rest.length, 2 * 8192);
     },

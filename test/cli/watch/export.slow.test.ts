@@ -25,7 +25,9 @@ function copyOf(folder: string): string {
   return copy;
 }
 
-/** Returns the bytes of the run in the file. The rest is the same page in all exports. */
+/**
+ * Returns the size of the run in the file. The rest of the file is the same page in every export.
+ */
 const runBytes = (text: string) => /id="run">([^<]*)</.exec(text)![1]!.length;
 
 test('export: writes run.html next to the report, which then links to it', async () => {

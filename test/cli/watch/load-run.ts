@@ -1,4 +1,4 @@
-/** A watched load run: address, token and states until the end. */
+/** A watched load run: address, token, and states until the end. */
 import type { LoadAnswer, LoadState } from '../../../dist/api/view/load-state.js';
 import { type Begun, begin } from '../../support/running-command.js';
 
@@ -10,7 +10,7 @@ export interface WatchedLoad extends Begun {
   shown(after?: number): Promise<LoadAnswer>;
   /** Sends a control command with the token and returns the status. */
   ask(what: 'resume' | 'stop'): Promise<number>;
-  /** Collects all states from now to the end. */
+  /** Collects all states from now until the end. */
   follow(): Promise<LoadState[]>;
 }
 

@@ -1,4 +1,4 @@
-/** `folkmoot load --watch`: the page of a load run and the end of the command. */
+/** `folkmoot load --watch`: a load run's page, and the end of the command. */
 import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -45,7 +45,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
     asked: { workload: 'reads', loop: 'open', rate: 50, duration_s: 4 },
     server: { url, page: `${url}/ui/` },
   });
-  // A client that never reads, and a connection that stays open.
+  // Open a client that never reads, and a connection that stays open.
   const idle = connect(Number(new URL(run.url).port), '127.0.0.1');
   await once(idle, 'connect');
   const following = run.follow();

@@ -1,4 +1,4 @@
-/** The page of a watched command: address, token and control of its clock. */
+/** A watched command's page: address, token and clock control. */
 import type { ControlCommand, ControlShown } from 'folkmoot/api';
 import type { Begun } from '../../support/running-command.js';
 

@@ -1,4 +1,4 @@
-/** `folkmoot sim --watch`: the page of a running simulation and the end of the command. */
+/** `folkmoot sim --watch`: a running simulation's page, and the end of the command. */
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -84,7 +84,7 @@ test('sim --watch: the run waits while the server builds a view', async () => {
   const view = shown().finally(() => {
     isShown = true;
   });
-  // Position before the page gets its first view, even if this test is slow.
+  // Positions before the page receives its first view, even if this test is slow.
   const seqs: number[] = [];
   while (!isShown) {
     const told = await seq();
@@ -104,7 +104,7 @@ test('sim --watch: thirty watchers do not change the digest', async () => {
   expect(await page.ask({ do: 'until', until: { what: 'outcome' } })).toBe(200);
   await expect.poll(async () => (await page.control()).clock.paused).toBe(true);
   const { seq } = await page.read<{ seq: number }>('/api/v1/meta');
-  // Each watcher gets all events, and the digest stays the same.
+  // Each watcher receives all events, and the digest does not change.
   for (const watching of all) await watching.reaches(seq);
   expect(await page.ask({ do: 'resume' })).toBe(200);
   expect((await begun.ended).code).toBe(0);

@@ -1,4 +1,4 @@
-/** Actions of agents on a live network: join, propose, vote, post. */
+/** Agents' actions on a live network: join, propose, vote, post. */
 import {
   composeMeme,
   composeProposal,
@@ -16,7 +16,7 @@ export function registration(by: Signatory, name: string) {
   return composeRegister(by, stamp(), fields);
 }
 
-/** An empty block on the head. */
+/** Composes an empty block on the head. */
 export async function proposal(caller: Caller, by: Signatory) {
   const { head_hash } = await caller.read('/api/v1/network/state');
   return composeProposal(by, stamp(), { parent_hash: String(head_hash), transactions: [] });

@@ -11,7 +11,7 @@ import type { Transcript } from './transcript.js';
 
 /** Concurrent requests. */
 const WIDTH = 32;
-/** The largest message of a discussion: 2,048 characters of 3 bytes each. */
+/** The longest discussion message: 2,048 characters of 3 bytes each. */
 const LONG = '€'.repeat(2_048);
 
 export class Assembly {
@@ -27,8 +27,8 @@ export class Assembly {
   }
 
   static async open(transport: string, size: number = counts.voters): Promise<Assembly> {
-    // By majority, a block is open until the last vote, and its close lists every voter. The
-    // period is long enough for a busy machine.
+    // Under majority, a block stays open until the last vote, and its closing lists every voter.
+    // The period is long enough for a busy machine.
     const args = [
       '--transport',
       transport,
@@ -44,7 +44,9 @@ export class Assembly {
     return assembly;
   }
 
-  /** An agent may have four connections, so each voter has four subscribers. */
+  /**
+   * Connects subscribers. An agent may have four connections, so each voter has four subscribers.
+   */
   async watch(count: number, transcript: Transcript): Promise<Subscriber[]> {
     const before = this.#audience.length;
     const { event_seq } = await meta(this.caller);
@@ -62,7 +64,7 @@ export class Assembly {
     return watchers;
   }
 
-  /** Proposes a block on which all vote, every third against it. */
+  /** Proposes a block on which all agents vote, and every third agent votes against it. */
   async decide(): Promise<string> {
     const hash = await propose(this.caller, this.voters[0]!);
     const ballots = this.voters.map((by, index) =>

@@ -11,19 +11,19 @@ export interface Answer {
 /** Members of `data` that the tests use. */
 export type Data = Record<string, unknown>;
 
-/** Unique current timestamp. */
+/** Returns a unique current timestamp. */
 export function stamp(): string {
   last = Math.max(last + 1, Date.now());
   return new Date(last).toISOString();
 }
 let last = 0;
 
-/** Error of a call whose response was truncated. */
+/** Error message for a truncated response. */
 const CUT = 'the answer was cut';
 
 const BOUNDARY = 'a-boundary-of-forms';
 
-/** Rejects when the connection ends without a response. */
+/** Client whose calls reject if the connection ends without a response. */
 export class Caller {
   readonly #url: string;
   readonly #agent: Agent;
@@ -56,14 +56,14 @@ export class Caller {
     );
   }
 
-  /** Sends a request that must succeed. Returns its data. */
+  /** Sends a request that must succeed. Returns the response data. */
   async do(request: SignedRequest): Promise<Data> {
     const { status, text } = await this.send(request);
     expect([200, 201], text).toContain(status);
     return (JSON.parse(text) as { data: Data }).data;
   }
 
-  /** Returns the data of a read, or null if not found. */
+  /** Returns the data from a read, or null if not found. */
   async find<Shape = Data>(path: string): Promise<Shape | null> {
     const { status, text } = await this.call('GET', path);
     if (status === 404) return null;
@@ -110,7 +110,7 @@ export class Caller {
         answer.on('close', () => reject(new Error(CUT)));
       });
       sent.on('error', (error: Error & { code?: string }) => {
-        // The server may close an idle connection during a request, so use a new one.
+        // The server may close an idle connection during a request, so retry on a new connection.
         if (!sent.reusedSocket || error.code !== 'ECONNRESET') return reject(error);
         this.call(method, path, headers, body).then(resolve, reject);
       });
@@ -119,7 +119,7 @@ export class Caller {
   }
 }
 
-/** Accepts the error of a call to a killed server; rethrows any other. */
+/** Accepts the error from a call to a killed server, and rethrows any other error. */
 export function expectCut(error: Error & { code?: string }): void {
   const cut = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? '');
   if (!cut && error.message !== CUT) throw error;

@@ -1,4 +1,4 @@
-/** One data folder, the servers that are killed on it, and their acknowledged writes. */
+/** One data folder, the servers on it that are killed, and their acknowledged writes. */
 import { composeRegister, type SignedRequest } from 'folkmoot';
 import { expect } from 'vitest';
 import { replayJson } from '../../support/command.js';
@@ -14,13 +14,16 @@ import { Witness } from './witness.js';
 const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
 
 export interface Death {
-  /** Killed by the test after this many responses; else at a crash point. */
+  /**
+   * Number of responses after which the test kills the server. Without it, the server dies at a
+   * crash point.
+   */
   after?: number;
-  /** Killed this long after SIGTERM; without it, killed at once. */
+  /** Time between SIGTERM and the kill. Without it, the server is killed at once. */
   stopMs?: number;
   env?: Record<string, string>;
   transport: string;
-  /** Called with the ending of a server that exited by itself. */
+  /** Called when a server exits by itself, with its ending. */
   failed?: (ending: Ending, stderr: string) => void;
 }
 
@@ -30,7 +33,7 @@ export class Endurance {
   readonly #position = new Position();
   readonly #sightings = new Sightings();
   #epoch = '';
-  /** Last event that a subscriber saw, and events not yet checked. */
+  /** Number of the last event that a subscriber saw. */
   #seen = 0;
   #unchecked: ReadEvent[] = [];
   #drawn = 0;
@@ -39,12 +42,12 @@ export class Endurance {
     this.#data = data;
   }
 
-  /** Number of answered writes. */
+  /** Number of acknowledged writes. */
   get promises(): number {
     return this.#witness.total;
   }
 
-  /** Registers the voters of the network. */
+  /** Registers the network's voters. */
   async begin(): Promise<void> {
     const server = await host({ data: this.#data });
     const caller = new Caller(server.url);
@@ -72,7 +75,8 @@ export class Endurance {
       setTimeout(() => void server.kill('SIGKILL'), stopMs);
     };
     const loads = [this.#chair, this.#clerk, this.#artist].map(async (load) => {
-      // Ends with the connection: the server is dead, or its ending is awaited below.
+      // The load ends with the connection. The server is dead, or the code below waits for its
+      // ending.
       await load.call(this, caller, answered).catch(expectCut);
     });
     const watching = [this.#position.watch(server), this.#sightings.watch(server)];
@@ -88,7 +92,9 @@ export class Endurance {
     if (after !== undefined) expect(this.promises).toBeGreaterThanOrEqual(enough);
   }
 
-  /** Checks all acknowledged writes on a healthy server. Returns the end of the log. */
+  /**
+   * Checks all acknowledged writes on a healthy server. Returns the position at the end of the log.
+   */
   async look(): Promise<{ digest: string; seq: number }> {
     const server = await host({ data: this.#data });
     const caller = new Caller(server.url);
@@ -99,7 +105,7 @@ export class Endurance {
     return { digest, seq };
   }
 
-  /** Checks the same, and that the log replays to the same digest. */
+  /** Checks all acknowledged writes, and that the log replays to the same digest. */
   async end(): Promise<void> {
     const { digest, seq } = await this.look();
     expect(await replayJson(this.#data)).toMatchObject({ match: true, first_divergence: null });
@@ -134,7 +140,10 @@ export class Endurance {
     expect(held.slice(0, told.length)).toEqual(told);
   }
 
-  /** Proposes blocks one after the other, with all votes; continues with an open one. */
+  /**
+   * Proposes blocks one after the other, with all votes. Continues with an open block if there is
+   * one.
+   */
   async #chair(caller: Caller, answered: () => void): Promise<void> {
     for (;;) {
       const { blocks } = await caller.read<{ blocks: { block_hash: string }[] }>(
@@ -151,7 +160,7 @@ export class Endurance {
     }
   }
 
-  /** Registers newcomers as producers only, so they do not change the electorate. */
+  /** Registers newcomers only as producers, so that they do not change the electorate. */
   async #clerk(caller: Caller, answered: () => void): Promise<void> {
     const fields = { name: 'New', personality: 'rational', capabilities: ['producer'] } as const;
     for (;;) {
@@ -171,7 +180,7 @@ export class Endurance {
   async #write(caller: Caller, request: SignedRequest, answered = () => {}): Promise<void> {
     const answer = await caller.send(request);
     const promised = this.#witness.note(request, answer);
-    // A late vote, one that contradicts a lost one, or the end.
+    // The refusal is for a late vote, for a vote that contradicts a lost vote, or at the end.
     if (promised) answered();
     else if (answer.status !== 503) expect(answer.status, answer.text).toBe(409);
     else expect(answer.text).toContain('STOPPING');

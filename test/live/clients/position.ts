@@ -1,17 +1,17 @@
-/** Reads the end of a server's log until the server dies, and remembers it. */
+/** Reads the end of a server's log until the server dies, and remembers the position. */
 import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
 import { meta } from './actions.js';
 import { Caller, expectCut } from './caller.js';
 
-/** End of a log, by `/api/v1/meta` and a block's votes. */
+/** End of a log, as shown by `/api/v1/meta` and a block's votes. */
 interface Told {
   seq: number;
   event_seq: number;
   digest: string;
 }
 
-/** Concurrent readers, each on a separate connection. */
+/** Number of concurrent readers, each on a separate connection. */
 const READERS = 4;
 
 export class Position {
@@ -33,7 +33,7 @@ export class Position {
     }
   }
 
-  /** Expects that a restarted server has everything that was read before. */
+  /** Expects that a restarted server still has everything that was read before. */
   expectKept(now: Told): void {
     const { seq, event_seq, digest } = this.#furthest;
     expect(now.seq).toBeGreaterThanOrEqual(seq);

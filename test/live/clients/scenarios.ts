@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, type Scenario } from 'folkmoot/sim';
 
-/** A scenario as in a file. */
+/** Returns a scenario as written in a file. */
 function hurried(sections: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     title: 'A town in a hurry',

@@ -1,4 +1,6 @@
-/** Reads of all kinds while a server dies: everything they showed must exist afterwards. */
+/**
+ * Reads of all kinds while a server dies. Everything that the reads showed must exist afterwards.
+ */
 import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
 import { Caller, expectCut, type ReadEvent } from './caller.js';
@@ -19,11 +21,11 @@ interface State {
   head_hash: string;
 }
 
-/** A decided block stays decided; one in voting may change. */
+/** Returns true for a decided block, which stays decided. A block in voting may change. */
 const decided = (status: string) => status !== 'voting';
 
 export class Sightings {
-  /** The highest head, and its state. */
+  /** Highest head, with its state. */
   #head: State = { block_height: -1, head_hash: '' };
   readonly #blocks = new Map<string, Header>();
   readonly #votes = new Map<string, Map<string, unknown>>();
@@ -50,7 +52,7 @@ export class Sightings {
     this.shown += 1;
   }
 
-  /** Reads the newest blocks, and the votes on the newest one. */
+  /** Reads the newest blocks, and the votes on the newest block. */
   async #readBlocks(caller: Caller): Promise<void> {
     const page = await caller.read<{ blocks: Header[] }>('/api/v1/blocks?limit=5');
     for (const header of page.blocks) {
@@ -75,7 +77,7 @@ export class Sightings {
     const path = `/api/v1/events?limit=1000&after=${this.#lastSeq}`;
     const page = await caller.read<{ events: ReadEvent[]; last_seq: number }>(path);
     for (const event of page.events) this.#events.set(event.seq, event);
-    // The last event of the pages, and the end that they report.
+    // The last event on the pages, and the end that the pages report.
     this.#lastSeq = Math.max(this.#lastSeq, page.events.at(-1)?.seq ?? 0);
     expect(page.last_seq).toBeGreaterThanOrEqual(this.#lastSeq);
     this.shown += 1;

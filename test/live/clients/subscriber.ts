@@ -20,7 +20,7 @@ export interface Acknowledged {
 }
 
 export class Subscriber {
-  /** Encoded events, unless `onEvent` takes them. */
+  /** Encoded events, unless `onEvent` is replaced. */
   readonly texts: Buffer[] = [];
   /** Number of received events. */
   count = 0;
@@ -49,7 +49,7 @@ export class Subscriber {
     });
   }
 
-  /** Connects and authenticates. Closes with the test. */
+  /** Connects and authenticates. The connection closes with the test. */
   static async open(url: string, by: Signatory): Promise<Subscriber> {
     const subscriber = new Subscriber(url);
     const socket = subscriber.#socket;
@@ -64,13 +64,13 @@ export class Subscriber {
     return subscriber;
   }
 
-  /** Subscribes. Only events follow the acknowledgement. */
+  /** Subscribes. After the acknowledgement, the server sends only events. */
   async subscribe(topics: readonly string[], since?: Since): Promise<Acknowledged> {
     const message = { type: 'subscribe', topics, ...(since ? { since } : {}) };
     return (await this.#ask(message)) as unknown as Acknowledged;
   }
 
-  /** Resolves after `count` events in total; rejects if the connection ends before. */
+  /** Resolves after `count` events in total, and rejects if the connection ends earlier. */
   async took(count: number): Promise<void> {
     while (this.count < count) {
       if (this.endedWith !== null) {

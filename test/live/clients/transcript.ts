@@ -3,11 +3,11 @@ import { expect } from 'vitest';
 import type { Caller, ReadEvent } from './caller.js';
 import type { Subscriber } from './subscriber.js';
 
-/** Records the first receipt of each event, and compares the others with it. */
+/** Records the first copy of each event, and compares all other copies with it. */
 export class Transcript {
   readonly topics: readonly string[];
   readonly #texts: Buffer[] = [];
-  /** Subscribers with a different event, and its index. */
+  /** Subscribers that received a different event, with the event's index. */
   readonly differing: string[] = [];
 
   constructor(topics: readonly string[]) {
@@ -22,7 +22,7 @@ export class Transcript {
     };
   }
 
-  /** Expects all events after `since`. Returns their number. */
+  /** Expects all events after `since`. Returns the number of events. */
   async expectComplete(caller: Caller, since: number): Promise<number> {
     const held = await caller.events(since, this.topics.join(','));
     const told = this.#texts.map((text) => JSON.parse(text.toString()) as ReadEvent);

@@ -1,4 +1,4 @@
-/** A plain connection: partial requests, their rest, and the received bytes. */
+/** A plain connection: partial requests, their remaining bytes, and the received bytes. */
 import type { Socket } from 'node:net';
 import { carriage, type SignedRequest } from 'folkmoot';
 import { onTestFinished } from 'vitest';
@@ -24,12 +24,12 @@ export class Wire extends Connection {
     this.#text += chunk.toString('latin1');
   }
 
-  /** The first response; null if the connection ended without one. */
+  /** Returns the first response; null if the connection ended without a response. */
   async answer(): Promise<Answer | null> {
     return (await this.answers(1))[0] ?? null;
   }
 
-  /** The first `count` responses, or fewer if the connection ended before. */
+  /** Returns the first `count` responses, or fewer if the connection ended earlier. */
   async answers(count: number): Promise<Answer[]> {
     for (;;) {
       const found = parse(this.#text);
@@ -41,7 +41,7 @@ export class Wire extends Connection {
   }
 }
 
-/** Parses all complete responses; characters are bytes. */
+/** Parses all complete responses. One character represents one byte. */
 function parse(text: string): Answer[] {
   const found: Answer[] = [];
   for (let rest = text; ; ) {
@@ -55,7 +55,7 @@ function parse(text: string): Answer[] {
   }
 }
 
-/** The bytes of a request signed by header. */
+/** Encodes a request that is signed in its headers. */
 export function bytesOf(request: SignedRequest): Buffer {
   const { method } = carriage[request.kind];
   const head = [
@@ -85,7 +85,7 @@ export class HalfSent {
     return new HalfSent(await Wire.open(url), request);
   }
 
-  /** Sends the rest, byte by byte. */
+  /** Sends the remaining bytes, one at a time. */
   finish(): Promise<Answer | null> {
     for (const byte of bytesOf(this.request).subarray(-10)) this.#wire.send(Buffer.of(byte));
     return this.#wire.answer();

@@ -1,4 +1,4 @@
-/** Remembers acknowledged writes, and checks them later. */
+/** Remembers acknowledged writes and checks them later. */
 import type { SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
 import { expect } from 'vitest';
@@ -25,7 +25,7 @@ export class Witness {
     return true;
   }
 
-  /** Checks all writes since the last check, then forgets them. */
+  /** Checks all writes since the last check, then forgets these writes. */
   async expectKept(caller: Caller): Promise<void> {
     const promised = this.#promised;
     this.#promised = [];

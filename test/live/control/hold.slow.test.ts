@@ -1,4 +1,6 @@
-/** `serve --control` and `--clock held`: control of agents, or of the network, with the token. */
+/**
+ * `serve --control` and `--clock held`: control of the agents, or of the network, with the token.
+ */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
@@ -50,7 +52,7 @@ test('--clock held: a network is paused, stepped and stopped; its log replays', 
     const before = await seq();
     const stranger = register(agentOf('Stranger'), { name: 'Stranger' });
     expectError(await world.send(stranger), 503, 'NETWORK_ERROR', 'PAUSED');
-    // Longer than the rest of the voting period.
+    // Wait longer than the rest of the voting period.
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await seq()).toBe(before);
     await ask({ do: 'step' });
@@ -78,7 +80,7 @@ test('--control: agents are paused and their speed changes; deadlines are unaffe
     can: ['pause', 'resume', 'speed'],
     clock: { holds: 'agents', paused: true, speed: 10 },
   });
-  // Blocks in voting expire by the network's time, and no agent proposes another.
+  // Blocks in voting expire by network time, and no agent proposes another block.
   const voting = async () => {
     const { blocks } = await world.read('/api/v1/blocks?status=voting');
     return (blocks as unknown[]).length;

@@ -1,4 +1,4 @@
-/** Servers killed under load: everything acknowledged or shown exists after the restart. */
+/** Servers are killed under load. Everything acknowledged or shown exists after the restart. */
 import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -13,7 +13,7 @@ describe(`serve: killed under load, seed ${seed}`, () => {
     const assembly = new Endurance(temporaryFolder());
     await assembly.begin();
     for (let kill = 0; kill < counts.killsUnderLoad; kill += 1) {
-      // Every third server is killed during a graceful stop.
+      // Every third server is killed during graceful shutdown.
       const stopping = kill % 3 === 2 ? { stopMs: draw(60) } : {};
       await assembly.die({ after: 20 + draw(400), transport: transports[kill % 2]!, ...stopping });
     }

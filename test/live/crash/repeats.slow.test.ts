@@ -1,4 +1,4 @@
-/** Repeated votes while blocks close and the server is killed: responses agree with the log. */
+/** Repeated votes while blocks close and the server is killed. The responses agree with the log. */
 import { join } from 'node:path';
 import { composeVote, type Decision, type SignedRequest } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { type Answer, Caller, expectCut, inParallel, stamp } from '../clients/ca
 const draw = drawnFrom(seed);
 const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));
 
-/** A vote contains its signature. */
+/** Returns the signature, which is in the vote's body. */
 const signatureIn = (body: string): string => JSON.parse(body).signature as string;
 
 interface Told {
@@ -21,7 +21,7 @@ interface Told {
   signature: string;
   block: string;
   decision: Decision;
-  /** Null if the connection was cut before a response. */
+  /** Response; null if the connection was cut earlier. */
   answer: (Answer & { duplicate: boolean }) | null;
 }
 
@@ -33,7 +33,10 @@ class Crowd {
     this.#drawn = drawn;
   }
 
-  /** All agents vote on one block: same bytes, a newly signed repeat, and the other decision. */
+  /**
+   * All agents vote on one block, then repeat the same bytes, send a newly signed repeat, and vote
+   * the opposite way.
+   */
   async vote(caller: Caller, block: string): Promise<void> {
     const requests: SignedRequest[] = [];
     for (const by of voters) {
@@ -73,7 +76,7 @@ class Crowd {
   }
 }
 
-/** Votes in the log: entries by signature, and each agent's vote on each block. */
+/** Returns the votes in the log: entries by signature, and each agent's vote on each block. */
 function votesOf(lines: readonly Line[]) {
   const bySignature = new Map<string, Line[]>();
   const cast = new Map<string, string>();
@@ -83,13 +86,13 @@ function votesOf(lines: readonly Line[]) {
     bySignature.set(signature, [...(bySignature.get(signature) ?? []), line]);
     const { block_hash, decision } = JSON.parse(line.body);
     const id = `${line.public_key} ${block_hash}`;
-    // A second vote contradicts the first: it is logged as an equivocation and does not count.
+    // A second vote contradicts the first, so it is logged as an equivocation and does not count.
     if (!cast.has(id)) cast.set(id, decision);
   }
   return { bySignature, cast };
 }
 
-/** Checks that each response is true. Returns the number of each kind. */
+/** Checks that each response is true. Returns the number of responses of each kind. */
 function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, number> {
   const { bySignature, cast } = votesOf(lines);
   const counted = new Map<string, number>();
@@ -104,7 +107,7 @@ function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, 
     if (status === 201) {
       expect(logged.map(({ body }) => body)).toEqual([Buffer.from(request.body).toString()]);
     } else if (answer.duplicate) {
-      // For a newly signed repeat, the log has only the first vote.
+      // For a newly signed repeat, the log contains only the first vote.
       expect(cast.get(`${request.public_key} ${block}`), text).toBe(decision);
     } else {
       expect([409, ['ALREADY_VOTED', 'VOTING_CLOSED'].includes(reason)], text).toEqual([409, true]);
@@ -114,7 +117,7 @@ function expectKept(told: readonly Told[], lines: readonly Line[]): Map<string, 
   return counted;
 }
 
-/** Responses whose own signature is not in the log. */
+/** Returns the responses to requests whose signature is not in the log. */
 function missingBySignature(told: readonly Told[], lines: readonly Line[]): Told[] {
   const { bySignature } = votesOf(lines);
   const accepted = told.filter(({ answer }) => answer !== null && answer.status < 300);
@@ -160,7 +163,7 @@ describe(`repeats, seed ${seed}`, () => {
     const counted = expectKept(crowd.told, lines);
     expect(counted.get('201')).toBeGreaterThan(0);
     expect(counted.get('repeat')).toBeGreaterThan(0);
-    // Newly signed repeats are exactly the responses without an own entry.
+    // The newly signed repeats are exactly the requests without a log entry.
     for (const { answer } of missingBySignature(crowd.told, lines)) {
       expect(answer).toMatchObject({ status: 200, duplicate: true });
     }
@@ -178,7 +181,7 @@ describe(`repeats, seed ${seed}`, () => {
       block_hash: block,
       decision: 'approve',
     });
-    // The commit is durable, but its response is not sent.
+    // The commit is durable, but the response has not been sent.
     await server.kill('SIGKILL');
     const env = { FOLKMOOT_CRASH_AT: 'commit.after:1' };
     server = await host({ data, env });

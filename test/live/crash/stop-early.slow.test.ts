@@ -1,4 +1,4 @@
-/** SIGTERM and SIGINT while a server starts, and as soon as it prints its address. */
+/** SIGTERM and SIGINT during server startup, and as soon as the server prints its address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Early {
   stderr: string;
 }
 
-/** A server that is sent a signal after a delay, or at its first output. */
+/** Starts a server, and sends a signal after a delay or at the server's first output. */
 async function signalled(
   signal: NodeJS.Signals,
   at: number | 'line',
@@ -48,7 +48,7 @@ async function signalled(
   return { code, signal: by, ...said };
 }
 
-/** Duration of a start on this machine, to place signals throughout. */
+/** Measures startup time on this machine, so that signals are spread throughout startup. */
 async function startMs(data: string): Promise<number> {
   const begin = performance.now();
   await stop(await host({ data }));
@@ -81,13 +81,13 @@ describe(`stop: early, seed ${seed}`, () => {
     await stop(server);
     const most = Math.ceil(1.2 * (await startMs(kept)));
     let stoppedInGoodOrder = 0;
-    // Continues until one signal was late enough to be handled.
+    // Continue until at least one signal was late enough to be handled.
     for (let time = 0; time < 3 * counts.earlySignals || stoppedInGoodOrder === 0; time += 1) {
-      // Alternates with a new folder, whose creation is interrupted too.
+      // Alternate with a new folder, to interrupt its creation too.
       const data = time % 2 === 0 ? kept : join(temporaryFolder(), 'data');
       const ended = await signalled(signals[draw(2)]!, draw(most), ['--data', data]);
       expect(ended.stderr).not.toContain('"level":60');
-      // Before Node has loaded the program, the system handles the signal; nothing is open then.
+      // Before Node has loaded the program, the system handles the signal, and nothing is open yet.
       if (ended.signal === null) {
         expect(ended.code, ended.stderr).toBe(0);
         stoppedInGoodOrder += 1;

@@ -1,4 +1,4 @@
-/** Graceful stop: no busy, silent or slow client delays it. */
+/** Graceful shutdown: no busy, silent or slow client delays it. */
 import { describe, expect, test } from 'vitest';
 import { full } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -14,7 +14,7 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
   const stalls: [string, string][] = [
     ['says nothing', ''],
     ['sends half a head', half],
-    // The rest may still arrive: the server waits for it up to the grace period.
+    // The rest may still arrive, so the server waits up to the grace period.
     ...(full
       ? [['sends half a body', `${half}Content-Length: 9\r\n\r\n{`] as [string, string]]
       : []),
@@ -24,7 +24,7 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
     const server = await host({ data: temporaryFolder(), args: ['--transport', transport] });
     const wire = await Wire.open(server.url);
     wire.send(text);
-    // The server has read the bytes by the time it answers another connection.
+    // The server has read the bytes by the time it responds on a different connection.
     expect((await new Caller(server.url).call('GET', '/healthz')).status).toBe(200);
     await stop(server);
     await wire.over;

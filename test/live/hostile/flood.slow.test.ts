@@ -1,4 +1,4 @@
-/** WebSocket floods of unauthenticated clients: bounded memory. */
+/** WebSocket floods from unauthenticated clients: memory is bounded. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pass } from 'node:timers/promises';
@@ -7,11 +7,11 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, residentBytes, stop } from '../../support/host.js';
 import { Caller } from '../clients/caller.js';
 
-/** The floods below send several times as much. */
+/** Maximum memory growth. The floods below send several times as much. */
 const GROWTH_BYTES = 120 * 1024 * 1024;
 const FLOOD_MS = 4_000;
 
-/** A masked frame of a client. */
+/** Builds a masked client frame. */
 function frame(opcode: number, payload: Buffer, fin = true): Buffer {
   const head = [(fin ? 0x80 : 0) | opcode];
   if (payload.length < 126) head.push(0x80 | payload.length);
@@ -20,7 +20,7 @@ function frame(opcode: number, payload: Buffer, fin = true): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.alloc(4), payload]);
 }
 
-/** An open WebSocket that is never read. */
+/** Opens a WebSocket that is never read. */
 function deaf(server: Host): Promise<{ socket: Socket; ended: () => boolean }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(server.url);
@@ -44,7 +44,7 @@ function deaf(server: Host): Promise<{ socket: Socket; ended: () => boolean }> {
   });
 }
 
-/** Writes the same bytes repeatedly. Returns the server's peak memory. */
+/** Repeatedly writes the same bytes. Returns the server's peak memory. */
 async function flood(server: Host, sockets: Socket[], bytes: Buffer): Promise<number> {
   let most = 0;
   const end = performance.now() + FLOOD_MS;

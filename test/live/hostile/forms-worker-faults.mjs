@@ -1,4 +1,4 @@
-/** Imported into a server: makes the form library fail in the way that the caption names. */
+/** Imported into a server. Makes the form library fail in the way that the caption names. */
 import { Busboy } from '@fastify/busboy';
 
 const write = Busboy.prototype._write;

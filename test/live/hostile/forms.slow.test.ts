@@ -10,7 +10,7 @@ import { Caller, stamp } from '../clients/caller.js';
 import { Wire } from '../clients/wire.js';
 
 const faults = fileURLToPath(new URL('./forms-worker-faults.mjs', import.meta.url));
-/** Memory that may remain; the forms bring far more. */
+/** Maximum memory that may remain. The forms contain far more data. */
 const GROWTH_BYTES = 250 * 1024 * 1024;
 
 const by = signatoryOf(1);
@@ -18,7 +18,7 @@ const by = signatoryOf(1);
 const part = (rest: string) => `--X\r\nContent-Disposition: form-data; name="caption"${rest}`;
 const field = (text: string) => `${part('\r\n\r\n')}${text}\r\n--X--\r\n`;
 
-/** Forms that are answered with 400. */
+/** Forms to which the server responds with 400. */
 const malformed: Record<string, string> = {
   '33 parts without an end': part('\r\n\r\n').repeat(33),
   'an end that is none': '--Xv\r\n--X--',
@@ -31,7 +31,7 @@ const malformed: Record<string, string> = {
   'only its end': '--X--',
 };
 
-/** Sent by a registered agent, because other forms are not read. */
+/** Sends a form as a registered agent, because the server does not read other forms. */
 async function send(server: Host, path: string, body: string): Promise<Answer | null> {
   const wire = await Wire.open(server.url);
   const head = [
@@ -77,7 +77,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
     await caller.do(registration(by, 'Ada'));
     for (const [index, text] of ['THROW LATER', 'REJECT', 'SILENT', 'FOR EVER'].entries()) {
       const answering = send(server, memes, field(text));
-      // Other requests do not wait for it.
+      // Other requests do not wait for the form.
       expect((await caller.call('GET', '/healthz')).status).toBe(200);
       expect([text, (await answering)?.status]).toEqual([text, 400]);
       await caller.do(meme(by, `after fault ${index}`));

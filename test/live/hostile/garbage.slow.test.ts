@@ -1,4 +1,4 @@
-/** Garbage among valid requests: no crash, no leak, and valid requests are answered. */
+/** Garbage among valid requests: no crash, no leak, and responses to all valid requests. */
 import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -10,13 +10,13 @@ import { bytesOf, HalfSent, Wire } from '../clients/wire.js';
 import { garbage, textOf } from './garbage.js';
 
 const draw = drawnFrom(seed);
-/** Memory that may remain; the garbage brings many times as much. */
+/** Maximum memory that may remain. The garbage amounts to many times as much. */
 const GROWTH_BYTES = 150 * 1024 * 1024;
 
-/** Unused agent numbers. */
+/** Next unused agent number. */
 let newcomers = 1_000;
 
-/** Repeats work until the time is over. Returns the number of repetitions. */
+/** Repeats work until time is up. Returns the number of repetitions. */
 async function during(seconds: number, work: () => Promise<void>): Promise<number> {
   const end = performance.now() + seconds * 1_000;
   let times = 0;
@@ -24,7 +24,7 @@ async function during(seconds: number, work: () => Promise<void>): Promise<numbe
   return times;
 }
 
-/** Sends garbage on one connection, which must be answered or closed. */
+/** Sends garbage on one connection. The server must respond or close the connection. */
 async function soil(url: string): Promise<void> {
   const wire = await Wire.open(url);
   for (const bytes of garbage[draw(garbage.length)]!(draw)) wire.send(bytes);
@@ -43,10 +43,10 @@ async function behave(caller: Caller): Promise<void> {
   expect(Math.floor(refused.status / 100), refused.text).toBe(4);
 }
 
-/** Memory of the server without connections. */
+/** Returns the server's memory once it has no connections. */
 async function settled(server: Host, most: number): Promise<number> {
   let files = openFiles(server.pid);
-  // Each poll is a round trip, so closed connections are gone eventually.
+  // Each poll is a round trip, so the server eventually releases closed connections.
   for (let look = 0; files > most && look < 300; look += 1) {
     const caller = new Caller(server.url, 1);
     await caller.call('GET', '/healthz');
@@ -94,7 +94,8 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
       for (let times = 0; times < 5; times += 1) {
         const wire = await Wire.open(server.url);
         for (const bytes of pieces(draw)) wire.send(bytes);
-        // Once before the server has read it, else after the server has answered another request.
+        // Reset once before the server has read the bytes, and otherwise after a response to a
+        // different request.
         if (times > 0) await caller.call('GET', '/healthz');
         wire.reset();
       }

@@ -1,16 +1,16 @@
-/** Invalid bytes, drawn as pieces for one connection. */
+/** Invalid bytes, drawn in pieces for one connection. */
 
 type Draw = (below: number) => number;
 type Piece = Uint8Array | string;
 
-/** Random bytes. */
+/** Draws random bytes. */
 function bytesOfChance(draw: Draw, most: number): Buffer {
   return Buffer.from(Array.from({ length: 1 + draw(most) }, () => draw(256)));
 }
 
 const words = ['{', '}', '[', ']', '"', ':', ',', '\\u0000', '1e999', 'null', 'ä', '"type"', ' '];
 
-/** Text made of JSON fragments. */
+/** Draws text made of JSON fragments. */
 export function textOf(draw: Draw, most: number): Buffer {
   const parts = Array.from({ length: 1 + draw(most) }, () => words[draw(words.length)]!);
   return Buffer.from(parts.join(''));
@@ -28,7 +28,7 @@ const upgrade =
   `GET /ws/v1 ${line}Connection: Upgrade\r\nUpgrade: websocket\r\n` +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
-/** A client frame with a mask of zeros. */
+/** Builds a client frame with a zero mask. */
 function frame(opcode: number, payload: Uint8Array): Buffer {
   const head = Buffer.from([opcode, 0xfe, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]);
   return Buffer.concat([head, payload]);
@@ -46,7 +46,7 @@ export const garbage: readonly ((draw: Draw) => Piece[])[] = [
   (draw) => [`${vote}${'X-Many: 1\r\n'.repeat(draw(400))}\r\n`],
   (draw) => withBody(vote, textOf(draw, 2_000)),
   (draw) => withBody(vote, bytesOfChance(draw, 5_000)),
-  // A declared length above the sent one, and below.
+  // The declared length is above or below the sent length.
   (draw) => withBody(vote, textOf(draw, 100), 60_000),
   (draw) => withBody(vote, textOf(draw, 100), 3),
   () => [`${vote}Content-Length: 999999999999999\r\n\r\n`, 'x'],

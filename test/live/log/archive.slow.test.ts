@@ -1,4 +1,4 @@
-/** A server that archives while it serves, and one with a damaged archive. */
+/** A server that archives while serving, and a server with a damaged archive. */
 import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
@@ -20,7 +20,7 @@ const segmentsOf = (data: string) => readdirSync(join(data, 'archive')).sort();
 const numbersOf = (events: readonly { seq: number }[]) => events.map(({ seq }) => seq);
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
-/** Registers, finalizes a block and posts. Returns the hash of the block. */
+/** Registers agents, finalizes a block and posts memes. Returns the block hash. */
 async function inhabit(server: Host): Promise<string> {
   const caller = new Caller(server.url);
   await caller.do(registration(by, 'Ada'));
@@ -122,7 +122,7 @@ test('archive: a damaged segment is named in refusals; all else is served', asyn
   expect((await caller.events()).slice(0, whole.length)).toEqual(whole);
   await stop(hurt);
 
-  // A copy without its archive reports this at startup, and serves the rest.
+  // A copy without its archive reports the missing archive at startup, and serves the rest.
   renameSync(join(data, 'archive'), join(data, 'elsewhere'));
   const without = await host({ data });
   await without.said(names[0]!);
@@ -133,7 +133,7 @@ test('archive: a damaged segment is named in refusals; all else is served', asyn
   await stop(without);
 });
 
-/** Reads all events until one is unreadable. Returns the refusal. */
+/** Reads events until one is unreadable. Returns the refusal. */
 async function refusalIn(caller: Caller): Promise<{ reason: string; details: object }> {
   for (let after = 0; ; ) {
     const { status, text } = await caller.call('GET', `/api/v1/events?limit=1000&after=${after}`);
@@ -171,7 +171,7 @@ test.each(
     if (answer !== null) told.push(String(answer.meme_id));
   });
   expect((await dying.ended).signal).toBe('SIGKILL');
-  // Deletes leftovers, and continues to archive.
+  // The next server deletes leftovers and continues to archive.
   const next = await host({ data, args });
   const again = new Caller(next.url);
   const events = await again.events();

@@ -1,10 +1,10 @@
 /**
- * Imported into a server: reports the processor time of the main thread since the last report, and
- * its longest event-loop turn, in milliseconds.
+ * Imported into a server. Reports the main thread's processor time since the last report, and its
+ * longest event-loop turn, in milliseconds.
  */
 import { readFileSync } from 'node:fs';
 
-/** Processor time of the main thread, independent of other processes. */
+/** Returns the main thread's processor time, which is independent of other processes. */
 const workedMs = () =>
   Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 

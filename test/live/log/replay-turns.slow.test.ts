@@ -1,4 +1,6 @@
-/** Long replays are counted and sent in slices, so that other clients are served. */
+/**
+ * The server counts and sends long replays in slices, so that it can serve other clients meanwhile.
+ */
 import { fileURLToPath } from 'node:url';
 import { composeStatus, createVerifier, Network, type SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
@@ -14,7 +16,7 @@ const READERS = 4;
 const delays = fileURLToPath(new URL('./loop-delay.mjs', import.meta.url));
 const by = signatoryOf(1);
 
-/** A folder with the given number of events. */
+/** Creates a folder with a long history. */
 async function history(): Promise<string> {
   const path = temporaryFolder();
   const verifier = createVerifier('off');

@@ -1,4 +1,4 @@
-/** The log of a live network replays to the digest that the server reported. */
+/** A live network's log replays to the digest that the server reported. */
 import {
   composeAllianceLeave,
   composeAlliancePropose,
@@ -22,7 +22,7 @@ const transports = ['uws', 'node'];
 const agents = Array.from({ length: 5 }, (_, number) => signatoryOf(number));
 const [ada, bob, eve] = agents as [(typeof agents)[0], (typeof agents)[0], (typeof agents)[0]];
 
-/** Commands of all kinds, and a block without votes. */
+/** Sends commands of all kinds, and proposes a block without votes. */
 async function live(caller: Caller): Promise<void> {
   for (const by of agents) await caller.do(registration(by, 'Someone'));
   const { meme_id } = await caller.do(meme(ada, 'an old joke'));
@@ -41,7 +41,10 @@ async function live(caller: Caller): Promise<void> {
   await caller.do(composeStatus(eve, stamp(), agentId(eve.publicKey), status));
 }
 
-/** Proposes, discusses and votes until a block is decided: a busy machine may let one expire. */
+/**
+ * Proposes, discusses and votes until a block is decided, because on a busy machine a block may
+ * expire.
+ */
 async function decided(caller: Caller, meme_references: string[]): Promise<void> {
   for (;;) {
     const answer = await caller.send(await proposal(caller, ada));
@@ -61,7 +64,7 @@ async function replayed(data: string, ...args: string[]): Promise<Replayed> {
   return found;
 }
 
-/** Unused agent numbers; work that throws ends them. */
+/** Yields unused agent numbers. Work that throws ends the sequence. */
 function* naturals(from: number): Generator<number> {
   for (let number = from; ; number += 1) yield number;
 }
@@ -82,7 +85,7 @@ describe.each(transports)('live: over %s', (transport) => {
     const told = await meta(caller);
     await stop(server);
     await replayed(data);
-    // A tick may have followed the report.
+    // A time entry may have followed the report.
     expect((await replayed(data, '--to', `${told.seq}`)).digest).toBe(told.digest);
 
     const again = await host({ data, args });
@@ -104,7 +107,7 @@ describe.each(transports)('live: over %s', (transport) => {
     const halves = await Promise.all(
       agents.map((by) => HalfSent.send(server.url, registration(by, 'Late'))),
     );
-    // The server has read the bytes by the time it answers another connection.
+    // The server has read the bytes by the time it responds on a different connection.
     await caller.call('GET', '/healthz');
     const load = inParallel(naturals(1_000), 24, async (number) => {
       const request = registration(signatoryOf(number), 'Someone');

@@ -1,4 +1,4 @@
-/** Cost of idle subscribers: printed, with a check of the order of magnitude. */
+/** Cost of idle subscribers. The test prints the cost and checks the order of magnitude. */
 import { setTimeout as measured } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
@@ -7,7 +7,7 @@ import { Assembly } from '../clients/assembly.js';
 import { everyTopic } from '../clients/subscriber.js';
 import { Transcript } from '../clients/transcript.js';
 
-/** Far above the cost of one, to detect something large retained for each. */
+/** Limit far above the cost of one subscriber, to detect large data retained per subscriber. */
 const MOST_BYTES = 256 * 1024;
 
 test.skipIf(counts.idleSubscribers === 0).each(['uws', 'node'])(

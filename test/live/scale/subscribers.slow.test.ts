@@ -1,4 +1,7 @@
-/** Many concurrent subscribers: readers get all events; others are disconnected, not skipped. */
+/**
+ * Many concurrent subscribers. Subscribers that read receive all events. The others are
+ * disconnected and never miss an event silently.
+ */
 import { describe, expect, test } from 'vitest';
 import { counts, full } from '../../support/counts.js';
 import { meta } from '../clients/actions.js';
@@ -6,9 +9,11 @@ import { Assembly } from '../clients/assembly.js';
 import { everyTopic, Subscriber } from '../clients/subscriber.js';
 import { Transcript } from '../clients/transcript.js';
 
-/** Events retained for slow subscribers; beyond, the server may disconnect them. */
+/**
+ * Number of events retained for slow subscribers. A subscriber further behind may be disconnected.
+ */
 const RING = 16_384;
-/** Long events that fill the buffers of a loopback connection: 6 MB, of which 4 fit. */
+/** Number of long events that fill a loopback connection's buffers: 6 MB, of which 4 MB fit. */
 const FLOOD = 1_000;
 
 describe.each(full ? ['uws', 'node'] : ['uws'])('subscribers: over %s', (transport) => {

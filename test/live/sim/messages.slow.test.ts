@@ -13,8 +13,8 @@ const AGENTS = 12;
 const EACH = 15;
 
 /**
- * Once all agents have joined, each sends its ordinal and the time to some neighbours, and records
- * received messages. An agent that has not joined receives nothing.
+ * Once all agents have joined, each agent sends its ordinal and the time to some neighbours, and
+ * records the messages that it receives. An agent that has not joined receives nothing.
  */
 const script = `
   export const start = ({ shared }, rng) => {

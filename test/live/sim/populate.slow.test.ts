@@ -1,4 +1,6 @@
-/** `serve --scenario`: a served network with simulated agents, and an agent that connects. */
+/**
+ * `serve --scenario`: a served network with simulated agents, and an external agent that connects.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
@@ -14,7 +16,7 @@ const folder = suiteFolder();
 
 type DataOf<T extends Event['type']> = (Event & { type: T })['data'];
 
-/** The next matching event of a type. The stream stays open. */
+/** Returns the next matching event of a type. The stream stays open. */
 async function nextOf<T extends Event['type']>(
   events: EventStream,
   type: T,
@@ -27,7 +29,7 @@ async function nextOf<T extends Event['type']>(
   }
 }
 
-/** Votes on blocks of the simulated agents until one vote is in time. */
+/** Votes on the simulated agents' blocks until one vote is in time. */
 async function voteOnNext(client: AgentClient) {
   const events = client.events(['proposals']);
   await events.opened;
@@ -42,7 +44,7 @@ async function voteOnNext(client: AgentClient) {
 
 const meant = { type: 'transfer', amount: 5 };
 
-/** Proposes until a block is decided, because others may be faster on the same head. */
+/** Proposes until a block is decided, because other agents may be faster on the same head. */
 async function proposeUntilDecided(client: AgentClient, amount: number) {
   const events = client.events(['outcomes']);
   await events.opened;
@@ -52,7 +54,7 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
       expect(['STALE_PARENT', 'OPEN_BLOCK']).toContain(reason);
       return null;
     });
-    // Refused: the next closed block moves the head.
+    // The proposal was refused. The next closed block moves the head.
     const { status } = await nextOf(events, 'block_status', ({ block_hash }) => {
       return block === null || block_hash === block.block_hash;
     });
@@ -64,7 +66,7 @@ async function proposeUntilDecided(client: AgentClient, amount: number) {
 
 test('serve --scenario: an external agent takes part, and a restart continues', async () => {
   const scenario = scenarioFile(folder, {
-    // The agents judge only the content, so an external block must have been read.
+    // The agents judge only the content, so they must have read the external block.
     agents: [{ group: 'town', count: 40, producers: 3, strategy: { kind: 'honest' } }],
     consensus: { voting_period_ms: 4_000, dormant_after: 7, policy: 'majority' },
   });
@@ -87,7 +89,7 @@ test('serve --scenario: an external agent takes part, and a restart continues', 
   await stop(first);
   expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });
 
-  // An existing folder keeps its parameters, not the scenario's.
+  // An existing folder keeps its own parameters instead of using the scenario's.
   const second = await host({ data, args: ['--scenario', scenario, '--speed', '5'] });
   await second.said('40 of 40 agents joined');
   const later = new AgentClient({ url: second.url, keys: generateKeys() });
@@ -98,7 +100,7 @@ test('serve --scenario: an external agent takes part, and a restart continues', 
   const finalized = await nextOf(outcomes, 'block_status', ({ status }) => status === 'finalized');
   expect(finalized.height).toBeGreaterThan(block_height);
   await outcomes.return();
-  // The same forty agents, Ada and Eve.
+  // The validators are the same forty agents, Ada and Eve.
   expect((await later.agents()).validators).toHaveLength(42);
   await stop(second);
   expect(await replayHere(data)).toMatchObject({ match: true, first_divergence: null });

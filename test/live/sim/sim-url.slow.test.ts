@@ -1,4 +1,4 @@
-/** `sim --url`: a scenario on a served network gives the measures of the simulation. */
+/** `sim --url`: a scenario on a served network yields the same measures as the simulation. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -102,10 +102,11 @@ test('sim --url: a killed server ends the run with one line and exit code 1', as
 
 test('sim --url: the run continues when the server returns', async () => {
   const port = await freePort();
-  // Long enough for a busy machine; a block in voting at the restart stays so for this long.
+  // The voting period is long enough for a busy machine. A block in voting at the restart stays
+  // open for this long.
   const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
-  // Regardless of orphans: on a busy machine, producers hear of blocks late.
+  // Orphans do not matter, because on a busy machine producers learn about blocks late.
   const until = { measure: 'finalized', at_least: 24 };
   const scenario = hurriedScenario({ length: { until } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });
@@ -116,7 +117,7 @@ test('sim --url: the run continues when the server returns', async () => {
   const after = await live(where);
   const { verdict, ended_by, measures, events } = await running;
   expect([verdict, ended_by]).toEqual(['pass', 'until finalized at_least 24']);
-  // Received before and after the restart, each once.
+  // The run counted blocks before and after the restart, each block once.
   expect(measures.finalized).toBeGreaterThanOrEqual(24);
   expect(measures.finalized).toBeGreaterThan(height);
   expect(measures.finalized).toBeLessThanOrEqual(after.network.read.networkState().block_height);

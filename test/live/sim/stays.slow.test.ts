@@ -1,4 +1,4 @@
-/** `sim --url`: agents join late and leave for good on a served network. */
+/** `sim --url`: agents join late and leave permanently on a served network. */
 import { simulateRemote } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
@@ -21,9 +21,10 @@ test('joining, leaving and a warm-up by schedule, on a server', async () => {
   expect([result.ended_by, result.measures.never_joined]).toEqual(['virtual_ms', 0]);
   expect(result.measured_from_ms).toBe(45_000);
   expect(result.measures.proposed).toBeGreaterThan(0);
-  // Thirteen, then without those that left and with those that joined at about that time.
+  // There are thirteen agents at first. Later some have left, and others have joined at about that
+  // time.
   expect(states).toContain(13);
   expect(states.at(-1)).toBe(14);
-  // All are withdrawn; those that left did so themselves.
+  // All agents are withdrawn. The agents that left withdrew themselves.
   expect(network.read.networkState().active_validators).toBe(0);
 });

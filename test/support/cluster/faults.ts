@@ -1,4 +1,4 @@
-/** Temporary faults of three nodes and three etcd members. */
+/** Temporary faults in three nodes and three etcd members. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EtcdMember, TestEtcd } from '../etcd.js';
 import type { Host, Network } from '../hosts/hosts.js';
@@ -16,7 +16,7 @@ export interface Around {
 /** Resolves at the end of the fault. */
 export type Fault<A> = (around: A) => Promise<void>;
 
-/** Killed or stopped processes. All faults but one leave a quorum. */
+/** Faults that kill or stop processes. All faults except one leave a quorum. */
 export const ofProcesses: Record<string, Fault<Around>> = {
   async 'a node is killed'({ nodes, below, more }) {
     const node = nodes[below(3)]!;
@@ -65,7 +65,7 @@ export interface Linked extends Around {
 
 type Placed = { host: Host };
 
-/** Drops packets from some hosts to others for a while. */
+/** Drops packets from some hosts to others for a limited time. */
 async function lost(around: Linked, from: readonly Placed[], to: readonly Placed[]): Promise<void> {
   for (const one of from) for (const other of to) around.network.lose(one.host, other.host);
   await passing(around);
@@ -80,7 +80,7 @@ async function passing({ network, below, more }: Linked): Promise<void> {
 const others = (order: TestEtcd, one: EtcdMember) =>
   order.members.filter((member) => member !== one);
 
-/** Network partitions. A quorum of etcd stays connected and reachable from a node. */
+/** Network partitions. An etcd quorum stays connected and reachable from a node. */
 export const betweenHosts: Record<string, Fault<Linked>> = {
   async 'a node is cut off from etcd'(around) {
     const { nodes, order, below, network } = around;
@@ -105,7 +105,7 @@ export const betweenHosts: Record<string, Fault<Linked>> = {
     const { order, below } = around;
     await leftAlone(around, order.members[below(3)]!);
   },
-  // Other nodes may watch this member and do not learn that it lost the leadership.
+  // Other nodes may be watching this member, and do not learn that it has lost leadership.
   async "a node and etcd's leader are partitioned"(around) {
     await leftAlone(around, await around.order.leader());
   },

@@ -1,4 +1,4 @@
-/** Checks the logs of all nodes against the responses that agents got. */
+/** Checks the logs on all nodes against the responses that agents received. */
 import { expect } from 'vitest';
 import { folkmoot } from '../cli.js';
 import { logText } from '../command.js';
@@ -6,7 +6,7 @@ import { linesOf } from '../runs.js';
 import { isDone } from './load.js';
 import { expectTogether, type NodeProcess, signatureOf, type Told } from './processes.js';
 
-/** Reasons that promise that the request had no effect. */
+/** Refusal reasons that guarantee that the request had no effect. */
 const undone = new Set(['NO_QUORUM', 'DISK_FULL', 'QUEUE_FULL', 'CLOCK']);
 
 /** Finds lost acknowledged requests, unexpected requests and duplicates in a log. */
@@ -38,8 +38,8 @@ function wrongIn(told: readonly Told[], log: string): string[] {
 }
 
 /**
- * Waits until all nodes are equal, then stops them one by one. Expects equal logs except for later
- * time entries, with all acknowledged requests, and a matching replay.
+ * Waits until all nodes are in the same state, then stops them one by one. Expects equal logs
+ * (except for later time entries) that contain all acknowledged requests, and a matching replay.
  */
 export async function expectKept(nodes: readonly NodeProcess[], told: readonly Told[]) {
   await expectTogether(nodes);

@@ -1,4 +1,4 @@
-/** A subscriber that changes its node each second. Expects every event exactly once. */
+/** A subscriber that switches nodes every second. Expects every event exactly once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Live } from '../service/live.js';
 import type { Agent } from '../service/signer.js';
@@ -6,7 +6,7 @@ import type { NodeProcess } from './processes.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
-/** Time at a node, and timeout for a node without a response. */
+/** Time spent at a node, and timeout for a node that does not respond. */
 const STAY_MS = 1_000;
 const PATIENCE_MS = 4_000;
 
@@ -17,7 +17,7 @@ export interface Hopper {
   stop(): Promise<void>;
 }
 
-/** Follows all events from the first one. */
+/** Follows all events from the first event on. */
 export function hopper(nodes: readonly NodeProcess[], agent: Agent, epoch: string): Hopper {
   const seqs: number[] = [];
   let going = true;

@@ -1,9 +1,9 @@
-/** Mixed load on the nodes of a cluster: votes, proposals, memes, status updates and reads. */
+/** Mixed load on cluster nodes: votes, proposals, memes, status updates and reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Agent, meme, propose, signed, stamp, transaction, vote } from '../service/signer.js';
 import { askOnce, insist, type NodeProcess, readFrom, type Told } from './processes.js';
 
-/** Pause between two requests of an agent, because these tests measure no throughput. */
+/** Pause between an agent's requests, because these tests do not measure throughput. */
 const PAUSE_MS = 20;
 const PROBE_MS = 200;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
@@ -24,7 +24,7 @@ function proposal(by: Agent, parent_hash: string) {
 export interface Load {
   /** Outcomes of the writes. */
   told: Told[];
-  /** Times of acknowledged writes: milliseconds, ascending. */
+  /** Times of acknowledged writes, in milliseconds, ascending. */
   doneAt: number[];
   reads: number;
   /** Resolves after this number of further writes. */
@@ -33,9 +33,9 @@ export interface Load {
 }
 
 /**
- * Each agent sends requests one by one to any responding node until the stop. Some requests are
- * sent only once, so their outcome can stay unknown. The first agent sends the same request to all
- * nodes, to find times without any accepting node.
+ * Each agent sends requests one at a time to any responding node until stopped. Some requests are
+ * sent only once, so their outcome can remain unknown. The first agent sends the same request to
+ * all nodes, to find times when no node accepts writes.
  * @param below draws a whole number below `most`.
  */
 export function mixedLoad(
@@ -104,7 +104,7 @@ export function mixedLoad(
 /** Returns true for an acknowledged write. */
 export const isDone = ({ status }: Told): boolean => status !== null && status < 300;
 
-/** Longest time without an acknowledged write between two times, in milliseconds. */
+/** Returns the longest time without an acknowledged write between two times, in milliseconds. */
 export function longestPause(doneAt: readonly number[], from: number, to: number): number {
   const between = [from, ...doneAt.filter((at) => from < at && at < to), to];
   return Math.max(...between.slice(1).map((at, index) => at - between[index]!));

@@ -1,4 +1,4 @@
-/** Cluster nodes in this process over an order in memory, with agents. */
+/** Cluster nodes in this process that share an in-memory order, with agents. */
 import {
   composeProposal,
   composeRegister,
@@ -20,7 +20,7 @@ import { Door, type Faults, type MemoryOrder } from './order.js';
 export interface TestNode {
   network: ClusterNetwork;
   door: Door;
-  /** Fatal errors of the node. */
+  /** Fatal errors in the node. */
   fatal: Error[];
   warnings: string[];
   verify(request: SignedRequest): ReturnType<ClusterNetwork['verification']['all']>;
@@ -39,7 +39,7 @@ export interface TestNodeOptions {
   wall?: () => number;
 }
 
-/** Opens a node, closed when the test ends. */
+/** Opens a node that closes when the test ends. */
 export async function openNode(
   order: MemoryOrder,
   options: TestNodeOptions = {},
@@ -100,7 +100,7 @@ export const vote = (
   decision: 'approve' | 'reject' = 'approve',
 ) => composeVote(by, now(), { block_hash, decision });
 
-/** Returns the block hash of an accepted proposal. */
+/** Returns the block hash from an accepted proposal. */
 export function blockOf(outcome: Outcome): string {
   if (!('data' in outcome) || !('block_hash' in outcome.data)) {
     throw new Error(`no block: ${JSON.stringify(outcome)}`);
@@ -108,7 +108,7 @@ export function blockOf(outcome: Outcome): string {
   return outcome.data.block_hash;
 }
 
-/** State that must be equal on all nodes. */
+/** Returns the state that must be equal on all nodes. */
 export function endOf({ network }: TestNode) {
   const { seq, event_seq, digest, log_digest, order } = network.read.position;
   return { seq, event_seq, digest, log_digest, version: order!.version, time: order!.time };

@@ -1,6 +1,6 @@
 /**
- * An order in memory, and a faulty connection for each node: lost responses, and batches that are
- * repeated, late, reordered or dropped. Faults are seeded.
+ * An in-memory order, and a faulty connection per node that loses responses and repeats, delays,
+ * reorders or drops batches. Faults are seeded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -16,7 +16,7 @@ import {
   type Position,
 } from '../../../dist/cluster/order/order.js';
 
-/** Stores batches as bytes, like an order on other machines. */
+/** Stores batches as bytes, as an order on other machines does. */
 export class MemoryOrder {
   founding: Founding | null = null;
   readonly batches: Buffer[] = [];
@@ -87,7 +87,7 @@ const fenced = (node: string) => new OrderError('NODE_NAME_TAKEN', { node });
 
 const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection lost' });
 
-/** Connection of a node to the order. */
+/** A node's connection to the order. */
 export class Door implements Order {
   readonly #order: MemoryOrder;
   readonly #faults: Faults;
@@ -95,7 +95,7 @@ export class Door implements Order {
   shut = false;
   /** True to refuse batches for lack of space. */
   full = false;
-  /** Counts of injected faults. */
+  /** Number of injected faults, by kind. */
   readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
 
   constructor(order: MemoryOrder, faults: Faults = { random: Math.random, rate: 0 }) {
@@ -120,7 +120,7 @@ export class Door implements Order {
     await this.#pass();
     if (this.#happens('lost')) throw lost();
     if (this.#happens('late')) {
-      // The outcome is unknown to the node: the batch arrives after the retry.
+      // The node does not know the outcome, because the batch arrives after the retry.
       setTimeout(() => this.#late(batch), 5 + this.#faults.random() * 300);
       throw lost();
     }
@@ -150,7 +150,7 @@ export class Door implements Order {
       if (this.#happens('cut')) throw lost();
       if (next < length && this.#happens('swapped')) await take(this.#order.batch(next + 1));
       if (this.#happens('repeated')) {
-        // Reordered.
+        // Reorders the batches.
         const again = this.#order.batch(Math.max(1, next - Math.floor(this.#faults.random() * 3)));
         await Promise.all([take(this.#order.batch(next)), take(again)]);
       } else if (!this.#happens('dropped')) await take(this.#order.batch(next));

@@ -36,14 +36,14 @@ export const peerArgs = async (file: string): Promise<string[]> => [
   ...['--peer-secret', file],
 ];
 
-/** Opens the order of a test. */
+/** Opens a test's order. */
 export function orderOf({ endpoints }: TestEtcd, tls?: EtcdTls): EtcdOrder {
   const order = new EtcdOrder({ endpoints, networkId: 'town', ...(tls ? { tls } : {}) });
   onTestFinished(() => order.close());
   return order;
 }
 
-/** Starts a node with entries that the order has already deleted. */
+/** Starts a node that holds entries that the order has already deleted. */
 export async function trimmedTown(
   running: TestEtcd,
   setup: Pick<NodeSetup, 'args'> = {},
@@ -59,7 +59,7 @@ export async function trimmedTown(
   return { n1, order, folder, start };
 }
 
-/** Adds entries and deletes all batches of the order. */
+/** Adds entries, and deletes all batches from the order. */
 export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     for (const by of agents) expect((await insist([node], update(by), 0)).status).toBe(200);
@@ -68,7 +68,7 @@ export async function goneOn(node: NodeProcess, order: EtcdOrder, times = 3): Pr
   await order.trim(await order.head());
 }
 
-/** Returns the reason of `/readyz`, or ok. */
+/** Returns the reason from `/readyz`, or ok. */
 export async function readiness({ url }: NodeProcess): Promise<string> {
   const answer = await fetch(`${url}/readyz`).catch(() => null);
   if (!answer) return 'unreachable';
@@ -78,7 +78,7 @@ export async function readiness({ url }: NodeProcess): Promise<string> {
   return `${answer.status} ${reason}: ${error.message}`;
 }
 
-/** Response of a fake peer, which knows the secret. */
+/** Response from a fake peer that knows the secret. */
 export type Answer = (response: ServerResponse, nonce: string, request: IncomingMessage) => void;
 
 /** Starts a fake peer with the highest position in the order. */
@@ -98,7 +98,7 @@ export async function fakePeer(order: EtcdOrder, first: Answer) {
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const incarnation = randomUUID();
   await order.join('fake', incarnation);
-  /** Publishes a position of its log. */
+  /** Publishes a position in the fake peer's log. */
   const tell = async (seq: number, digest: string) => {
     const times = { began: Date.now(), wall: Date.now() };
     const position = { version: 1_000_000, revision: 1 };

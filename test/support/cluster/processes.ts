@@ -1,4 +1,4 @@
-/** Nodes as processes of `folkmoot serve --cluster` over a real etcd, with agents. */
+/** Nodes as `folkmoot serve --cluster` processes that use a real etcd, with agents. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
@@ -15,7 +15,7 @@ export interface NodeProcess {
   /** Id of the current process. */
   pid(): number;
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Restarts the node with its data; resolves when it listens. */
+  /** Restarts the node with its data, and resolves when the node is listening. */
   restart(): Promise<void>;
   /** Standard error so far. */
   stderr(): string;
@@ -89,15 +89,18 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
 /** Final outcome of a request. */
 export interface Told {
   request: Request;
-  /** Null without a response. */
+  /** HTTP status; null without a response. */
   status: number | null;
-  /** Reason of a refusal, or empty. */
+  /** Refusal reason, or empty. */
   reason: string;
   /** Number of attempts. */
   sent: number;
 }
 
-/** Sends the same bytes to one node after another until one gives the outcome, as a client does. */
+/**
+ * Sends the same bytes to one node after another until a node returns the outcome, as a client
+ * does.
+ */
 export async function insist(
   nodes: readonly NodeProcess[],
   request: Request,
@@ -110,7 +113,7 @@ export async function insist(
   }
 }
 
-/** Timeout for a node that is partitioned or stopped. */
+/** Response timeout for a node that may be partitioned or stopped. */
 const PATIENCE_MS = 8_000;
 
 /** Sends a request once to one node. */
@@ -132,7 +135,7 @@ export async function askOnce(
 export async function readFrom(nodes: readonly NodeProcess[], first: number, path: string) {
   for (let at = first; ; at += 1) {
     const answer = await answerOf(nodes[at % nodes.length]!, path);
-    // Partitioned nodes serve their last state.
+    // Partitioned nodes continue to serve their last state.
     if (answer) expect(answer).toMatchObject({ status: 200 });
     if (answer) return answer.data;
     await sleep(100);
@@ -141,7 +144,7 @@ export async function readFrom(nodes: readonly NodeProcess[], first: number, pat
 
 interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by who asks
+  // biome-ignore lint/suspicious/noExplicitAny: callers check the members that they read
   data?: any;
   error?: { details: { reason?: string } };
 }
@@ -170,7 +173,7 @@ interface Position {
   epoch: string;
 }
 
-/** Returns the position of a node, or null without a response. */
+/** Returns a node's position, or null if there is no response. */
 export async function positionOf(node: NodeProcess): Promise<Position | null> {
   const answer = await answerOf(node, '/api/v1/meta');
   if (!answer) return null;
@@ -191,7 +194,7 @@ export async function expectTogether(nodes: readonly NodeProcess[]): Promise<Pos
   return positions[0]!;
 }
 
-/** Returns the signature of a request, which identifies the request in a log. */
+/** Returns a request's signature, which identifies the request in a log. */
 export function signatureOf({ headers, body }: Request): string {
   const inHead = headers['X-Agent-Signature'];
   if (inHead !== undefined) return inHead;

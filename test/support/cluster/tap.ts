@@ -1,6 +1,6 @@
 /**
- * A proxy in front of an etcd member that can drop responses, while requests still arrive. Parses
- * the HTTP/2 frames of gRPC (RFC 9113, 4.1).
+ * A proxy in front of an etcd member that can drop responses while requests still arrive. Parses
+ * gRPC's HTTP/2 frames (RFC 9113, 4.1).
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -18,7 +18,7 @@ const FRAME_HEAD = 9;
 /** SETTINGS, PING and WINDOW_UPDATE, which the sender needs to continue. */
 const flow = new Set([0x4, 0x6, 0x8]);
 
-/** Starts a proxy, which ends with the test. */
+/** Starts a proxy that ends with the test. */
 export async function tapBefore(endpoint: string): Promise<Tap> {
   const [host, port] = endpoint.split(':') as [string, string];
   const sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
 
   const server = createServer((near) => {
     sockets.add(near);
-    // The end of one side closes the other.
+    // When one side ends, the other side closes.
     pipeline(near, connect(Number(port), host), heard, near, () => sockets.delete(near));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -46,7 +46,7 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
   return tap;
 }
 
-/** Yields whole frames. The fourth byte is the type. */
+/** Yields whole frames with their types. The fourth byte contains the type. */
 async function* frames(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const chunk of bytes) {

@@ -1,9 +1,9 @@
 /**
- * Hosts of a test: network namespaces on a virtual switch, with packet loss in one or both
+ * Hosts for a test: network namespaces on a virtual switch, with packet loss in one or both
  * directions. A process holds each namespace and ends with the test, even if the test is killed.
- * Needs root and `ip`.
+ * Requires root and `ip`.
  *
- * The network of the machine does not change, because browsers of other tests close all connections
+ * The machine's own network does not change, because browsers in other tests close all connections
  * when an address appears or disappears. Unix sockets connect the test to the hosts.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ export interface Host {
   address: string;
   /** Command prefix that runs a program on the host. */
   enter: readonly string[];
-  /** Opens a local address for a port of the host, until the end of the test. */
+  /** Opens a local address for a port on the host, until the test ends. */
   reach(port: number): Promise<string>;
 }
 
@@ -39,7 +39,7 @@ export function programAt({ enter }: Host, program: string, args: readonly strin
 
 /** Benchmark addresses (RFC 2544), unused elsewhere. */
 const subnet = '198.18.0';
-/** Unused address: packets to it are lost. */
+/** Unused address. Packets sent to this address are lost. */
 const NOWHERE = '02:00:00:00:00:01';
 /** Forwards connections from a Unix socket. */
 const relay = join(import.meta.dirname, 'relay.mjs');
@@ -56,8 +56,8 @@ interface Namespace {
 const entering = (pid: number) => ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
 
 /**
- * Creates a namespace with a program that reports when it is ready, and exits at the end of its
- * standard input: with the test, even if the test is killed.
+ * Creates a namespace with a program that reports when it is ready. The program exits at the end of
+ * its standard input, and so ends with the test, even if the test is killed.
  */
 async function namespace(program: readonly string[]): Promise<Namespace> {
   const child: ChildProcess = spawn('unshare', ['--net', ...program], {
@@ -95,7 +95,7 @@ export interface Network {
   end(): Promise<void>;
 }
 
-/** Creates hosts, removed at the end of the test. */
+/** Creates hosts that are removed at the end of the test. */
 export async function network(count: number): Promise<Network> {
   const built = await build(count, temporaryFolder());
   onTestFinished(() => built.end());

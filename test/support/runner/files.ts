@@ -1,11 +1,11 @@
-/** Lists of slow test files: paths under test/, without the suffix of the project. */
+/** Lists of slow test files: paths under test/, without the project suffix. */
 
 /**
- * Slow files of the gate: at least one for each kind of failure and for each part that needs a
- * process, a browser or a disk. `npm run test:slow` runs all files.
+ * Slow files in the gate: at least one per kind of failure, and one per part that needs a process,
+ * a browser or a disk. `npm run test:slow` runs all files.
  */
 export const gate = [
-  // The command line: exit codes, start, stop, closed output.
+  // The command line: exit codes, startup, shutdown, closed output.
   'cli/commands/sim',
   'cli/commands/events',
   'cli/output/tty',
@@ -33,20 +33,20 @@ export const gate = [
   'cli/mcp/block',
   // Load runs.
   'bench/load/run/run',
-  // The page in a browser: every view, a live network, a file, reports.
+  // The page in a browser: every view, a live network, an exported file, reports.
   'ui/access',
   'ui/page',
   'ui/exported/strangers',
   'report/look',
-  // Documents: every command and link in them, and the site.
+  // Documents: every command and link in the documents, and the site.
   'docs',
   'site',
 ];
 
-/** Time limit of a test in these files. */
+/** Time limit for a test in these files. */
 export const longestMs = 900_000;
 
-/** Files that take a minute or more, longest first. They start first. */
+/** Files that take a minute or more, longest first. These files start first. */
 export const longest = [
   'api/fronts/conformance',
   'sim/scripts/studies',

@@ -1,7 +1,7 @@
 /** Vitest forks that report their file and exit when they end unexpectedly. */
 import { ForksPoolWorker, type PoolOptions, type WorkerRequest } from 'vitest/node';
 
-/** Vitest reuses a worker only if its name equals the name of the pool. */
+/** Vitest reuses a worker only if its name equals the pool name. */
 const name = 'named-forks';
 
 class NamedFork extends ForksPoolWorker {

@@ -1,6 +1,6 @@
 /**
- * Order of test files: files that take a minute or more start first. Without a cache, vitest starts
- * with the largest files, and a slow one would run alone at the end.
+ * Test file order: files that take a minute or more start first. Without a cache, vitest starts
+ * with the largest files, and a slow file would run alone at the end.
  */
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -16,7 +16,7 @@ export class LongestFirst extends BaseSequencer {
     const sorted = await super.sort(files);
     const projects = [...new Set(sorted.map(({ project }) => project))];
     const order = ({ project }: TestSpecification) => projects.indexOf(project);
-    // A stable sort keeps the order of all other files.
+    // A stable sort preserves the order of all other files.
     return sorted.sort((a, b) => order(a) - order(b) || rank(a) - rank(b));
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Runs test files, with a longer time limit for the longest. Skips the tests of the uws transport
- * on a Node without a binary of uWebSockets.js. Such a test has `uws` in its name or in the name of
- * a suite. On a Node with a binary, a transport that does not load is a failure.
+ * Runs test files, with a longer time limit for the longest files. Skips tests of the uws transport
+ * on a Node version without a uWebSockets.js binary. Such a test has `uws` in its name or in the
+ * name of its suite. On a Node version with a binary, a transport that does not load is a failure.
  */
 import { type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
 import { longest, longestMs } from './files.js';
@@ -19,8 +19,8 @@ async function unloadable(): Promise<string | null> {
 const reason = await unloadable();
 
 /**
- * Skips the tests of the transport. The suite itself is not skipped, because vitest would not count
- * its tests after collection. Only its hooks are removed.
+ * Skips the transport's tests. The suite itself is not skipped, because vitest would not count its
+ * tests after collection. Only the suite's hooks are removed.
  */
 function skipUws(suite: RunnerTestSuite, note: string, within = false): void {
   for (const task of suite.tasks) {

@@ -1,4 +1,4 @@
-/** Reporter that prints each reason for skipped tests with their number. */
+/** Reporter that prints each reason for skipping tests, with the number of skipped tests. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export class SkipReporter implements Reporter {

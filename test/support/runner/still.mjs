@@ -1,6 +1,6 @@
 /**
  * Loaded with `node --import` and `?at=PATTERN` before a program. Blocks the main thread once
- * standard error matches the pattern, until file descriptor 3 gets data or closes.
+ * standard error matches the pattern, until file descriptor 3 receives data or closes.
  */
 import { readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

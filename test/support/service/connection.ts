@@ -1,7 +1,7 @@
-/** A TCP connection of a test, with a hook for incoming bytes. */
+/** A TCP connection for tests, with a hook for incoming bytes. */
 import { connect, type Socket } from 'node:net';
 
-/** @param localAddress another loopback address, to act as another client. */
+/** @param localAddress a different loopback address, to act as a different client. */
 export function dial(url: string, localAddress?: string): Promise<Socket> {
   const { hostname: host, port } = new URL(url);
   const from = localAddress === undefined ? {} : { localAddress };
@@ -14,7 +14,7 @@ export function dial(url: string, localAddress?: string): Promise<Socket> {
 export abstract class Connection {
   readonly #socket: Socket;
   #isOver = false;
-  /** Called at incoming bytes and at the end of the connection. */
+  /** Called when bytes arrive and when the connection ends. */
   protected wake: () => void = () => {};
 
   constructor(socket: Socket) {
@@ -41,7 +41,7 @@ export abstract class Connection {
     if (!this.#isOver) this.#socket.write(bytes);
   }
 
-  /** Ends this side only. */
+  /** Ends only this side of the connection. */
   end(): void {
     this.#socket.end();
   }
@@ -50,7 +50,7 @@ export abstract class Connection {
     this.#socket.destroy();
   }
 
-  /** Resets the connection, so that the next read of the peer fails. */
+  /** Resets the connection, so that the peer's next read fails. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }

@@ -1,10 +1,10 @@
-/** Front processes of the servers of a test. */
+/** Front processes of a test's servers. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request } from './signer.js';
 import { call } from './world.js';
 
-/** Returns the fronts of a process. */
+/** Returns a process's front processes. */
 export function fronts(pid = process.pid): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap(
     (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
@@ -18,7 +18,7 @@ export function fronts(pid = process.pid): number[] {
   });
 }
 
-/** Retries the same bytes until a response. */
+/** Sends the same bytes repeatedly until there is a response. */
 export async function insist(url: string, request: Request): Promise<number> {
   for (;;) {
     try {

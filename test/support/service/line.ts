@@ -8,13 +8,13 @@ export interface Reply {
   body: Buffer;
 }
 
-/** `silent` means neither a response nor a close before the timeout. */
+/** Result of a request. `silent` means neither a response nor a close before the timeout. */
 export type Came = Reply | 'closed' | 'silent';
 
 export class Line extends Connection {
   #chunks = Buffer.alloc(0);
 
-  /** @param localAddress another loopback address, to act as another client. */
+  /** @param localAddress a different loopback address, to act as a different client. */
   static async open(url: string, localAddress?: string): Promise<Line> {
     return new Line(await dial(url, localAddress));
   }
@@ -28,7 +28,7 @@ export class Line extends Connection {
     return this.#next(withinMs, () => this.#parsed(withoutBody));
   }
 
-  /** Returns true if the connection ends in time. */
+  /** Returns true if the connection ends before the timeout. */
   over(withinMs: number): Promise<boolean> {
     return this.#next(withinMs, () => null).then((came) => came === 'closed');
   }
@@ -40,7 +40,7 @@ export class Line extends Connection {
     return taken;
   }
 
-  /** Resolves at more bytes, the end of the connection, or the timeout. */
+  /** Resolves when more bytes arrive, the connection ends, or the timeout expires. */
   more(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);

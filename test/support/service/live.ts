@@ -1,4 +1,4 @@
-/** WebSocket client of tests. */
+/** WebSocket client for tests. */
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Agent, auth, type Fields } from './signer.js';
@@ -15,7 +15,7 @@ export interface Closed {
   reason: string;
 }
 
-/** Far above the time of any response, so that only a missing one times out. */
+/** Timeout far above any response time, so that only a missing response times out. */
 const MOST_MS = 300_000;
 
 export class Live {
@@ -43,7 +43,7 @@ export class Live {
     });
   }
 
-  /** Opens a connection that the caller closes. Tests use `connect`. */
+  /** Opens a connection that the caller must close. Tests use `connect` instead. */
   static async open(url: string): Promise<Live> {
     const live = new Live(url);
     await new Promise<void>((resolve, reject) => {
@@ -68,7 +68,7 @@ export class Live {
     return this.received[this.#read - 1]!;
   }
 
-  /** Returns the next message of a type and skips others. */
+  /** Returns the next message of a given type, and skips other messages. */
   async until(type: string): Promise<Message> {
     for (;;) {
       const message = await this.next();
@@ -76,7 +76,7 @@ export class Live {
     }
   }
 
-  /** Returns all messages so far. The pong arrives after them. */
+  /** Returns all messages so far. Works because the pong arrives after them. */
   async settled(): Promise<Message[]> {
     const id = `fence-${this.received.length}-${this.#read}`;
     this.send({ type: 'ping', id });
@@ -88,13 +88,13 @@ export class Live {
     }
   }
 
-  /** Authenticates and returns the data of auth_ok. */
+  /** Authenticates, and returns the data from auth_ok. */
   async auth(agent: Agent): Promise<Fields> {
     this.send(auth(agent));
     return (await this.until('auth_ok')).data;
   }
 
-  /** Subscribes and returns the data of the acknowledgement. */
+  /** Subscribes, and returns the data from the acknowledgement. */
   async subscribe(topics: readonly string[], since?: Fields): Promise<Fields> {
     this.send({ type: 'subscribe', topics, ...(since ? { since } : {}) });
     return (await this.until('subscribed')).data;

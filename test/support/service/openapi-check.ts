@@ -1,6 +1,6 @@
 /**
  * Checks responses against the OpenAPI document: status, media type and schema. Undocumented
- * members are problems, so that the document stays complete.
+ * members count as problems, so that the document stays complete.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isDuration, parseInstant } from 'folkmoot';
@@ -11,7 +11,7 @@ export interface AnswerToCheck {
   /** Path and query, as sent. */
   target: string;
   status: number;
-  /** As received; null or '' if absent. */
+  /** Content type as received; null or '' if absent. */
   contentType: string | null;
   /** Raw or parsed body. */
   body: unknown;
@@ -33,7 +33,7 @@ ajv.addFormat('duration', isDuration);
 ajv.addSchema(document, 'openapi');
 const compiled = new Map<string, ValidateFunction>();
 
-/** Returns the problems of a response. */
+/** Returns the problems in a response. */
 export function checkResponse(answer: AnswerToCheck): string[] {
   const { method, target, status } = answer;
   const upper = method.toUpperCase();
@@ -50,7 +50,7 @@ export function checkResponse(answer: AnswerToCheck): string[] {
   return mediaProblems(answer, media.content ?? {}, shared ?? pointer).map(about);
 }
 
-/** Returns the operation of a target, or 404 or 405. */
+/** Returns the operation for a target, or 404 or 405. */
 function operationAt(method: string, target: string) {
   const path = target.split('?', 1)[0]!;
   const paths = Object.keys(document.paths);
@@ -62,7 +62,7 @@ function operationAt(method: string, target: string) {
   return document.paths[known]![method] ? { path: known, method } : 405;
 }
 
-/** Checks the response of an unknown route or method. */
+/** Checks the response to an unknown route or method. */
 function strayProblems(answer: AnswerToCheck, expected: number): string[] {
   const { method, status, body, contentType } = answer;
   if (status !== expected) return [`expected ${expected}: no operation is documented here`];
@@ -111,8 +111,8 @@ function valueAt(steps: readonly string[]): unknown {
 }
 
 /**
- * Closes the objects of the document. Requests (which keep unknown members), error details and
- * schemas that only narrow another one stay open.
+ * Closes the objects in the document to unknown members. Requests (which preserve unknown members),
+ * error details, and schemas that only narrow a different schema stay open.
  */
 function closed(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => closed(one, name === 'allOf' ? 'allOf' : ''));

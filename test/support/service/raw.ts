@@ -1,12 +1,12 @@
 /** Requests as raw bytes. */
 import { connect } from 'node:net';
 
-/** Far above the time of any response. */
+/** Timeout far above any response time. */
 const MOST_MS = 300_000;
 
 /**
- * Sends bytes and returns everything received until the server closes or `enough` returns true.
- * `close` ends this side after the bytes.
+ * Sends bytes, and returns everything received until the server closes the connection or `enough`
+ * returns true. `close` ends this side after sending the bytes.
  */
 export function raw(
   url: string,

@@ -1,4 +1,4 @@
-/** A live server for a test, closed at the end of the test. */
+/** A live server for a test. The server closes at the end of the test. */
 import {
   createVerifier,
   type GenesisOptions,
@@ -17,7 +17,10 @@ export type TransportName = (typeof transports)[number];
 /** Number of front processes for uws tests. Set by test/api/fronts. */
 export const threads = Number(process.env.FOLKMOOT_TEST_THREADS ?? 0);
 
-/** Transports for tests that do not depend on the transport: all with full counts or fronts. */
+/**
+ * Transports for tests that do not depend on the transport. With full counts or fronts, all
+ * transports are used.
+ */
 export const oneTransport: readonly TransportName[] = full || threads > 0 ? transports : ['node'];
 
 export interface Around {
@@ -26,10 +29,10 @@ export interface Around {
   genesis?: Partial<GenesisOptions>;
   /** Data folder (default: in memory). */
   path?: string;
-  /** Virtual time of engine and API. */
+  /** Virtual clock for engine and API. */
   clock?: VirtualClock;
   server?: Partial<ServerOptions>;
-  /** Shared verifier (default: a new one in the main thread). */
+  /** Shared verifier (default: a new verifier in the main thread). */
   verifier?: Verifier;
 }
 
@@ -37,7 +40,7 @@ export interface Running extends Service {
   network: Network;
 }
 
-/** Starts a server, which the caller closes. */
+/** Starts a server that the caller must close. */
 export async function serve(around: Around = {}): Promise<Running> {
   const { transport = 'node', limits = 'bench', genesis = {}, path, clock, server = {} } = around;
   const verifier = around.verifier ?? createVerifier('inline');
@@ -78,7 +81,7 @@ export async function serve(around: Around = {}): Promise<Running> {
   };
 }
 
-/** Starts a server, closed at the end of the test. */
+/** Starts a server that closes at the end of the test. */
 export async function world(around: Around = {}): Promise<World & Running> {
   const running = await serve(around);
   onTestFinished(() => running.close());

@@ -1,4 +1,4 @@
-/** Signs requests with node:crypto, without code of the server. */
+/** Signs requests with node:crypto, without using server code. */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 
 /** An Ed25519 key. `sign` returns hex. */
@@ -21,7 +21,7 @@ export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** Prefix of the 32 bytes of a private key (RFC 8410). */
+/** Prefix of a 32-byte private key (RFC 8410). */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** Derives a key from a text. */
@@ -38,7 +38,7 @@ export function agentOf(seed: string): Agent {
   };
 }
 
-/** RFC 8785 for these tests: short numbers only. */
+/** Encodes a value by RFC 8785. Supports only short numbers. */
 export function jcs(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -117,7 +117,7 @@ export function blockHash(request: Request, by: Agent, network_id: string): stri
   return sha256(`agentnet-v1-blockhash\n${jcs(object)}`);
 }
 
-/** Builds a transaction. `named` adds the key of the signer (default: the producer). */
+/** Builds a transaction. `named` adds the signer's key (default: the producer). */
 export function transaction(by: Agent, networkId: string, data: string, named = false): Fields {
   const hash = sha256(data);
   const signature = by.sign(`agentnet-v1-tx\n${networkId}\n${hash}`);
@@ -128,7 +128,7 @@ export interface MemeFields {
   file: string | Uint8Array;
   caption?: string;
   tags?: readonly string[];
-  /** Sends the tags as one field with a JSON array, instead of a repeated one. */
+  /** True to send the tags as one field with a JSON array, instead of a repeated field. */
   tagsAsJson?: boolean;
 }
 
@@ -155,7 +155,7 @@ export function meme(by: Agent, fields: MemeFields, timestamp = stamp()): Reques
   };
 }
 
-/** Builds a form of these fields with meme_file as the last part. */
+/** Builds a form from these fields, with meme_file as the last part. */
 export function formOf(fields: readonly [string, string][], file: string | Uint8Array): Uint8Array {
   const disposition = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${name}`;
   const texts = fields.map(

@@ -1,4 +1,4 @@
-/** A watching WebSocket connection of a test. */
+/** A watching WebSocket connection for tests. */
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { RowBatch } from '../../../dist/api/view/model.js';
@@ -80,7 +80,7 @@ export class Watching {
     return this.texts.find((text) => text.type === type)!;
   }
 
-  /** Waits for the frame with an entry. */
+  /** Waits for the frame that contains an entry. */
   async reaches(entry: number): Promise<RowBatch[]> {
     await this.until(({ spans }) => (spans.at(-1)?.to ?? -1) >= entry);
     return this.spans;

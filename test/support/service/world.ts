@@ -12,14 +12,14 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** `bench` allows many requests at once. `spec` is for tests of the limits. */
+/** Starts a service. `bench` allows many requests at once. `spec` is for tests of the limits. */
 export type Start = (limits: 'bench' | 'spec') => Promise<Service>;
 
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Members of a JSON body. */
+  /** Members of the JSON body. */
   success: unknown;
   data: Fields;
   error: { code: string; message: string; details: Fields };
@@ -47,7 +47,7 @@ export async function call(url: string, request: Request): Promise<Answer> {
 export const get = (url: string, path: string, headers: Record<string, string> = {}) =>
   call(url, { method: 'GET', path, headers, body: '' });
 
-/** Expects the envelope of an error with a request id. */
+/** Expects an error envelope with a request id. */
 export function expectError(answer: Answer, status: number, code: string, reason?: string): void {
   const { error } = answer;
   expect([answer.status, error?.code, reason && error?.details.reason], answer.text).toEqual([
@@ -64,7 +64,7 @@ export function expectError(answer: Answer, status: number, code: string, reason
   expect(error.details.request_id).toBe(answer.headers.get('x-request-id'));
 }
 
-/** Expects the envelope of a success. */
+/** Expects a success envelope. */
 export function expectSuccess(answer: Answer, status: number): Fields {
   expect(answer.status, answer.text).toBe(status);
   expect(JSON.parse(answer.text)).toEqual({ success: true, data: expect.any(Object) });
@@ -131,7 +131,7 @@ export class World {
     listen(this.wsUrl, agent, topics);
 }
 
-/** Starts a service for the running test. */
+/** Starts a service for the current test. */
 export async function begin(start: Start, limits: 'bench' | 'spec' = 'bench'): Promise<World> {
   const service = await start(limits);
   onTestFinished(() => service.close());

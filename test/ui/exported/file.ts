@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { type Mode, modes, type Opened, open } from '../browser.js';
 
-/** Query of a place in the file. */
+/** Query that selects a place in the file. */
 export interface Where {
   view?: string;
   item?: string | null;
@@ -29,7 +29,7 @@ export function offline(
   return open(browser, fileUrl(path, where), { ...mode, offline: true });
 }
 
-/** Returns the texts of some parts once they no longer change. */
+/** Returns the texts of the given parts once these texts stop changing. */
 export async function settled(tab: Page, parts: readonly string[] = ['main']): Promise<string[]> {
   const read = () =>
     tab.evaluate(

@@ -42,7 +42,7 @@ test.skipIf(!hasBrowser)(`exported: reports a damaged file ${needs}`, async () =
   }
 });
 
-/** A PNG of one pixel. */
+/** A one-pixel PNG. */
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E' +
     'rkJggg==',
@@ -60,7 +60,7 @@ const hostile = [
 ];
 
 test.skipIf(!hasBrowser)(`exported: shows hostile texts as text only ${needs}`, async () => {
-  // The folder name is hostile, too.
+  // The folder name is hostile too.
   const data = join(folder, `"><img src=x onerror=alert(4)>\u2028\u202e`);
   const server = begin(['serve', '--data', data, '--port', '0', '--limits', 'bench']);
   const [line] = await server.printed(/^\{.*\}\n/);
@@ -105,7 +105,7 @@ test.skipIf(!hasBrowser)(`exported: shows hostile texts as text only ${needs}`, 
       const said = await tab.locator('main').innerText();
       expect(said.split('A file of ').length).toBe(1 + hostile.length);
       expect(await tab.locator('canvas[role=img]').count()).toBe(1);
-      // One meme is larger than the limit of an exported file.
+      // One meme exceeds the size limit in an exported file.
       expect(await tab.locator('.meme [role=alert]').count()).toBe(1);
     }
     await tab.close();

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Waits until both pages have equal texts; a busy machine may stall a page. */
+/** Waits until both pages show equal texts, because a busy machine may stall a page. */
 async function expectSame(tabs: readonly [Page, Page], parts: readonly string[]): Promise<void> {
   const texts = async (tab: Page) =>
     (await settled(tab, parts)).map((text) => text.replaceAll('\u2026', ''));
@@ -50,7 +50,7 @@ async function expectSame(tabs: readonly [Page, Page], parts: readonly string[])
   await expect.poll(compared).toBe('the same');
 }
 
-/** Parts of each view that do not need the log. */
+/** Parts of each view that do not require the log. */
 const views: readonly { view: string; item: () => string | null; parts: readonly string[] }[] = [
   { view: 'now', item: () => null, parts: ['main'] },
   { view: 'agents', item: () => null, parts: ['main'] },
@@ -123,7 +123,7 @@ test.skipIf(!hasBrowser)(`exported: navigates between views, and back ${needs}`,
   await tab.getByRole('heading', { name: /^Entry 12[1-9]/ }).waitFor();
   await tab.goBack();
   await tab.waitForURL(/view=agents/);
-  // Open the link in a second tab. The link has the entry once the page has gone back.
+  // Open the link in a second tab. The link includes the entry once the page has gone back.
   const talk = tab.getByRole('link', { name: 'Talk', exact: true });
   const [other] = await Promise.all([
     tab.context().waitForEvent('page'),

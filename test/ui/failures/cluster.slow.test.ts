@@ -1,4 +1,4 @@
-/** Tests the page of a cluster node: the list of nodes, and a node that is cut off. */
+/** Tests a cluster node's page: the list of nodes, and a node that is cut off. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -21,7 +21,7 @@ async function three() {
   for (const by of agents) await nodes[0]!.submit(registration(by));
   await expectSame(order, nodes);
   const [n1, n2, n3] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
-  // The types of the sources and of the built package are distinct to the compiler.
+  // The compiler treats the types from the sources and from the built package as different types.
   const network = n2.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,

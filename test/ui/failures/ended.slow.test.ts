@@ -1,4 +1,4 @@
-/** Tests Ctrl+C with open pages: the command ends, and the pages reconnect to the next one. */
+/** Tests Ctrl+C with open pages: the command ends, and the pages reconnect to the next command. */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Opens two pages whose views need different data. */
+/** Opens two pages with views that need different data. */
 async function readers(url: string) {
   const [now, block] = await Promise.all(
     ['now', 'block'].map((view) => open(browser, `${url}/ui/${view}`, modes.light)),
@@ -46,7 +46,7 @@ test.skipIf(!hasBrowser)(`ended: explore with open pages ${needs}`, async () => 
   await isChecked(block.tab);
   expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
   for (const { tab } of [now, block]) await isLost(tab);
-  // Loaded data stays usable.
+  // Data that was already loaded stays usable.
   await now.tab.keyboard.press('[');
   await now.tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
   await isChecked(block.tab);

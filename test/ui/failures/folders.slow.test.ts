@@ -1,4 +1,4 @@
-/** Tests open pages whose folder or server changes, disappears or restarts. */
+/** Tests open pages when their folder or server changes, disappears or restarts. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser).each([
   await tab.getByRole('link', { name: 'Block', exact: true }).click();
   await tab.locator('.checks .verdict.holds').first().waitFor();
   expect(complaints).toEqual([]);
-  // A new page reports it too.
+  // A new page reports the loss too.
   const { tab: later } = await open(browser, `${url}/ui/agents`, modes.light);
   await later.getByTestId('folder-lost').waitFor();
   await later.getByRole('heading', { name: '40 agents' }).waitFor();
@@ -77,7 +77,8 @@ test.skipIf(!hasBrowser)(`folders: reconnects to a server that was killed ${need
   await first.stop('SIGKILL');
   await lostBand(tab).waitFor();
   await connection(tab).getByText('disconnected').waitFor();
-  // The end of the newest block may be cached. That of the block before is not, and fails.
+  // The newest block's closing may be cached. The preceding block's closing is not cached, so the
+  // request fails.
   await tab.keyboard.press('[');
   await tab.keyboard.press('[');
   await tab.getByTestId('notice').waitFor();

@@ -17,7 +17,7 @@ afterAll(() => browser?.close());
 
 const needs = `(needs ${executablePath})`;
 const entryIn = (url: URL) => Number(url.searchParams.get('at') ?? Number.NaN);
-/** Entries that closed blocks; the next block is proposed right after. */
+/** Returns the entries that closed blocks. The next block is proposed right after. */
 const endsOf = ({ blocks, entry: last }: Snapshot): number[] =>
   blocks.flatMap(({ closed_at }, place) =>
     closed_at === null ? [] : [(blocks[place + 1]?.entry ?? last + 1) - 1],
@@ -44,9 +44,9 @@ test.skipIf(!hasBrowser)(`impatient: fetches rows once ${needs}`, async () => {
     await tab.getByRole('heading', { name: `Block ${round} finalized` }).waitFor();
   }
   const ends = await closings(url);
-  // Metrics entries follow every few seconds; then the end of the newest block is in the past.
+  // Metrics entries follow every few seconds, so the newest block's closing is then in the past.
   await expect.poll(() => entryShown(tab)).toBeGreaterThan(ends[2]!);
-  // The first page repeats rows that came over the socket.
+  // The first page repeats rows that arrived over the socket.
   const keys = tab.keyboard;
   await keys.press('[');
   await reach(tab, ends[2]!);

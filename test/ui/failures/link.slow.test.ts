@@ -11,7 +11,7 @@ import { modes, newTab, open } from '../browser.js';
 import { expectWhole, isLive, lostBand, own, viewOf, voters } from '../voters.js';
 
 const needs = `(needs ${executablePath})`;
-/** Voting period of the test with wrong clocks. */
+/** Voting period in the test with wrong clocks. */
 const PERIOD_MS = 600_000;
 let browser: Browser;
 beforeAll(async () => {
@@ -19,7 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Stops the renderers of a browser, like a sleeping machine; the returned function wakes them. */
+/**
+ * Stops a browser's renderers, as on a sleeping machine. The returned function resumes the
+ * renderers.
+ */
 async function sleeping(asleep: Browser): Promise<() => void> {
   const session = await asleep.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -39,7 +42,7 @@ test.skipIf(!hasBrowser)(
     const vote = await voters(there.url);
     await vote(1);
     const tab = await newTab(browser, modes.light);
-    // For example when a machine changes its network.
+    // This happens, for example, when a machine changes its network.
     let isDown = true;
     await tab.route(/\/assets\/player/, (route) =>
       isDown ? route.abort('connectionaborted') : route.continue(),
@@ -148,7 +151,7 @@ test.skipIf(!hasBrowser).each([
   await tab.goto(`${url}/ui/`);
   await isLive(tab);
   const left = tab.locator('.deadline b', { hasText: 'min' });
-  // The time may be a moment old, but not half a minute wrong, and it advances without entries.
+  // The displayed time may lag slightly, but not by half a minute, and it advances without entries.
   const shown = async () => 60_000 * Number.parseFloat(await left.innerText());
   const error = async () => Math.abs(blocks[0]!.deadline - Date.now() - (await shown()));
   await expect.poll(error).toBeLessThan(10_000);

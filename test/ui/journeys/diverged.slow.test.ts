@@ -16,7 +16,7 @@ const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
 let browser: Browser;
 let run = '';
-/** A vote, and its event. */
+/** A vote and its event. */
 let vote: Line;
 let event: { seq: number; entry: number; name: string };
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
     .map((line) => JSON.parse(line) as Voted);
   const lines = await logLines(run);
   const votes = lines.filter(({ kind }) => kind === 'vote');
-  // Events of votes are in the order of their entries.
+  // Vote events are in the order of their entries.
   const place = Math.floor(votes.length / 2);
   vote = votes[place]!;
   const { seq, data } = voted[place]!;
@@ -71,7 +71,7 @@ test.skipIf(!hasBrowser)(
       }),
     );
     const { begun, url, tab, complaints } = await watched(copy);
-    // Progress of the replay, in every view.
+    // Every view shows the replay progress.
     await tab
       .getByTestId('replay')
       .getByText(/ 0 of [\d,]+ /)
@@ -83,7 +83,7 @@ test.skipIf(!hasBrowser)(
       .getByText(/ 0 of [\d,]+ /)
       .waitFor();
     await tab.getByRole('button', { name: 'Start the replay' }).click();
-    // The first divergence: entry, actor, field, expected and stored value.
+    // The page shows the first divergence: entry, actor, field, expected value and stored value.
     await tab.locator('.difference').waitFor();
     await tab.getByText('Replay finished').waitFor();
     const { decision } = JSON.parse(vote.body) as { decision: string };
@@ -99,7 +99,7 @@ test.skipIf(!hasBrowser)(
     await parts.click();
     await tab.getByRole('heading', { name: `Entry ${shown(event.entry)} ` }).waitFor();
     await tab.locator('.happened li.here').getByText(event.name).waitFor();
-    // Every other view shows the band and works.
+    // Every other view shows the band and still works.
     const band = tab.getByTestId('divergence');
     for (const path of pathsOf(await itemsAt(url))) {
       if (path.startsWith('explore')) continue;

@@ -65,7 +65,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
     await heading(tab, title);
   };
 
-  // Now: skip link, a block, and an agent in the grid.
+  // Now view: the skip link, a block, and an agent in the grid.
   await press(tab, 'Tab');
   expect(await focused(tab)).toBe('Skip to the view');
   await press(tab, 'Enter');
@@ -77,7 +77,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   const card = tab.getByLabel('Selected agent');
   const name = await card.getByRole('heading').innerText();
 
-  // Agents: another cell, which Enter opens, and the links between grid and agent.
+  // Agents view: a different cell, which Enter opens, and the links between grid and agent.
   await to(/^60 agents, /);
   await press(tab, 'ArrowLeft');
   await expect.poll(() => card.getByRole('heading').innerText()).not.toBe(name);
@@ -89,7 +89,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await enter(/^Open agent$/);
   await heading(tab, new RegExp(`^${name} `));
 
-  // Agent: another vote, the explanation as a table, and a neighbour.
+  // Agent view: a different vote, the explanation as a table, and a neighbour.
   await to(/Block \d+: /);
   const which = tab.getByLabel('Explained vote');
   const before = await which.inputValue();
@@ -100,7 +100,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await enter(/, (?:approves|rejects|has not voted)|^\S+ (?:approves|rejects|has not voted)/);
   await tab.waitForURL((at) => at.pathname.includes('/agent/'));
 
-  // Search from any view, and the sorted table of agents.
+  // Search, which works from any view, and the sorted table of agents.
   await press(tab, '/');
   await tab.waitForURL('**/ui/agents**');
   await expect.poll(() => tab.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
@@ -120,7 +120,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await card.waitFor({ state: 'hidden' });
   expect(await tab.evaluate(() => document.activeElement?.id)).toBe('view');
 
-  // Opinion and alliances, each with its table.
+  // Opinion and Alliances views, each with its table.
   await goTo(/^Opinion$/, /^Voting similarity/);
   await enter(/^Opinion map as a table$/);
   await tab.getByRole('table').waitFor();
@@ -131,7 +131,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await enter(/^Alliance lifetimes as a table$/);
   await tab.getByRole('table').waitFor();
 
-  // Talk: one kind, and a meme.
+  // Talk view: one kind of message, and a meme.
   await goTo(/^Talk$/, /^Messages$/);
   await enter(/^memes$/);
   expect(await tab.getByRole('button', { name: 'memes', pressed: true }).count()).toBe(1);
@@ -141,7 +141,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await press(tab, 'Enter');
   await expect.poll(() => meme.innerText()).not.toBe(closed);
 
-  // Block: rejections, and the certificate.
+  // Block view: rejections, and the certificate.
   await goTo(/^Block$/, /^Block \d+ /);
   await enter(/^reject$/);
   expect(await tab.getByRole('button', { name: 'reject', pressed: true }).count()).toBe(1);
@@ -152,7 +152,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await enter(/^Create certificate$/);
   await tab.getByRole('link', { name: `Save block-${height}` }).waitFor();
 
-  // Explore: an entry, which keeps the focus; the signed request; and the replay of the log.
+  // Explore view: an entry, which keeps the focus; the signed request; and the log replay.
   await goTo(/^Explore$/, /^Entry /);
   await to(/^\d+: open this entry$/);
   for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await press(tab, key);
@@ -168,7 +168,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await press(tab, 'Space');
   await tab.locator('.proving.match').waitFor();
 
-  // Request doctor: Tab leaves the text field.
+  // Request doctor view: Tab leaves the text field.
   await goTo(/^Request doctor$/, /^Request doctor/);
   await tab.evaluate(() => document.getElementById('view')?.focus());
   await press(tab, 'Tab');
@@ -176,7 +176,7 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   await enter(/^Check request$/);
   await tab.getByRole('alert').waitFor();
 
-  // Playback, in any view.
+  // Playback works in any view.
   await to(/^Position in the history$/);
   for (const key of ['Home', 'ArrowRight', 'ArrowRight']) await press(tab, key);
   await tab.waitForURL(({ searchParams }) => searchParams.get('at') === '2');
@@ -225,7 +225,7 @@ test.skipIf(!hasBrowser).each([
 
 test.skipIf(!hasBrowser)(`keys: a held arrow key visits every cell ${needs}`, async () => {
   const { tab, complaints } = await open(browser, `${url}/ui/agents`, modes.light);
-  // Browsers throw after too many writes of the address.
+  // Browsers throw after too many writes to the address.
   await tab.evaluate(() => {
     const replace = history.replaceState.bind(history);
     let count = 0;

@@ -33,7 +33,7 @@ afterAll(() => browser?.close());
 const press = (tab: Page, name: string | RegExp) =>
   tab.locator('main').getByRole('button', { name, exact: true }).first().click();
 
-/** Choices in each view, and the query parameters that they set. */
+/** Choices in each view, and the query parameters that these choices set. */
 const views: readonly {
   view: string;
   item?: () => string;
@@ -115,7 +115,7 @@ const views: readonly {
   { view: 'explore' },
 ];
 
-/** Takes texts and a screenshot without pointer, focus and announcements. */
+/** Takes the texts and a screenshot, without pointer, focus or announcements. */
 async function pictureOf(tab: Page) {
   await tab.mouse.move(0, 0);
   await tab.evaluate(() => {
@@ -129,7 +129,7 @@ async function pictureOf(tab: Page) {
   return { words, image };
 }
 
-/** Hides the playback bar, which covers a part of a high view. */
+/** Hides the playback bar, because it covers part of a tall view. */
 const hideBar = (tab: Page, hidden: boolean) =>
   tab.locator('.clock').evaluate((bar, is) => {
     (bar as HTMLElement).style.visibility = is ? 'hidden' : '';
@@ -141,7 +141,7 @@ test.skipIf(!hasBrowser).each(views)(
     const path = item ? `${view}/${item()}` : view;
     const { tab, complaints } = await open(browser, `${url}/ui/${path}?at=${last}`, modes.light);
     await settled(tab);
-    // Steps before, which must not affect what is shown.
+    // Earlier steps must not affect the display.
     for (const key of ['[', '[', ']', '.']) {
       const before = tab.url();
       await tab.keyboard.press(key);

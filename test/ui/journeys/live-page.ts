@@ -16,15 +16,15 @@ export interface Alive {
   tab: Page;
   complaints: string[];
   by: Record<Name, AgentClient>;
-  /** Registers another agent. */
+  /** Registers a further agent. */
   join(name: string): Promise<AgentClient>;
-  /** Lets ada propose a block, and returns its hash. */
+  /** Makes ada propose a block, and returns the block hash. */
   propose(...transactions: string[]): Promise<string>;
   /** Casts votes by name, in order. */
   vote(block_hash: string, said: Partial<Record<Name, 'approve' | 'reject'>>): Promise<void>;
 }
 
-/** Voting period; four of five approvals or two rejections decide earlier. */
+/** Voting period. Four out of five approvals, or two rejections, decide earlier. */
 const LONG_MS = '600000';
 
 export async function alive(browser: Browser, view: string): Promise<Alive> {

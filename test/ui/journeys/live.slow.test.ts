@@ -1,4 +1,4 @@
-/** Tests each view on a live network, with actions of agents and of the reader. */
+/** Tests each view on a live network, with actions by agents and by the reader. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { watchLoad } from '../../cli/watch/load-run.js';
@@ -96,14 +96,14 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
       tab
         .locator('main tbody tr')
         .evaluateAll((rows) => rows.map((row) => [...row.children].map((one) => one.textContent)));
-    // Equal voters have equal positions, and cy is far away.
+    // Agents that vote alike are at equal positions, and cy is far away.
     const stand = async () => {
       const [far, ...others] = await places();
       return [far?.[0], new Set(others.map(([, , x, y]) => `${x} ${y}`)).size];
     };
     await expect.poll(stand).toEqual(['cy', 1]);
     const fourth = await propose();
-    // Three kinds of voters besides cy: no vote, approve, reject.
+    // There are three kinds of voters in addition to cy: no vote, approve, reject.
     await vote(fourth, { ada: 'approve', dan: 'reject', eve: 'reject' });
     await heading(tab, /blocks 1 to 4/);
     await expect
@@ -149,7 +149,7 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     const meme = tab.locator('.memes li', { hasText: 'a dot' });
     await meme.getByRole('button').click();
     await meme.locator('canvas').waitFor();
-    // A new message leaves an open meme open.
+    // An open meme stays open when a new message arrives.
     await vote(first, { bob: 'approve' });
     await lines.getByText('bob says approve').waitFor();
     expect(await meme.locator('canvas').count()).toBe(1);
@@ -185,9 +185,9 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     await heading(tab, 'Block 1 in voting');
     const valid = (count: number) =>
       expect.poll(() => tab.locator('.checks .verdict.holds').count()).toBe(count);
-    // Hash, proposal, votes, transaction, recount.
+    // The five checks are hash, proposal, votes, transaction and recount.
     await valid(5);
-    // Each vote is checked as it arrives.
+    // The page checks each vote on arrival.
     await vote(first, { cy: 'reject' });
     await says(tab, '1 vote signature valid.');
     await vote(first, { bob: 'approve', dan: 'approve', eve: 'approve' });

@@ -21,7 +21,7 @@ export function keptTown(folder: string): Promise<string> {
   return keptRun(join(folder, 'run'), file, '--seed', '4');
 }
 
-/** Items for the views of a block and an agent. */
+/** Items for the block view and the agent view. */
 export interface Items {
   block: string;
   agent: string;

@@ -2,14 +2,14 @@
 /** Walks through a page by Tab and checks that the focus is visible. */
 import type { Page } from 'playwright-core';
 
-/** Selects tab stops; a list with a roving tab index has one. */
+/** Selects tab stops. A list with a roving tab index has a single tab stop. */
 const TAKES_KEYS = `a[href]:not([tabindex="-1"]), summary, [tabindex="0"],
   :is(button, input, select, textarea):enabled`;
 
 export interface Walk {
-  /** Tab stops that were not reached. */
+  /** Tab stops that the walk did not reach. */
   missed: string[];
-  /** Focused elements without a visible outline, or covered by another element. */
+  /** Focused elements without a visible outline, or covered by a different element. */
   unseen: string[];
   stops: number;
 }
@@ -22,7 +22,7 @@ export const focused = (tab: Page): Promise<string> =>
     return here.getAttribute('aria-label') ?? here.textContent ?? '';
   });
 
-/** More than any view has. */
+/** Limit on tab stops, above the number in any view. */
 const MOST = 1_000;
 
 /** Presses a key until an element with a matching name has the focus. */
@@ -34,7 +34,7 @@ export async function tabTo(tab: Page, name: RegExp, key = 'Tab'): Promise<void>
   throw new Error(`${key} does not lead to ${name}`);
 }
 
-/** Walks once around the page, from the focused element back to it. */
+/** Walks once around the page, from the focused element back to the same element. */
 export async function walkAround(tab: Page): Promise<Walk> {
   await tab.evaluate((all) => {
     const shown = [...document.querySelectorAll(all)].filter(

@@ -1,4 +1,4 @@
-/** A server that answers a load run with hostile texts. */
+/** A server that responds to a load run with hostile texts. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,10 @@ const long = `${markup}${bidi}${'long '.repeat(2_500)}`;
 const error = (code: string, reason: string, message: string) =>
   JSON.stringify({ success: false, error: { code, message, details: { reason } } });
 
-/** Refuses all reads, including the state, so that other workloads cannot start. */
+/**
+ * Starts a server that refuses all reads, including the state, so that other workloads cannot
+ * start.
+ */
 export async function hostileServer(): Promise<string> {
   let count = 0;
   const server = createServer((request, answer) => {

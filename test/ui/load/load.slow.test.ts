@@ -1,4 +1,4 @@
-/** Tests the page of a load run before, during and after the run. */
+/** Tests a load run's page before, during and after the run. */
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s', '--json'];
-/** Measured time of a watched run. */
+/** Measured time of a watched run, in seconds. */
 const SECONDS = 15;
 /** Timeout with room for a busy machine. */
 const MOST_MS = 120_000;
@@ -42,7 +42,7 @@ async function open(to: Browser, at: string, mode: Mode = {}) {
 
 const said = (tab: Page) => tab.locator('main').innerText();
 
-/** Serves a saved load run until the end of the test. Returns the address of its page. */
+/** Serves a saved load run until the test ends. Returns the page address. */
 async function explore(result: LoadResult): Promise<string> {
   const folder = join(temporaryFolder(), 'run');
   await writeLoad(result, folder);
@@ -50,7 +50,7 @@ async function explore(result: LoadResult): Promise<string> {
   return (JSON.parse(line!) as { page: string }).page;
 }
 
-/** A result with every optional part. */
+/** Returns a result with every optional part. */
 const whole = () =>
   loadResult(
     {
@@ -95,7 +95,7 @@ test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, 
     .waitFor();
   await run.ended;
   const result = JSON.parse(run.stdout()) as LoadResult;
-  // The last state stays after the end of the command.
+  // The last state stays visible after the command ends.
   const text = await said(tab);
   expect(text).toContain(`${result.verdict}.`);
   for (const reason of result.reasons) expect(text).toContain(reason);

@@ -1,4 +1,4 @@
-/** Tests the batch cache with batches of random runs, in random pieces and order. */
+/** Tests the batch cache with batches from random runs, in random pieces and random order. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RowBatch } from '../../../dist/api/view/model.js';
@@ -65,7 +65,7 @@ test('batch cache: stays within its memory limit with long texts', () => {
   const text = 'W'.repeat(2_048);
   const [{ said: _, ...empty }] = fc.sample(lives, { numRuns: 1, seed: 1 }) as [RowBatch];
   const none = sliceRowBatch({ ...empty, said: [] }, 0, -1);
-  // Batches with one text per entry, enough to fill the cache four times.
+  // The batches contain one text per entry, and are enough to fill the cache four times.
   const frames = Math.ceil((4 * MAX_CACHE_BYTES) / (50 * 2 * text.length));
   for (let frame = 0; frame < frames; frame += 1) {
     const [from, to] = [50 * frame, 50 * frame + 49];

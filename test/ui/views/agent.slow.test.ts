@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Tests agents of a scenario: vote explanations, neighbours and groups. */
+/** Tests agents from a scenario: vote explanations, neighbours and groups. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { History } from 'folkmoot';
@@ -21,7 +21,7 @@ const run = join(folder, 'run');
 let browser: Browser;
 let url = '';
 let history: History;
-/** Ids by index in the scenario. */
+/** Agent ids, by index in the scenario. */
 let ids: string[] = [];
 
 const scenario = {
@@ -188,7 +188,7 @@ test.skipIf(!hasBrowser)(
       const { tab } = await open(browser, `${url}/ui/agent/${ids[place]}?at=${entry}`);
       const ego = figure(tab, 'Neighbours');
       const there = expected.filter(([vote]) => vote !== 'not registered').length;
-      // No neighbour may have registered yet.
+      // Possibly no neighbour has registered yet.
       await ego
         .locator('.ego svg a, .ego svg .absent')
         .nth(own.length - 1)
@@ -213,7 +213,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-/** Maps all states without a vote to one. */
+/** Maps all states without a vote to a single state. */
 const spoken = (vote: string) => (/^has not|^is away|^does not/.test(vote) ? 'not voted' : vote);
 
 test.skipIf(!hasBrowser)(`agent: follows the link of a neighbour ${needs}`, async () => {
@@ -232,7 +232,7 @@ test.skipIf(!hasBrowser)(
   `agents: groups and colours agents by scenario group ${needs}`,
   async () => {
     const { tab, complaints } = await open(browser, `${url}/ui/agents?band=group&color=group`);
-    // Until the groups are loaded, bands are by personality.
+    // Bands are by personality until the groups are loaded.
     const named = () => tab.locator('.band-name').allInnerTexts();
     await expect.poll(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);
     expect(

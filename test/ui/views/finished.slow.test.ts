@@ -16,7 +16,7 @@ let run = '';
 beforeAll(async () => {
   if (!hasBrowser) return;
   browser = await launch();
-  // One outcome has more rows than the list of Explore.
+  // One outcome has more rows than the list in the Explore view.
   const size = ['--agents', '1200', '--blocks', '3', '--seed', '7', '--unsigned'];
   run = await keptRun(join(folder, 'run'), ...size);
 });
@@ -47,7 +47,7 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-/** Counts the messages on all pages of Talk. */
+/** Counts the messages on all pages in the Talk view. */
 async function countedOn(tab: Page): Promise<number> {
   let count = 0;
   for (const seen = new Set<string>(); ; ) {

@@ -73,7 +73,7 @@ test.skipIf(!hasBrowser)(
   `block: checks all signatures and creates a certificate ${needs}`,
   async () => {
     const { tab } = await open(browser, `${url}/ui/block/${block}`);
-    // Hash, proposal, votes, transactions, recount, outcome.
+    // The checks are hash, proposal, votes, transactions, recount and outcome.
     await expect.poll(() => tab.locator('.checks .verdict.holds').count()).toBeGreaterThan(4);
     expect(await tab.locator('.checks .verdict.failed').count()).toBe(0);
     await tab.getByRole('button', { name: 'Create certificate' }).click();

@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { agreements, computeOpinion, largestTwo, listVotes } from '../../../ui/player/opinion.js';
 import { hullOf } from '../../../ui/views/opinion-map.js';
 
-/** Rows of agents, columns of blocks: `+` approves, `-` rejects, `.` does not vote. */
+/**
+ * Builds a snapshot. Each row is an agent and each column a block: `+` approves, `-` rejects, `.`
+ * does not vote.
+ */
 function snapshot(votes: readonly string[], alliances: number[][] = []) {
   const blocks = [...votes[0]!].map((_, column) => ({
     number: column,
@@ -28,7 +31,7 @@ test('opinion: places agents with equal votes together and opponents apart', () 
   expect(Math.sign(at(0)[0])).toBe(-Math.sign(at(4)[0]));
   expect(axes[0].share).toBeGreaterThan(axes[1].share);
   expect(heights).toEqual([1, 4]);
-  // The last block, on which agents changed sides, has less weight.
+  // The last block has less weight, because agents changed sides on it.
   expect(axes[0].blocks.map(({ height }) => height).sort()).toEqual([1, 2, 3]);
 });
 
@@ -71,7 +74,7 @@ test('eigen: returns eigenvalues and eigenvectors of the matrix', () => {
   const draws = fc.array(entry, { minLength: 35, maxLength: 35 });
   fc.assert(
     fc.property(draws, (drawn) => {
-      // A Gram matrix: symmetric and positive semidefinite.
+      // A Gram matrix is symmetric and positive semidefinite.
       const matrix = new Float64Array(size * size);
       for (let row = 0; row < 7; row += 1) {
         for (let a = 0; a < size; a += 1) {

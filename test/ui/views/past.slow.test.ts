@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Tests block and agent with `?at=` against historical reads of the engine. */
+/** Tests the block and agent views with `?at=` against historical reads by the engine. */
 import { join } from 'node:path';
 import { History, type Moment } from 'folkmoot';
 import type { Browser, Page } from 'playwright-core';
@@ -90,7 +90,7 @@ test.skipIf(!hasBrowser)(
     for (let round = 0; round < counts.pictures; round += 1) {
       const entry = draw(round % 2 === 0 ? end.position.seq : first + 20);
       const moment = await history.at(entry);
-      // Prefer a block near its decision.
+      // Prefer a block that is close to its decision.
       const near = blocks.find(({ block_hash }) => read(end, block_hash).entry <= entry);
       const { block_hash } = round % 3 === 0 && near ? near : blocks[draw(blocks.length)]!;
       const { id } = agents[draw(agents.length)]!;
@@ -147,7 +147,7 @@ test.skipIf(!hasBrowser)(
     await standsAs(tab, id, moment);
     expect(await tab.getByRole('alert').count()).toBe(0);
     expect(await notice.count()).toBe(0);
-    // Entry, agent, scores and neighbours: each request was retried until it succeeded.
+    // The requests for entry, agent, scores and neighbours were each retried until successful.
     expect([...refused.values()].map((times) => times > 3)).toEqual([true, true, true, true]);
   },
 );

@@ -33,7 +33,7 @@ test('doctor: infers the method of a curl command from its body', () => {
   expect(parseRequest("curl http://x/a -d '{}'")).toMatchObject({ method: 'POST', body: '{}' });
 });
 
-/** The problem that parsing reports; null for a valid request. */
+/** Returns the problem that parsing reports; null for a valid request. */
 function problemOf(pasted: string): PageProblem | null {
   try {
     parseRequest(pasted);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Creates a server folder whose fields all have hostile texts. */
+/** Creates a server folder with hostile texts in all fields. */
 async function left() {
   const folder = join(temporaryFolder(), 'run');
   const { url, stop } = await live({ path: join(folder, 'network'), genesis });
@@ -29,7 +29,7 @@ async function left() {
   return { folder, of };
 }
 
-/** Limit of the text in a view. */
+/** Limit on the length of text in a view. */
 const MOST_LETTERS = 40_000;
 
 async function expectHarmless(tab: Page, path: string) {
@@ -69,7 +69,7 @@ test.skipIf(!hasBrowser)(
 const long = filled(markup, 10_000_000);
 const fields = ['name', 'message', 'caption', 'description', 'purpose', 'reason'];
 
-/** Replaces the text fields by texts of 10 MB, at any depth. */
+/** Replaces text fields at any depth with texts of 10 MB. */
 function grown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(grown);
   if (typeof value !== 'object' || value === null) return value;

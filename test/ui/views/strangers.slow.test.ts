@@ -1,4 +1,4 @@
-/** Tests hostile texts on a live server, up to its limits. */
+/** Tests hostile texts on a live server, up to the server's limits. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
@@ -39,7 +39,7 @@ test.skipIf(!hasBrowser)(
     const { tab, complaints } = await open(browser, `${url}/ui/talk`, modes.light);
     const memes = tab.locator('.memes li');
     await expect.poll(() => memes.count()).toBe(5);
-    // Newest first: a long text, a damaged image, a huge one, an animated one, a huge one.
+    // Newest first: a long text, a damaged image, a huge image, an animated image, a huge image.
     const words = [
       /2000 characters/,
       /damaged image/i,

@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
-/** Posts hostile texts up to the server limits, and checks that a page shows them as text only. */
+/**
+ * Posts hostile texts up to the server limits, and checks that a page shows such texts only as
+ * text.
+ */
 import type { Page } from 'playwright-core';
 import { clientOf } from '../../client/helpers.js';
 
@@ -32,7 +35,7 @@ const png = (side: number) => {
 /** Keeps blocks in voting. */
 export const genesis = { voting_period_ms: 600_000 };
 
-/** Registers five agents, and fills every text field of a server up to its limit. */
+/** Registers five agents, and fills every text field on a server up to its limit. */
 export async function peopled(url: string): Promise<{ block_hash: string; agent: string }> {
   const capabilities = ['validator', 'producer'] as const;
   const agents = [];
@@ -63,7 +66,7 @@ export async function peopled(url: string): Promise<{ block_hash: string; agent:
   return { block_hash, agent: bob.agentId };
 }
 
-/** Effects of hostile texts on the page. */
+/** Returns the effects of hostile texts on the page. */
 export const struck = (tab: Page) =>
   tab.evaluate(() => ({
     ran: (globalThis as { struck?: number }).struck ?? 0,
@@ -74,7 +77,7 @@ export const struck = (tab: Page) =>
 
 export const harmless = { ran: 0, made: 0, turns: false, wide: 0 };
 
-/** Paths of views with hostile texts. */
+/** Returns the paths of views that show hostile texts. */
 export const pathsOf = ({ block_hash, agent }: { block_hash: string; agent: string }) => [
   ...['now', 'agents', 'agents?as=table', `agents?sel=${agent}`, 'opinion', 'alliances'],
   ...['talk', `block/${block_hash}`, `agent/${agent}`, 'explore', 'doctor'],

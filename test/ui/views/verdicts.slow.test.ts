@@ -12,7 +12,7 @@ import { newTab } from '../browser.js';
 
 const needs = `(needs ${executablePath})`;
 
-/** Key, message and signature in hex, and the expected verdict. */
+/** Test case: key, message and signature in hex, and the expected verdict. */
 type Case = [key: string, message: string, signature: string, valid: boolean];
 
 const hex = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('hex');
@@ -37,7 +37,10 @@ async function published(): Promise<Case[]> {
   ];
 }
 
-/** Keys and commitments of small order or non-canonical, and scalars beyond the order. */
+/**
+ * Returns keys and commitments that are of small order or non-canonical, and scalars beyond the
+ * order.
+ */
 function odd(): Case[] {
   const { publicKey } = keyPairFromSeed(new Uint8Array(32).fill(3));
   const keys = [...oddEncodings, publicKey];
@@ -63,7 +66,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },
     ...{ bundle: true, platform: 'browser', format: 'iife', globalName: 'folkmoot', write: false },
-    // Vectors are bytes; the page verifies texts.
+    // The vectors are bytes, but the page verifies texts.
     define: { TextEncoder: 'HexEncoder' },
     banner: {
       js: `class HexEncoder { encode(text) { return /^([0-9a-f]{2})*$/.test(text) ?
@@ -81,7 +84,9 @@ interface Bundled {
   holds(input: string, key: string, signature: string): Promise<boolean>;
 }
 
-/** Runs in the page: verdicts, the implementation, and the number of WebCrypto calls. */
+/**
+ * Runs in the page. Returns the verdicts, the implementation, and the number of WebCrypto calls.
+ */
 async function verdictsHere(cases: readonly Case[]) {
   const { webVerifierName, holds } = (globalThis as unknown as { folkmoot: Bundled }).folkmoot;
   const by = await webVerifierName();

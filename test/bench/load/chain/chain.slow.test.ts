@@ -1,4 +1,6 @@
-/** Votes and transactions against a known chain: nothing repeated, nothing unseen counted. */
+/**
+ * Votes and transactions against a known chain: nothing is repeated, and nothing unseen is counted.
+ */
 import { expect, test } from 'vitest';
 import { load, longEnough, operation, sum } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
@@ -10,7 +12,7 @@ const transactions = { workload: 'transactions', rate: 200, batch: 5 } as const;
 /** Time after which the chain continues if responses or events are lost. */
 const lossy = { timeoutMs: 1_500, finalityTimeoutMs: 800 } as const;
 
-/** Several consecutive blocks. */
+/** Returns true if the record contains several consecutive blocks. */
 const hasBlocks = ({ record }: { record: Record }) => record.finalized.length > 5;
 
 async function voteAnswers(server: KnownServer): Promise<number> {
@@ -31,11 +33,11 @@ test.concurrent('chain: votes are valid, unique and all accepted', async () => {
   }, hasBlocks);
   const { wrong, signatures, keys } = record;
   expect(wrong).toEqual([]);
-  // All except registrations, status updates at the end, and the listener.
+  // All signatures except registrations, the final status updates, and the listener.
   const messages = signatures - 2 * votes.agents - 1;
   expect(result.generator).toMatchObject({ messages, keys });
   const { accepted, refused } = operation(result, 'vote');
-  // The votes that finish the last block come after the schedule: six of eight are needed.
+  // The votes that finish the last block follow the schedule, because six out of eight are needed.
   const after = (await voteAnswers(server)) - accepted;
   expect(after).toBeGreaterThanOrEqual(0);
   expect(after).toBeLessThanOrEqual(6);
@@ -144,7 +146,7 @@ test.concurrent('chain: reports a disk that fills up during the run', async () =
   const hit = treated(await server.record(), 'refuse', on);
   const found = result.operations.flatMap(({ refused }) => refused);
   expect(found.every((one) => one.reason === 'DISK_FULL')).toBe(true);
-  // After the schedule, at most the votes of one block are sent, and not counted.
+  // After the schedule, at most one block's votes are sent, and they are not counted.
   expect(hit.length - sum(found.map(({ count }) => count))).toBeLessThanOrEqual(votes.agents);
   expect(operation(result, 'vote').accepted).toBeGreaterThan(5);
   expect(result).toMatchObject({ ended: 'complete' });
@@ -174,7 +176,7 @@ test.concurrent('chain: mixed operations are valid and match the server', async 
   expect(operation(result, 'read').accepted).toBeGreaterThan(30);
 });
 
-/** Only faults in the measured time can be counted exactly. */
+/** Limits faults to the measured time, because only these can be counted exactly. */
 const hitsUntil = (endMs: number) => ({ after: 10, endMs }) as const;
 
 async function lost(route: 'vote' | 'propose', behaviours: (endMs: number) => Behaviour[]) {

@@ -1,10 +1,10 @@
 /**
- * Imported into a server under test, which runs with --expose-gc: when a message comes, collects
- * garbage and answers with the bytes of heap that are in use after it.
+ * Imported into a server under test, which runs with --expose-gc. On each message, collects garbage
+ * and replies with the number of heap bytes in use afterwards.
  */
 import { isMainThread } from 'node:worker_threads';
 
-// The threads of the server import it too; the channel to the test is the main thread's.
+// The server's threads import this module too, but only the main thread has a channel to the test.
 if (isMainThread) {
   process.on('message', () => {
     globalThis.gc();

@@ -1,6 +1,7 @@
 /**
- * A server under long load at 70 % of its capacity: it loses no event, its log replays, its disk
- * grows only by the size of votes, and nothing else grows. The measurements are printed.
+ * A server under long load at 70 % of its capacity. The server loses no event, its log replays, its
+ * disk usage grows only by the size of the votes, and nothing else grows. The test prints the
+ * measurements.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,20 +22,21 @@ const votes = {
   agents: 100,
   keepAgents: true,
   connections: CONNECTIONS,
-  // A busy machine may stall a server for seconds, which is not the subject of this test.
+  // A busy machine may stall a server for seconds. This test does not check for such stalls.
   timeoutMs: 30_000,
 } as const;
 
 /**
- * Warm-up until buffers are full: the ring of the feed holds 16,384 events, and reputations, which
- * start at 50 and are reported when they change by a tenth of a point, settle after about 60 votes
- * per agent. Until then each vote causes two events, later hardly more than one.
+ * Warm-up until buffers are full. The feed's ring holds 16,384 events. Reputations start at 50, are
+ * reported when they change by a tenth of a point, and settle after about 60 votes per agent. Until
+ * then each vote causes two events, and later hardly more than one.
  */
 const WARM_VOTES = 10_000;
 
 /**
- * Allowed growth between the first third of a run and the last. Heap is reachable memory and varies
- * by half a mebibyte. The other includes memory kept by allocators, more on a faster machine.
+ * Allowed growth between the first and the last third of a run. The heap is reachable memory, and
+ * varies by half a mebibyte. The other limit includes memory that allocators retain, which is more
+ * on a faster machine.
  */
 const MEBIBYTE = 1024 * 1024;
 const mostHeapBytes = (from: number) => 1.05 * from + MEBIBYTE;
@@ -61,7 +63,7 @@ test(title, async () => {
   await expectAllHeard(listener, before.votes + result.arrivals.accepted);
   expectSteady(trends);
   expect(perVote).toBeLessThan(MOST_BYTES_PER_VOTE);
-  // The connections of the load are closed with it.
+  // The load's connections close when the load ends.
   await expect.poll(() => filesOf(server)).toBeLessThanOrEqual(before.files);
 
   await stop(server);
@@ -69,7 +71,7 @@ test(title, async () => {
   expect(replayed.code, replayed.stdout + replayed.stderr).toBe(0);
 });
 
-/** Capacity of a warm server, by a closed loop. */
+/** Measures a warm server's capacity with a closed loop. */
 async function saturated(server: Host, listener: Listener): Promise<LoadResult> {
   const durationMs = 1_000 * saturationSeconds;
   for (;;) {
@@ -85,7 +87,7 @@ async function saturated(server: Host, listener: Listener): Promise<LoadResult> 
   }
 }
 
-/** The run under test, and samples of the server during the run. */
+/** Executes the run under test, and samples the server during the run. */
 async function loaded(server: Host, ratePerS: number) {
   const everySecond = Math.ceil(enduranceSeconds / 120);
   const taken: Promise<Vitals>[] = [];
@@ -131,7 +133,7 @@ function expectSteady({ heapBytes, anonymousBytes, openFiles: files }: Trends): 
   expect(files.to).toBeLessThanOrEqual(files.from + CONNECTIONS);
 }
 
-/** On any machine, nothing was refused or lost. */
+/** Expects that nothing was refused or lost, on any machine. */
 function expectAllAccepted({ ended, arrivals, operations }: LoadResult): void {
   expect(ended).toBe('complete');
   expect(arrivals.accepted).toBeGreaterThan(0);
@@ -140,11 +142,11 @@ function expectAllAccepted({ ended, arrivals, operations }: LoadResult): void {
   }
 }
 
-/** Every event arrived in order, and every vote on the server was among them. */
+/** Expects that every event arrived in order, including every vote on the server. */
 async function expectAllHeard(listener: Listener, least: number): Promise<void> {
   expect(listener.holes).toBe(0);
   expect(listener.votes).toBe(await listener.heldVotes());
-  // A run does not count the votes of its first second, and those that end its last block.
+  // A run does not count votes in its first second, or votes that end its last block.
   expect(listener.votes).toBeGreaterThanOrEqual(least);
 }
 

@@ -1,27 +1,29 @@
-/** A subscriber with the client library from the first event on. Counts votes and lost events. */
+/**
+ * A subscriber that uses the client library from the first event on. Counts votes and lost events.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AgentClient, EventStream } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 import { clientOf } from '../../../client/helpers.js';
 import { everyTopic } from '../../../live/clients/subscriber.js';
 
-/** Allowed delay behind the server without another event. */
+/** Allowed time without a further event while behind the server. */
 const SILENT_MS = 10_000;
 
 export class Listener {
   readonly client: AgentClient;
   /** Votes received. */
   votes = 0;
-  /** Events out of order. */
+  /** Number of events out of order. */
   holes = 0;
-  /** Last event. */
+  /** Number of the last event. */
   seq = 0;
 
   private constructor(client: AgentClient) {
     this.client = client;
   }
 
-  /** It never votes, so that blocks do not wait for it. */
+  /** Opens a listener that never votes, so that blocks do not wait for its vote. */
   static async open(url: string): Promise<Listener> {
     const client = clientOf(url);
     await client.register({ name: 'Listener', personality: 'neutral', capabilities: ['producer'] });
@@ -33,7 +35,7 @@ export class Listener {
     return listener;
   }
 
-  /** Resolves once it has received all events so far. @throws if no more arrive. */
+  /** Resolves once the listener has received all events so far. @throws if events stop arriving. */
   async caughtUp(): Promise<void> {
     const { event_seq } = await this.client.meta();
     let heard = { seq: this.seq, atMs: performance.now() };
@@ -46,7 +48,7 @@ export class Listener {
     }
   }
 
-  /** Votes of all blocks, as counted by the server. */
+  /** Returns the votes on all blocks, as counted by the server. */
   async heldVotes(): Promise<number> {
     let votes = 0;
     for (let from: { cursor?: string } | null = {}; from !== null; ) {

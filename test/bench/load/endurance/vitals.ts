@@ -6,9 +6,9 @@ import { type Host, openFiles } from '../../../support/host.js';
 export const nodeArgs = ['--expose-gc', `--import=${new URL('./collect.mjs', import.meta.url)}`];
 
 export interface Vitals {
-  /** Without garbage. */
+  /** Heap in use, without garbage. */
   heapBytes: number;
-  /** Null without /proc, as the following ones. */
+  /** Null without /proc, as are the following members. */
   anonymousBytes: number | null;
   openFiles: number | null;
 }
@@ -36,8 +36,8 @@ export interface Trend {
 }
 
 /**
- * Growth from the first third of the samples to the last, by medians, since single samples are
- * noisy. Null if nothing could be measured.
+ * Growth from the first third of the samples to the last third. Compares medians, because
+ * individual samples are noisy. Null if nothing could be measured.
  */
 export function trendOf(samples: readonly (number | null)[]): Trend | null {
   const known = samples.filter((one) => one !== null);

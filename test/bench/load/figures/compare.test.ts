@@ -1,4 +1,4 @@
-/** Comparison of two results: figures, changes, warnings, and exit codes of the command. */
+/** Comparison of two results: figures, changes, warnings, and the command's exit codes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -121,7 +121,7 @@ function read(cell: string): number | null {
   return Number(digits.replaceAll(',', '')) * sizes[unit!]!;
 }
 
-/** Expects the last cell to be the change between the two displayed values before it. */
+/** Expects the last cell to show the change between the two preceding values as displayed. */
 function expectChange(a: string, b: string, change: string): void {
   const [before, after] = [read(a), read(b)];
   const row = `${a} | ${b} | ${change}`;
@@ -145,7 +145,7 @@ const value = fc.oneof(
 
 test('compare: property: a change is that of the two displayed numbers', () => {
   const units = fc.constantFrom<Unit>('ms', 'share', 'per_s', 'of_r', 'verifications');
-  // Rounding matters for values near each other.
+  // Rounding matters for values close to each other.
   const near = fc.double({ min: 0.98, max: 1.02, noNaN: true });
   const other = fc.oneof(
     value.map((one) => () => one),

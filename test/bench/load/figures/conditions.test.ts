@@ -24,7 +24,7 @@ const vote = ordinary.operations[0]!;
 const met = (condition: Condition, of: LoadResult, base?: LoadResult) =>
   judge(condition, of, base).met;
 
-/** A result with these vote figures only. */
+/** Returns a result with only these vote figures. */
 function withTimes(p99: number | null, more: Partial<LoadResult> = {}): LoadResult {
   const response = { ...vote.response, p50: 5, p90: 50, p95: 75, p99, p999: 300, max: 400 };
   const service = { ...vote.service, p99: 40 };
@@ -77,7 +77,7 @@ test('conditions: are unmeasured without samples and arrivals', () => {
     const { met: sentence, unmeasured } = judge(condition, empty);
     expect(sentence).toBe(null);
     expect(unmeasured).toContain(`${condition.text}: `);
-    // An objective without measurement is violated.
+    // An unmeasured objective counts as violated.
     expect(findMissed(condition, empty)).toBe(unmeasured);
   }
 });
@@ -173,7 +173,8 @@ test('relative conditions: compare errors in points, and by R for another machin
     'errors>+0.5%: changed from 0 % to 1 %, +1.0 points',
   );
   expect(met(parse('errors>+1%'), result, clean)).toBe(null);
-  // In a closed loop, half the rate and twice the time on a machine half as fast is no change.
+  // In a closed loop, half the rate and twice the time on a machine half as fast counts as no
+  // change.
   const asked = { ...result.asked, loop: 'closed', rate: null, concurrency: 8 } as const;
   const slow = { ...result, asked };
   const faster = withTimes(100, {

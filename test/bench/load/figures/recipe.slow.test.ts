@@ -1,4 +1,4 @@
-/** The commands of docs/load-testing.md for continuous integration, run as written. */
+/** The commands for continuous integration in docs/load-testing.md, run as written. */
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { knownServer } from '../known/known-server.js';
 
 const document = new URL('../../../../docs/load-testing.md', import.meta.url);
 
-/** Arguments of each command of the section, without quotes. */
+/** Returns the arguments of each command in the section, without quotes. */
 function recipe(): string[][] {
   const text = readFileSync(document, 'utf8');
   const section = text.slice(text.indexOf('## 5. Compare runs in CI'));
@@ -35,7 +35,7 @@ test('recipe: a run compared with itself meets no condition', async () => {
   // A low rate that a busy machine can handle.
   const little = ['--rate', '50', '--agents', '30', '--duration', '3s', '--warmup', '0s'];
   const { code, stderr } = await folkmoot([...load!, ...little, '--url', url], { cwd: folder });
-  // A machine that cannot exits with 14 or 15, and has measured all figures.
+  // If the machine cannot keep up, the command exits with 14 or 15, but has measured all figures.
   expect([0, 14, 15], stderr).toContain(code);
   cpSync(join(folder, 'runs/now'), join(folder, 'runs/base'), { recursive: true });
   const compared = await folkmoot(compare!, { cwd: folder });
@@ -68,7 +68,7 @@ test.each([
   ['--fail-on', 'p999>1s', '--rate', '10'],
   ['--saturate', '--slo', 'tps=800'],
 ])('load: %s %s is unmeasured: exit code 17, without a request', async (...flags) => {
-  // No server runs there: a run that starts exits with 1.
+  // No server runs at this address, so a run that starts exits with 1.
   const ended = await folkmoot(['load', '--url', 'http://127.0.0.1:1', ...flags]);
   expectOneLine(ended);
   expect(ended.code).toBe(17);

@@ -1,4 +1,4 @@
-/** Printed output of a load run: the summary, and a line per probe. */
+/** Printed output of a load run: the summary, and one line per probe. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { loadSummary as linesOf } from '../../../../dist/cli/commands/load/summary.js';

@@ -39,7 +39,7 @@ test('dictionary: every member with a value has a meaningful description', () =>
   const known = new Map(meanings().map(({ path, meaning }) => [path, meaning]));
   const leaves: string[] = [];
   const visit = (path: string, value: unknown): void => {
-    // Described once, at the first of them.
+    // Repeated members are described only once, at the first occurrence.
     if (/(?:response|service|latency|lag)$/.test(path) && known.has(path)) return;
     if (Array.isArray(value) && typeof value[0] === 'object') return visit(`${path}[]`, value[0]);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {

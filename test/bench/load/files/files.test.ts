@@ -1,4 +1,4 @@
-/** The folder of a load run: complete, consistent with the result, and readable by other tools. */
+/** A load run's folder is complete, consistent with the result, and readable by other tools. */
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';

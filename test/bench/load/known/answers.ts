@@ -22,7 +22,7 @@ export function writeHalf(response: ServerResponse, answer: Answer): void {
   response.write(text.slice(0, text.length / 2), () => response.destroy());
 }
 
-/** A success without data. */
+/** Success responses without data. */
 const lies: readonly string[] = [
   '',
   '{}',
@@ -43,7 +43,7 @@ export function writeLie(response: ServerResponse, ordinal: number): void {
 const CHUNK = Buffer.alloc(65_536, ' ');
 const CHUNK_EVERY_MS = 10;
 
-/** Whitespace before a JSON text that never comes, until the client closes. */
+/** Sends whitespace before a JSON text that never arrives, until the client closes. */
 export function pour(response: ServerResponse): void {
   response.writeHead(200, json);
   const timer = setInterval(() => response.write(CHUNK), CHUNK_EVERY_MS);

@@ -1,6 +1,6 @@
 /**
- * Behaviours of the known server as data, and which requests they affect. Choices are counted and
- * never random, so that a test can compare exact numbers.
+ * The known server's behaviours as data, with the requests that each behaviour affects. Choices are
+ * made by counting, never at random, so that a test can compare exact numbers.
  */
 
 export type Route =
@@ -16,12 +16,12 @@ export type Route =
 
 export const reads: readonly Route[] = ['state', 'agents', 'reputation'];
 
-/** Selects requests. Its clock starts with the first of them. */
+/** Selects requests. The rule's clock starts with the first selected request. */
 interface Hits {
   on: readonly Route[];
   /** Requests to leave alone before the count and the clock start. */
   after?: number;
-  /** 1 is each, 100 every hundredth. */
+  /** Interval: 1 selects every request, and 100 every hundredth request. */
   every?: number;
   startMs?: number;
   endMs?: number;
@@ -32,22 +32,22 @@ export type Behaviour = Hits &
     | { does: 'delay'; fromMs: number; toMs: number }
     /** Responses due between `startMs` and `endMs` are sent at `endMs`. */
     | { does: 'stall' }
-    /** Answers one request at a time, each after this time. */
+    /** Handles one request at a time, and responds after this time. */
     | { does: 'queue'; eachMs: number }
-    /** Answers 503 above this rate, after a burst of a fifth of a second. */
+    /** Responds with 503 above this rate, after a burst of a fifth of a second. */
     | { does: 'limit'; perSecond: number }
     | { does: 'refuse'; status: number; code: string; reason: string }
-    /** Answers 200 without data, and does nothing. */
+    /** Responds with 200 without data, and does nothing. */
     | { does: 'lie' }
     /** Closes the connection, and does nothing. */
     | { does: 'drop' }
-    /** Executes the request, and closes the connection in the middle of the response. */
+    /** Executes the request, then closes the connection in the middle of the response. */
     | { does: 'cut' }
-    /** Never answers, and does nothing. */
+    /** Never responds, and does nothing. */
     | { does: 'keepSilent' }
-    /** An endless response, about 6 MB/s. */
+    /** Sends an endless response, at about 6 MB/s. */
     | { does: 'pour' }
-    /** Affects the whole server, once, at `startMs`. */
+    /** Affects the whole server once, at `startMs`. */
     | { does: 'closeSockets' | 'newEpoch' | 'die' }
   );
 
@@ -64,11 +64,11 @@ export interface Plan {
   treatment: Treatment;
   dueMs: number;
   refusal: Refusal | null;
-  /** Number of earlier requests with this treatment. */
+  /** Number of earlier requests that received this treatment. */
   ordinal: number;
 }
 
-/** Decides on requests in the order of their arrival. */
+/** Decides on requests in order of arrival. */
 export function planner(
   behaviours: readonly Behaviour[],
   atOnce: (does: 'closeSockets' | 'newEpoch' | 'die', afterMs: number) => void,
@@ -98,7 +98,7 @@ const tooFast: Refusal = { status: 503, code: 'NETWORK_ERROR', reason: 'QUEUE_FU
 
 const BURST_MS = 200;
 
-/** A behaviour with its own count and clock. */
+/** Builds a rule for a behaviour, with a separate count and clock. */
 function rule(behaviour: Behaviour) {
   const { on, after = 0, every = 1, startMs = 0, endMs = Number.POSITIVE_INFINITY } = behaviour;
   let seen = -after;
@@ -132,7 +132,7 @@ function rule(behaviour: Behaviour) {
           plan.dueMs = freeMs;
           break;
         case 'limit':
-          // Each accepted request uses its share of a second; up to 200 ms are saved up.
+          // Each accepted request uses its share of a second. Up to 200 ms can accumulate.
           spentMs = Math.max(spentMs, nowMs - BURST_MS);
           if (spentMs + 1_000 / behaviour.perSecond > nowMs) refuse(plan, tooFast);
           else spentMs += 1_000 / behaviour.perSecond;
@@ -157,5 +157,5 @@ function refuse(plan: Plan, { status, code, reason }: Refusal): void {
   plan.refusal = { status, code, reason };
 }
 
-/** Evenly spread over 0 to 1 for any number of requests: multiples of the golden ratio. */
+/** Spreads any number of requests evenly between 0 and 1, by multiples of the golden ratio. */
 const spread = (ordinal: number) => (ordinal * 0.618_033_988_749_895) % 1;

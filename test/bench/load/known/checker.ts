@@ -1,4 +1,4 @@
-/** Verifies the signatures of a load run, and finds repeated messages. */
+/** Verifies the signatures in a load run, and finds repeated messages. */
 import type { VerifyJob } from 'folkmoot';
 import {
   authInput,
@@ -27,7 +27,7 @@ export interface Signed {
 
 type Verify = (job: VerifyJob) => boolean;
 
-/** Allowed difference between a timestamp and the clock of the server. */
+/** Allowed difference between a timestamp and the server clock. */
 const FRESH_MS = 300_000;
 
 export class Checker {
@@ -43,7 +43,7 @@ export class Checker {
     this.#networkId = networkId;
   }
 
-  /** Loads the engine on demand: a server that checks nothing starts without it. */
+  /** Loads the engine on demand, because a server that checks nothing starts without the engine. */
   static async open(record: Record, networkId: string): Promise<Checker> {
     const { verifyWithLibsodium } = await import('folkmoot/testing');
     return new Checker(verifyWithLibsodium!, record, networkId);
@@ -74,7 +74,7 @@ export class Checker {
   auth(message: Fields): void {
     const { public_key, timestamp, signature } = message as { [name: string]: string };
     const input = authInput(public_key!, timestamp!);
-    // An agent may open several connections within a millisecond, so the text may repeat.
+    // An agent may open several connections within a millisecond, so the signed text may repeat.
     this.#verify('auth', public_key!, input, signature!);
     this.#fresh('auth', timestamp!);
   }
@@ -121,7 +121,7 @@ export class Checker {
   }
 
   #wrong(text: string): void {
-    // Limited, since a broken run would report the same thousands of times.
+    // The number is limited, because a broken run would report the same problem thousands of times.
     if (this.#record.wrong.length < 20) this.#record.wrong.push(text);
   }
 }

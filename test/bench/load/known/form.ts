@@ -1,4 +1,4 @@
-/** Parses the form of a meme with the library of the server. */
+/** Parses a meme's form with the server's library. */
 import { Readable } from 'node:stream';
 import busboy from '@fastify/busboy';
 
@@ -31,5 +31,5 @@ export async function readForm(contentType: string, raw: Buffer): Promise<Form> 
   return form;
 }
 
-/** One tag, or all of them as a JSON array. */
+/** Parses one tag, or all tags as a JSON array. */
 const tagsOf = (value: string): string[] => (value.startsWith('[') ? JSON.parse(value) : [value]);

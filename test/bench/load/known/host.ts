@@ -1,6 +1,6 @@
 /**
- * Process of a known server: HTTP, the planned treatment of each request, and the record. Argument:
- * `Made` as JSON. Talks to its parent by messages.
+ * Process of a known server: HTTP, the planned treatment of each request, and the record. The
+ * argument is `Made` as JSON. Communicates with its parent through messages.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +36,10 @@ const wholeTreatments = {
     network.begin('epoch-2');
     sockets.closeAll();
   },
-  /** Like `kill -9`. The record is saved first, since it cannot be requested later. */
+  /**
+   * Ends the process as `kill -9` does. Sends the record first, because it cannot be requested
+   * later.
+   */
   die: () => say({ record }, () => process.kill(process.pid, 'SIGKILL')),
 };
 
@@ -94,7 +97,7 @@ function take(
   response.on('error', () => {});
   request.on('end', () => {
     const act = () => void finish(request, response, id, Buffer.concat(chunks), planned, entry);
-    // A timer truncates fractions, so it would fire early.
+    // Rounded up, because a timer truncates fractions and would fire early.
     const waitMs = Math.ceil(planned.dueMs - nowMs());
     if (waitMs > 0) setTimeout(act, waitMs);
     else act();
@@ -113,7 +116,7 @@ async function finish(
   const signed = await signedOf(request, raw, entry.route);
   checker?.request(signed);
   if (treatment === 'keepSilent') return;
-  // Recorded before writing, since a client that has read the response waited at least as long.
+  // Recorded before writing, because a client that has read the response waited at least as long.
   entry.answeredAtMs = nowMs();
   if (treatment === 'drop') response.destroy();
   else if (treatment === 'lie') writeLie(response, ordinal);

@@ -1,4 +1,6 @@
-/** The known server does what its record states, which load runs are compared with. */
+/**
+ * The known server does what its record states, because load runs are compared with this record.
+ */
 import { AgentClient, ApiError, generateKeys, UnreachableError } from 'folkmoot/client';
 import { expect, test } from 'vitest';
 import { type Behaviour, reads } from './behaviour.js';
@@ -41,7 +43,7 @@ test('known server: works with the client library', async () => {
   expect(await agent.reputation(agent_id)).toMatchObject({ overall_score: 50 });
   const { finalized, wrong, signatures, keys } = await server.record();
   expect(finalized).toMatchObject([{ hash: block_hash, transactions: 2 }]);
-  // Registration, auth, proposal, two transactions, vote, meme, status.
+  // The signatures are registration, auth, proposal, two transactions, vote, meme and status.
   expect([signatures, keys, wrong]).toEqual([8, 1, []]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * A server with known behaviour, in its own process so that it does not share the event loop of the
- * load generator. It records what it did, and a test compares a run with the record.
+ * A server with known behaviour, in its own process so that it does not share the load generator's
+ * event loop. The server records what it did, and a test compares a run with the record.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,11 +15,14 @@ export type { Received, Record } from './record.js';
 
 export interface KnownServer {
   url: string;
-  /** Record so far; after its death, the last one. */
+  /** Returns the record so far, or the last record if the server has died. */
   record(): Promise<Record>;
 }
 
-/** Stopped at the end of the test file, since concurrent tests share this module. */
+/**
+ * Child processes. They are stopped at the end of the test file, because concurrent tests share
+ * this module.
+ */
 const children: ChildProcess[] = [];
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
@@ -64,7 +67,7 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
     async record() {
       if (child.connected) {
         const asked: Asked = 'record';
-        // It may die before it receives the message.
+        // The child may die before it receives the message.
         child.send(asked, () => {});
         await Promise.race([once(child, 'message'), ended]);
       }
@@ -74,7 +77,7 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
   };
 }
 
-/** Requests on these routes with this treatment. */
+/** Returns the requests on these routes with this treatment. */
 export function treated(
   record: Record,
   treatment: Received['treatment'],
@@ -83,7 +86,7 @@ export function treated(
   return record.requests.filter((one) => one.treatment === treatment && on.includes(one.route));
 }
 
-/** Times from request to response, milliseconds, ascending. */
+/** Returns the times from request to response, in milliseconds, in ascending order. */
 export function serviceTimes(requests: readonly Received[]): number[] {
   const times = requests.flatMap(({ atMs, answeredAtMs }) =>
     answeredAtMs === null ? [] : [answeredAtMs - atMs],
@@ -91,7 +94,7 @@ export function serviceTimes(requests: readonly Received[]): number[] {
   return times.sort((one, other) => one - other);
 }
 
-/** Percentile by the nearest rank. */
+/** Computes a percentile by the nearest-rank method. */
 export function percentile(ascending: readonly number[], percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * ascending.length));
   return ascending[rank - 1]!;

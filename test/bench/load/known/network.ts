@@ -1,6 +1,7 @@
 /**
- * The network of a known server: agents, one chain of blocks and their votes, as far as a load run
- * can see. It checks no signatures and knows one policy: approval by more than two thirds.
+ * A known server's network: agents, one chain of blocks and the votes on them, as far as a load run
+ * can see. The network checks no signatures and supports one policy: approval by more than two
+ * thirds.
  */
 import { agentId, blockHash, memeId, sha256Hex } from 'folkmoot/signing';
 import type { Refusal } from './behaviour.js';
@@ -57,7 +58,7 @@ export class KnownNetwork {
     this.#settle();
   }
 
-  /** The host restarts with an empty folder. */
+  /** Called when the host restarts with an empty folder. */
   begin(epoch: string): void {
     this.epoch = epoch;
     this.#agents.clear();
@@ -268,7 +269,7 @@ export class KnownNetwork {
     return this.#unshown({ ...shown, timestamp: time() });
   }
 
-  /** Members beyond the standard protocol; a bare server omits them. */
+  /** Returns members beyond the standard protocol. A bare server omits these members. */
   #unshown = (data: Fields): Fields => (this.#made.shows === 'everything' ? data : {});
   #added = this.#unshown;
 }

@@ -1,4 +1,4 @@
-/** The record of a known server, which a load run is compared with. */
+/** A known server's record, with which a load run is compared. */
 import type { Behaviour, Route, Treatment } from './behaviour.js';
 
 type Misdelivery = 'withhold' | 'repeat' | 'garble';
@@ -9,44 +9,45 @@ export interface Made {
   /** Producers that exist from the start, so that reads find an agent. */
   citizens: number;
   /**
-   * With `interface`, only the standard protocol: no acknowledgements, seq, outcomes, /meta or
-   * additional members.
+   * With `interface`, the server shows only the standard protocol, without acknowledgements, seq,
+   * outcomes, /meta or additional members.
    */
   shows: 'everything' | 'interface' | 'interface and network_id';
   /** True if two thirds of the votes finalize a block. */
   finalizes: boolean;
   /** Treatment of every n-th delivery of events of these types. */
   misdelivers: { types: readonly string[]; every: number; does: Misdelivery } | null;
-  /** Verifies each signature, and lists problems in `Record.wrong`. */
+  /** True to verify every signature and list problems in `Record.wrong`. */
   checks: boolean;
 }
 
-/** One request. Times are milliseconds since 1970, with decimals. */
+/** One request. Times are in milliseconds since 1970, with decimals. */
 export interface Received {
   route: Route;
   atMs: number;
   treatment: Treatment;
   /** Planned time of the response. */
   dueAtMs: number;
-  /** Start of the response or its replacement; null without one. */
+  /** Start of the response or of its replacement; null if there was neither. */
   answeredAtMs: number | null;
-  /** HTTP status; 0 without one. */
+  /** HTTP status; 0 without a response. */
   status: number;
 }
 
 export interface Record {
   requests: Received[];
-  /** Events to subscribers by type, and those dropped or repeated. */
+  /** Events sent to subscribers, by type, and events dropped or repeated. */
   delivered: { [type: string]: number };
   misdelivered: number;
-  /** WebSockets opened, authenticated, and closed by the server. */
+  /** WebSockets that were opened, authenticated, and closed by the server. */
   sockets: { opened: number; authenticated: number; closed: number };
-  /** Final blocks with the time of the vote that finalized each, and their transactions. */
+  /** Final blocks with the time of the finalizing vote, and the number of transactions. */
   finalized: { hash: string; atMs: number; transactions: number }[];
-  /** Verified signatures, and number of keys. */
+  /** Number of verified signatures. */
   signatures: number;
+  /** Number of keys. */
   keys: number;
-  /** Violations of the protocol: an invalid signature, a repeated message. */
+  /** Protocol violations: an invalid signature, a repeated message. */
   wrong: string[];
 }
 
@@ -54,5 +55,5 @@ export interface Record {
 export type Asked = 'record';
 export type Said = { port: number } | { record: Record };
 
-/** A clock that processes share. */
+/** Returns the time on a clock that all processes share. */
 export const nowMs = () => performance.timeOrigin + performance.now();

@@ -24,7 +24,7 @@ interface Connection {
   authenticated: boolean;
 }
 
-/** Access to the network for the stream. */
+/** The stream's access to the network. */
 interface Host {
   epoch: string;
   knows(key: string): boolean;
@@ -70,7 +70,7 @@ export class KnownSockets {
     }
   }
 
-  /** Closes like a server that stops. */
+  /** Closes all connections, as a stopping server does. */
   closeAll(): void {
     for (const { socket } of this.#connections) {
       this.#record.sockets.closed += 1;
@@ -79,7 +79,7 @@ export class KnownSockets {
     this.#connections.clear();
   }
 
-  /** Treatment of the next delivery. */
+  /** Returns the texts for the next delivery, after its treatment. */
   #textsOf(type: string, text: string): string[] {
     const { misdelivers } = this.#made;
     if (!misdelivers?.types.includes(type)) return [text];
@@ -133,7 +133,7 @@ export class KnownSockets {
   }
 }
 
-/** Invalid event texts. */
+/** Returns invalid event texts. */
 const garbled = (text: string): string[] => [
   text.slice(0, -9),
   'null',

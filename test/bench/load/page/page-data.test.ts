@@ -1,4 +1,4 @@
-/** Data of the page for a load run: consistent with the result, and limited in size. */
+/** Page data for a load run is consistent with the result and limited in size. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LoadView } from '../../../../dist/api/contract/load.js';
@@ -104,7 +104,7 @@ test('page data: follows its schema, with the figures of the result', () => {
   );
 });
 
-/** A result from an untrusted file, within the schema. */
+/** Returns a result as from an untrusted file, valid by the schema. */
 function hostile(): LoadResult {
   const text = `<img src=x onerror=alert(1)>\u202e${'\u{1f600}x'.repeat(5_000)}`;
   const base = loadResult({ workload: 'transactions', operations: ['propose'] });

@@ -88,7 +88,7 @@ test('prepare: restarts from another head with unsent transactions', async () =>
   const second = bodyOf(blocks.take());
   expect(second.parent_hash).toBe(other);
   const numbers = second.transactions.map(({ data }) => (JSON.parse(data) as Body).number);
-  // The transactions of the second block, now in the first one on the other head.
+  // The second block's transactions are now in the first block on the new head.
   expect([first.length, numbers]).toEqual([3, [3, 4, 5]]);
 });
 

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Content of the report of a load run, and its display in a real browser. */
+/** Content of a load run report, and its display in a real browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';

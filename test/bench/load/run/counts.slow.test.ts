@@ -1,11 +1,11 @@
-/** Treatments of requests by a server are counted exactly, by kind. */
+/** The run counts a server's treatments of requests exactly, by kind. */
 import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
 import { knownServer, treated } from '../known/known-server.js';
 import type { Received } from '../known/record.js';
 
-/** Not treated: requests before the schedule starts. */
+/** Treats only requests after the schedule starts. */
 const hits = { on: reads, after: 5 } as const;
 const full = { does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' } as const;
 
@@ -85,12 +85,13 @@ test.concurrent.each(cases.map((one) => [one.name, one] as const))('counts: %s',
   expect(hit).toBeGreaterThanOrEqual(2);
   expect(count(found)).toBe(hit);
   expect(found.accepted).toBe(found.sent - hit);
-  // All requests that the server saw, except those before the schedule.
+  // All requests that the server saw, except requests before the schedule.
   const before = treated(record, 'answer', reads).length - found.accepted;
   expect(before).toBeLessThanOrEqual(hits.after);
   expect(result.ended).toBe('complete');
   const target = Math.ceil(0.99 * result.arrivals.intended);
-  // A late generator comes first among the verdicts; neither verdict is valid.
+  // A late generator determines the verdict instead. Either verdict means that the figures cannot
+  // be trusted.
   const trusted = ['VALID', 'UNSTABLE'].includes(result.verdict);
   if (found.accepted < target) expect(trusted).toBe(false);
 });
@@ -108,7 +109,7 @@ test.concurrent('counts: responses after the timeout are not accepted', async ()
   expect(late.length).toBeGreaterThan(0);
   expect(found.timed_out).toBe(late.length);
   expect(found.accepted).toBe(found.sent - late.length);
-  // The histogram is exact to three digits.
+  // The histogram is accurate to three digits.
   expect(found.service.max).toBeLessThan(6_002);
 });
 

@@ -1,11 +1,11 @@
-/** Latencies match the record of the server, and a stall shows in the open loop. */
+/** Latencies match the server's record, and a stall is visible in the open loop. */
 import { expect, test } from 'vitest';
 import { counts } from '../../../support/counts.js';
 import { load, onSchedule, operation, sum } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { type KnownServer, knownServer, percentile, serviceTimes } from '../known/known-server.js';
 
-/** Difference between the clocks of server and generator on a busy machine. */
+/** Allowed difference between the clocks of server and generator on a busy machine. */
 const SLACK_MS = 25;
 
 async function ownTimes(server: KnownServer): Promise<number[]> {
@@ -50,14 +50,15 @@ test('latency: a stall of a second shows in p99 and seconds of the open loop', a
     return { result: await load(server, { rate: 200, durationMs, connections: 16 }) };
   });
   const { response, service, broken, timed_out } = operation(result, 'read');
-  // Two hundred requests wait, half a second on average: at least a tenth of all.
+  // Two hundred requests, at least a tenth of all, wait half a second on average.
   expect(response.p99).toBeGreaterThan(800);
   expect(response.p99).toBeLessThan(2_000);
-  // Sixteen requests were in flight, the others queued: only response times include that.
+  // Sixteen requests were in flight and the others were queued. Only response times include
+  // queuing.
   expect(service.p90).toBeLessThan(500);
   expect(service.max).toBeGreaterThan(900);
   expect([broken, timed_out]).toEqual([0, 0]);
-  // Second half of the first second, and first half of the next.
+  // The stall covers the second half of the first second and the first half of the next second.
   expect(result.seconds[0]!.accepted).toBeLessThan(150);
   expect(Math.max(...result.seconds.map(({ accepted }) => accepted))).toBeGreaterThan(200);
   expect(result.seconds[1]!.response_p99).toBeGreaterThan(700);

@@ -1,11 +1,14 @@
-/** A run below its target rate blames the server, the generator or the workload. */
+/**
+ * The verdict on a run below its target rate names the server, the generator or the workload as the
+ * cause.
+ */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { load, operation } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** Slow enough that a block waits for the server rather than the machine. */
+/** Behaviour slow enough that a block waits for the server rather than the machine. */
 const slow: Behaviour = { on: ['propose', 'vote'], does: 'delay', fromMs: 100, toMs: 100 };
 const asked = { workload: 'votes', rate: 200, durationMs: 4_000 } as const;
 
@@ -31,10 +34,10 @@ test('limit: a run with too few agents names a sufficient number', async () => {
   expect(option).toBe('--agents');
   expect(per_s).toBeLessThan(40);
   expect(few.reasons[0]).toContain(`use --agents ${value}`);
-  // The rate times 200 ms are 40 votes per block, which 59 agents decide.
+  // The rate times 200 ms is 40 votes per block, which takes 59 agents to decide.
   expect(value).toBeGreaterThanOrEqual(59);
   let result = few;
-  // A busier machine makes blocks slower in the next run, which takes more agents.
+  // If the machine is busier in the next run, blocks are slower and more agents are needed.
   for (let left = 5; left > 0 && result.verdict === 'WORKLOAD_BOUND'; left -= 1) {
     const { value: more } = result.arrivals.limit!;
     expect(more).toBeGreaterThan(result.asked.agents);
@@ -49,7 +52,7 @@ test('limit: small blocks limit a workload', async () => {
   const { verdict, arrivals } = await load(server, change);
   expect(verdict).toBe('WORKLOAD_BOUND');
   expect(arrivals.limit!.option).toBe('--batch');
-  // A block takes 200 ms, or half of it if the next one is proposed meanwhile.
+  // A block takes 200 ms, or half that time if the next block is proposed meanwhile.
   expect(arrivals.limit!.value).toBeGreaterThanOrEqual(10);
 });
 

@@ -1,4 +1,7 @@
-/** Progress of a running load run: as the run would end, and without affecting it. */
+/**
+ * Progress of a load run in flight shows the result as if the run ended now, and does not affect
+ * the run.
+ */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import type { LoadProgress } from '../../../../dist/bench/load/run.js';
@@ -6,7 +9,7 @@ import { load, longEnough, onSchedule } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** Snapshots of each second. */
+/** Returns snapshots from every second. */
 async function looked(behaviours: readonly Behaviour[], rate: number, durationMs: number) {
   const looks: { phase: LoadProgress['phase']; soFar: LoadResult }[] = [];
   const server = await knownServer({ behaviours: [...behaviours] });
@@ -37,7 +40,7 @@ test.concurrent('so far: has the figures up to then, and does not affect the res
     }
     expect(arrivals.halves).toEqual([]);
     expect(finality.count).toBe(0);
-    // A finished second does not change: a snapshot consumes nothing.
+    // A finished second does not change, because a snapshot consumes nothing.
     for (const { second, response_p50, accepted } of seconds.slice(0, -1)) {
       expect(response_p50 !== null).toBe(accepted > 0);
       expect(result.seconds[second]!.response_p50).toBe(response_p50);

@@ -13,7 +13,7 @@ const state = JSON.stringify({
   data: { block_height: 1, validators: [], producers: [] },
 });
 
-/** Answers reads with `listener`, and has no /meta. */
+/** Starts a server that handles reads with `listener` and has no /meta. */
 async function server(listener: RequestListener): Promise<string> {
   const serving = createServer((request, response) => {
     if (request.url !== '/api/v1/meta') return listener(request, response);
@@ -48,7 +48,7 @@ const run = (url: string, change: Partial<LoadOptions>, signal?: AbortSignal) =>
   return runLoad(options, signal ? { signal } : {});
 };
 
-/** Checks that each request has one outcome, and the result against its schema. */
+/** Checks that every request has one outcome, and that the result matches its schema. */
 function consistent(result: LoadResult): void {
   expect(Value.Check(schema, result)).toBe(true);
   for (const one of result.operations) {
@@ -71,7 +71,7 @@ test('run: the open loop follows its schedule, and does not count the warm-up', 
   consistent(result);
   expect(result.arrivals.intended).toBe(100);
   expect(result.operations[0]).toMatchObject({ operation: 'read', sent: 100, accepted: 100 });
-  // Plus up to 20 of the warm-up, and the list of agents before it.
+  // The total includes up to 20 warm-up requests, and the preceding request for the list of agents.
   expect(asked).toBeGreaterThan(101);
   expect(asked).toBeLessThanOrEqual(121);
   expect(result.server).toMatchObject({ url, version: null, epoch: null });

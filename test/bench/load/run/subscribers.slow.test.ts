@@ -9,9 +9,9 @@ const asked = {
   agents: 20,
   rate: 40,
   durationMs: 1_000,
-  // Deliveries pending at that time are missing.
+  // Deliveries still pending after this time count as missing.
   timeoutMs: 10_000,
-  // The final updates would be deliveries too.
+  // Otherwise, the final updates would be deliveries too.
   keepAgents: true,
 } as const;
 
@@ -50,7 +50,7 @@ test.concurrent.each(
     1_000,
   );
   expect(delivery.holes).toBeLessThanOrEqual(misdelivered);
-  // A run ends once all have the events, so the last event may repeat afterwards.
+  // A run ends once all subscribers have the events, so the last event may repeat afterwards.
   expect(delivery.holes).toBeGreaterThanOrEqual(misdelivered - (does === 'repeat' ? 1 : 0));
   const missing = does === 'withhold' ? misdelivered : 0;
   expect(delivery.delivered).toBe(delivery.expected - missing);

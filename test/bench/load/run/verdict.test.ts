@@ -1,9 +1,9 @@
-/** The rules of the verdict of a run, case by case. */
+/** The rules for a run's verdict, case by case. */
 import { expect, test } from 'vitest';
 import { type Evidence, judgeRun, lagShares } from '../../../../dist/bench/load/verdict.js';
 import { nothing } from '../fixture.js';
 
-/** A run without problems. */
+/** Evidence from a run without problems. */
 const well: Evidence = {
   ended: 'complete',
   targetPerS: 1_000,
@@ -28,7 +28,9 @@ const well: Evidence = {
 
 const closed: Partial<Evidence> = { targetPerS: null };
 const slow: Partial<Evidence> = { sentPerS: 700, acceptedPerS: 700, responseP99: 3_000 };
-/** A run whose requests were all accepted, and whose arrivals mostly waited for this. */
+/**
+ * Evidence from a run in which all requests were accepted and arrivals mostly waited for `what`.
+ */
 const waiting = (what: keyof Evidence['held'], perS = 500): Partial<Evidence> => ({
   ...{ sentPerS: 500, acceptedPerS: 500 },
   held: { connections: 0, answers: 0, signatures: 0, [what]: 0.9 },

@@ -8,7 +8,7 @@ import {
   startNear,
 } from '../../../../dist/bench/load/saturation.js';
 
-/** A server that holds up to its capacity, and counts its probes. */
+/** Returns a server that holds up to its capacity and counts probes. */
 function server(capacity: number) {
   const asked: number[] = [];
   return {

@@ -12,13 +12,13 @@ import { knownServer } from '../known/known-server.js';
 const CAPACITY = 400;
 const DURATION_S = 4;
 const REPEAT = 3;
-/** A rate that holds has 99 % accepted. */
+/** Returns the highest rate that can hold, because a rate holds if 99 % is accepted. */
 const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)) / 0.99;
 
 const limited: [string, Behaviour, string[], number][] = [
-  // The first fifth of a second passes at once.
+  // The requests from the first fifth of a second pass at once.
   ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
-  // The queue may grow until its end reaches the objective.
+  // The queue may grow until the wait at its end reaches the objective.
   [
     'serves one after the other',
     { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
@@ -49,11 +49,12 @@ test.runIf(full).each(limited)(
       expect(holds, JSON.stringify(probes)).toBeLessThanOrEqual(mostHeld);
       expect(holds).toBeGreaterThan(0);
       expect(fails).toBeGreaterThan(holds);
-      // Responses to requests in flight at the end count: 128 connections, a third of a second.
+      // Responses to requests in flight at the end count too: 128 connections, each for a third of
+      // a second.
       const { accepted_per_s } = probes.reduce((a, b) => (a.rate > b.rate ? a : b));
       expect(accepted_per_s).toBeLessThan((CAPACITY * (DURATION_S + 0.6)) / DURATION_S);
     }
-    // Other programs may fail a probe, which only lowers the result.
+    // Other programs may cause a probe to fail, which only lowers the result.
     const failed = brackets.map(({ fails }) => fails ?? 0);
     expect(Math.max(...failed)).toBeGreaterThan(0.95 * CAPACITY);
   },
@@ -121,7 +122,7 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
   const r = { r_before: null, r_after: null };
   const { holds, reasons, verdict: shown } = toProbe(result, { rate: 100, objectives: [], r });
   expect(holds).toBe(expected);
-  // A failed probe has a reason.
+  // A failed probe states a reason.
   if (!holds && share === 1 && shown !== 'INVALID') expect(reasons[0]).toMatch(/half/);
 });
 

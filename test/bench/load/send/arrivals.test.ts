@@ -1,4 +1,4 @@
-/** Intended times of requests, and their sending. */
+/** Tests the intended times of requests, and their sending. */
 import { expect, test, vi } from 'vitest';
 import {
   closedLoop,
@@ -10,7 +10,7 @@ import type { Call } from '../../../../dist/bench/load/workload.js';
 
 const call = { operation: 'read' } as Call;
 
-/** A schedule of one second, on a test clock. */
+/** Runs a schedule of one second on a test clock. */
 function scheduled(change: Partial<ScheduleOptions>) {
   const sent: number[] = [];
   const due: number[] = [];
@@ -57,7 +57,7 @@ test('schedule: queued arrivals keep their intended times', async () => {
   open = true;
   schedule.pump();
   expect(sent).toEqual(every100.slice(0, 6));
-  // From the first due arrival to the time at which it could be sent.
+  // The wait lasts from the first due arrival to the time at which that arrival could be sent.
   expect(schedule.waitTimes).toEqual({ connections: 0, answers: 550, signatures: 0 });
   vi.advanceTimersByTime(500);
   await ended;

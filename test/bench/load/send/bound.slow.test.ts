@@ -1,10 +1,10 @@
-/** A generator that cannot keep its schedule reports itself, not the server. */
+/** A generator that cannot keep its schedule blames itself, not the server. */
 import { expect, onTestFinished, test } from 'vitest';
 import { load, onSchedule, operation } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
-/** Blocks the event loop of the generator again and again. */
+/** Repeatedly blocks the generator's event loop. */
 function block(forMs: number, everyMs: number): void {
   const timer = setInterval(() => {
     const untilMs = performance.now() + forMs;
@@ -21,7 +21,7 @@ test('generator: is CLIENT_BOUND with its lag when blocked again and again', asy
   expect(result.generator.lag.p99).toBeGreaterThan(100);
   expect(result.generator.utilization).toBeGreaterThan(0.5);
   expect(result.seconds[0]!.lag_max).toBeGreaterThan(100);
-  // The lag is part of the response time, as a stall of the server would be.
+  // The lag is part of the response time, as a server stall would be.
   expect(operation(result, 'read').response.p99).toBeGreaterThan(100);
 });
 
@@ -35,6 +35,6 @@ test('generator: is not blamed for a slow server without free connections', asyn
   expect(result.verdict).toBe('INVALID');
   expect(result.arrivals.held!.connections).toBeGreaterThan(0.5);
   expect(operation(result, 'read').response.p90).toBeGreaterThan(600);
-  // Eight at a time, each for 400 ms; the other requests were queued.
+  // Eight requests ran at a time, each for 400 ms, and the other requests were queued.
   expect(result.arrivals.accepted).toBeLessThanOrEqual(40);
 });

@@ -1,4 +1,4 @@
-/** Rate limits of a server, compared with the load of a run. */
+/** A server's rate limits, compared with a run's load. */
 import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { checkQuotas } from '../../../../dist/bench/load/run.js';
@@ -40,7 +40,7 @@ test.each<[string | null, Partial<LoadOptions>]>([
   [null, { rate: 1_000_000 }],
   ['bench', {}],
   ['spec', { workload: 'reads', rate: 10, durationMs: 60_000 }],
-  // A short run uses less than a minute of a limit.
+  // A short run uses less than one minute's quota.
   ['spec', { workload: 'reads', rate: 200, durationMs: 3_000 }],
 ])('limits: with profile %s, %o may start', (profile, change) => {
   expect(check(profile, change)).not.toThrow();

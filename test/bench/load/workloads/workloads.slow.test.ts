@@ -1,4 +1,4 @@
-/** Each workload against a real server: the counts of a run match the state of the server. */
+/** Each workload against a real server: the run's counts match the server's state. */
 import { agentId } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import type { World } from '../../../support/service/world.js';
 
 const seed = 'workloads';
 
-/** Without a warm-up, so that every request is measured. */
+/** Returns options without a warm-up, so that every request is measured. */
 function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
   const workload = options.workload ?? 'votes';
   return {
@@ -24,7 +24,8 @@ function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
     ...workloadDefaults[workload],
     ...{ url, workload, concurrency: null, seed, keepAgents: false },
     ...{ warmupMs: 0, durationMs: 1_000, connections: 32 },
-    // Long enough for a busy machine; only requests that never return are late.
+    // The timeouts are long enough for a busy machine, so that only requests that never return are
+    // late.
     ...{ timeoutMs: 60_000, finalityTimeoutMs: 300_000 },
     ...options,
   };
@@ -45,8 +46,8 @@ const validatorsOf = async (server: World) =>
   (await server.read('/api/v1/network/agents')).validators as unknown[];
 
 /**
- * Expects that all requests were accepted, none of them as a repeat. A busy machine may not send
- * all intended arrivals.
+ * Expects that all requests were accepted, and none as a repeat. A busy machine may not send all
+ * intended arrivals.
  */
 function expectAllAccepted(result: LoadResult): void {
   expect(result.ended).toBe('complete');
@@ -59,7 +60,7 @@ function expectAllAccepted(result: LoadResult): void {
 
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
 
-// The transport hardly matters to a client.
+// The transport makes hardly any difference to a client.
 for (const transport of full ? transports : transports.slice(0, 1)) {
   test(`votes, ${transport}: each counted vote is on the server`, async () => {
     const server = await world({ transport, limits: 'off' });
@@ -74,7 +75,7 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
       blocks.map(() => ['finalized', 21]),
     );
     expect(result.generator).toMatchObject({ keys: 30, prepared_ahead: 1 });
-    // No validator that never votes remains.
+    // No validators remain that never vote.
     expect(await validatorsOf(server)).toEqual([]);
   });
 
@@ -90,7 +91,7 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
       ...{ proposed: held, accepted: held, finalized: held, timed_out: 0, unfinished: 0 },
     });
     expect(result.finality.count).toBe(held);
-    // The keys of the senders and of four validators.
+    // The keys belong to the senders and to four validators.
     expect(result.generator.keys).toBeGreaterThanOrEqual(Math.min(1_000, held));
   });
 
@@ -128,7 +129,7 @@ test('mixed: sends all operations in their shares', async () => {
   expectAllAccepted(result);
   const sent = new Map(result.operations.map((one) => [one.operation, one.sent]));
   const share = (name: string) => (sent.get(name) ?? 0) / result.arrivals.accepted;
-  // An operation falls behind by ten arrivals at most.
+  // An operation falls behind by at most ten arrivals.
   const slack = 11 / result.arrivals.accepted;
   for (const [name, weight] of [
     ['vote', 0.6],
@@ -141,7 +142,7 @@ test('mixed: sends all operations in their shares', async () => {
   const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
   const { proposed, finalized } = result.transactions;
   expect(result.transactions).toMatchObject({ finalized: proposed, timed_out: 0, unfinished: 0 });
-  // On a slow machine the last block is proposed after the measured time, and not counted.
+  // On a slow machine, the last block is proposed after the measured time and is not counted.
   expect([5 * final.length, 5 * (final.length - 1)]).toContain(finalized);
 });
 
@@ -170,7 +171,7 @@ test('others: the run continues from a block of another agent', async () => {
   for (let between = 0; between < 3; between += (await blockBetween(server, other)) ? 1 : 0) {
     await pause(50);
   }
-  // After the last foreign block, there are blocks of the run again.
+  // The run's blocks resume after the last foreign block.
   const since = async () => {
     const blocks = await blocksOf(server);
     const theirs = blocks.findIndex(
@@ -198,7 +199,7 @@ const isFinal = ({ status }: Block) => status === 'finalized';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Proposes a block by another agent, approved with the keys of the run; false if the run was
+ * Proposes a block by a different agent, approved with the run's keys. Returns false if the run was
  * faster.
  */
 async function blockBetween(server: World, by: Agent): Promise<boolean> {
