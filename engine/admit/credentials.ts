@@ -1,4 +1,4 @@
-/** Checks of keys, timestamps and signatures. Missing or malformed ones are refused with 401. */
+/** Checks keys, timestamps and signatures. Missing or malformed values are refused with 401. */
 
 import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
@@ -27,7 +27,7 @@ export function keyProblem(key: string): Refusal | null {
   return refuse('KEY_MALFORMED', { public_key: excerptKey(key), hint: hexHint(key, 32) });
 }
 
-/** Recognizes other encodings of `bytes` bytes. */
+/** Returns a hint if the text encodes `bytes` bytes in a format other than hex. */
 function hexHint(text: unknown, bytes: number): string {
   if (typeof text === 'string') {
     if (text.startsWith('0x')) return 'remove the prefix 0x';
@@ -45,7 +45,7 @@ export function badTimestampHeader(timestamp: string): Refusal {
 export const malformedTimestamp = (timestamp: string): Refusal =>
   refuse('TIMESTAMP_MALFORMED', { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) });
 
-/** Recognizes Unix times and timestamps without an offset. */
+/** Returns a hint for a Unix time or a timestamp without an offset. */
 function timestampHint(timestamp: string): string {
   const example = 'such as 2026-01-31T12:00:00Z';
   if (/^\d{9,11}(\.\d+)?$/.test(timestamp)) return `convert the seconds to a date, ${example}`;
@@ -86,7 +86,7 @@ export function parseCredentials(
 /** Returns true for a registered key (hex, lower case). */
 export type Knows = (publicKey: string) => boolean;
 
-/** Refuses a timestamp that differs too much from the server time, both in ms since 1970. */
+/** Refuses a timestamp too far from the server time. Both are in ms since 1970. */
 export function checkFreshness(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;

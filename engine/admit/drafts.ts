@@ -1,5 +1,6 @@
 /**
- * Drafts: checks of bodies after validation. A draft becomes a command when its signer is known.
+ * Checks request bodies after schema validation. A checked body is a draft, which becomes a command
+ * once its signer is known.
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import type { RefusalKey } from '../protocol/refusals.js';
@@ -35,7 +36,7 @@ export interface Signer {
   inputSha256(): string;
 }
 
-/** A valid body. `jobs` builds the verification jobs of signatures inside the body. */
+/** A valid body. `jobs` builds the verification jobs for the signatures inside the body. */
 interface Draft {
   command(signer: Signer): Command;
   jobs?(signer: Signer): VerifyJob[];
@@ -50,7 +51,7 @@ export interface RequestContext {
   id: string;
   /** Header X-Timestamp. */
   timestamp: string;
-  /** Parsed body with unknown members. */
+  /** Parsed body, including unknown members. */
   raw: Readonly<Record<string, unknown>>;
   file: Uint8Array | undefined;
   media: Media | null;
@@ -220,7 +221,7 @@ function signatureOf(transaction: object): unknown {
   return 'signature' in transaction ? transaction.signature : undefined;
 }
 
-/** Returns the member `type` of data in JSON if it is a plain word, or `custom`. */
+/** Returns the member `type` of JSON data if its value is a plain word, or `custom`. */
 function typeOf(data: string): string {
   if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
   try {
@@ -373,7 +374,7 @@ const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const blankThenTag =
   /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
 
-/** Detects the media type of a file; null for an unsupported type. */
+/** Detects the media type of a file. Returns null for an unsupported type. */
 export function sniff(file: Uint8Array): Media | null {
   const image = imageOf(file);
   if (image === 'gif') return { type: 'gif', media_type: 'image/gif' };
@@ -381,7 +382,7 @@ export function sniff(file: Uint8Array): Media | null {
   return isPlainText(file) ? { type: 'text', media_type: 'text/plain; charset=utf-8' } : null;
 }
 
-/** Detects an image by its first bytes, after byte order marks. */
+/** Detects an image by its first bytes, ignoring byte order marks. */
 function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
   let from = 0;
   while (has(file, byteOrderMark, from)) from += byteOrderMark.length;

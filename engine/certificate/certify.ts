@@ -18,11 +18,11 @@ export interface CertifyOptions {
   /** Block hash. */
   block: string;
   /**
-   * Extends the digest chain to this entry, such as one whose digest the reader trusts. Default:
-   * the entry that decided the block.
+   * Extends the digest chain to this entry, for example an entry whose digest the reader trusts.
+   * Default: the entry that decided the block.
    */
   through?: number | undefined;
-  /** Limit of results added to bridge gaps between entries. Default: 1 MiB. */
+  /** Size limit for results added to bridge gaps between entries. Default: 1 MiB. */
   bridgeBytes?: number | undefined;
   /** Size limit of the certificate. Default: 16 MiB. */
   mostBytes?: number | undefined;

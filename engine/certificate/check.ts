@@ -51,7 +51,7 @@ import {
 
 /** Options of {@link checkCertificate}. */
 export interface CheckCertificateOptions {
-  /** Digests of the log from a trusted source. Their entries must be in the certificate. */
+  /** Log digests from a trusted source. The certificate must contain their entries. */
   trusted?: readonly TrustedDigest[];
   /** Default: 16 MiB. */
   mostBytes?: number;
@@ -75,7 +75,7 @@ export interface CertificateHolds {
   proposal: CertifiedProposal;
   /** In counting order. */
   votes: CertifiedVote[];
-  /** Entry ranges of the certificate, with the log's digests after each. */
+  /** Entry ranges in the certificate, with the log's digests after each range. */
   spans: SpanDigests[];
   /** Facts proved by the certificate alone, as sentences. */
   proves: string[];
@@ -84,8 +84,8 @@ export interface CertificateHolds {
 }
 
 /**
- * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `code` is a
- * stable key of the problem, and `problem` its text.
+ * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole document.
+ * `code` is a stable key for the problem, and `problem` describes it.
  */
 export interface CertificateRefused {
   holds: false;
@@ -95,10 +95,10 @@ export interface CertificateRefused {
 }
 
 /**
- * Checks a certificate. Does not throw for an invalid one, but returns `holds: false` with the
- * problem.
+ * Checks a certificate. For an invalid certificate, returns `holds: false` with the problem and
+ * does not throw.
  *
- * @param certificate text or bytes, exactly as `certify` returned them.
+ * @param certificate text or bytes, unchanged from the result of `certify`.
  *
  * @example
  * ```ts
@@ -158,7 +158,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
-  // Signatures are checked last, since they cost most.
+  // Signatures are verified last, since they cost most.
   assertProposalSigned(opened, proposal, claim.network_id);
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
@@ -180,7 +180,10 @@ function assertInTime(entries: readonly Entry[]): void {
   }
 }
 
-/** Votes are after the proposal, up to the deadline. A vote or a tick at the deadline ends it. */
+/**
+ * Votes come after the proposal, no later than the deadline. A vote, or a tick at the deadline,
+ * ends voting.
+ */
 function assertVotedInTime(
   votes: readonly CountedVote[],
   { opened, closed }: CertifiedBlock,
@@ -204,10 +207,10 @@ const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): 
 interface CertifiedBlock {
   opened: Entry;
   closed: Entry;
-  /** Records of the block at its proposal and at its end. */
+  /** Block records at the proposal and at the end. */
   first: Members;
   last: Members;
-  /** Numbers from the record of the block, compared with other records later. */
+  /** Numbers from the block's record, compared with other records later. */
   ordinal: number;
   electorate: number;
 }
@@ -334,7 +337,7 @@ function assertRecord(
   throw new CertificateError(where, 'BLOCK_RECORD', { seq, ...difference });
 }
 
-/** Asserts that the decision needs each request and span: unused parts could be forged. */
+/** Asserts that the decision needs every request and span, because unused parts could be forged. */
 function assertUsed(
   entries: readonly Entry[],
   { genesis, electorate, opened, votes, closed }: Grounds,

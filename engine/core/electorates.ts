@@ -31,13 +31,13 @@ export class Electorates {
     return this.#count;
   }
 
-  /** Loads the last snapshot. The next block checks if it is still current. */
+  /** Loads the last snapshot. The next block checks that the snapshot is still current. */
   restore(count: number): void {
     this.#count = count;
     if (count > 0) this.#current = this.get(count - 1);
   }
 
-  /** Called after a validator registers, changes its status, becomes dormant or wakes up. */
+  /** Called after a validator registers, changes status, becomes dormant or wakes up. */
   electorsChanged(): void {
     this.#stale = true;
   }
@@ -70,7 +70,7 @@ export class Electorates {
     return this.#from.agents.awakeValidators;
   }
 
-  /** Returns the snapshot for a new block, and records it if it is new. */
+  /** Returns the snapshot for a new block, and stores the snapshot if it is new. */
   snapshot(changes: Changes): Electorate {
     if (!this.#stale && this.#current) return this.#current;
     const electors = this.electors();
@@ -128,8 +128,8 @@ export class Electorates {
 }
 
 /*
- * An electorate is an immutable snapshot of the voters of a block and their weights. All blocks
- * that are proposed while it is current share it. It is stored once, and blocks refer to its
+ * An electorate is an immutable snapshot of a block's voters and their weights. All blocks proposed
+ * while the snapshot is current share it. The snapshot is stored once, and blocks refer to its
  * number.
  */
 

@@ -15,7 +15,7 @@ export interface Tally {
 
 export type QuorumDecision = 'finalized' | 'rejected' | 'expired';
 
-/** Returns the decision of a tally, or null while there is none. */
+/** Returns the decision for a tally, or null while the block is undecided. */
 export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): QuorumDecision | null {
   const { approve, reject, total } = tally;
   if (rule.policy === 'majority') {
@@ -38,8 +38,8 @@ export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
 
 /**
  * Returns the minimum number of further votes that close a block before its deadline. That many
- * votes can be verified in one batch without any of them arriving after the end. `closestVeto` is
- * the smallest number of votes that a personality group needs to veto.
+ * votes can be verified in one batch without any of them arriving after the block closes.
+ * `closestVeto` is the smallest number of votes that a personality group needs for a veto.
  */
 export function votesUntilClose(
   rule: QuorumRule,

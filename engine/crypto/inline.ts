@@ -14,7 +14,7 @@ import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from '
  * equation, `ge25519_has_small_order(&check)`, so the fuzz tests must pass before an upgrade.
  */
 
-/** Functions of sodium-native in use; the package has no types. */
+/** Functions used from sodium-native, which has no types. */
 interface Sodium {
   crypto_sign_verify_detached(
     signature: Uint8Array,
@@ -43,7 +43,7 @@ function loadSodium(): Sodium | null {
   try {
     return createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // No binary for this platform or Node version. createVerifier warns.
+    // No binary exists for this platform or Node version. createVerifier warns.
     return null;
   }
 }

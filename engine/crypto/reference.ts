@@ -1,7 +1,7 @@
 /**
  * Reference implementation of the rule in `verifier.ts`, with point arithmetic. Tests compare the
- * other implementations with this one, and it replaces libsodium where that does not load. Simple
- * rather than fast.
+ * other implementations with this one. It also replaces libsodium where libsodium does not load.
+ * Simple rather than fast.
  */
 
 import { etc, Point, sha512 } from './noble.js';
@@ -13,7 +13,7 @@ const groupOrder = Point.CURVE().n;
 /**
  * Verifies a signature, about 850/s. Uses only the points of noble, since its `verify` uses the
  * cofactored equation in both modes.
- * @throws {RangeError} for a key or signature of a wrong length.
+ * @throws {RangeError} for a key or signature with a wrong length.
  */
 export function verifyReference(job: VerifyJob): boolean {
   assertJob(job);
@@ -36,7 +36,10 @@ export function createReferenceVerifier(): Verifier {
   return createDirectVerifier('reference', verifyReference);
 }
 
-/** Returns null if RFC 8032 does not decode: y >= p, not on the curve, or x = 0 with sign bit. */
+/**
+ * Returns null if decoding fails by RFC 8032: y >= p, not on the curve, or x = 0 with the sign bit
+ * set.
+ */
 function decodePoint(encoded: Uint8Array): Point | null {
   try {
     return Point.fromBytes(encoded, false);

@@ -1,6 +1,6 @@
 /**
- * The rule of `verifier.ts` with WebCrypto, for browsers. Inputs on which platforms differ are
- * rejected first; then WebCrypto checks the equation. Falls back to the reference if WebCrypto is
+ * The rule of `verifier.ts` with WebCrypto, for browsers. Inputs on which platforms disagree are
+ * rejected first. Then WebCrypto checks the equation. Falls back to the reference if WebCrypto is
  * missing or uses the cofactored equation.
  */
 
@@ -27,8 +27,8 @@ type Key = Awaited<ReturnType<Subtle['importKey']>>;
 let chosen: Promise<Verify> | undefined;
 
 /**
- * Verifies a signature, with the same verdict as all other verifiers.
- * @throws {RangeError} for a key or signature of a wrong length.
+ * Verifies a signature, and gives the same verdict as all other verifiers.
+ * @throws {RangeError} for a key or signature with a wrong length.
  */
 export async function verifyWeb(job: VerifyJob): Promise<boolean> {
   assertJob(job);
@@ -110,7 +110,10 @@ const fits: VerifyJob = {
   ),
 };
 
-/** A signature whose key has a point of order 8 added: valid only by the cofactored equation. */
+/**
+ * A signature by a key to which a point of order 8 was added, valid only by the cofactored
+ * equation.
+ */
 const fitsWithCofactor: VerifyJob = {
   publicKey: bytesOf('d63c01223147541df4e170763e9e2788a8bf5971f52a93c5829dbe6f5ff6bba9'),
   message,

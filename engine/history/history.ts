@@ -1,6 +1,6 @@
 /**
- * Historical reads: state of a network after any entry. The first read replays the log and writes
- * checkpoints, from which later reads start.
+ * Reads a network's state after any entry. The first read replays the log and writes checkpoints,
+ * from which later reads start.
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -23,11 +23,14 @@ import { RecordsAt } from './records.js';
 
 /** Options of {@link History.open}. */
 export interface HistoryOptions {
-  /** Folder of a network. It can be open in this or another process. */
+  /** The network's folder. This or a different process may have it open. */
   path: string;
-  /** Folder for checkpoints; false for none. Default: `history` in the network's folder. */
+  /**
+   * Folder for checkpoints, or false to write no checkpoints. Default: `history` in the network's
+   * folder.
+   */
   checkpoints?: string | false | undefined;
-  /** Minimum of entries between two checkpoints. Default: 512. */
+  /** Minimum number of entries between two checkpoints. Default: 512. */
   spacing?: number | undefined;
   /** Size limit of all checkpoints, as a share of the log's size. Default: 0.2. */
   share?: number | undefined;
@@ -40,29 +43,29 @@ export interface HistoryWork {
   signal?: AbortSignal | undefined;
 }
 
-/** State of a network after an entry. */
+/** A network's state after an entry. */
 export interface Moment {
   /** The entry, its time, and both digests after it, as computed by `replay`. */
   readonly position: StoreMeta;
   readonly genesis: Genesis;
   /**
-   * Reads of that state. One exception: the table `requests`, which detects duplicates, lacks
-   * requests that expired and were accepted again later.
+   * Reads of that state. One exception: the table `requests`, used to detect duplicates, lacks
+   * requests that expired and were later accepted again.
    */
   readonly read: Views;
 }
 
-/** Default entries between checkpoints. Replaying one takes about 0.07 ms. */
+/** Default number of entries between checkpoints. Replaying an entry takes about 0.07 ms. */
 const SPACING = 512;
 const SHARE = 0.2;
-/** Entries per turn of the event loop. */
+/** Entries per event-loop turn. */
 const TURN = 128;
 
 /**
- * Historical reads of a network in a folder: state and digests after any entry. A writer, in this
- * or another process, can have the folder open. The first read replays the log and writes
- * checkpoints, up to a fifth of the log's size, from which later reads start. Checkpoints can be
- * deleted at any time.
+ * Reads a network's state and digests after any entry, from its folder. A writer in this or a
+ * different process can have the folder open. The first read replays the log and writes checkpoints
+ * (at most a fifth of the log's size), from which later reads start. Checkpoints can be deleted at
+ * any time.
  *
  * @example
  * ```ts
@@ -84,9 +87,9 @@ export class History {
   readonly #store: Store;
   readonly #folder: CheckpointFolder;
   readonly #spacing: number;
-  /** Parameters of the network, from entry 0. */
+  /** Network parameters, from entry 0. */
   readonly genesis: Genesis;
-  /** Serializes reads: two at once would write the same checkpoints. */
+  /** Serializes reads, because two concurrent reads would write the same checkpoints. */
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
   /** Size of the last checkpoint in bytes. */
@@ -127,14 +130,14 @@ export class History {
     return this.#store.meta()!;
   }
 
-  /** Statistics of the checkpoints. */
+  /** Statistics about the checkpoints. */
   get checkpoints(): CheckpointStats {
     return this.#folder.stats;
   }
 
   /**
-   * Returns the state of the network after an entry. Writes missing checkpoints on the way, which
-   * takes about a minute per million entries on an idle machine.
+   * Returns the network's state after an entry. Writes missing checkpoints on the way, which takes
+   * about a minute per million entries on an idle machine.
    *
    * @throws {RangeError} if the log does not contain the entry.
    * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
@@ -152,7 +155,7 @@ export class History {
     return this.checkpoints;
   }
 
-  /** Waits for running reads and closes the store. */
+  /** Waits for running reads, then closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
@@ -183,7 +186,7 @@ export class History {
     while (walk.seq < to) {
       const first = walk.seq + 1;
       const until = Math.min(to, first + Math.min(TURN, this.#spacing) - 1);
-      // Read at once, so that no read transaction stays open across turns of the event loop.
+      // Reads all lines at once, so that no read transaction stays open across event-loop turns.
       for (const line of [...storedLines(this.#store, first, until)]) walk.step(line);
       if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
@@ -202,7 +205,7 @@ export class History {
  * A checkpoint as text: one line of JSON with its position in the log, then one line per record.
  */
 
-/** Position of a checkpoint in the log, with both digests. */
+/** A checkpoint's position in the log, with both digests. */
 interface CheckpointHead {
   seq: number;
   at: number;
@@ -257,7 +260,7 @@ interface File {
 export interface CheckpointStats {
   count: number;
   bytes: number;
-  /** Reason why no more are written, such as a missing permission; null if they are. */
+  /** Reason why checkpoints are no longer written, such as a missing permission; otherwise null. */
   problem: string | null;
 }
 
@@ -273,7 +276,7 @@ class CheckpointFolder {
   /** By entry, ascending. */
   #files: File[] = [];
 
-  /** `share` limits the total size, relative to the log. Without a folder nothing is stored. */
+  /** `share` limits the total size relative to the log. Without a folder, nothing is stored. */
   constructor(folder: DerivedFolder | null, share: number, sourceOf: SourceOf) {
     this.#folder = folder;
     this.#share = share;
@@ -287,7 +290,7 @@ class CheckpointFolder {
     return { count: files.length, bytes: bytesOf(files), problem: this.#folder?.problem ?? null };
   }
 
-  /** Reloads the list. Other processes can add and delete files. */
+  /** Reloads the list, because other processes can add and delete files. */
   refresh(): void {
     this.#files = [];
     for (const { name, bytes, inMemory } of this.#folder?.list() ?? []) {
@@ -312,7 +315,7 @@ class CheckpointFolder {
     }
   }
 
-  /** Returns true if a checkpoint of about this size fits the share. */
+  /** Returns true if a checkpoint of about this size stays within the share. */
   hasRoom(logBytes: number, bytes: number): boolean {
     return this.#folder !== null && bytes <= this.#room(logBytes);
   }
@@ -361,7 +364,9 @@ function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store {
   };
 }
 
-/** Entries after which write-once records are read from the store again, to bound memory. */
+/**
+ * Number of entries after which write-once records are read from the store again, to bound memory.
+ */
 const REBASE = 256;
 
 class Walk {
@@ -458,11 +463,11 @@ class Walk {
 
 const diverges = (seq: number, reason: string) => new StoreError('ENTRY_DIVERGES', { seq, reason });
 
-/** Entries per index row and per turn of the event loop. */
+/** Entries per index row and per event-loop turn. */
 const INDEX_TURN = 128;
 
 /**
- * Recomputes the index rows of entries 0 to `to`. Only reads the folder.
+ * Recomputes the index rows for entries 0 to `to`. Only reads the folder.
  *
  * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
  * @throws the reason of `signal` if it is aborted.

@@ -1,10 +1,10 @@
 /**
- * Store in one LMDB environment. Each batch is one transaction. Readers take no lock and see whole
- * batches.
+ * A store in one LMDB environment. Each batch is one transaction. Readers take no lock and see
+ * whole batches.
  *
- * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, the promise of a
- * transaction resolves after the flush to disk. A callback that throws does not roll back, so all
- * values are encoded before the transaction starts.
+ * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, a transaction's promise
+ * resolves after the flush to disk. A callback that throws does not roll back, so all values are
+ * encoded before the transaction starts.
  */
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
@@ -51,9 +51,9 @@ import {
   StoreError,
 } from './store.js';
 
-/** Options of {@link openLmdbStore}. */
+/** Options for {@link openLmdbStore}. */
 export interface LmdbStoreOptions {
-  /** Folder of the store. Created if missing, unless `create` is false or `readOnly` is set. */
+  /** The store's folder. Created if missing, unless `create` is false or `readOnly` is set. */
   path: string;
   /** Names of all record tables. */
   tables: readonly string[];

@@ -1,4 +1,4 @@
-/** Memes and discussion. They affect scores only if a vote refers to a meme. */
+/** Memes and discussion. A meme affects scores only if a vote refers to it. */
 import { limits } from '../../protocol/limits.js';
 import type { DiscussCommand, MemeCommand } from '../../protocol/schema/command.js';
 import { formatInstant } from '../../protocol/schema/primitives.js';
