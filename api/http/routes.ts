@@ -1,6 +1,4 @@
-/**
- * Routes with their handlers, and the handlers of the server's own state.
- */
+/** Routes with their handlers, and the handlers for the server's own state. */
 import { refuse } from '../../engine/protocol/schema/reason.js';
 import { socketPath } from '../contract/channels.js';
 import { commandRoutes } from '../contract/commands.js';
