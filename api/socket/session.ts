@@ -173,7 +173,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#waiting = [];
     this.#auth(message)
       .catch((error: unknown) => {
-        if (this.#closed) return; // The queue is full or the network is closing, so the client retries.
+        if (this.#closed) return; // Queue full or network closing: the client retries.
         this.#error(refuse('AUTH_UNAVAILABLE', { problem: (error as Error).message }));
         this.#close(1013, 'try again later');
       })
