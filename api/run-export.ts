@@ -48,7 +48,7 @@ export async function exportRun(
       `too many events for one file: ${event_seq} (limit ${MAX_EXPORTED_EVENTS})`,
     );
   }
-  // The caller verified the folder, but not the files of its view.
+  // The caller has verified the folder, but not its view's files.
   const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);

@@ -26,8 +26,8 @@ export interface AgentClientOptions extends NetworkClientOptions {
  * Node and in browsers.
  *
  * Methods throw an {@link ApiError} if the server refuses a request, and an {@link
- * UnreachableError} if no server responds. Repeating a request is harmless: the response then has
- * `duplicate: true`.
+ * UnreachableError} if no server responds. Repeating a request is harmless. The response then
+ * contains `duplicate: true`.
  *
  * @example
  * ```ts
@@ -108,7 +108,7 @@ export class AgentClient extends NetworkClient {
 
   /** Posts a meme. The server detects the type from the file's bytes. */
   postMeme({ file, caption = '', tags = [] }: MemePost) {
-    // Multipart forms carry line ends as CR LF, and the signature covers the received caption.
+    // Multipart forms send line ends as CR LF, and the signature covers the caption as received.
     const fields = {
       caption: caption.replaceAll(/\r\n|\r|\n/g, '\r\n'),
       tags,
@@ -211,7 +211,7 @@ export interface MemePost {
   tags?: readonly string[];
 }
 
-/** Serializes keys, including the secret one: `{agent_id, public_key, private_key}`. */
+/** Serializes keys, including the private key, as `{agent_id, public_key, private_key}`. */
 export function saveKeys({ publicKey, privateKey }: AgentKeys): string {
   const agent_id = agentId(publicKey);
   return JSON.stringify({ agent_id, public_key: publicKey, private_key: privateKey });
@@ -239,7 +239,7 @@ function parsed(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // The parser's message could contain a part of the secret.
+    // The parser's message could contain part of the secret, so it is dropped.
   }
   throw clientTypeError('INVALID_KEY_TEXT');
 }

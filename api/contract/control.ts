@@ -39,7 +39,7 @@ export const controlCommands = {
   until: Type.Object({ do: Type.Literal('until'), until: Until }),
   /** Ends the world and keeps its results so far. */
   stop: Type.Object({ do: Type.Literal('stop') }),
-  /** Null: as fast as possible. */
+  /** Null means as fast as possible. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
 

@@ -205,7 +205,7 @@ export const ProofView = Type.Object({
  */
 export type ProofShown = Static<typeof ProofView>;
 
-/** Routes that the limit `read` counts. */
+/** Routes that count against the limit `read`. */
 export const serverRoutes = {
   root: {
     path: '/',

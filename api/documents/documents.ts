@@ -15,13 +15,13 @@ const version = () => (require('folkmoot/package.json') as { version: string }).
 let openapi: Part | undefined;
 let asyncapi: Part | undefined;
 
-/** Returns the OpenAPI 3.1 document. The object is shared: do not modify it. */
+/** Returns the OpenAPI 3.1 document. The object is shared and must not be modified. */
 export function openapiDocument(): Part {
   openapi ??= buildOpenapi(version());
   return openapi;
 }
 
-/** Returns the AsyncAPI 3 document. The object is shared: do not modify it. */
+/** Returns the AsyncAPI 3 document. The object is shared and must not be modified. */
 export function asyncapiDocument(): Part {
   asyncapi ??= buildAsyncapi(version());
   return asyncapi;

@@ -58,7 +58,10 @@ export interface FrontRecord {
   bytes: Uint8Array;
 }
 
-/** Head: length of the rest, kind, id, value, text length. The text and the bytes follow. */
+/**
+ * Size of a record's head: length of the remaining record, kind, id, value, text length. The text
+ * and the bytes follow.
+ */
 const HEAD = 21;
 const numbers = new Map(kinds.map((kind, number) => [kind, number]));
 const BUFFER_BYTES = 64 * 1024;
@@ -116,7 +119,7 @@ export class Outgoing {
   flush(): void {
     if (this.#used === 0) return;
     this.#stream.write(this.#buffer.subarray(0, this.#used));
-    // A pending write still reads the buffer, so it cannot be reused.
+    // A pending write still reads the buffer, so the buffer cannot be reused.
     const lent = this.#stream.writableLength > 0;
     if (lent || this.#used > BUFFER_BYTES) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     this.#used = 0;

@@ -262,7 +262,7 @@ class FrontRequest implements IncomingRequest {
     this.#onUnwanted();
   }
 
-  /** Allows the WebSocket. Until it is open, `release` reports its end. */
+  /** Allows the WebSocket. Until the WebSocket is open, `release` reports its end. */
   upgraded(): void {
     this.#opened?.({ addressKey: String(this.#id) });
   }

@@ -205,10 +205,10 @@ interface Serving {
   readonly exchangeLimits: ExchangeLimits;
   /** Keys that sign every response; null if responses are unsigned. */
   readonly responseKeys: KeyPair | null;
-  /** Returns false for an error already reported, such as the same damaged segment. */
+  /** Returns false for an error that was already reported, such as a damaged segment. */
   isFirstReport(error: unknown): boolean;
   onFault(error: unknown, requestId: string): void;
-  /** Called after each request. If null, the record for the call is not built. */
+  /** Called after each request. Null avoids the cost of building the record. */
   readonly onExchange: ((exchange: Exchange) => void) | null;
 }
 
@@ -341,7 +341,7 @@ class Incoming implements IncomingRequest {
     return unknownParameters(target, route.parameterNames);
   }
 
-  /** Adds the headers that every response has: CORS, staleness and the server's signature. */
+  /** Adds the headers that every response carries: CORS, staleness and the server's signature. */
   #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
     const { entryChecks, responseKeys, services } = this.#serving;
     entryChecks.origins.addHeaders(response.headers, this.#head.headers);

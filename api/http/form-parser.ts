@@ -1,5 +1,5 @@
 /**
- * Parses multipart forms in a worker thread, one at a time. Forms are untrusted: a parser that
+ * Parses multipart forms in a worker thread, one at a time. Forms are untrusted, so a parser that
  * throws in a later turn, or never returns, must not stop the process.
  */
 import { Worker } from 'node:worker_threads';

@@ -181,7 +181,7 @@ export class EntryChecks {
     return refuse('SOCKET_VERSION_UNSUPPORTED', { version: shown(version) });
   }
 
-  /** Keeps pages of other origins from acting for their reader. */
+  /** Keeps pages from other origins from acting on behalf of their reader. */
   #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
     return refuse('ORIGIN_NOT_ALLOWED', { origin: shown(headers.get('origin')) });
@@ -431,7 +431,7 @@ export class RequestBudget implements Claimant {
     return null;
   }
 
-  /** Marks the signature as valid: a later refusal does not count against the address. */
+  /** Marks the signature as valid, so that a later refusal does not count against the address. */
   markVerified(): void {
     this.#verified = true;
   }
@@ -502,7 +502,7 @@ export class LargeBodies {
 
   /** Resolves when this body may be parsed. Returns null if the body need not wait. */
   waitTurn(bytes: number): Promise<void> | null {
-    // Immediates run after the poll phase, so other requests are served between two turns.
+    // Immediates run after the poll phase, so other requests are served between turns.
     return bytes <= LARGE_BYTES ? null : this.#limit(() => nextTurn());
   }
 }

@@ -249,8 +249,8 @@ export function boundRead<N extends ReadName>(name: N): BoundRead {
 }
 
 /**
- * Returns a parser of a route's parameters: path first, then query. An invalid value is refused
- * before any read.
+ * Returns a parser for a route's parameters, which parses path parameters first, then the query. An
+ * invalid value is refused before any read.
  */
 export function parameterReader<D extends Declared>({ parameters = {}, query: known = {} }: D) {
   const inPath = Object.entries(parameters);
@@ -319,7 +319,7 @@ function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
   return turn ? turn.then(() => handle(call)) : handle(call);
 }
 
-/** Cost of a read: one, or more for a large body of `debug/verify`. */
+/** Computes the cost of a read: one, or more for a large `debug/verify` body. */
 const readCost = (body: Body): number =>
   body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
 

@@ -45,7 +45,7 @@ interface How {
 
 const late = Symbol('late');
 
-/** Wraps a slow handler: waits up to PATIENCE_MS, then answers 503 BEING_MADE. */
+/** Wraps a slow handler. Waits up to PATIENCE_MS, then answers 503 BEING_MADE. */
 const slowRead = (
   show: (call: Call) => Promise<Answer>,
   { progressOf = ofView, cost = COST }: How = {},

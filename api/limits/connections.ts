@@ -44,7 +44,7 @@ const none: ReadonlySet<string> = new Set();
  * which limits count the address.
  */
 
-/** Normalizes an address: without a port, and IPv4-mapped IPv6 as IPv4. */
+/** Normalizes an address, by removing a port and converting IPv4-mapped IPv6 to IPv4. */
 function plain(text: string): string {
   const address = withoutPort(text.trim());
   return address.includes(':') ? address.replace(MAPPED, '') : address;

@@ -18,7 +18,7 @@ export function refuseQuota({ name, quota, windowSeconds, resetSeconds }: Quota)
 
 const windows: Record<number, string> = { 1: 'second', 60: 'minute', 86400: 'day' };
 
-/** Refuses a proposal until the network may open another block. */
+/** Refuses a proposal until the network may open a further block. */
 export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1000);
   const details = { limit: 'blocks', quota, retry_after_s: seconds };

@@ -11,7 +11,7 @@ export class SlidingWindow {
   #first = 0;
   #total = 0;
 
-  /** Counts a use as of the end of its slot, so it never expires early. */
+  /** Creates a window. A use counts from the end of its slot, so it never expires early. */
   constructor(windowMs: number, slotMs = 1) {
     this.#windowMs = windowMs;
     this.#slotMs = slotMs;

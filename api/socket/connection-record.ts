@@ -5,7 +5,7 @@ import type { closeCodes } from '../contract/channels.js';
 import type { Feed, SessionFigures } from './feed.js';
 import type { Watchers } from './watch.js';
 
-/** The part of a session that {@link Connections} uses. */
+/** The part of a session that the connections use. */
 export interface OpenSession {
   figures(): SessionFigures;
   end(why: keyof typeof closeCodes): void;

@@ -36,7 +36,7 @@ export class Feed {
   readonly #subscribers = new Set<Subscriber>();
   /** Caught-up subscribers whose sockets can be published to. Their cursors are not updated. */
   readonly #audiences = new Audiences();
-  /** All other live subscribers. */
+  /** Live subscribers that are in no audience. */
   readonly #lagging = new Set<Subscriber>();
   #head: number;
   #oldest: number;

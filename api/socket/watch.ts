@@ -1,5 +1,5 @@
 /**
- * Watchers: anonymous connections that all receive the same frames. Nothing is queued for a slow
+ * Watchers are anonymous connections that all receive the same frames. Nothing is queued for a slow
  * watcher. Once the watcher reads again, it continues with the cached frames or learns which
  * entries were skipped.
  */

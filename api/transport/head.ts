@@ -102,7 +102,7 @@ export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
   Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);
 
 /*
- * Exchanges in flight, with deadlines. One timer sweeps all of them, because a timer per exchange
+ * Exchanges in flight, with deadlines. One timer sweeps all exchanges, because a timer per exchange
  * would slow down every vote.
  */
 

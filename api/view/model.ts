@@ -147,7 +147,7 @@ export const introducedShapes = {
     number: 'count',
     id: 'text',
     purpose: 'text',
-    /** ISO 8601. */
+    /** ISO 8601 duration. */
     duration: 'text',
     status: 'text',
     founder: 'count',
@@ -186,7 +186,7 @@ export interface Message {
 
 export type MessageKind = (typeof saidKinds)[number];
 
-/** A network after an entry: everything that the page renders. */
+/** A network after an entry. Contains everything that the page renders. */
 export interface Snapshot {
   network_id: string;
   epoch: string;

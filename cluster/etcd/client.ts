@@ -244,7 +244,7 @@ export class MemberPicker {
 }
 
 /**
- * @returns the seconds until the lease expires; 0 if it has expired.
+ * @returns the seconds until the lease expires, or 0 if the lease has expired.
  * @throws {EtcdError}
  */
 async function keepAt(

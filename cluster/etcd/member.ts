@@ -167,7 +167,7 @@ export type MemberStatus = { endpoint: string } & (
     }
 );
 
-/** Rejects only on a bug. */
+/** Fetches a member's status. Rejects only on a bug. */
 export async function fetchStatus(
   member: Member,
   limits: { connectMs: number; callMs: number },

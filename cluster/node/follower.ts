@@ -41,7 +41,7 @@ export class Follower {
     void this.#run();
   }
 
-  /** Restarts the stream, at another member if possible. */
+  /** Restarts the stream, at a different member if possible. */
   restart(): void {
     this.#current.abort();
   }
@@ -100,7 +100,7 @@ interface NodeShown {
   batch: number;
   behind: number;
   entry: number;
-  /** Digest of that entry, hex. */
+  /** Digest after that entry, in hex. */
   digest: string;
   /** URL for clients; empty if unknown. */
   url: string;

@@ -1,9 +1,9 @@
 /**
- * An order in etcd uses one key, whose value is the last batch. etcd counts a key's versions
- * without gaps, so the version is the batch number, and the revision is the position to continue
- * from. A node puts a batch in a transaction that checks the node's own key for the number of its
- * previous batch. A batch is therefore appended only once, however often the node retries, and by
- * only one process per node name. A batch above etcd's value size limit is stored in parts.
+ * The order is stored in etcd under one key, whose value is the last batch. etcd counts a key's
+ * versions without gaps, so the version is the batch number, and the revision is the position to
+ * continue from. A node puts a batch in a transaction that checks the node's own key for the number
+ * of its previous batch. A batch is therefore appended only once, however often the node retries,
+ * and by only one process per node name. A batch above etcd's value size limit is stored in parts.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

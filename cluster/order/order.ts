@@ -1,5 +1,5 @@
 /**
- * The order in a network with several nodes is a sequence of request batches, which is the same on
+ * The order in a network with several nodes is a sequence of request batches that is identical on
  * all nodes. A batch is durable before any node reads it. A batch is encoded as a JSON head with a
  * size limit, followed by the bodies and files.
  */

@@ -249,7 +249,7 @@ export const bounds = {
    * Interval between interim responses, which keep a connection open while a snapshot is copied.
    */
   wakeMs: 5_000,
-  /** Time without a byte after which the other side is considered dead. */
+  /** Time without received bytes after which the other side is considered dead. */
   silenceMs: 30_000,
   /** Time limit for a transfer: `wholeMs`, plus 1 s per `leastBytesPerS` bytes. */
   wholeMs: 60_000,

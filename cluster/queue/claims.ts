@@ -12,7 +12,7 @@ import { EtcdError } from '../etcd/wire.js';
 
 /** Limit on listed tasks, above the number that a host offers at a time. */
 const MOST_TASKS = 10_000;
-/** Lifetime of a listing of free tasks. */
+/** Time for which a list of free tasks is used. */
 const FRESH_MS = 100;
 
 export interface Claim {
@@ -78,7 +78,7 @@ export class QueueClaims {
 
   /**
    * Claims free tasks in one transaction.
-   * @returns at most `most` claims; none if no task is free.
+   * @returns at most `most` claims; an empty list if no task is free.
    */
   async claim(lease: Lease, most = 1): Promise<Claim[]> {
     // A batch is claimed as a whole, so a task taken meanwhile would make the claim fail.
@@ -180,7 +180,8 @@ export class QueueClaims {
   }
 
   /**
-   * Makes all claims. Returns the claims, including those made by an earlier attempt of this call.
+   * Claims all tasks or none. Returns the new claims, or claims made by an earlier attempt of this
+   * call.
    */
   async #claim(names: readonly string[], lease: Lease): Promise<Claim[]> {
     const { tasks, claims, results } = this.#keys;

@@ -1,6 +1,6 @@
 /**
- * Host side of a queue: offers tasks, collects results and deletes finished tasks. The host polls
- * etcd instead of watching, so lost or repeated events do not matter. Every operation can be
+ * Host side of a queue, which offers tasks, collects results and deletes finished tasks. The host
+ * polls etcd instead of watching, so lost or repeated events do not matter. Every operation can be
  * repeated.
  */
 import { randomBytes } from 'node:crypto';

@@ -126,14 +126,14 @@ function sign(
   const { publicKey, signature } = credentials;
   const inputSha256 = () => sha256Hex(signingInput(request, raw));
   const signer: Signer = { publicKey, inputSha256 };
-  // Jobs are built on demand. A network without verification needs none.
+  // Jobs are built on demand, because a network without verification needs no jobs.
   const ownJob = (): VerifyJob => ({
     publicKey: hexBytes(publicKey),
     message: Buffer.from(signingInput(request, raw)),
     signature: hexBytes(signature),
   });
   const innerJobs = () => drafted.jobs?.(signer) ?? none;
-  // Parsing of the draft or the credentials has already validated the timestamp.
+  // The timestamp was already validated with the draft or the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   const command = drafted.command(signer);
   return {
@@ -201,9 +201,9 @@ const isBytes = (value: unknown): value is Uint8Array =>
   typedArrayName.call(value) === 'Uint8Array';
 
 /**
- * Copies a request, so that the caller can reuse the object and its buffers during verification:
- * the logged request must equal the admitted one. Keeps values that are not bytes, because `admit`
- * refuses them.
+ * Copies a request, because the logged request must equal the admitted request even if the caller
+ * reuses the object and its buffers during verification. Keeps values that are not bytes, because
+ * `admit` refuses them.
  */
 export function copyRequest(request: SignedRequest): SignedRequest {
   const { kind, public_key, target, timestamp, signature, body, file } = request ?? {};

@@ -5,7 +5,7 @@ import { sha256Hex } from '../protocol/signing.js';
 import { type Admitted, checked } from './admit.js';
 import { checkKnownKey, type Knows } from './credentials.js';
 
-/** A request with verified signatures. Only verification creates one. */
+/** A request with verified signatures. Only verification creates such a request. */
 export interface Verified extends Admitted {
   /** @internal */
   [checked]: true;
@@ -48,7 +48,7 @@ function takeUnverified(
   return refusal ? { refusal } : mark(admitted);
 }
 
-/** Verifies the signatures inside a body. Synchronous if there are none. */
+/** Verifies the signatures inside a body. Synchronous if the body contains no signatures. */
 function verifyInner(
   admitted: Admitted,
   verifier: Verifier,
@@ -62,7 +62,7 @@ function verifyInner(
 
 /**
  * Marks a request as verified. Passes on the index of an invalid transaction signature, since the
- * engine reports it only after all other problems of the block.
+ * engine reports that signature only after all other problems with the block.
  */
 function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
@@ -153,7 +153,7 @@ export class Verification {
     return withInner(admitted, failed);
   }
 
-  /** Verifies the signatures inside a body. Synchronous if there are none. */
+  /** Verifies the signatures inside a body. Synchronous if the body contains no signatures. */
   inner(admitted: Admitted): Verified | Promise<Verified | { refusal: Refusal }> {
     return verifyInner(admitted, this.#verifier);
   }

@@ -36,9 +36,9 @@ const BRIDGE_BYTES = 1024 * 1024;
  * Returns the certificate of a finalized or rejected block, as text for `checkCertificate`.
  *
  * @throws {StoreError} `MISSING` if the log does not contain the block, the block is undecided, the
- * network has no signatures, or the certificate is too large; `CORRUPT` if the log does not replay
- * or a signature is invalid.
- * @throws the reason of `signal` if it is aborted.
+ *   network has no signatures, or the certificate is too large; `CORRUPT` if replaying the log
+ *   fails or a signature is invalid.
+ * @throws the signal's reason if `signal` is aborted.
  *
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export async function certify(options: CertifyOptions): Promise<string> {
   throw new StoreError('CERTIFICATE_INVALID', { where, problem });
 }
 
-/** Stops reading after the last entry that the certificate needs. */
+/** Yields lines up to the last entry that the certificate needs. */
 async function* untilDone(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   collector: Collector,

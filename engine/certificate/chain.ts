@@ -1,5 +1,5 @@
 /**
- * Recomputes both digest chains of the log over the spans of a certificate. Independent of
+ * Recomputes both of the log's digest chains over a certificate's spans. Independent of
  * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';

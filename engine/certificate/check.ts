@@ -63,7 +63,7 @@ export interface CertifiedVote {
   public_key: string;
   decision: 'approve' | 'reject';
   weight: number;
-  /** Number of its entry in the log. */
+  /** Number of the log entry that contains the vote. */
   entry: number;
 }
 
@@ -222,7 +222,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
     return record ? [{ entry, value: parseObject(record.value, entry.where) }] : [];
   });
   const [first, last] = found;
-  // A block has two records: `voting` and its final state.
+  // A block is recorded twice, as `voting` and in its final state.
   if (found.length !== 2 || first!.value.state !== 'voting') {
     throw new CertificateError('/spans', 'BLOCK_RECORDS', { hash });
   }
@@ -241,7 +241,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   return { opened, closed, first: first!.value, last: value, ordinal, electorate };
 }
 
-/** Asserts that the block has exactly one event of this type, in this entry. */
+/** Asserts that exactly one event of this type names the block, and that it is in this entry. */
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
   const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
@@ -294,7 +294,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   assertTold(opened, { ...rest, transactions: hashes }, expected);
 }
 
-/** Asserts that the closing entry, and no other, writes the height of a finalized block. */
+/** Asserts that only the closing entry writes a finalized block's height. */
 function assertHeight(
   entries: readonly Entry[],
   { block_hash, height }: CertificateClaim,

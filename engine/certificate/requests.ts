@@ -210,7 +210,7 @@ export interface SignedVote {
   body: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {CertificateError} unless it is a vote on this block. */
+/** @throws {CertificateError} unless the entry is a vote on this block. */
 export function parseVote(entry: Entry, hash: string): SignedVote {
   const { where, seq } = entry;
   const body = bodyOf(entry, 'vote');
@@ -251,7 +251,7 @@ export interface SignedRegistration {
   registered_at: number;
 }
 
-/** @throws {CertificateError} unless it registers a validator. */
+/** @throws {CertificateError} unless the entry registers a validator. */
 export function parseRegistration(entry: Entry): SignedRegistration {
   const { where } = entry;
   const body = bodyOf(entry, 'register');

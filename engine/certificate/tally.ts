@@ -21,7 +21,7 @@ import {
   parseObject,
 } from './results.js';
 
-/** Electorate of a block: weights by agent ordinal, ascending. */
+/** A block's electorate, as weights by agent ordinal, ascending. */
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
@@ -161,7 +161,7 @@ export function collectVotes(
   return votes;
 }
 
-/** Asserts that the record of a vote matches the vote. */
+/** Asserts that a vote's record matches the vote. */
 function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
@@ -169,7 +169,7 @@ function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found:
   throw new CertificateError(where, 'VOTE_RECORD', { seq });
 }
 
-/** Asserts that each vote has exactly one event, which matches the vote. */
+/** Asserts that exactly one event announces each vote and that the event matches the vote. */
 function assertAnnounced(
   events: ReturnType<typeof findBlockEvents<Entry>>,
   votes: readonly CountedVote[],

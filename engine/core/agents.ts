@@ -33,7 +33,7 @@ export interface Agent {
 type AgentActor = Actor<typeof agentMachine>;
 type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
 
-/** A change of dormancy, which has no event. */
+/** A change of dormancy, for which there is no event. */
 export interface DormancyChange {
   /** Ordinal of the agent. */
   agent: number;

@@ -27,7 +27,7 @@ export interface OpenBlock {
   readonly actor: Actor<typeof blockMachine>;
 }
 
-/** Returns the record of a block. Its tally is set when the block closes. */
+/** Returns a block's record. The tally is set when the block closes. */
 export const blockContext = (block: OpenBlock): BlockContext => block.actor.getSnapshot().context;
 
 export class Blocks {
@@ -71,7 +71,7 @@ export class Blocks {
     this.#open.delete(hash);
   }
 
-  /** Returns the decision of a block, or null while it is open; never null at the deadline. */
+  /** Returns a block's decision, or null while the block is open; never null at the deadline. */
   decided({ ballots }: OpenBlock, atDeadline = false): QuorumDecision | null {
     return decide(this.#rule, ballots.tally, atDeadline);
   }
@@ -80,7 +80,7 @@ export class Blocks {
     return neededToFinalize(this.#rule, tally);
   }
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(hash: string): number {
     const block = this.#open.get(hash);
     if (!block) return 0;
@@ -113,7 +113,7 @@ export class Blocks {
  */
 
 const codes = { approve: 1, reject: 2 } as const;
-/** Smallest number of electors of one personality that can veto together. */
+/** Minimum number of electors with one personality that can veto together. */
 const SMALLEST_GROUP = 3;
 
 class Ballots {
@@ -148,7 +148,7 @@ class Ballots {
     return code === codes.reject ? 'reject' : null;
   }
 
-  /** Counts a vote, which must be the first of its voter. */
+  /** Counts a vote, which must be the voter's first. */
   cast(position: number, decision: Decision, references: readonly string[]): void {
     this.#choices[position] = codes[decision];
     this.#tally[decision] += this.electorate.weights[position]!;

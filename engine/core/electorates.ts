@@ -50,7 +50,7 @@ export class Electorates {
     if (this.#from.genesis.weights === 'alliance_bonus') this.#stale = true;
   }
 
-  /** Returns the electors of a block proposed now, by ascending ordinal. */
+  /** Returns the electors for a block proposed now, by ascending ordinal. */
   electors(): Electors {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
@@ -65,7 +65,7 @@ export class Electorates {
     return { agents: all, weights: this.#weights(all) };
   }
 
-  /** Returns the number of electors of a block proposed now. */
+  /** Returns the number of electors for a block proposed now. */
   size(): number {
     return this.#from.agents.awakeValidators;
   }

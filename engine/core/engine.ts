@@ -145,7 +145,7 @@ export class Engine {
     return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
   }
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(blockHash: string): number {
     return this.#state.blocks.votesUntilClose(blockHash);
   }

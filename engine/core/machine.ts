@@ -13,7 +13,7 @@ import {
 } from './bundled/xstate.js';
 import type { Outbox } from './changes.js';
 
-/** XState reads Date.now for delays. No machine of the engine may have delays. */
+/** XState reads Date.now for delays, so no engine machine may use delays. */
 const noClock = {
   setTimeout(): never {
     throw new Error('an engine actor asked for a timer: time comes with log entries');

@@ -6,11 +6,11 @@ import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from '
 /*
  * libsodium through sodium-native, or null if the module does not load.
  *
- * sodium-native 5.1.0 (libsodium 1.0.21, e18eee6 by its CMakeLists) obeys the rule of verifier.ts.
+ * sodium-native 5.1.0 (libsodium 1.0.21, e18eee6 by its CMakeLists) obeys the rule in verifier.ts.
  * Evidence: the disassembled `_crypto_sign_ed25519_verify_detached` refuses S >= L, small-order R,
  * and non-canonical or small-order A. It compares the re-encoded S*B - k*A with R as bytes, which
- * also refuses non-canonical R. Signatures with points of order 2, 4 and 8 added to A and R got
- * the verdicts of the cofactorless equation. Other releases of libsodium use the cofactored
+ * also refuses non-canonical R. Signatures with points of order 2, 4 and 8 added to A and R got the
+ * verdicts that the cofactorless equation gives. Other releases of libsodium use the cofactored
  * equation, `ge25519_has_small_order(&check)`, so the fuzz tests must pass before an upgrade.
  */
 

@@ -13,7 +13,7 @@ export interface KeyPair {
   readonly publicKey: Uint8Array;
   /** 64 lower-case hex digits. */
   readonly publicKeyHex: string;
-  /** 64 bytes as in libsodium: the seed, then the public key. Never log it. */
+  /** 64 bytes as in libsodium: the seed, then the public key. Never log the secret key. */
   readonly secretKey: Uint8Array;
 }
 

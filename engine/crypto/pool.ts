@@ -35,8 +35,8 @@ export interface PoolVerifier extends Verifier {
 }
 
 /**
- * Creates a pool. Callers must not change jobs until the call is settled: jobs are copied when
- * their batch is formed.
+ * Creates a pool. Callers must not change jobs until the call is settled, because jobs are copied
+ * only when their batch is formed.
  * @param options.threads worker threads. Default: 2, or 1 on a machine with one core.
  */
 export function createPoolVerifier(options: { threads?: number } = {}): PoolVerifier {
@@ -197,9 +197,7 @@ class Pool implements PoolVerifier {
   }
 }
 
-/*
- * Two FIFO queues, so that a request with many signatures does not delay single votes.
- */
+/* Two FIFO queues, so that a request with many signatures does not delay individual votes. */
 
 /** A pending call of `verify`. */
 interface VerifyRequest {
@@ -371,7 +369,7 @@ class VerifyThreads {
       maxQueue: this.slots,
     });
     this.#end = end;
-    // A thread that fails while idle has no batch, and piscina replaces it.
+    // A thread that fails while idle holds no batch, and piscina replaces the thread.
     pool.on('error', () => {});
     // piscina emits the event before it starts a replacement, hence the microtask.
     pool.on('workerDestroy', () => queueMicrotask(() => this.#revive(pool)));

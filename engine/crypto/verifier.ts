@@ -33,7 +33,7 @@ export interface Verifier {
   readonly name: string;
   readonly stats: VerifierStats;
   /**
-   * Returns verdicts in the order of `jobs`.
+   * Verifies jobs. Returns verdicts in the order of `jobs`.
    * @throws {VerifierBusy} if the queue cannot take the jobs.
    */
   verify(jobs: readonly VerifyJob[]): Promise<boolean[]>;
@@ -96,8 +96,8 @@ export const publicKeyBytes = 32;
 export const signatureBytes = 64;
 
 /**
- * @throws {RangeError} if a key or signature has a wrong length. The caller must reject malformed
- * input before verification.
+ * @throws {RangeError} if the length of a key or signature is wrong. The caller must reject
+ *   malformed input before verification.
  */
 export function assertJob(job: VerifyJob): void {
   if (job.publicKey.length !== publicKeyBytes) {

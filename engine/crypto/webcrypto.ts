@@ -11,9 +11,9 @@ import { assertJob, type VerifyJob } from './verifier.js';
 const fieldPrime = 2n ** 255n - 19n;
 /** L, the prime order of the base point (RFC 8032, 5.1). */
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
-/** y of a point of order 8. All four points of order 8 have this y or its negative. */
+/** y coordinate of a point of order 8. All four such points have this y or its negative. */
 const orderEight = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
-/** y of the points of order 1, 2, 4 and 8. */
+/** y coordinates of the points of order 1, 2, 4 and 8. */
 const smallOrder = new Set([1n, fieldPrime - 1n, 0n, orderEight, fieldPrime - orderEight]);
 const withoutSign = 2n ** 255n - 1n;
 

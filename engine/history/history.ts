@@ -32,7 +32,7 @@ export interface HistoryOptions {
   checkpoints?: string | false | undefined;
   /** Minimum number of entries between two checkpoints. Default: 512. */
   spacing?: number | undefined;
-  /** Size limit of all checkpoints, as a share of the log's size. Default: 0.2. */
+  /** Size limit for all checkpoints together, as a share of the log's size. Default: 0.2. */
   share?: number | undefined;
 }
 
@@ -201,9 +201,7 @@ export class History {
   }
 }
 
-/*
- * A checkpoint as text: one line of JSON with its position in the log, then one line per record.
- */
+/* A checkpoint as text: one JSON line with its position in the log, then one line per record. */
 
 /** A checkpoint's position in the log, with both digests. */
 interface CheckpointHead {
@@ -248,7 +246,7 @@ function recordOf(line: string): RecordChange {
   return { table, key: JSON.parse(key) as RecordKey, json };
 }
 
-/** A checkpoint file: its entry, and the size of the log up to that entry. */
+/** A checkpoint file, with its entry and the size of the log up to that entry. */
 interface File {
   seq: number;
   logBytes: number;
@@ -284,7 +282,7 @@ class CheckpointFolder {
     this.refresh();
   }
 
-  /** Counts files on disk, not those in memory. */
+  /** Returns statistics about files on disk, excluding files in memory. */
   get stats(): CheckpointStats {
     const files = this.#files.filter(({ inMemory }) => !inMemory);
     return { count: files.length, bytes: bytesOf(files), problem: this.#folder?.problem ?? null };
@@ -411,7 +409,7 @@ class Walk {
     return { ...end, ...this.#engine!.position, digest, log_digest };
   }
 
-  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored ones. */
+  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored digests. */
   step(line: LogLine): Step {
     const { entry } = line;
     const step = this.#apply(line);

@@ -1,7 +1,7 @@
 /**
  * A network's records after a log entry: the records at an earlier entry (the base) plus later
  * changes. Tables whose records change are held in memory. Write-once records are read from the
- * live store, limited to those that existed at the base.
+ * live store, limited to records that existed at the base.
  */
 import {
   type Head,
@@ -18,7 +18,7 @@ import {
   type Store,
 } from '../store/store.js';
 
-/** Tables whose records can change or be deleted at any time. */
+/** Tables whose records can be changed or deleted at any time. */
 const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;
 /**
  * Tables whose records can change only for a while. Only records that can still change are held.
@@ -91,7 +91,7 @@ export class RecordsAt {
   }
 
   /**
-   * Yields the records for a checkpoint, which are those that the live store will not contain
+   * Yields the records for a checkpoint, which are the records that the live store will not contain
    * later.
    */
   *keptRows(): Iterable<RecordChange & { json: string }> {

@@ -26,8 +26,8 @@ export interface ArchiveOptions {
 const RETRY_MS = 60_000;
 
 /**
- * Returns the first entry that must stay in the store. Opening a network reads the proposals of
- * open blocks, and the time of the last entry.
+ * Returns the first entry that must stay in the store. Opening a network reads the proposals for
+ * open blocks, and the last entry's time.
  */
 export function findFirstKept(store: Store): number {
   let first = store.meta()?.seq ?? 0;

@@ -37,7 +37,7 @@ class HoldableClock implements Clock {
   readonly #clock: Clock;
   #behindMs = 0;
   #heldAt: number | null = null;
-  /** Absent if the underlying clock has none. Must not be called while the clock is held. */
+  /** Absent if the underlying clock has no `wakeAt`. Must not be called while the clock is held. */
   readonly wakeAt?: (at: number, wake: () => void) => () => void;
 
   constructor(clock: Clock) {
@@ -88,7 +88,7 @@ export function virtualClock(start: number): VirtualClock {
   };
 }
 
-/** Calls back once at the time last set, if the clock has `wakeAt`. */
+/** Calls back once, at the most recently set time, if the clock has `wakeAt`. */
 class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -119,7 +119,7 @@ interface Timed {
 }
 
 /**
- * A network's time. It never goes back, the operator can hold it, and an alarm fires the next
+ * A network's time. Time never goes back, the operator can hold it, and an alarm fires the next
  * deadline.
  */
 export class Timekeeper {

@@ -1,5 +1,5 @@
 /**
- * Group commit without timers: entries applied during a commit are the next batch. Callers get
+ * Group commit without timers. Entries applied during a commit form the next batch. Callers get
  * their outcomes, and events are published, only after the batch is durable.
  */
 import { type Outcome, refusedOutcome } from '../core/state.js';

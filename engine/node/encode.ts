@@ -44,7 +44,7 @@ export function encodeStep(step: Step): EncodedStep {
     const json = value === null ? null : canonical(value);
     changes.push({ table, key, json });
     // Builds the canonical JSON of [table, key, value] without encoding the value twice. Table
-    // names need no escapes, and keys are strings, numbers or arrays of them.
+    // names need no escapes, and keys are strings, numbers or arrays of strings and numbers.
     results.push(`["${table}",${JSON.stringify(key)},${json ?? 'null'}]`);
   }
   return { events, changes, results };

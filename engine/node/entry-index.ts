@@ -1,8 +1,8 @@
 /**
- * The index from entries to events. A row covers consecutive entries. It contains the number of
- * events per entry and the changes of dormancy, which have no events. Each row also contains totals
- * up to its last entry, so that sums over a part of a long log need not read that part. No digest
- * covers the index, because it follows from the log.
+ * The index from entries to events. A row covers consecutive entries. Each row contains the number
+ * of events per entry and the changes of dormancy, for which there are no events. A row also
+ * contains totals up to its last entry, so that computing sums over a part of a long log does not
+ * require reading that part. No digest covers the index, because it follows from the log.
  *
  * A row is encoded as integers in base 128, low digits first (LEB128): format, number of entries,
  * number of events up to the end of the row, time of the last entry, totals. Then, per entry, `8 *

@@ -100,7 +100,7 @@ export class KeptNetwork implements ServedNetwork {
   /**
    * Opens a folder for reading, after a quick check of its data. Only `replay` checks all data.
    *
-   * @throws {StoreError} if the folder has no network, or its data is damaged or unreadable.
+   * @throws {StoreError} if the folder contains no network, or its data is damaged or unreadable.
    */
   static open(options: KeptOptions): KeptNetwork {
     const { path, whole = true } = options;
@@ -141,7 +141,7 @@ export class KeptNetwork implements ServedNetwork {
     return { outcome: this.precheck(), events: [], durable: this.durable };
   }
 
-  /** Does nothing: the process that writes to the folder fires deadlines. */
+  /** Does nothing, because the process that writes to the folder fires deadlines. */
   fireDeadlines(): readonly [] {
     return [];
   }

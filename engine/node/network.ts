@@ -1,5 +1,5 @@
 /**
- * The embedded network. It orders requests, applies them, commits them in groups, and only then
+ * The embedded network orders requests, applies them, commits them in groups, and only then
  * resolves outcomes and publishes events. An error between these steps ends the process. The state
  * on disk always matches the end of the log, so a restart recovers the network.
  */
@@ -29,8 +29,8 @@ import {
 import { type CommittedView, type Overlay, Views } from './views.js';
 
 /**
- * A network in this process. It verifies requests, applies them in order and commits them in
- * groups. Its state always matches the end of its log.
+ * A network in this process. Verifies requests, applies them in order and commits them in groups.
+ * The network's state always matches the end of its log.
  *
  * @example
  * ```ts
@@ -188,7 +188,8 @@ export class Network {
   }
 
   /**
-   * Fires all deadlines before `now`, one entry each. A system clock does this automatically.
+   * Fires all deadlines before `now`, with one entry per deadline. A system clock does this
+   * automatically.
    * @returns the events that the deadlines emit.
    */
   fireDeadlines(): readonly Event[] {
@@ -203,7 +204,7 @@ export class Network {
   /** Returns an agent's overall reputation by key, 0 to 1,000,000, as of the last applied entry. */
   reputationOf = (publicKey: string): number => this.#engine.reputationOf(publicKey);
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
   /** Number of the last applied entry, durable or not. */
@@ -350,7 +351,10 @@ export class Followers {
     for (const resume of waiting) resume();
   }
 
-  /** Ends all followers before the store closes. They can resume after the next opening. */
+  /**
+   * Ends all followers before the store closes. Followers can resume after the network is next
+   * opened.
+   */
   end(): void {
     this.#ended = true;
     this.publish([]);

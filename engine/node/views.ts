@@ -360,7 +360,7 @@ function activeAmong(agents: Iterable<Readonly<AgentView>>): Readonly<AgentList>
 }
 
 /*
- * The engine's reader. It overlays uncommitted records on the store, because LMDB does not show
+ * The engine's reader. Overlays uncommitted records on the store, because LMDB does not show
  * uncommitted writes.
  */
 

@@ -150,7 +150,8 @@ export interface VoteFields {
  * @param timestamp time of signing, RFC 3339.
  */
 export function composeVote(by: Signatory, timestamp: string, fields: VoteFields) {
-  // Listed by name, because most requests are votes and a spread takes 20 times as long.
+  // Members are listed by name, because most requests are votes and a spread takes 20 times as
+  // long.
   const { block_hash, decision, reason, meme_references } = fields;
   const known = { block_hash, decision, reason, meme_references, timestamp, signature: '' };
   for (const name in fields) {

@@ -30,7 +30,7 @@ export function refuseJson({ pointer, message: problem }: Problem): Refusal {
 /** Builds pointers on return, so that a valid value allocates no text. */
 function problemIn(value: unknown, depth: number): Problem | null {
   if (typeof value === 'string') {
-    // A lone surrogate has no UTF-8 form, so it cannot be signed.
+    // A lone surrogate cannot be encoded as UTF-8, so it cannot be signed.
     return value.isWellFormed() ? null : here('contains a lone surrogate');
   }
   if (typeof value === 'number') return numberProblem(value);

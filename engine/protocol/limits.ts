@@ -50,7 +50,7 @@ export const limits = {
   archiveIndexes: 64,
   /** Archived rows deleted per transaction. */
   archiveTrimRows: 512,
-  /** Disk bytes reserved for each pending byte. A vote takes 2.1. */
+  /** Disk bytes reserved per pending byte. A vote takes 2.1. */
   diskBytesPerByte: 4,
   /** Time for which a batch waits for free disk space, and its poll interval. */
   roomPatienceMs: 30_000,

@@ -77,7 +77,7 @@ export async function* fileLines(path: string): AsyncIterable<LogLine> {
 const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Yields lines up to entry `to`, in batches for verification. */
+/** Yields lines up to entry `to`, in batches that can be verified together. */
 export async function* toChunks(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   to = Number.POSITIVE_INFINITY,

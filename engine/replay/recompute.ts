@@ -143,7 +143,7 @@ export class Recompute {
     return { seq, kind, what: 'outcome', expected: 'an accepted command', found };
   }
 
-  /** @throws {Error} if the entry cannot follow the previous one. */
+  /** @throws {Error} if the entry cannot follow the preceding entry. */
   #apply(entry: Entry, admitted: Admitted | undefined): Step {
     const { seq, at } = entry;
     if (entry.kind !== 'genesis') {
@@ -201,7 +201,7 @@ function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Diverge
   return { seq, kind, what: 'entry', which, expected: byteOf(bytes), found: byteOf(stored) };
 }
 
-/** Returns the first event that differs from the stored one. */
+/** Returns the first event that differs from the stored event. */
 function eventDivergence(
   { seq, kind }: Entry,
   { events }: EncodedStep,
@@ -339,7 +339,7 @@ export interface Divergence {
   seq: number;
   kind: string;
   what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
-  /** Event number, record table and key, or another part of the entry. */
+  /** Event number, record table and key, or a different part of the entry. */
   which?: string;
   expected: string;
   found: string;

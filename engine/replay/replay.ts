@@ -90,7 +90,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
 async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
   const chunks = toChunks(options.lines, options.to);
   try {
-    // Verifies one chunk while applying the previous one.
+    // Verifies a chunk while applying the previous chunk.
     for (let ahead: Promise<CheckedLine[]> = Promise.resolve([]); ; ) {
       const reading = chunks.next();
       // A divergence before a read error is reported first.
@@ -450,7 +450,7 @@ class Computed {
     if (this.#held > this.#most) this.#move();
   }
 
-  /** Yields the records of a whole table, in key order. */
+  /** Yields all records in a table, in key order. */
   *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
     if (options.from !== undefined || options.to !== undefined) {
       throw new Error('computed records have no partial ranges');

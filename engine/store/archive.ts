@@ -276,7 +276,7 @@ async function moveSegment(
   const { folder } = environment;
   const meta = readMeta(environment);
   const first = archive.end.entry + 1;
-  // The last entry remains: its time decides which events can be moved.
+  // The last entry remains, because its time decides which events can be moved.
   if (meta === null || first >= Math.min(before, meta.seq)) return null;
   const digests = archive.segments.at(-1) ?? storedDigests(storedRow(environment, 0));
   const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);

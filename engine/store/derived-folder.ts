@@ -84,7 +84,7 @@ export class DerivedFolder {
 
   /**
    * @param folder for the files; null keeps the files in memory.
-   * @param beside path of the source data. No file is written after it has been deleted.
+   * @param beside path of the source data. No file is written after that path has been deleted.
    */
   constructor(folder: string | null, beside: string | null = null) {
     this.#folder = folder;

@@ -15,7 +15,7 @@ export interface Database<Value> {
   removeSync(key: RecordKey): boolean;
 }
 
-/** The databases of one folder. */
+/** A folder's databases. */
 export interface Environment {
   folder: string;
   log: Database<Uint8Array>;

@@ -25,7 +25,7 @@ import { checkDataFile, type ScanDepth } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
 import { StoreError } from './store.js';
 
-/** LMDB's name for its data. */
+/** LMDB's name for its data file. */
 export const dataFileName = 'data.mdb';
 /** Marks a folder with committed data. An empty data file alongside this marker means data loss. */
 const begunFileName = 'begun';
@@ -319,7 +319,7 @@ export const fileBounds = {
   result: 256 * MIB,
 } as const;
 
-/** Thrown for a file that exceeds the size limit of its reader. */
+/** Thrown for a file that exceeds its reader's size limit. */
 export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
 }
@@ -337,7 +337,8 @@ export function readBounded(path: string, most: number): Buffer {
     if (size > most) throw tooLarge(path, `${size} bytes`, most);
     const parts: Buffer[] = [];
     for (let length = 0; ; ) {
-      // Reads one byte more than the rest, to detect the end. The size of a pipe is unknown.
+      // Reads one byte more than the remaining length, to detect the end. The size of a pipe is
+      // unknown.
       const rest = size > length ? size - length + 1 : PIPE_BYTES;
       const part = Buffer.allocUnsafe(Math.min(MIB, rest));
       const read = readSync(fd, part);

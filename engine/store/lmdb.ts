@@ -3,8 +3,8 @@
  * whole batches.
  *
  * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, a transaction's promise
- * resolves after the flush to disk. A callback that throws does not roll back, so all values are
- * encoded before the transaction starts.
+ * resolves after the flush to disk. A callback that throws does not roll back the transaction, so
+ * all values are encoded before the transaction starts.
  */
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
@@ -66,7 +66,10 @@ export interface LmdbStoreOptions {
   create?: boolean;
   /** Checks every page first, unless a writer has the folder open. Takes about 1 s per GB. */
   whole?: boolean;
-  /** Free disk space below which `hasRoom` is false. `commit` fails below half of it. */
+  /**
+   * Free disk space in bytes below which `hasRoom` is false. `commit` fails below half of that
+   * amount.
+   */
   freeSpaceBytes?: number;
 }
 
@@ -254,9 +257,7 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
   }
 }
 
-/*
- * The store over an open {@link Environment}. All writes of a batch are in one transaction.
- */
+/* The store over an open {@link Environment}. All writes in a batch go into one transaction. */
 
 const append = { append: true };
 const anywhere = { append: false };

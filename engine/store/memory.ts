@@ -133,7 +133,7 @@ function change(table: Table, key: RecordKey, json: string | null): void {
   slot.json = json;
 }
 
-/** Returns a snapshot: a commit during the iteration does not change it. */
+/** Returns a snapshot, which a commit during the iteration does not change. */
 function select(name: string, table: Table, options: RangeOptions) {
   assertRange(name, options);
   const sorted = sortedSlots(table);

@@ -36,7 +36,7 @@ export interface Batch {
   meta: StoreMeta;
 }
 
-/** End of the log, and identity of the folder. */
+/** The end of the log, and the folder's identity. */
 export interface StoreMeta {
   schema_version: number;
   network_id: string;
@@ -284,8 +284,8 @@ export function keyId(key: RecordKey): string {
 }
 
 /**
- * Compares record keys: numbers before strings, numbers by value, strings by code point, tuples
- * part by part, and a key before every tuple that continues it.
+ * Compares record keys. Numbers come before strings, and a key before every tuple that continues
+ * it. Numbers are compared by value, strings by code point, tuples part by part.
  */
 export function compareKeys(a: RecordKey, b: RecordKey): number {
   if (typeof a !== 'object' && typeof b !== 'object') return compareParts(a, b);

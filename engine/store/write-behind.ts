@@ -27,8 +27,8 @@ const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * Wraps a store and takes ownership of it. Once the wrapped store fails, `commit` and `hasRoom`
- * throw its error. `close` writes the unwritten batches.
+ * Wraps a store, which the wrapper then owns. Once the wrapped store fails, `commit` and `hasRoom`
+ * throw the store's error. `close` writes the unwritten batches.
  */
 export const createWriteBehind = (store: Store): Store => new WriteBehind(store);
 

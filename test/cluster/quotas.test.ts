@@ -46,7 +46,7 @@ async function inTurn(urls: readonly string[], times: number): Promise<number> {
 test('quotas: an agent that rotates over three nodes has each quota once', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
-  // The address may also register only one agent per minute.
+  // An address may register one agent per minute.
   await expectSame(order, nodes);
   expectError(await call(urls[1]!, register(bob)), 429, 'RATE_LIMITED', 'QUOTA_USED');
   expect(await inTurn(urls, STATUS_QUOTA)).toBe(STATUS_QUOTA);

@@ -29,7 +29,7 @@ import {
 const agents = ['ada', 'bob', 'eve', 'kim', 'lee', 'max'].map(agentOf);
 const [ada] = agents as [(typeof agents)[0]];
 
-// biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by the test
+// biome-ignore lint/suspicious/noExplicitAny: the test inspects the value
 async function readJson(url: string): Promise<any> {
   const answer = await fetch(url);
   return ((await answer.json()) as { data: unknown }).data;

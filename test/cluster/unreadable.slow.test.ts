@@ -168,7 +168,7 @@ test.skipIf(!hasEtcd)(
       const key = prefix + name;
       const { value: written } = (await client.get(key)) ?? { value: Buffer.from('{}') };
       for (let count = 0; count < counts.unreadableValues; count += 1) {
-        // The order has a new value after each batch.
+        // The order's value changes after each batch.
         const latest = name === 'order' ? (await client.get(key))!.value : written;
         let value = unreadable(latest);
         // A well-formed holder means that a different process takes the name, which stops the node.

@@ -63,7 +63,7 @@ export function expectRefused(outcome: Outcome, reason: Reason, more: Partial<Re
   expect(refusalOf(outcome)).toMatchObject({ code, status, reason, ...more });
 }
 
-/** A population, by default without verification and with made-up keys. */
+/** Creates a population, by default without verification and with made-up keys. */
 export async function newPopulation(options: TestNetworkOptions = {}): Promise<Population> {
   return new Population(
     await testNetwork({ verifier: 'off', ...options }),

@@ -214,7 +214,7 @@ function encodeChunk({ before, batch }: Chunk): Buffer {
   return Buffer.concat([length, text, encodeRowBatch(batch)]);
 }
 
-/** Returns null if the bytes are not a complete chunk. */
+/** Decodes a chunk. Returns null if the bytes are not a complete chunk. */
 function decodeChunk(bytes: Buffer): Chunk | null {
   try {
     const end = 4 + bytes.readUInt32LE(0);
@@ -356,7 +356,7 @@ function fileOf(rows: readonly Bytes[]): Buffer {
   return Buffer.from(lines.join('\n'));
 }
 
-/** Returns null unless the rows cover all entries up to `last`. */
+/** Decodes rows. Returns null unless the rows cover all entries up to `last`. */
 function rowsIn(file: Buffer, last: number): Bytes[] | null {
   const lines = file.toString('latin1').split('\n');
   const rows = lines.map((line): Bytes => {

@@ -329,7 +329,7 @@ function scheduleMetrics(state: State, from: number): void {
   else state.deadlines.set(METRICS, state.metricsAt);
 }
 
-/** Emits the periodic metrics. The last report has a rate of zero. */
+/** Emits the periodic metrics. The last report shows a rate of zero. */
 export function reportMetrics(state: State): void {
   emitMetrics(state);
   scheduleMetrics(state, state.now);

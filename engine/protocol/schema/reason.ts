@@ -114,7 +114,7 @@ export interface Refusal {
   reason: Reason;
   /** Message for people: what is wrong, and what to do next. */
   message: string;
-  /** The offending member, as a JSON Pointer into the body. */
+  /** JSON Pointer to the offending member in the body. */
   pointer?: string;
   /** Values for programs, such as the current head. */
   details?: Record<string, unknown>;

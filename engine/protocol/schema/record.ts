@@ -41,7 +41,7 @@ export const AgentContext = Type.Object({
   reason: Type.String(),
   expected_duration: Type.String(),
   previous: Status,
-  /** Engine time of the last status update, or of registration. */
+  /** Engine time at which the status was last updated, or of registration before any update. */
   changed_at: Milliseconds,
   /**
    * Signed timestamp and input hash from the last status update; 0 and '' before the first update.
@@ -236,5 +236,5 @@ export function standingOf(row: RecordOf['standings']): Standing {
 /** Version of the stored schemas and rules. Folders with a different version are refused. */
 export const SCHEMA_VERSION = 2;
 
-/** A key inside a table: a string, an integer, or a tuple of these. */
+/** A key in a table: a string, an integer, or a tuple of strings and integers. */
 export type RecordKey = string | number | readonly (string | number)[];

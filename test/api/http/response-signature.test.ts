@@ -1,4 +1,4 @@
-/** Signed responses, verified by a client, with a lying proxy in between. */
+/** Signed responses that a client verifies, with a lying proxy in between. */
 import { createHash } from 'node:crypto';
 import { generateKeyPair } from 'folkmoot';
 import { AgentClient, type AgentClientOptions, generateKeys } from 'folkmoot/client';

@@ -1,4 +1,4 @@
-/** The server of a load run's page: state, long polling and control. */
+/** The server for a load run's page: state, long polling and control. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import {

@@ -1,4 +1,4 @@
-/** Without sodium-native, everything works, with one warning. */
+/** Without sodium-native, everything works, and one warning is printed. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

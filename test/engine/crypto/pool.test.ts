@@ -48,7 +48,7 @@ test('pool: throws VerifierBusy while its queue is full', async () => {
   const pool = open(2);
   const most = new Array<VerifyJob>(limits.verifyQueue).fill(valid);
   const full = pool.verify(most);
-  // The threads have taken some jobs, but not enough for another call of this size.
+  // The threads have taken some jobs, but the queue has no room for a second call of this size.
   await expect(pool.verify(most)).rejects.toThrow(VerifierBusy);
   expect((await full).every((good) => good)).toBe(true);
   expect(await pool.verify([valid])).toEqual([true]);

@@ -12,7 +12,7 @@ import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 const folder = join(suiteFolder(), 'run');
 /** Size of a chunk. */
 const CHUNK = 1_024;
-/** The last and first entry of chunks, and one in the middle. */
+/** The last and first entries in chunks, and an entry in the middle. */
 const edges = [CHUNK - 1, CHUNK, 2 * CHUNK - 1, 2 * CHUNK];
 const places = [...edges, 1_500];
 /** Kind and number of the first event, by entry. */

@@ -67,7 +67,7 @@ export function ends(store: Store): Record<string, unknown> {
   };
 }
 
-/** Expected result of `ends` after `count` batches of writer.mjs. */
+/** Returns the expected result of `ends` after `count` batches from writer.mjs. */
 export function endsAfter(count: number): Record<string, unknown> {
   const all = Array.from({ length: count }, (_, index) => index + 1);
   return { meta: count, entries: all, events: all, votes: all };
