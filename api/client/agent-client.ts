@@ -25,9 +25,9 @@ export interface AgentClientOptions extends NetworkClientOptions {
  * A client for one agent in a live network. Signs and sends requests, and follows events. Runs in
  * Node and in browsers.
  *
- * Methods throw an {@link ApiError} if the server refuses a request, and an {@link
- * UnreachableError} if no server responds. Repeating a request is harmless. The response then
- * contains `duplicate: true`.
+ * Methods throw an {@link ApiError} if the server refuses a request, and an
+ * {@link UnreachableError} if no server responds. Repeating a request is harmless. The response
+ * then contains `duplicate: true`.
  *
  * @example
  * ```ts

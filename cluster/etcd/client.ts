@@ -100,8 +100,10 @@ export class EtcdClient {
    * Watches keys at one member. Each watch starts at the next member, so that a caller that retries
    * after a broken or silent watch gets a different member.
    *
-   * @example for await (const { events } of client.watch({ prefix: 'a/' }, { from: revision + 1 }))
-   *   { for (const event of events) console.log(event.type, event.key, event.modRevision); }
+   * @example
+   * for await (const { events } of client.watch({ prefix: 'a/' }, { from: revision + 1 })) {
+   *   for (const event of events) console.log(event.type, event.key, event.modRevision);
+   * }
    */
   async *watch(
     keys: Keys,

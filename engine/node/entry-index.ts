@@ -5,9 +5,9 @@
  * require reading that part. No digest covers the index, because it follows from the log.
  *
  * A row is encoded as integers in base 128, low digits first (LEB128): format, number of entries,
- * number of events up to the end of the row, time of the last entry, totals. Then, per entry, `8 *
- * events + 4 * turned + 2 * closes + registers`. If agents turned dormant or awake, their number
- * and one `2 * ordinal + dormant` per agent follow.
+ * number of events up to the end of the row, time of the last entry, totals. Then, per entry,
+ * `8 * events + 4 * turned + 2 * closes + registers`. If the entry turned agents dormant or awake,
+ * their number and one `2 * ordinal + dormant` per agent follow.
  */
 import type { DormancyChange } from '../core/agents.js';
 import type { Step } from '../core/engine.js';

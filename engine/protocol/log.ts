@@ -1,13 +1,13 @@
 /**
  * The encoding of the log and its two digest chains. A frame is a sequence of parts, each preceded
- * by its length in eight bytes, big-endian. An entry is a frame with the parts `seq, at, kind,
- * public_key, target, timestamp, signature, body`, and its numbers are decimal.
+ * by its length in eight bytes, big-endian. An entry is a frame with the parts
+ * `seq, at, kind, public_key, target, timestamp, signature, body`, and its numbers are decimal.
  *
  *   log_digest(n) = sha256(log_digest(n-1) || frame of entry n)
  *   digest(n)     = sha256(digest(n-1) || log_digest(n) || frame of its events and changed records)
  *
- * Both chains start from 32 zero bytes. Events and records are canonical JSON. A record is `[table,
- * key, value]`, where the value null marks a deleted record.
+ * Both chains start from 32 zero bytes. Events and records are canonical JSON. A record is
+ * `[table, key, value]`, where the value null marks a deleted record.
  */
 import { sha256 } from '#sha256';
 import type { Entry, EntryKind } from './schema/entry.js';

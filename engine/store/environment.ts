@@ -73,8 +73,8 @@ export function getTable({ folder, tables }: Environment, name: string): Databas
 
 /**
  * Commits a batch. While the disk is full, retries for up to `limits.roomPatienceMs`.
- * @throws {StoreError} `FULL` if there is still no room after that time, and as {@link
- *   Store.commit}.
+ * @throws {StoreError} `FULL` if there is still no room after that time, and as
+ *   {@link Store.commit}.
  */
 export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> {
   const end = performance.now() + limits.roomPatienceMs;

@@ -1,9 +1,10 @@
 /**
- * A process with an open store. `node writer.mjs write <folder> <batches> [hold]` commits and
- * prints batches; with `hold`, it keeps the store open until its input ends. `node writer.mjs read
- * <folder>` prints the last sequence number for each input line. `node writer.mjs
- * exitProcess|exit|throw <folder> <turns>` exits in the named way, a number of turns after a commit
- * starts.
+ * A process with an open store.
+ * `node writer.mjs write <folder> <batches> [hold]` commits and prints batches; with `hold`, it
+ * keeps the store open until its input ends.
+ * `node writer.mjs read <folder>` prints the last sequence number for each input line.
+ * `node writer.mjs exitProcess|exit|throw <folder> <turns>` exits in the named way, a number of
+ * turns after a commit starts.
  */
 import { createInterface } from 'node:readline';
 import { openLmdbStore } from '../../../dist/engine/store/lmdb.js';
