@@ -33,7 +33,7 @@ interface LoadServerOptions {
   port: number;
   /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
-  /** Called with each exception inside a request. */
+  /** Called with each exception raised inside a request. */
   onFault?: (error: unknown) => void;
 }
 

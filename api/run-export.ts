@@ -21,7 +21,7 @@ export const MAX_EXPORTED_EVENTS = 2_000_000;
 const BUCKETS = 600;
 
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
-  /** Groups of the scenario, if known. */
+  /** The scenario's groups, if known. */
   groups?: ScenarioShown['groups'] | undefined;
 }
 
@@ -109,7 +109,7 @@ const MEME_BYTES = 256 * 1024;
 interface KeptOptions {
   overview: Overview;
   spans: readonly RowBatch[];
-  /** Groups of the scenario, if known. */
+  /** The scenario's groups, if known. */
   groups: ScenarioShown['groups'] | undefined;
 }
 

@@ -134,7 +134,7 @@ export function findSignatureProblem(
 /**
  * Verifies the signature over `input`.
  *
- * @throws {Error} if the network is too busy to verify, or closing.
+ * @throws {Error} if the network is closing or too busy to verify.
  */
 export function verifySignature(
   network: ServedNetwork,

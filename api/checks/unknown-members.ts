@@ -92,13 +92,13 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
 }
 
 function spend(count: Count, name: string, member: unknown, at: string): void {
-  // Includes the colon and the comma before the member.
+  // The size includes the colon and the comma before the member.
   count.left -= canonical(name).length + 2;
   count.left = afterValue(member, count.left);
   if (count.left < 0) count.pointer = `${at}/${pointerStep(name)}`;
 }
 
-/** Returns the count that remains after a value. Counting stops below zero. */
+/** Returns the number of bytes left after a value. Counting stops below zero. */
 function afterValue(value: unknown, left: number): number {
   if (typeof value === 'string' && value.length > left) return -1;
   if (typeof value !== 'object' || value === null)

@@ -188,7 +188,7 @@ export class AgentClient extends NetworkClient {
   }
 }
 
-/** Optional fields of a status change. */
+/** Optional fields in a status change. */
 export interface StatusChange {
   reason?: string;
   /** ISO 8601; information only. */
@@ -199,7 +199,7 @@ export interface StatusChange {
 export interface Proposal extends Omit<ProposalFields, 'parent_hash' | 'transactions'> {
   /** Default: the current head. */
   parent_hash?: string;
-  /** Strings are signed by this agent. Default: none. */
+  /** Transactions. This agent signs those given as strings. Default: none. */
   transactions?: readonly (string | SignedTransaction)[];
 }
 

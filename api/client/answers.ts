@@ -1,4 +1,4 @@
-/** Response types, derived from the schemas of the routes. */
+/** Response types, derived from the route schemas. */
 import type { reads } from '../contract/reads.js';
 import type { AnswerOf as DataOf, Sent } from '../contract/route.js';
 import type { serverRoutes } from '../contract/server.js';

@@ -120,7 +120,7 @@ export class StreamError extends Error {
   readonly code: ErrorCode | null;
   /** Reason for the server's last error; null without an error. */
   readonly reason: Reason | null;
-  /** Details of the server's last error. */
+  /** Details from the server's last error. */
   readonly details: ErrorBody['details'];
 
   /** @internal */

@@ -73,7 +73,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   readonly opened: Promise<Position>;
 
   /**
-   * Connects at once. No event after `opened` resolves is missed.
+   * Connects immediately. No event after `opened` resolves is missed.
    *
    * @internal
    */
@@ -171,7 +171,10 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     });
   }
 
-  /** The first connection fixes the position to resume from, so no event is missed. */
+  /**
+   * Returns the start of a subscription. The first connection fixes the position to resume from, so
+   * no event is missed.
+   */
   #since(server: Position): Position {
     const { since } = this.#options;
     this.#reached ??= { ...server, ...(typeof since === 'number' ? { seq: since } : {}) };
@@ -339,7 +342,7 @@ class EventQueue<T> {
 
 const FIRST_MS = 250;
 const MOST_MS = 30_000;
-/** Pause after the server closed a connection for sending too fast. */
+/** Pause after the server has closed a connection for sending too fast. */
 const TOO_FAST_MS = 60_000;
 
 /**

@@ -262,7 +262,7 @@ function formOf(signature: string, { caption, tags }: Record<string, unknown>, f
   return form;
 }
 
-/** Signing time: local time plus the offset to the server's clock. */
+/** The clock for signing: local time plus the offset to the server's clock. */
 export class Clock {
   #offsetMs = 0;
   #lastMs = 0;

@@ -108,7 +108,7 @@ export class NetworkClient {
     return this.get('/api/v1/social/alliances', query);
   }
 
-  /** Returns a page of events after a `seq`. */
+  /** Returns a page of events after a given `seq`. */
   eventPage(
     query: { after?: number; topics?: readonly string[]; limit?: number } = {},
   ): Promise<answer.EventPage> {

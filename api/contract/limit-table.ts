@@ -144,7 +144,7 @@ export function resolveLimits(profile: Profile, own: Partial<Figures> = {}): Fig
 /** Operations per minute in profile `spec`. */
 export const perMinute = operationsOf(resolveLimits('spec')!);
 
-/** Selects the limits that count operations per minute. */
+/** Selects the limits on operations per minute. */
 function operationsOf(figures: Figures) {
   const { failed_signature_total: _, ...own } = figures;
   const rows = limitNames

@@ -59,9 +59,9 @@ export interface Declared {
   readonly answer?: TSchema;
   /** Response without an envelope: media type to schema, or null for bytes. */
   readonly content?: Readonly<Record<string, TSchema | null>>;
-  /** The first request is answered 201, a repeat 200. */
+  /** True if the first request is answered with 201 and a repeat with 200. */
   readonly created?: true;
-  /** Redirects (302) a client that does not accept JSON. */
+  /** True if the route redirects (302) a client that does not accept JSON. */
   readonly redirects?: true;
   /** Refusal reasons. The documents add the reasons that apply to every request. */
   readonly reasons: readonly Reason[];

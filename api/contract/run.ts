@@ -123,7 +123,7 @@ export interface Decided {
   contributions: Record<Factor, number> | null;
   without: Record<Factor, 'approve' | 'reject'> | null;
   shapley_24ths: Record<Factor, number> | null;
-  /** Ids of the memes that the agent had received. */
+  /** Ids of the memes that the agent had received by then. */
   memes: string[];
   turned_by: string[] | null;
 }

@@ -1,4 +1,4 @@
-/** The header that all HTML pages share, and the files of the web page. */
+/** The header that all HTML pages share, and the web page's files. */
 import { builtFiles, type ServedFile } from './documents.js';
 
 interface Place {

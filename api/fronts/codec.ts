@@ -12,8 +12,8 @@ export const CHANNEL = 3;
 
 /** Record kinds. `id` identifies a request or WebSocket; `value` is a number. */
 const kinds = [
-  // From a front, about a request: complete, with a verified or unverified signature; or in parts:
-  // head, received bytes, body.
+  // From a front, about a request: either complete, with a verified or unverified signature, or in
+  // parts (head, received bytes, body).
   'held',
   'whole',
   'begin',

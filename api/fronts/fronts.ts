@@ -42,7 +42,7 @@ const GRACE_MS = 3_000;
 
 interface FrontsOptions {
   count: number;
-  /** Called when a front ended unexpectedly, before its restart. */
+  /** Called when a front has ended unexpectedly, before its restart. */
   onEnded: (error: Error) => void;
 }
 
@@ -141,7 +141,7 @@ async function freePort({ host, port }: Where): Promise<number> {
 }
 
 const program = fileURLToPath(new URL('./front.js', import.meta.url));
-/** Semi-space for many concurrent requests, in MiB; see docs/decisions/0019-young-objects.md. */
+/** Semi-space for many concurrent requests, in MiB. See docs/decisions/0019-young-objects.md. */
 const nodeFlags = ['--max-semi-space-size=32'];
 
 class Front {
@@ -189,7 +189,7 @@ class Front {
     return this.#child.pid;
   }
 
-  /** Stops after the requests in flight; kills the process after `afterMs`. */
+  /** Stops the front after the requests in flight. Kills the process after `afterMs`. */
   stop(afterMs: number): void {
     this.#out.send('stop', 0);
     const cut = setTimeout(() => this.#child.kill('SIGKILL'), afterMs);

@@ -60,7 +60,7 @@ import { refuseByHead } from './write-handler.js';
 interface ApplicationOptions {
   network: ServedNetwork;
   profile: Profile;
-  /** Overrides some limits of the profile. */
+  /** Overrides some of the profile's limits. */
   figures?: Partial<Figures>;
   version: string;
   ui: boolean;
@@ -281,7 +281,7 @@ class Incoming implements IncomingRequest {
   #handle(body: Body, held: boolean): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
-      // No signature was attempted, so do not charge the address's quota.
+      // No signature was attempted, so the address's quota must not be charged.
       this.#budget.markVerified();
       return { refusal: this.#unwelcome };
     }

@@ -134,7 +134,7 @@ const MOST_FIELDS = 32;
 /** Event-loop turns after which the library has processed all bytes. */
 const TURNS = 4;
 
-/** Parses a form. Always settles; an exception in a later turn reaches the worker's owner. */
+/** Parses a form. Always settles. An exception in a later turn reaches the worker's owner. */
 export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<ParsedForm> {
   return new Promise((resolve) => {
     const bad = (problem: string, pointer = '') => resolve({ problem, pointer });
@@ -143,7 +143,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
     let file: Buffer | null = null;
-    // Against its types, the library passes undefined for a part without a name.
+    // Contrary to its types, the library passes undefined for a part without a name.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
       if (valueTruncated) bad(`field ${name} too large (limit ${FIELD_BYTES} bytes)`, `/${name}`);

@@ -231,7 +231,7 @@ function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
   }
 }
 
-/** A read from parameters to result; synchronous if short. */
+/** A read with its parameters parsed. Returns the result directly if the read is short. */
 export type BoundRead = (
   network: ReadNetwork,
   params: readonly string[],

@@ -28,7 +28,7 @@ export const jsonResponse = (status: number, body: string): HttpResponse => ({
   body,
 });
 
-/** Renders a response. The only place that turns a refusal into HTTP. */
+/** Renders a response. This is the only place that turns a refusal into HTTP. */
 export function render(answer: Answer, requestId: string): HttpResponse {
   const response = 'refusal' in answer ? renderRefusal(answer, requestId) : answer;
   response.headers['X-Request-Id'] = requestId;

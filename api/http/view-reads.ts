@@ -119,7 +119,7 @@ const handlers: {
     return jsonResponse(200, `{"success":true,"data":${text}}`);
   },
 
-  /** Continues the indexing with each request. */
+  /** Continues indexing with each request. */
   async view_progress({ services: { view, network } }) {
     const all = view.catchUp().then(() => true);
     const made = await Promise.race([all, sleep(MOMENT_MS, false, { ref: false })]);

@@ -78,7 +78,7 @@ export class Limits {
     return windows;
   }
 
-  /** Removes idle subjects, once a minute. */
+  /** Removes idle subjects, once per minute. */
   sweep(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + SWEEP_MS;

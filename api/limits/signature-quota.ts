@@ -72,7 +72,7 @@ export class SignatureAttempts {
     return 'use' in claim.take('explained');
   }
 
-  /** Reserves a unit. If others hold all remaining units, waits for their release. */
+  /** Reserves a unit. If other requests hold all remaining units, waits until one is released. */
   reserve(claimant: Claimant): Reserved | Promise<Reserved> {
     if (!this.#limits.figures) return { claimant, units: [] };
     const units = this.#unitsOf(claimant);
@@ -157,7 +157,7 @@ export class SignatureAttempts {
 }
 
 /*
- * Signatures already charged to their agent, for as long as they are fresh. A replay of a captured
+ * Signatures already charged to their agent, kept as long as they are fresh. A replay of a captured
  * signature costs the agent nothing, and cannot cover different content.
  */
 

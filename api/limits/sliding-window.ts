@@ -62,7 +62,7 @@ export class SlidingWindow {
     this.#amounts.splice(index, 1);
   }
 
-  /** Returns when `amount` of `quota` becomes free without further uses. */
+  /** Returns the time at which `amount` of `quota` becomes available without further uses. */
   freeAt(amount: number, quota: number, now: number): number {
     let left = this.#total;
     for (let index = this.#first; index < this.#times.length; index += 1) {

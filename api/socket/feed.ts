@@ -45,7 +45,7 @@ export class Feed {
   readonly #replays = new Map<Subscriber, Work>();
   /** Subscribers disconnected for being slow. */
   dropped = 0;
-  /** Called with the status of each closed block. */
+  /** Called with the status of each block that closes. */
   onBlock: (status: string) => void = () => {};
 
   constructor(network: ServedNetwork) {
@@ -476,7 +476,7 @@ export interface Subscriber {
   readonly topics: Set<string>;
   /** Last event that was sent to the subscriber or did not concern it. */
   cursor: number;
-  /** True while reading history, at any speed. */
+  /** True while the subscriber reads history, at any speed. */
   catchingUp: boolean;
   lastSent: number;
   readonly traffic: Traffic;

@@ -311,7 +311,7 @@ export class Session implements SocketHandlers, OpenSession {
 
 const shown = (unknown: readonly string[] = []) => (unknown.length === 0 ? {} : { unknown });
 
-/** @throws {Error} if the network is too busy to verify, or closing. */
+/** @throws {Error} if the network is closing or too busy to verify. */
 async function authenticate(
   { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],

@@ -33,7 +33,7 @@ export type Body = Uint8Array | 'unread';
 export interface IncomingRequest {
   /** False if the body must not be read. The connection then closes after the response. */
   readonly readsBody: boolean;
-  /** Counts received bytes. Returns false if no more may be read. */
+  /** Counts received bytes. Returns false if no further bytes may be read. */
   take(bytes: number): boolean;
   /**
    * Responds, synchronously if possible. Never throws or rejects. Releases the request. `held` is
@@ -79,7 +79,7 @@ export interface Socket {
   readonly together: Together | null;
   /** Sends encoded text. Returns false if the buffer was full and the message was dropped. */
   send(text: Uint8Array | string): boolean;
-  /** Sends a binary message. Returns false like `send`. */
+  /** Sends a binary message. Returns false under the same condition as `send`. */
   sendBytes(bytes: Uint8Array): boolean;
   /** Bytes queued but not yet sent. */
   bufferedBytes(): number;

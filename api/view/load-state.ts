@@ -83,7 +83,7 @@ export interface LoadFigures {
   delivery: LoadDelivery | null;
   times: LoadTimes[];
   operations: LoadOperation[];
-  /** The most frequent kinds of failure, and the number of omitted kinds. */
+  /** The most frequent failure kinds, and the number of omitted kinds. */
   failures: LoadFailure[];
   failures_omitted: number;
   generator: { lag_p99: number | null; utilization: number };
@@ -143,7 +143,7 @@ export interface LoadFailure {
  * time.
  */
 export interface LoadSeconds {
-  /** Seconds per element, more in a longer run. */
+  /** Seconds per element, which increase with the length of the run. */
   width: number;
   intended: number[];
   accepted: number[];

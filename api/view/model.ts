@@ -253,7 +253,7 @@ export interface Totals {
 
 /** A part of the log. Buckets end at commits, so their sizes differ. */
 export interface Bucket {
-  /** First entry, and number of entries. */
+  /** First entry in the bucket, and number of entries. */
   from: number;
   entries: number;
   /** Time of the first entry, in milliseconds since 1970. */

@@ -22,7 +22,7 @@ export interface KeyValue {
 export type Keys = string | { prefix: string };
 
 export interface RangeOptions {
-  /** Reads the state as of this revision. */
+  /** Reads the state at this revision. */
   revision?: number;
   /** Maximum number of keys. Default: all. More than 64 MiB must be read in pages. */
   limit?: number;
@@ -38,9 +38,9 @@ export interface Range {
   revision: number;
   /** Ordered by key, as bytes. */
   values: KeyValue[];
-  /** True if `limit` cut the result. */
+  /** True if `limit` truncated the result. */
   more: boolean;
-  /** Number of matching keys, before `limit`. */
+  /** Number of matching keys, before `limit` is applied. */
   count: number;
 }
 

@@ -178,7 +178,9 @@ export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error 
   readonly outcome: 'not_done' | 'unknown';
   /** Oldest revision available to a watch that was `compacted`. */
   readonly compactRevision: number | null;
-  /** State of the member when `unavailable`: responds with an error, unreachable, or silent. */
+  /**
+   * The member's state when `unavailable`: it responds with an error, is unreachable, or is silent.
+   */
   readonly member: 'answers' | 'away' | 'silent';
 
   constructor(

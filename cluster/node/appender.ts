@@ -88,7 +88,7 @@ export class Appender {
     return this.#waiting.length + (this.#barrier ? 1 : 0) + sent;
   }
 
-  /** Returns the refusal for any request now, or null. */
+  /** Returns the refusal that any request would get now, or null. */
   unable(): Refusal | null {
     if (this.#closed) return refuse('NETWORK_CLOSED');
     const cutOffMs = this.#options.cutOffMs();
@@ -99,7 +99,7 @@ export class Appender {
     return full ? refuse('ORDER_QUEUE_FULL', { pending: this.pending }) : null;
   }
 
-  /** Appends a request, or a barrier if null. */
+  /** Appends a request, or a barrier if `wanted` is null. */
   ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });

@@ -1,4 +1,4 @@
-/** Limits and intervals of a cluster node, with units in the names. */
+/** Limits and intervals for a cluster node, with units in the names. */
 export const bounds = {
   /** Size of a batch. Further requests go into the next batch. */
   batchInputs: 256,
@@ -13,7 +13,7 @@ export const bounds = {
    */
   waitingInputs: 16_384,
   waitingBytes: 64 * 1024 * 1024,
-  /** A request that has not come back from the order after this time is answered UNCERTAIN. */
+  /** Time after which a request that has not come back from the order is answered UNCERTAIN. */
   uncertainMs: 5_000,
   /** Interval at which that time is checked, and pause before an append is retried. */
   sweepMs: 250,

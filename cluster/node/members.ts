@@ -157,7 +157,7 @@ export class ClockOffsets {
    */
   ahead(): number {
     const now = performance.now();
-    // Cached, since each request calls this.
+    // Cached, since every request calls this method.
     if (!this.#known || now - this.#known.at > bounds.cardMs) {
       this.#known = { at: now, ahead: this.#aheadAt(now) };
     }

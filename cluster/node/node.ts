@@ -162,14 +162,14 @@ export class ClusterNode {
     return this.#contact.cutOffMs();
   }
 
-  /** Returns the refusal for any request now, or null. */
+  /** Returns the refusal that any request would get now, or null. */
   unable(): Refusal | null {
     const outcome = this.#inner.unable();
     if (outcome?.result === 'refused') return outcome.refusal;
     return this.#clockProblem() ?? this.#appender.unable();
   }
 
-  /** Appends a request, or a barrier if null. */
+  /** Appends a request, or a barrier if `wanted` is null. */
   async ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = wanted ? this.unable() : null;
     return refusal ? { refusal } : this.#appender.ask(wanted);
@@ -362,7 +362,7 @@ type Dated = Omit<Spent, 'ageMs'> & { at: number };
 class RemoteUsage {
   readonly #now: () => number;
   readonly #listeners = new Set<(spent: Spent) => void>();
-  /** Latest usage before the first listener; null afterwards. */
+  /** Most recent usage before the first listener is added; null afterwards. */
   #unheard: Dated[] | null = [];
 
   /** @param now network time, milliseconds since 1970. */

@@ -46,7 +46,7 @@ interface EtcdOrderOptions {
   endpoints: readonly string[];
   tls?: EtcdTls;
   networkId: string;
-  /** Reports values in etcd that were not written by a node. */
+  /** Reports values in etcd that no node has written. */
   tell?: (line: string) => void;
 }
 

@@ -32,7 +32,7 @@ export class QueueClaims {
   readonly #signal: AbortSignal;
   readonly #head: { revision: number; lease: string };
   #free: string[] = [];
-  /** Time of the listing; -Infinity once tasks were claimed from it. */
+  /** Time of the last list of free tasks; -Infinity once tasks have been claimed from it. */
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**

@@ -48,7 +48,7 @@ export const checked: unique symbol = Symbol('checked');
 export interface Admitted {
   request: SignedRequest;
   command: Command;
-  /** Signature of the request, hex as sent. */
+  /** The request's signature, in hex as sent. */
   signature: string;
   /** Parsed body, including unknown members. */
   raw: Readonly<Record<string, unknown>>;
@@ -149,7 +149,7 @@ function sign(
   };
 }
 
-/** Returns the id in the request-target, '' for a kind without one, or a refusal. */
+/** Returns the id in the request-target, '' for a kind without an id, or a refusal. */
 function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
   if (!isTargetOf(kind, target)) {
     const values = { target: excerpt(target), kind, path: carriage[kind].path };

@@ -20,7 +20,7 @@ export function signatureProblem(signature: unknown): Refusal | null {
   return refuse('SIGNATURE_MALFORMED', { signature: excerptKey(signature), hint });
 }
 
-/** Checks a key from the header X-Agent-Public-Key or from a registration. */
+/** Checks a key in the header X-Agent-Public-Key or in a registration. */
 export function keyProblem(key: string): Refusal | null {
   if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
@@ -62,7 +62,7 @@ interface Credentials {
   signature: string;
 }
 
-/** Returns the key and the signature of a request, or a refusal. */
+/** Returns a request's key and signature, or a refusal. */
 export function parseCredentials(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,

@@ -44,7 +44,7 @@ interface Draft {
 
 export type DraftResult = Draft | { refusal: Refusal };
 
-/** Parts of a request that a command needs in addition to the body. */
+/** Request parts that a command needs in addition to the body. */
 export interface RequestContext {
   networkId: string;
   /** Path parameter, or ''. */
@@ -97,7 +97,7 @@ export function draftRegister(body: RequestBody['register']): DraftResult {
 
 export function draftStatus(body: RequestBody['status'], around: RequestContext): DraftResult {
   const expected = body.expected_duration;
-  // '' is the same as absent.
+  // An empty string counts as absent.
   if (expected && !isDuration(expected)) {
     const pointer = '/expected_duration';
     return refuseDraft('EXPECTED_DURATION_INVALID', { duration: excerpt(expected) }, { pointer });
@@ -368,9 +368,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
-/**
- * Lists blank characters explicitly, because `\s` depends on the Unicode version of the platform.
- */
+/** Lists blank characters explicitly, because `\s` depends on the platform's Unicode version. */
 const blankThenTag =
   /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
 

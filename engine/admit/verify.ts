@@ -125,7 +125,7 @@ export class Verification {
     return this.#verifier.name !== 'off';
   }
 
-  /** Verifies all signatures of a request. */
+  /** Verifies all signatures in a request. */
   all(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     return verifyAll(admitted, this.#verifier, this.#hasKey);
   }
@@ -140,7 +140,7 @@ export class Verification {
       .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
   }
 
-  /** Counts a signature that a different process of this server has verified. */
+  /** Counts a signature that a different process in this server has verified. */
   countHeld(): void {
     this.#verifier.stats.verified += 1;
   }

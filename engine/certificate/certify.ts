@@ -1,6 +1,6 @@
 /**
- * Builds the certificate of a block by replaying the log. Uses only recomputed results, and checks
- * the certificate before returning it.
+ * Builds a block's certificate by replaying the log. Uses only recomputed results, and checks the
+ * certificate before returning it.
  */
 import { isHash } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
@@ -13,7 +13,7 @@ import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
 /** Options of {@link certify}. */
 export interface CertifyOptions {
-  /** Ascending from entry 0, as returned by `storedLines` and `fileLines`. */
+  /** Log lines, ascending from entry 0, as returned by `storedLines` and `fileLines`. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
   /** Block hash. */
   block: string;
@@ -24,7 +24,7 @@ export interface CertifyOptions {
   through?: number | undefined;
   /** Size limit for results added to bridge gaps between entries. Default: 1 MiB. */
   bridgeBytes?: number | undefined;
-  /** Size limit of the certificate. Default: 16 MiB. */
+  /** Size limit for the certificate. Default: 16 MiB. */
   mostBytes?: number | undefined;
   onProgress?: ((seq: number) => void) | undefined;
   signal?: AbortSignal | undefined;

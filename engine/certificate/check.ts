@@ -1,7 +1,7 @@
 /**
  * Checks a certificate offline and without the log. Recomputes every digest, hash, signature,
- * weight and sum. Reports what the certificate proves and what the reader must trust. Runs in
- * browsers.
+ * weight and sum. Reports the facts that the certificate proves and the assumptions that the reader
+ * must trust. Runs in browsers.
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
@@ -167,7 +167,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 
-/** Engine time does not decrease, and only entry 0 is genesis. */
+/** Asserts that engine time does not decrease and that only entry 0 is genesis. */
 function assertInTime(entries: readonly Entry[]): void {
   let before = 0;
   for (const { request, seq, where } of entries) {
@@ -256,7 +256,7 @@ interface Recomputed {
   tally: CertifiedTally;
 }
 
-/** Recomputes the records and events of the block. Detects a vote that was left out. */
+/** Recomputes the block's records and events. Detects an omitted vote. */
 function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const { opened, closed, first, last, ordinal } = block;
   const { claim, proposal, electorate, deadline, tally } = recomputed;
@@ -265,7 +265,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const state = tally.status ?? 'undecided';
   const producer = agentId(producer_key);
   const transactions = transactionHashes(proposal);
-  /** Common members of records and events. */
+  /** Members that records and events share. */
   const about = { block_hash, parent_hash, height };
   const fixed = {
     ...about,

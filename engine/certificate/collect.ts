@@ -36,7 +36,7 @@ export class Collector {
   #window: Kept[] = [];
   #windowFrom = 0;
   #windowBytes = 0;
-  /** By ordinal; only with the policy `veto`. */
+  /** Registrations by agent ordinal; filled only with the policy `veto`. */
   readonly #registered = new Map<number, Kept>();
   #asksPersonality = false;
   #unsigned = false;

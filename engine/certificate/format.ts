@@ -14,7 +14,7 @@ export const CERTIFICATE_FORMAT = 'folkmoot certificate 1';
 /** Default size limit, for building and for reading. */
 export const CERTIFICATE_BYTES = 16 * 1024 * 1024;
 
-/** Both digests of the log after an entry, in hex. */
+/** Both log digests after an entry, in hex. */
 export interface ChainDigests {
   digest: string;
   log_digest: string;
@@ -52,7 +52,7 @@ export interface CertificateLink {
   results: string[];
 }
 
-/** Consecutive entries of the log, with the digests before and after them. */
+/** Consecutive log entries, with the digests before and after them. */
 export interface CertificateSpan {
   first: number;
   before: ChainDigests;
@@ -72,7 +72,7 @@ export function certificateText(certificate: Certificate): string {
   return `${canonical(certificate)}\n`;
 }
 
-/** Code and values of each reason. */
+/** Code and values for each reason. */
 type Reason = {
   [Code in CertificateProblem]: keyof MessageValues<CertificateMessages[Code]> extends never
     ? [code: Code]

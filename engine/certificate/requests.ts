@@ -240,7 +240,7 @@ export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: Si
   throw new CertificateError(where, 'SIGNATURE', { what, key: public_key });
 }
 
-/** A registration, as the record of its agent. */
+/** A registration, as its agent's record. */
 export interface SignedRegistration {
   public_key: string;
   agent_id: string;

@@ -73,7 +73,7 @@ export function formatValue(value: unknown): string {
   return JSON.stringify(value).slice(0, longest);
 }
 
-/** Formats engine time as in events. */
+/** Formats engine time in the form that events use. */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** @throws {CertificateError} */
@@ -129,7 +129,7 @@ function eventOf(value: unknown, where: string): CertifiedEvent {
   return { seq: seq as number, type, data: parseObject(data, where) };
 }
 
-/** Finds the changed record of a table, optionally by key. */
+/** Finds the changed record in a table, optionally by key. */
 export function findRecord(
   { results }: Pick<Done, 'results'>,
   table: string,
@@ -139,7 +139,7 @@ export function findRecord(
   return results.records.find((one) => one.table === table && (id === undefined || one.id === id));
 }
 
-/** Finds all events of a type about a block, with their entries. */
+/** Finds all events with a given type about a block, with their entries. */
 export function findBlockEvents<E extends Done>(
   entries: readonly E[],
   type: string,

@@ -25,7 +25,7 @@ import {
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
-  /** Personalities of electors that did not vote, with the policy `veto`. */
+  /** With the policy `veto`, the personalities of electors that did not vote. */
   personalities: ReadonlyMap<number, string>;
 }
 

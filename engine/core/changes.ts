@@ -7,7 +7,7 @@ import type { ProposeCommand } from '../protocol/schema/command.js';
 import type { Emitted } from '../protocol/schema/event.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
 
-/** A changed record; the value `null` deletes it. */
+/** A changed record. The value `null` deletes the record. */
 export interface Change {
   table: Table;
   key: RecordKey;

@@ -1,4 +1,4 @@
-/** Caches the electorate of the next block, and rebuilds it only after a relevant change. */
+/** Caches the next block's electorate, and rebuilds it only after a relevant change. */
 import { limits } from '../protocol/limits.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordOf } from '../protocol/schema/record.js';
@@ -167,7 +167,7 @@ function electorateOf(
   return { id, agents, weights, total, largestWeight, groups };
 }
 
-/** Returns the position of an agent in an electorate, or -1. */
+/** Returns an agent's position in an electorate, or -1. */
 export function findElector(electorate: Electorate, ordinal: number): number {
   let low = 0;
   let high = electorate.agents.length - 1;

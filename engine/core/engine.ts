@@ -35,14 +35,14 @@ import {
 } from './state.js';
 import type { FinalizedCount } from './throughput.js';
 
-/** An entry to apply. A tick has no command. */
+/** An entry to apply. A tick carries no command. */
 export interface Input {
   seq: number;
   at: number;
   command: Command | null;
 }
 
-/** Result of an entry. If the outcome is `refused` or `duplicate`, nothing changed. */
+/** Result of applying an entry. If the outcome is `refused` or `duplicate`, nothing changed. */
 export interface Step {
   /** Null for a tick. */
   outcome: Outcome | null;
@@ -139,7 +139,7 @@ export class Engine {
     return this.#state.agents.byKey(publicKey) !== undefined;
   }
 
-  /** Returns the overall reputation of an agent, 0 to 1,000,000; 0 for an unknown key. */
+  /** Returns an agent's overall reputation, 0 to 1,000,000; 0 for an unknown key. */
   reputationOf(publicKey: string): number {
     const agent = this.#state.agents.byKey(publicKey);
     return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
@@ -292,7 +292,7 @@ function restoreAgents(state: State): void {
   }
 }
 
-/** Recounts the stored votes of an open block; its tally is not stored. */
+/** Recounts the stored votes on an open block, because its tally is not stored. */
 function restoreBlock(state: State, hash: string): void {
   const { context } = state.reader.read('blocks', hash)!;
   const proposal = state.reader.proposal(context.entry);

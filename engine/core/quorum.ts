@@ -29,7 +29,9 @@ export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): Quo
   return atDeadline ? 'expired' : null;
 }
 
-/** Returns the smallest approving weight that finalizes, given the rejecting weight so far. */
+/**
+ * Returns the smallest approving weight that finalizes a block, given the rejecting weight so far.
+ */
 export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
   if (rule.policy !== 'majority') return Math.floor((2 * tally.total) / 3) + 1;
   const turnout = Math.ceil((rule.participation_bps * tally.total) / 10_000);

@@ -10,7 +10,7 @@ import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
 
-/** Smallest change of `overall` that emits an event. */
+/** Smallest change in `overall` that emits an event. */
 const TOLD_STEP = 1_000;
 const PENALTY = 250_000;
 const PENALTY_MOST = 500_000;
@@ -55,7 +55,7 @@ export function judgeBlock(
   state.electorates.reputationChanged();
 }
 
-/** Applies the penalty of an equivocation immediately. */
+/** Applies the penalty for an equivocation immediately. */
 export function penalize(state: State, ordinal: number): void {
   const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
   state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));

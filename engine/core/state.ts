@@ -47,7 +47,7 @@ export interface State {
    */
   failed: number;
   failedBlocks: number;
-  /** Time and sequence number of the entry that is being applied. */
+  /** Time and sequence number of the entry being applied. */
   now: number;
   entry: number;
 }

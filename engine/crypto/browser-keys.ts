@@ -9,7 +9,7 @@ import { verifyReference } from './reference.js';
 export interface AgentKeys {
   /** 64 lower-case hex digits. */
   readonly publicKey: string;
-  /** The 32-byte seed of RFC 8032, as 64 lower-case hex digits. */
+  /** The 32-byte seed from RFC 8032, as 64 lower-case hex digits. */
   readonly privateKey: string;
 }
 

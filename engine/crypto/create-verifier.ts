@@ -12,7 +12,7 @@ export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
-  /** Worker threads of `pool`. Default: 2. */
+  /** Worker threads for `pool`. Default: 2. */
   threads?: number;
   /** Signatures that `pool` verifies in this thread before it uses workers. Default: 0. */
   threadsAfter?: number;

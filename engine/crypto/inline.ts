@@ -1,4 +1,4 @@
-/** Verifier with libsodium on the calling thread, which it blocks. */
+/** A libsodium verifier that runs on the calling thread and blocks it. */
 import { createRequire } from 'node:module';
 import { verifyReference } from './reference.js';
 import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from './verifier.js';
@@ -28,7 +28,7 @@ interface Sodium {
 
 export const sodium: Sodium | null = loadSodium();
 
-/** Verifies with libsodium, about 28,000/s; null if libsodium does not load. */
+/** Verifies with libsodium at about 28,000/s; null if libsodium does not load. */
 export const verifyOne = sodium === null ? null : verifyWith(sodium);
 
 function verifyWith(native: Sodium): (job: VerifyJob) => boolean {

@@ -1,6 +1,6 @@
 /**
  * Verifier on worker threads, in batches. Settles each call exactly once, even if a thread dies.
- * Queues a bounded number of signatures.
+ * The queue holds a bounded number of signatures.
  */
 
 import { createRequire } from 'node:module';

@@ -11,7 +11,7 @@ import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from '
 const groupOrder = Point.CURVE().n;
 
 /**
- * Verifies a signature, about 850/s. Uses only the points of noble, since its `verify` uses the
+ * Verifies a signature, at about 850/s. Uses only the points of noble, since its `verify` uses the
  * cofactored equation in both modes.
  * @throws {RangeError} for a key or signature with a wrong length.
  */
@@ -26,7 +26,7 @@ export function verifyReference(job: VerifyJob): boolean {
   if (a === null || r === null || a.isSmallOrder() || r.isSmallOrder()) return false;
   const digest = sha512(etc.concatBytes(encodedR, publicKey, message));
   const k = etc.mod(numberFromLittleEndian(digest), groupOrder);
-  // Cofactorless: R must equal S*B - k*A exactly, not up to a point of small order.
+  // The equation is cofactorless, so R must equal S*B - k*A exactly, not up to a small-order point.
   const recomputed = Point.BASE.multiply(s, false).subtract(a.multiply(k, false));
   return etc.bytesToHex(recomputed.toBytes()) === etc.bytesToHex(encodedR);
 }

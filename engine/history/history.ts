@@ -318,7 +318,7 @@ class CheckpointFolder {
     return this.#folder !== null && bytes <= this.#room(logBytes);
   }
 
-  /** Writes a checkpoint if there is room. Returns its size. */
+  /** Writes a checkpoint if there is room. Returns the checkpoint's size. */
   async write(seq: number, logBytes: number, content: Buffer): Promise<number> {
     const from = this.#sourceOf(seq);
     if (!from || !this.#folder) return 0;
@@ -377,7 +377,7 @@ class Walk {
   /** Size of all stored entries so far. */
   logBytes: number;
 
-  /** Starts before entry 0 or after a checkpoint. */
+  /** Creates a walk that starts before entry 0 or after a checkpoint. */
   constructor(
     live: Store,
     genesis: Genesis,
@@ -394,7 +394,7 @@ class Walk {
     this.#engine = Engine.restore(genesis, this.#overlay, { seq, at, event_seq });
   }
 
-  /** Last applied entry; -1 before the first. */
+  /** Last applied entry; -1 before the first entry. */
   get seq(): number {
     return this.#engine?.position.seq ?? -1;
   }
@@ -403,7 +403,7 @@ class Walk {
     return this.#engine!.summary();
   }
 
-  /** Returns the meta of a log that ends here. */
+  /** Returns the meta for a log that ends here. */
   meta(end: StoreMeta): StoreMeta {
     const { digest, logDigest: log_digest } = this.#digests;
     return { ...end, ...this.#engine!.position, digest, log_digest };

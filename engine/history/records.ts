@@ -128,7 +128,7 @@ export class RecordsAt {
     return rows;
   }
 
-  /** Returns true if records of a table are read from the live store. */
+  /** Returns true if a table's records are read from the live store. */
   #before(table: string): boolean {
     return this.#base.head !== null && !(whole as readonly string[]).includes(table);
   }

@@ -105,7 +105,7 @@ class Archiver {
   }
 
   #start(): void {
-    // Starts in the next turn, so that callers that wait for the commit continue first.
+    // Starts in the next turn, so that callers waiting for the commit continue first.
     this.#running = setImmediate()
       .then(() => this.#run())
       .finally(() => {
@@ -140,7 +140,9 @@ class Archiver {
     return true;
   }
 
-  /** Returns the end (exclusive) of the entries to archive, or null if there are too few. */
+  /**
+   * Returns the end (exclusive) of the entries to archive, or null if there are too few entries.
+   */
   #due(seq: number): number | null {
     const { archiveAfter } = this.#options;
     if (archiveAfter === undefined) return null;

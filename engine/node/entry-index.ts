@@ -45,7 +45,7 @@ export interface IndexRow {
   last: number;
   /** Time of the last entry. */
   at: number;
-  /** Number of the last event up to the last entry. */
+  /** Number of the last event, up to and including the last entry. */
   event_seq: number;
   totals: IndexTotals;
   entries: IndexedEntry[];

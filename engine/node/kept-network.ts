@@ -74,7 +74,7 @@ export class KeptNetwork implements ServedNetwork {
   readonly epoch: string;
   readonly folder: string;
   readonly durableOnDisk = true;
-  /** Verifies signatures of registered keys over any text. */
+  /** Verifies registered keys' signatures over any text. */
   readonly verification: Verification;
   /** Reads of committed state. */
   readonly read: Views;
@@ -280,7 +280,7 @@ export interface Spent {
   publicKey: string;
   /** Hex. */
   signature: string;
-  /** Size of the body and the file. */
+  /** Total size of the body and the file. */
   bytes: number;
   /** Client address as counted by the limits; empty if unknown. */
   spender: string;

@@ -24,7 +24,7 @@ export class LogReads {
     this.#end = end;
   }
 
-  /** Returns the time and digests of an entry, or undefined for an unknown entry. */
+  /** Returns an entry's time and digests, or undefined for an unknown entry. */
   entry(seq: number): EntryEnd | undefined {
     const stored = seq <= this.#end() ? this.#store.entry(seq) : undefined;
     if (!stored) return undefined;

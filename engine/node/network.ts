@@ -207,7 +207,7 @@ export class Network {
   /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
-  /** Number of the last applied entry, durable or not. */
+  /** Number of the last applied entry, even if not yet durable. */
   get applied(): number {
     return this.#engine.position.seq;
   }
@@ -232,7 +232,7 @@ export class Network {
     return this.#followers.follow(this.read, since);
   }
 
-  /** Calls back with the encoded events of each commit. Returns a function that unsubscribes. */
+  /** Calls back with each commit's encoded events. Returns a function that unsubscribes. */
   onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
@@ -360,13 +360,13 @@ export class Followers {
     this.publish([]);
   }
 
-  /** Yields committed events after `since`, at the pace of the consumer. */
+  /** Yields committed events after `since`, at the consumer's pace. */
   async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
     let next = Math.max(0, since) + 1;
     while (!this.#ended) {
       const head = read.position.event_seq;
       if (head < next) {
-        // There is no await between this check and the wait, so no commit is missed.
+        // No await comes between this check and the wait, so no commit is missed.
         await new Promise<void>((resolve) => this.#waiting.add(resolve));
         continue;
       }

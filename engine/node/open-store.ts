@@ -51,7 +51,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
     if (stored) assertOrder(stored, options);
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
-    // Nodes of a cluster can fetch ordered entries again, but genesis must be on this disk.
+    // Cluster nodes can fetch ordered entries again, but genesis must be on this disk.
     const store = options.order ? createWriteBehind(kept) : kept;
     const overlay = new Overlay(store, (entry) => readProposal(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
@@ -190,7 +190,7 @@ export interface NetworkOptions extends ArchiveOptions {
    */
   path?: string;
   memory?: boolean | 'state';
-  /** Must match the parameters of an existing folder. */
+  /** Network parameters, which must match those in an existing folder. */
   genesis: GenesisOptions;
   verifier: Verifier;
   /** Default: the system clock. */

@@ -41,7 +41,7 @@ const AT_ONCE = 50;
 /** Number of attempts to read a list while agents change. */
 const ROUNDS = 3;
 
-/** Converts a score to 0 to 100. */
+/** Converts a score to the range 0 to 100. */
 const shown = (score: number) => score / 10_000;
 
 /**

@@ -10,7 +10,7 @@ export const sentiments = ['positive', 'negative', 'neutral'] as const;
 export const blockStatuses = ['voting', 'finalized', 'rejected', 'expired', 'orphaned'] as const;
 export const allianceStatuses = ['proposed', 'active', 'lapsed', 'dissolved', 'expired'] as const;
 
-/** Lists to which rows add items, and kinds of texts. */
+/** Lists to which rows add items, and text kinds. */
 export const rowLists = ['agents', 'blocks', 'memes', 'alliances'] as const;
 export const saidKinds = ['remark', 'reason', 'meme'] as const;
 
@@ -25,7 +25,7 @@ export type RowValue =
 
 /** Presentation in a view for an event, or for a fact without an event. */
 export interface ViewRow {
-  /** Number in the column `kind`, also in stored files. Never changed or reused. */
+  /** Number in the column `kind`, including in stored files. Never changed or reused. */
   code: number;
   /** List to which each row adds an item. */
   introduces?: (typeof rowLists)[number];

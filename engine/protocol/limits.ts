@@ -25,7 +25,7 @@ export const limits = {
   electorateCache: 16,
   /** Allowed difference between a signed timestamp and the server time, in either direction. */
   skewMs: 300_000,
-  /** Signatures that wait for a verifier. Further requests are refused with QUEUE_FULL. */
+  /** Signatures waiting for a verifier. Further requests are refused with QUEUE_FULL. */
   verifyQueue: 65_536,
   /** Signatures in one batch for a worker. */
   verifyBatch: 256,
@@ -33,14 +33,14 @@ export const limits = {
    * Signatures in that batch from bulk requests, which are requests with more signatures than this.
    */
   verifyBulk: 64,
-  /** Retries of a batch whose worker died. */
+  /** Retries for a batch whose worker died. */
   verifyRetries: 3,
   /** Entries and bytes that are not yet durable. Further requests are refused with QUEUE_FULL. */
   pendingEntries: 16_384,
   pendingBytes: 64 * 1024 * 1024,
   /** Free disk space below which writes are refused, because LMDB does not survive a full disk. */
   freeSpaceBytes: 256 * 1024 * 1024,
-  /** Unpacked size of an archive block, unless one entry is larger; unpacking takes 0.1 ms. */
+  /** Unpacked size of an archive block, unless a single entry is larger. Unpacking takes 0.1 ms. */
   archiveBlockBytes: 32 * 1024,
   /** A segment ends at the first of these limits. */
   archiveSegmentEntries: 16_384,

@@ -26,7 +26,7 @@ class FrameWriter {
   #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
-  /** Begins a frame after the bytes of `head`. */
+  /** Begins a frame after the bytes in `head`. */
   begin(...head: Uint8Array[]): this {
     this.#end = 0;
     for (const bytes of head) this.#append(bytes);
@@ -97,7 +97,7 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength);
 const hexOf = (bytes: Uint8Array) => viewOf(bytes).toString('hex');
 
-/** Reads the parts of a frame in order. Throws a `RangeError` for an invalid frame. */
+/** Reads a frame's parts in order. Throws a `RangeError` for an invalid frame. */
 class FrameReader {
   readonly #view: Buffer;
   #end = 0;
@@ -171,12 +171,12 @@ export class Digests {
     this.#state = Buffer.from(digest, 'hex');
   }
 
-  /** Digest of the entries, hex. */
+  /** Digest of the entries, in hex. */
   get logDigest(): string {
     return hexOf(this.#log);
   }
 
-  /** Digest of the entries and their results, hex. */
+  /** Digest of the entries and their results, in hex. */
   get digest(): string {
     return hexOf(this.#state);
   }

@@ -25,7 +25,7 @@ type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never;
 
-/** The names that a row uses. */
+/** The placeholder names that a row uses. */
 export type MessageNames<Row extends MessageRow> = Placeholder<Row['text'] | Row['fix']>;
 
 /** One value per placeholder in a row. */

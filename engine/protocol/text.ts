@@ -68,7 +68,7 @@ export function utf8(text: string): Uint8Array {
   return shared.subarray(start, used);
 }
 
-/** Longest name to compare, because the cost is quadratic. */
+/** Maximum length of a name to compare, because the cost is quadratic. */
 const LONGEST_WORD = 64;
 
 /**

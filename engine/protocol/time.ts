@@ -1,11 +1,11 @@
-/** Strict parsers of RFC 3339 timestamps and ISO 8601 durations. */
+/** Strict parsers for RFC 3339 timestamps and ISO 8601 durations. */
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /**
- * Parses a timestamp to milliseconds since 1970 (truncated), or null. Requires an offset and a real
- * calendar date; `new Date` would accept 30 February and `1`.
+ * Parses a timestamp to milliseconds since 1970 (truncated). Returns null for an invalid timestamp.
+ * Requires an offset and a real calendar date, whereas `new Date` accepts 30 February and `1`.
  */
 export function parseInstant(text: string): number | null {
   if (text === latest.text) return latest.instant;

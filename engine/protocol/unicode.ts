@@ -6,7 +6,7 @@ import { lowerRuns, tagBorders } from './unicode-tables.js';
 
 export const UNICODE_VERSION = '16.0';
 
-/** Pattern for the documents. Validation uses `isTag`. */
+/** Pattern for use in the documents. Validation uses `isTag`. */
 export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
 
 const LONGEST_TAG = 32;

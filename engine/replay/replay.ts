@@ -58,7 +58,7 @@ export interface ReplayOptions {
 }
 
 /**
- * Recomputes a network from its log and compares the results with the stored data.
+ * Recomputes a network from its log, and compares the results with the stored data.
  *
  * @throws {StoreError} if the log cannot be read.
  *
@@ -311,7 +311,7 @@ class IndexComparison {
   #row: (IndexRow & { first: number }) | null = null;
   /** Entries in that row so far. */
   #taken: IndexItem[] = [];
-  /** Computes the expected next row; null at the start and after a gap. */
+  /** Computes the next expected row; null at the start and after a gap. */
   #writer: IndexWriter | null = null;
   /** Number of events before the row. */
   #eventSeq = 0;
@@ -406,7 +406,7 @@ interface Written {
 
 class Computed {
   readonly #most: number;
-  /** By table and key. Numeric keys, which are rewritten most often, need no conversion. */
+  /** Records by table and key. Numeric keys, which are rewritten most often, need no conversion. */
   readonly #recent = new Map<string, Map<string | number, Written>>(
     tables.map((table) => [table, new Map()]),
   );

@@ -57,7 +57,7 @@ interface Unpacked {
 class Archive {
   readonly #environment: Environment;
   #segments: Segment[] = [];
-  /** Least recently used first, as in `#blocks`. */
+  /** Indexes, least recently used first, as in `#blocks`. */
   readonly #indexes = new Map<string, SegmentIndex>();
   readonly #blocks = new Map<string, Unpacked>();
   #keptBytes = 0;
@@ -347,7 +347,7 @@ async function writeSegment(
   }
 }
 
-/** Verifies the written file, then renames it. */
+/** Verifies the written file, then gives it its final name. */
 async function giveName(folder: string, segment: Segment): Promise<void> {
   const unfinished = join(archiveFolder(folder), unfinishedName);
   await assertFile(folder, segment, unfinished);

@@ -261,7 +261,7 @@ async function sealed(content: Uint8Array, sealing: Sealing): Promise<Buffer> {
   return Buffer.concat([head, macOf(head, sealing), packed]);
 }
 
-/** Checks the header before reading the rest, so that a large foreign file costs little. */
+/** Checks the header before reading further, so that a large foreign file costs little. */
 async function contentOf(file: FileHandle, sealing: Sealing): Promise<Buffer | null> {
   const header = Buffer.alloc(HEADER_BYTES);
   const { bytesRead } = await file.read(header, 0, HEADER_BYTES, 0);

@@ -311,11 +311,11 @@ export function syncFile(file: string): void {
 const MIB = 1_048_576;
 const PIPE_BYTES = 65_536;
 
-/** Size limits of files, in bytes. */
+/** File size limits, in bytes. */
 export const fileBounds = {
   /** Scenarios, limits files, TLS keys and certificates. */
   text: 4 * MIB,
-  /** Results of runs, sweeps and test suites; data files of scenarios. */
+  /** Results from runs, sweeps and test suites, and scenario data files. */
   result: 256 * MIB,
 } as const;
 
@@ -444,7 +444,7 @@ function isEmptyFile(file: string): boolean {
 
 const fileName = 'opening.lock';
 const retryMs = 1;
-/** A commit takes milliseconds, or a second on a slow disk. */
+/** Timeout for the lock. A commit takes milliseconds, or a second on a slow disk. */
 const patienceMs = 30_000;
 
 export interface OpeningLock {

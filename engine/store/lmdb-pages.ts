@@ -66,7 +66,7 @@ function checkPages(name: string, fd: number): number {
   return file.pages;
 }
 
-/** Walks all pages in use and all entries of the free list. */
+/** Walks all pages in use and all entries in the free list. */
 function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) => void): void {
   for (const tree of walkMain(file, header)) walkTree(file, tree);
   walkTree(file, header.trees.free, {
@@ -137,7 +137,7 @@ interface Description {
   leaves: number;
   overflows: number;
   entries: number;
-  /** Null if the tree is empty. */
+  /** Root page; null if the tree is empty. */
   root: number | null;
 }
 
@@ -187,7 +187,7 @@ const dataVersion = 2;
 /** Exceeds a process's address space. */
 const mostBytes = 2n ** 46n;
 
-/** Content of the current meta page. */
+/** Contents of the current meta page. */
 interface DataHeader {
   pageBytes: number;
   lastPage: bigint;
@@ -406,7 +406,7 @@ function walkTree(file: PageFile, expected: Description, options: TreeOptions = 
   }
 }
 
-/** Walks a subtree, whose keys must be at least `low` and below `high`. */
+/** Walks a subtree. Its keys must be at least `low` and below `high`. */
 function descend(
   walk: TreeWalk,
   number: number,

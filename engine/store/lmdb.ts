@@ -59,7 +59,7 @@ export interface LmdbStoreOptions {
   tables: readonly string[];
   /** Schema version of this program. */
   schemaVersion: number;
-  /** Expected network, if the folder holds one. */
+  /** Id of the expected network, if the folder contains a network. */
   networkId?: string;
   /** Opens without the writer lock, alongside a writer; `commit` throws. */
   readOnly?: boolean;
@@ -149,7 +149,7 @@ function openApart(
     opening.leave();
     return environment;
   } finally {
-    // Only a writer needs the lock again, for its commits.
+    // Only a writer needs the lock later, for its commits.
     if (readOnly || environment === undefined) opening.close();
   }
 }

@@ -32,7 +32,7 @@ interface Table {
 const insertAtMost = 64;
 
 export interface MemoryStoreOptions {
-  /** Also stores entries, events and blobs; default true. */
+  /** True to store entries, events and blobs too. Default: true. */
   history?: boolean;
 }
 

@@ -19,7 +19,10 @@ const MOST_INDEX_BYTES = 64 * 1024 * 1024;
 /** A block ends with the item that fills it. No entry or event exceeds the size of two requests. */
 const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
 
-/** @throws {ArchiveError} if the file is missing, or its length or index does not match. */
+/**
+ * @throws {ArchiveError} if the file is missing, or if its length or index does not match the
+ *   record.
+ */
 export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
   // The record can come from an untrusted folder, so the allocation is bounded.
@@ -201,7 +204,7 @@ const archiveFolderName = 'archive';
 const segmentMagic = Buffer.from('folkmoot segment 1\n');
 /** Length and SHA-256 of the index, at the end of the file. */
 const trailerBytes = 8 + 32;
-/** Length field before each item of a block. */
+/** Length field before each item in a block. */
 const itemHeadBytes = 4;
 
 /** Position, items and digest of a compressed block. */
@@ -338,7 +341,7 @@ export class SegmentWriter {
     return blocks;
   }
 
-  /** Completes and syncs the file, which keeps its temporary name. */
+  /** Completes and syncs the file. The file keeps its temporary name. */
   async finish(index: SegmentIndex): Promise<Segment> {
     const { format: _, network_id: __, entries: ___, events: ____, ...range } = index;
     const text = Buffer.from(JSON.stringify(index));

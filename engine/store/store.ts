@@ -1,6 +1,6 @@
 /**
- * Store interface, with implementations on disk (LMDB) and in memory. A store handles bytes and
- * does not interpret them. Record values are canonical JSON.
+ * The store interface, implemented on disk (LMDB) and in memory. A store handles bytes without
+ * interpreting them. Record values are canonical JSON.
  */
 import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -58,7 +58,7 @@ export interface StoreMeta {
 export interface OrderMark {
   /** Random id of the order. */
   log: string;
-  /** Number of batches so far. */
+  /** Number of batches in the order so far. */
   version: number;
   /** Revision of the last batch in the coordinator (etcd). */
   revision: number;
@@ -118,7 +118,7 @@ export interface Store {
   readonly archive?: StoreArchive | undefined;
 }
 
-/** Old entries and events of a store, in compressed files (segments). */
+/** A store's old entries and events, in compressed files (segments). */
 export interface StoreArchive {
   /** Ascending, from entry 1, without gaps. */
   readonly segments: readonly Segment[];
@@ -410,7 +410,7 @@ export interface SegmentRange {
   /** `last_event` is `first_event - 1` if there are no events. */
   first_event: number;
   last_event: number;
-  /** Hex digests before the first entry and after the last. */
+  /** Digests before the first entry and after the last entry, in hex. */
   log_digest_before: string;
   digest_before: string;
   log_digest: string;

@@ -98,7 +98,7 @@ export class Chunks {
     return this.#places.length === 0 ? null : this.#after(this.#places.length - 1);
   }
 
-  /** Returns the snapshot that a chunk begins with. */
+  /** Returns the snapshot with which a chunk begins. */
   before(chunk: Chunk): Snapshot {
     return decodeSnapshot(chunk.before, this.#roster);
   }

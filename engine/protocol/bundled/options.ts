@@ -21,7 +21,7 @@ export function pattern(source: string, flags: string): Pick<RegExp, 'test'> {
 /** The function's name in generated code, which imports it. */
 pattern.code = 'pattern';
 
-// Formats are checked by parseInstant, isDuration and durationMs, which know the calendar.
+// Formats are left to parseInstant, isDuration and durationMs, which know the calendar.
 export const ajvOptions: Options = {
   allErrors: false,
   strict: true,

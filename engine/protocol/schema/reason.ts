@@ -132,7 +132,7 @@ export type RefusalArgs<K extends RefusalKey> = [MessageNames<Row<K>>] extends [
   ? [values?: Record<never, never>, more?: More]
   : [values: MessageValues<Row<K>>, more?: More];
 
-/** Builds a refusal from a row of the message table. */
+/** Builds a refusal from a row in the message table. */
 export function refuse<K extends RefusalKey>(key: K, ...[values, more]: RefusalArgs<K>): Refusal {
   const found: MessageRow & { reason: Reason } = refusalMessages[key];
   const { reason } = found;

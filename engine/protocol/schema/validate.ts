@@ -55,7 +55,7 @@ function valueAt(value: unknown, pointer: string): unknown {
   );
 }
 
-/** Lists the allowed values of an enumeration. */
+/** Lists an enumeration's allowed values. */
 function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}): string {
   const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
   return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
