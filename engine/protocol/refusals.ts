@@ -7,8 +7,8 @@ import type { MessageRow } from './messages.js';
 
 interface RefusalRow extends MessageRow {
   /**
-   * A key of `reasons`. Checked by `refuse` rather than by a type, because schema/reason.ts imports
-   * this module.
+   * A key of `reasons`. The type is checked in `refuse`, because schema/reason.ts imports this
+   * module.
    */
   readonly reason: string;
 }

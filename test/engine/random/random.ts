@@ -290,7 +290,7 @@ export class Life {
   }
 }
 
-/** Hooks for a network that does not verify and apply requests at once. */
+/** Hooks for a run that differs from verifying and applying each request directly. */
 interface Leading {
   /** Performs a request. By default, the request is verified, applied and made durable. */
   take?: (request: SignedRequest) => Promise<unknown>;
