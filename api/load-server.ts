@@ -1,4 +1,4 @@
-/** Serves the page of a load run, which shows a board written by the load process. */
+/** Serves a load run's page, which shows a board written by the load process. */
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -33,15 +33,15 @@ interface LoadServerOptions {
   port: number;
   /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
-  /** Called with each exception inside a request. */
+  /** Called with each exception raised inside a request. */
   onFault?: (error: unknown) => void;
 }
 
 interface LoadServer {
   url: string;
-  /** URL of the page, with the control token if the run can be controlled. */
+  /** URL of the page; includes the control token if the run can be controlled. */
   page: string;
-  /** Answers waiting readers and closes. Idempotent. */
+  /** Answers waiting readers, then closes. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -67,25 +67,25 @@ export async function startLoadServer(options: LoadServerOptions): Promise<LoadS
 }
 
 /*
- * The application of a load run: the page and its data. Hosts, origins and heads are checked as for
- * a network.
+ * A load run's application, which serves the page and its data. Hosts, origins and heads are
+ * checked as for a network.
  */
 
 interface LoadApplicationOptions extends LoadServices {
   /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts: readonly string[];
-  /** Called with an exception inside one request. */
+  /** Called with an exception raised inside a request. */
   onFault: (error: unknown) => void;
 }
 
-/** A page left open does not delay the end of the command. */
+/** Shutdown delay. A page left open must not delay command exit. */
 const STOP_MS = 2_000;
 
 function loadApplication(options: LoadApplicationOptions): Application {
   const entryChecks = new EntryChecks(options.hosts, []);
   return {
     limits: { ...exchangeLimits, stopMs: STOP_MS },
-    // No WebSocket: the page uses long polling.
+    // Not used, because the page uses long polling.
     socketPath: '/ws/v1',
     connectionPolicy: { quota: null, trustedProxies: [] },
     verifiesFor: null,
@@ -176,16 +176,19 @@ class Incoming implements IncomingRequest {
 }
 
 /*
- * Current state of a load run, serialized once for all readers. Readers that know the current
- * version wait for the next one. Without readers, no state need be computed.
+ * A load run's current state, serialized once for all readers. Readers that know the current
+ * version wait for the next version. Without readers, no state need be computed.
  */
 
-/** Long-poll timeout, after which the same version is returned. */
+/** Long-poll timeout, after which the unchanged version is returned. */
 const WAIT_MS = 20_000;
 const READERS = 64;
-/** A reader returns at once after a response. After this time it counts as gone. */
+/**
+ * Time after which a reader counts as gone. Normally a reader polls again immediately after a
+ * response.
+ */
 const AWAY_MS = 1_500;
-/** Without requests for this time, the board is unwatched. */
+/** Time without requests after which the board counts as unwatched. */
 const UNREAD_MS = 5_000;
 const LOOK_MS = 25;
 
@@ -196,7 +199,7 @@ interface Reader {
 export class Board {
   readonly #onWatched: (watched: boolean) => void;
   readonly #readers = new Set<Reader>();
-  /** Response times of readers that have not returned. */
+  /** Times of responses whose readers have not returned. */
   readonly #away: number[] = [];
   #text: string;
   #version = 1;
@@ -206,13 +209,15 @@ export class Board {
   #over = false;
   #closed = false;
 
-  /** @param onWatched called with true at the first read, and with false when all readers left */
+  /**
+   * @param onWatched called with true on the first read, and with false when all readers have left
+   */
   constructor(load: LoadState, onWatched: (watched: boolean) => void = () => {}) {
     this.#text = textOf({ version: this.#version, load });
     this.#onWatched = onWatched;
   }
 
-  /** Posts a state. `last` marks the final one. */
+  /** Posts a state. `last` marks the final state. */
   post(load: LoadState, last = false): void {
     this.#version += 1;
     this.#over = last;
@@ -223,8 +228,8 @@ export class Board {
   }
 
   /**
-   * Returns a response as JSON, at once or when a version after `after` is posted. Returns null if
-   * too many readers wait. `gone` aborts when the client disconnects.
+   * Returns a response as JSON, immediately or when a version after `after` is posted. Returns null
+   * if too many readers are waiting. `gone` aborts when the client disconnects.
    */
   read(after: number | null, gone: AbortSignal): string | Promise<string> | null {
     this.#askedAt = performance.now();
@@ -235,7 +240,7 @@ export class Board {
     return this.#next(gone);
   }
 
-  /** Resolves once all current readers received the last state, or left. */
+  /** Resolves once all current readers have received the last state or left. */
   async seen(): Promise<void> {
     while (this.#isAwaited()) await delay(LOOK_MS);
   }
@@ -269,7 +274,7 @@ export class Board {
     for (const reader of [...this.#readers]) reader.answer(this.#given());
   }
 
-  /** Returns the current text, and expects the reader to return unless it is the last. */
+  /** Returns the current text, and expects the reader to return unless the text is final. */
   #given(): string {
     this.#forget();
     if (!this.#over) this.#away.push(performance.now());
@@ -294,7 +299,7 @@ export class Board {
 
 const textOf = (data: LoadAnswer): string => JSON.stringify({ success: true, data });
 
-/** Stage of the run for its control: waiting for its start, running, or over. */
+/** Stage of the run, used by its control: waiting to start, running, or over. */
 export type RunStage = 'waiting' | 'going' | 'over';
 
 const can: Record<RunStage, readonly ControlName[]> = {
@@ -325,7 +330,7 @@ export const loadControl = (
 });
 
 /*
- * Routes of a load run: page, data and control. The paths are those of the route table, without a
+ * A load run's routes: page, data and control. The paths come from the route table, but there is no
  * network.
  */
 

@@ -15,13 +15,13 @@ import { type Overview, type RowBatch, rowCode } from './view/model.js';
 import { encodeRunArchive } from './view/row-table.js';
 import type { RunData, RunSummary, Scores } from './view/run-data.js';
 
-/** Opening the file unpacks all rows, so they must fit in memory like those of a page. */
+/** Limit on events. Opening the file unpacks all rows, which must fit in the page's memory. */
 export const MAX_EXPORTED_EVENTS = 2_000_000;
-/** About the number of pixels of a wide screen. */
+/** About the number of pixels across a wide screen. */
 const BUCKETS = 600;
 
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
-  /** Groups of the scenario, if known. */
+  /** The scenario's groups, if known. */
   groups?: ScenarioShown['groups'] | undefined;
 }
 
@@ -32,9 +32,9 @@ interface ExportedFile {
 }
 
 /**
- * Exports a run. The same log and groups give the same file.
+ * Exports a run. The same log and groups yield the same file.
  *
- * @throws {RangeError} if the run has more than {@link MAX_EXPORTED_EVENTS}.
+ * @throws {RangeError} if the run contains more than {@link MAX_EXPORTED_EVENTS}.
  * @throws {StoreError} if data is unreadable or inconsistent.
  */
 export async function exportRun(
@@ -48,7 +48,7 @@ export async function exportRun(
       `too many events for one file: ${event_seq} (limit ${MAX_EXPORTED_EVENTS})`,
     );
   }
-  // The caller verified the folder, but not the files of its view.
+  // The caller has verified the folder, but not its view's files.
   const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);
@@ -73,10 +73,10 @@ async function spansOf(view: ViewLog, end: Overview['entry']): Promise<RowBatch[
   return batches;
 }
 
-/** A tenth of a point: the page shows no finer values. */
+/** A tenth of a point. The page shows no finer values. */
 const TENTH = 1_000;
 
-/** Rounds reputations to the displayed precision: they take a third of the file. */
+/** Rounds reputations to the displayed precision, because they take up a third of the file. */
 function coarse(batch: RowBatch): RowBatch {
   const { kind, value } = batch.rows;
   const rounded = value.map((score, row) =>
@@ -85,7 +85,7 @@ function coarse(batch: RowBatch): RowBatch {
   return { ...batch, rows: { ...batch.rows, value: rounded } };
 }
 
-/** Deflate parameters. The best ones differ by a few per cent, so all are tried. */
+/** Deflate parameters. Results differ by a few per cent, so all parameters are tried. */
 const ways: readonly ZlibOptions[] = [6, 7, 8].flatMap((memLevel) =>
   [constants.Z_DEFAULT_STRATEGY, constants.Z_FILTERED].map((strategy) => ({
     level: 9,
@@ -99,14 +99,17 @@ const smallest = (bytes: Uint8Array): Uint8Array =>
     .map((way) => gzipSync(bytes, way))
     .reduce((best, one) => (one.length < best.length ? one : best));
 
-/** Limits on the JSON of all proposals and on the bytes of all memes. The rest is omitted. */
+/**
+ * Limits on the JSON of all proposals and on the bytes in all memes. Anything beyond a limit is
+ * omitted.
+ */
 const PROPOSAL_CHARACTERS = 1_000_000;
 const MEME_BYTES = 256 * 1024;
 
 interface KeptOptions {
   overview: Overview;
   spans: readonly RowBatch[];
-  /** Groups of the scenario, if known. */
+  /** The scenario's groups, if known. */
   groups: ScenarioShown['groups'] | undefined;
 }
 
@@ -216,8 +219,8 @@ function textIn(bytes: Uint8Array): { text: string } | null {
 }
 
 /*
- * The HTML file: scripts, style and the run as base64. Nothing in the run is parsed as markup, and
- * gzip's checksum detects a changed byte. The file makes no requests.
+ * The HTML file contains scripts, styles and the run as base64. Nothing in the run is parsed as
+ * markup, and gzip's checksum detects a changed byte. The file makes no requests.
  */
 
 const require = createRequire(import.meta.url);

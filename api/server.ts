@@ -17,7 +17,7 @@ import { type ChosenTransport, chooseTransport, formatUrl } from './transport/cr
 import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
 import { uwsTransport } from './transport/uws-transport.js';
 
-/** Options of {@link startServer}. */
+/** Options for {@link startServer}. */
 export interface ServerOptions {
   /** Owned by the caller, who closes it after the server. */
   network: ServedNetwork;
@@ -28,13 +28,13 @@ export interface ServerOptions {
   /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
   /**
-   * Number of front processes for the connections. Default: 0, this process. Requires
+   * Number of front processes for connections. Default: 0, which uses this process. Requires
    * uWebSockets.js and Linux.
    */
   threads?: number;
   /** Default: `spec`. */
   limits?: Profile;
-  /** Overrides some limits of the profile. */
+  /** Overrides some of the profile's limits. */
   figures?: Partial<Figures>;
   /** Allowed browser origins, in the form that browsers send. */
   cors?: readonly string[];
@@ -42,18 +42,18 @@ export interface ServerOptions {
   hosts?: readonly string[];
   /** Overrides request and shutdown timeouts. */
   exchange?: Partial<ExchangeLimits>;
-  /** Signs every response. */
+  /** Keys that sign every response. */
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
   /**
-   * Serves reads with `at`, as of an earlier entry. Without it they are refused. Owned by the
-   * caller.
+   * Serves reads with `at`, as of an earlier entry. Without a history, such reads are refused.
+   * Owned by the caller.
    */
   history?: History;
-  /** Scenario of the agents, served at `/api/v1/scenario`. */
+  /** The agents' scenario, served at `/api/v1/scenario`. */
   scenario?: ScenarioShown;
-  /** Simulation run of the network: social graph and decision records. */
+  /** The network's simulation run: social graph and decision records. */
   run?: KnownRun;
   /** Program version, shown in `/api/v1/meta` and the documents. */
   version: string;
@@ -61,19 +61,19 @@ export interface ServerOptions {
   ui?: boolean;
   /** Allows watching over the WebSocket without a key. Default: true. */
   watch?: boolean;
-  /** Clock in milliseconds. If given, also replaces the monotonic clock of the limits. */
+  /** Clock in milliseconds. If given, replaces the monotonic clock used by the limits too. */
   now?: () => number;
-  /** Clock control of the world. Default: a live network, which cannot be controlled. */
+  /** Control of the world's clock. Default: a live network, which cannot be controlled. */
   control?: Control;
-  /** Progress of recomputing the log. */
+  /** Returns the progress of recomputing the log. */
   proof?: () => ProofShown;
-  /** Cluster status, on a node of a cluster. */
+  /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterShown>;
-  /** Called with each exception inside a request, which is answered with 500. */
+  /** Called with each exception raised inside a request. The request is answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
-  /** Called when a front process ended unexpectedly, before its restart. */
+  /** Called when a front process has ended unexpectedly, before its restart. */
   onThreadEnded?: (error: Error) => void;
-  /** Called after each request. Free if absent. */
+  /** Called after each request. If absent, no record is built. */
   onExchange?: (exchange: Exchange) => void;
 }
 
@@ -82,29 +82,32 @@ export interface Server {
   /** Base URL, such as `http://127.0.0.1:8080`. */
   url: string;
   /**
-   * URL of the web page; null without one. If the world can be controlled, the URL ends in
-   * `#token=` and the control token, which is drawn for each server and is secret.
+   * URL of the web page; null if the server has no page. If the world can be controlled, the URL
+   * ends in `#token=` and the control token, which is secret and drawn per server.
    */
   page: string | null;
   transport: 'uws' | 'node';
-  /** Reason for using node:http, if the caller made no choice. */
+  /** Reason for using node:http, if the caller did not choose a transport. */
   fallback?: string;
   /**
-   * Resolves when the current indexing of the log ends; undefined when idle. The indexing runs in
-   * slices, so a caller with long event-loop turns should wait for it.
+   * Resolves when the current indexing of the log ends; undefined when idle. Indexing runs in
+   * slices, so a caller with long event-loop turns should wait for it to end.
    *
    * @internal
    */
   making(): Promise<void> | undefined;
-  /** Stops accepting, answers requests in flight, then closes. Does not close the network. */
+  /**
+   * Stops accepting connections, answers requests in flight, then closes. Does not close the
+   * network.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Serves a network over HTTP and WebSocket. Resolves once the server listens.
+ * Serves a network over HTTP and WebSocket. Resolves once the server is listening.
  *
  * @throws {Error} if the port or the requested transport is unavailable, or `hosts` or `cors`
- * contains an invalid value.
+ *   contains an invalid value.
  *
  * @example
  * ```ts
@@ -173,7 +176,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     making: () => app.making(),
     async close() {
       app.stopping();
-      // Before the transport closes, which drops open connections without a message.
+      // Must run before the transport closes, which drops open connections without a message.
       await app.lastFrames();
       const closed = listening.close();
       app.closeConnections();
@@ -183,7 +186,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** Control of a live network in real time. */
+/** Control for a live network in real time. */
 const uncontrolled = (now: () => number): Control => ({
   kind: 'live',
   can: [],
@@ -207,7 +210,7 @@ async function carrierOf(options: ServerOptions): Promise<Carrier> {
   return threads > 0 ? chooseFronts(wanted, threads, onThreadEnded) : chooseTransport(wanted);
 }
 
-/** Only Linux distributes the connections of a port among its listeners. */
+/** Requires Linux, because only Linux distributes a port's connections among its listeners. */
 async function chooseFronts(
   wanted: 'uws' | 'node' | undefined,
   count: number,

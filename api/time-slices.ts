@@ -1,18 +1,18 @@
 /**
- * Long reads in slices. A read that takes longer than a slice continues in later event-loop turns,
- * one slice per turn over all reads, so other requests are answered in between.
+ * Runs long reads in slices. A read that takes longer than a slice continues in later event-loop
+ * turns. All reads together get one slice per turn, so other requests are answered in between.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const SLICE_MS = 1;
 
-/** Work that pauses at each `yield`; what it reads afterwards must not have changed. */
+/** Work that pauses at each `yield`. State that the work reads after a pause must be immutable. */
 export type SlicedWork<T> = Generator<undefined, T>;
 
 /** Resolves after the slices requested so far. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs work; synchronous if one slice is enough. */
+/** Runs work. Returns the result directly if one slice is enough. */
 export function runInSlices<T>(work: SlicedWork<T>): T | Promise<T> {
   const first = slice(work);
   return first.done ? first.value : rest(work);

@@ -1,7 +1,7 @@
 /**
- * A network with several nodes, as a server sees it, and its founding. The order of requests comes
- * from outside, and each node applies all of it, so all nodes hold the same state. When a node
- * dies, no acknowledged entry is lost: the order and the other nodes have it.
+ * A network with several nodes, as seen by a server, and its founding. The order of requests comes
+ * from outside, and each node applies every request, so all nodes hold the same state. When a node
+ * dies, no acknowledged entry is lost, because the order and the other nodes contain it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -27,8 +27,8 @@ export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'>
   Omit<NodeOptions, 'onFatal'> & {
     onFatal?: (error: Error) => void;
     /**
-     * Replaces the data of a closed folder with data that reaches the retained part of the order.
-     * Without it, or in memory, a node that lags that far stops.
+     * Replaces a closed folder's data with data recent enough to reach the retained part of the
+     * order. Without this function, or in memory, a node that lags too far stops.
      */
     catchUp?: (behind: LaggingNode) => Promise<void>;
   };
@@ -36,13 +36,13 @@ export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'>
 /** A node that needs batches that the order has deleted. */
 export interface LaggingNode {
   folder: string;
-  /** End of its log. */
+  /** End of the node's log. */
   position: StoreMeta & { order: OrderMark };
   founding: Founding;
 }
 
 export class ClusterNetwork implements ServedNetwork {
-  /** State of the network at this node, for reading. Changes must go through the order. */
+  /** The network's state at this node, for reading. Changes must go through the order. */
   readonly inner: Network;
   readonly #node: ClusterNode;
   readonly #outlook: StatusReader;
@@ -59,12 +59,12 @@ export class ClusterNetwork implements ServedNetwork {
   }
 
   /**
-   * Opens this node, and founds the network if there is none. Resolves once the batches that the
-   * order had at the start are applied. The caller owns the order and the verifier.
+   * Opens this node, and founds the network if none exists. Resolves once the batches that the
+   * order contained at the start are applied. The caller owns the order and the verifier.
    *
    * @throws {OrderError} if the order is unavailable.
-   * @throws {StoreError} if the folder belongs to another order, is ahead of it, or cannot be
-   *   opened.
+   * @throws {StoreError} if the folder belongs to a different order, is ahead of the order, or
+   *   cannot be opened.
    * @throws {TypeError} if a parameter is out of bounds.
    */
   static async open(options: ClusterOptions): Promise<ClusterNetwork> {
@@ -163,19 +163,19 @@ export class ClusterNetwork implements ServedNetwork {
     return this.inner.votesUntilClose;
   }
 
-  /** Requests that wait for the order or for the disk. */
+  /** Number of requests waiting for the order or the disk. */
   get backlog(): number {
     return this.inner.backlog + this.#node.pending;
   }
 
-  /** Does nothing: batches of the order fire the deadlines. */
+  /** Does nothing, because batches in the order fire the deadlines. */
   fireDeadlines(): readonly [] {
     return [];
   }
 
   cutOffMs = (): number => this.#node.cutOffMs();
 
-  /** A refusal may be due to lag. It is checked again behind a barrier. */
+  /** Prechecks a request. A refusal may be due to lag, so it is checked again behind a barrier. */
   precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null> {
     const outcome = this.inner.precheck(admitted);
     return outcome?.result === 'refused' ? this.#precheckBehind(admitted) : outcome;
@@ -208,7 +208,7 @@ export class ClusterNetwork implements ServedNetwork {
 
   /**
    * Resolves once everything that any node has acknowledged so far is durable here, or with the
-   * reason why this node cannot know.
+   * reason why this node cannot tell.
    */
   barrier = async (): Promise<Refusal | null> => {
     const settled = await this.#node.ask(null);
@@ -219,17 +219,17 @@ export class ClusterNetwork implements ServedNetwork {
 
   status = (): Promise<ClusterStatus> => this.#outlook.read();
 
-  /** Sets the URL for clients in the card of this node. */
+  /** Sets the URL for clients in this node's card. */
   listensAt(url: string): void {
     this.#node.url = url;
   }
 
-  /** Sets the URL for peers in the card of this node. */
+  /** Sets the URL for peers in this node's card. */
   peersAt(url: string): void {
     this.#node.peer = url;
   }
 
-  /** Refuses the waiting requests, commits what was applied, and closes the store. */
+  /** Refuses the waiting requests, commits the applied entries, and closes the store. */
   close(): Promise<void> {
     this.#node.close();
     return this.inner.close();
@@ -237,9 +237,9 @@ export class ClusterNetwork implements ServedNetwork {
 }
 
 /**
- * Returns the founding record; writes one with the given parameters if there is none.
+ * Returns the founding record. If none exists, writes one with the given parameters.
  *
- * @throws {StoreError} `OTHER_NETWORK` if the network was founded with another parameter.
+ * @throws {StoreError} `OTHER_NETWORK` if the network was founded with different parameters.
  * @throws {TypeError} if a parameter is out of bounds.
  */
 async function foundedWith(

@@ -1,9 +1,9 @@
-/** Refusals of reads that hit a damaged archive segment. */
+/** Refusals for reads that hit a damaged archive segment. */
 
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { ArchiveError } from '../../engine/store/segment.js';
 
-/** Returns the refusal for a damaged segment; null for any other error. */
+/** Returns the refusal for a damaged segment, or null for any other error. */
 export function refuseDamagedArchive(error: unknown): Refusal | null {
   if (!(error instanceof ArchiveError)) return null;
   const { first, last, first_event, last_event } = error.segment;
@@ -11,7 +11,7 @@ export function refuseDamagedArchive(error: unknown): Refusal | null {
   return refuse('ARCHIVE_DAMAGED', details, { details });
 }
 
-/** Yields rows up to the first damaged one. Throws only if that is the first row. */
+/** Yields rows up to the first damaged row. Throws only if the first row is damaged. */
 export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
   let any = false;
   try {
@@ -24,7 +24,7 @@ export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
   }
 }
 
-/** Returns a function that is true for the first error of each segment, to bound the log. */
+/** Returns a function that is true for the first error per segment, to bound the log. */
 export function firstOfEach(): (error: unknown) => boolean {
   const reported = new Set<string>();
   return (error) => {

@@ -1,6 +1,6 @@
 /**
- * Request checks that HTTP, WebSocket and debug endpoints share: admission by the engine's rules,
- * after a bound on the cost of parsing.
+ * Request checks shared by HTTP, WebSocket and debug endpoints: admission by the engine's rules,
+ * after limiting the cost of parsing.
  */
 import { type Admission, admit } from '../../engine/admit/admit.js';
 import {
@@ -39,7 +39,7 @@ export function admitReceived(request: SignedRequest, networkId: string): Receiv
   return { admission: refusal ? { refusal } : admission, unknown: names };
 }
 
-/** Finds unknown names in a refused body: a typo often explains a missing member. */
+/** Finds unknown names in a refused body, because a typo often explains a missing member. */
 function unknownIn({ kind, body }: SignedRequest): readonly UnknownName[] {
   if (body.length > limits.bodyBytes) return none;
   const parsed = parseJson(body);
@@ -72,8 +72,8 @@ export function requestFromHttp(
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'"\\,[{'].map((char) => char.charCodeAt(0));
 
 /**
- * Returns true if a JSON text has more than `most` values. Each value follows a comma, bracket or
- * brace outside of strings. Stops counting above the limit.
+ * Returns true if a JSON text contains more than `most` values. Each value follows a comma, bracket
+ * or brace outside strings. Stops counting above the limit.
  */
 function hasMoreValues(bytes: Uint8Array, most: number): boolean {
   // Each value takes at least one byte and a separator, so a short text cannot exceed the limit.
@@ -134,7 +134,7 @@ export function findSignatureProblem(
 /**
  * Verifies the signature over `input`.
  *
- * @throws {Error} if the network is too busy to verify, or closing.
+ * @throws {Error} if the network is closing or too busy to verify.
  */
 export function verifySignature(
   network: ServedNetwork,

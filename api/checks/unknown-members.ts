@@ -1,7 +1,7 @@
 /**
  * Unknown names in a request: members, query parameters, and personalities without scripted agents.
- * All are legal. Unknown members are signed and logged, so their size is limited. A response header
- * lists them.
+ * All such names are legal. Unknown members are signed and logged, so their size is limited. A
+ * response header lists unknown names.
  */
 
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
@@ -16,7 +16,7 @@ import { serverBounds } from '../contract/limit-table.js';
 export interface UnknownName {
   /** A JSON Pointer into the body, or `?` and the name of a query parameter. */
   at: string;
-  /** Closest known name, in the same notation; null if none is similar. */
+  /** Closest known name, in the same notation; null if no known name is similar. */
   closest: string | null;
 }
 
@@ -35,11 +35,11 @@ interface Count {
 
 export interface UnknownMembers {
   names: readonly UnknownName[];
-  /** Refusal if the members together exceed the limit of canonical JSON bytes. */
+  /** Refusal if the members together exceed the limit on canonical JSON bytes. */
   refusal: Refusal | null;
 }
 
-/** Finds the unknown members of a body, and checks their size. */
+/** Finds the unknown members in a body, and checks their size. */
 export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers {
   const most = serverBounds.unknownMembersBytes;
   const count: Count = { left: most, pointer: null, found: [] };
@@ -51,7 +51,7 @@ export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers
   return { names, refusal: refuse('UNKNOWN_MEMBERS_TOO_LARGE', values, { pointer }) };
 }
 
-/** Returns pointers to the first unknown members of a WebSocket message. */
+/** Returns pointers to the first unknown members in a WebSocket message. */
 export function unknownPointers(schema: TSchema, message: unknown): string[] {
   const count: Count = { left: Number.POSITIVE_INFINITY, pointer: null, found: [] };
   countIn(schema, message, '', count);
@@ -76,7 +76,7 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
     return;
   }
   if (!properties) return;
-  // Parsed JSON has no inherited members.
+  // Parsed JSON inherits no enumerable members.
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];
     if (!Object.hasOwn(properties, name)) {
@@ -92,13 +92,13 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
 }
 
 function spend(count: Count, name: string, member: unknown, at: string): void {
-  // Includes the colon and the comma before the member.
+  // The size includes the colon and the comma before the member.
   count.left -= canonical(name).length + 2;
   count.left = afterValue(member, count.left);
   if (count.left < 0) count.pointer = `${at}/${pointerStep(name)}`;
 }
 
-/** Returns the count that remains after a value. Counting stops below zero. */
+/** Returns the number of bytes left after a value. Counting stops below zero. */
 function afterValue(value: unknown, left: number): number {
   if (typeof value === 'string' && value.length > left) return -1;
   if (typeof value !== 'object' || value === null)
@@ -134,12 +134,12 @@ export function unknownParameters(target: string, known: readonly string[]): Unk
     });
 }
 
-/** Limits of the header: names and characters. */
+/** Limits for the header: names and characters. */
 const MOST_NAMES = 16;
 const MOST_CHARACTERS = 512;
-/** Limit of a pointer in a WebSocket message. */
+/** Length limit for a pointer in a WebSocket message. */
 const MOST_POINTER = 128;
-/** Last name of a truncated list. */
+/** Last name in a truncated list. */
 const MORE = '...';
 
 /**

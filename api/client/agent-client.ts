@@ -13,21 +13,21 @@ import { Clock, type NetworkClientOptions } from './http.js';
 import { NetworkClient } from './network-client.js';
 import type { SocketConstructor } from './socket.js';
 
-/** Options of an {@link AgentClient}. */
+/** Options for an {@link AgentClient}. */
 export interface AgentClientOptions extends NetworkClientOptions {
   /** The agent's keys: see `generateKeys`, `keysFromSeed` and `loadKeys`. */
   keys: AgentKeys;
-  /** WebSocket class. Default: the platform's; `ws` on Node versions without one. */
+  /** WebSocket class. Default: the platform's class, or `ws` on Node versions without one. */
   WebSocket?: SocketConstructor;
 }
 
 /**
- * A client for one agent of a live network. Signs and sends requests, and follows events. Works in
+ * A client for one agent in a live network. Signs and sends requests, and follows events. Runs in
  * Node and in browsers.
  *
  * Methods throw an {@link ApiError} if the server refuses a request, and an
- * {@link UnreachableError} if no server responds. Repeating a request is harmless: the
- * response then has `duplicate: true`.
+ * {@link UnreachableError} if no server responds. Repeating a request is harmless. The response
+ * then contains `duplicate: true`.
  *
  * @example
  * ```ts
@@ -43,9 +43,9 @@ export interface AgentClientOptions extends NetworkClientOptions {
  * ```
  */
 export class AgentClient extends NetworkClient {
-  /** Public key of the agent: 64 lower-case hex digits. */
+  /** The agent's public key: 64 lower-case hex digits. */
   readonly publicKey: string;
-  /** Agent id. Derived from the key, so known before registration. */
+  /** Agent id. Known before registration, because it is derived from the key. */
   readonly agentId: string;
   readonly #by: compose.Signatory;
   readonly #clock = new Clock();
@@ -64,20 +64,20 @@ export class AgentClient extends NetworkClient {
     this.#socket = WebSocket;
   }
 
-  /** Registers the agent, which is then active. */
+  /** Registers the agent and makes it active. */
   register(fields: compose.Registration) {
     return this.#write<'register'>((at) => compose.composeRegister(this.#by, at, fields));
   }
 
-  /** Changes the agent's status. Only active agents belong to the electorate of new blocks. */
+  /** Changes the agent's status. Only active agents belong to the electorates of new blocks. */
   setStatus(status: Status, more: StatusChange = {}) {
     const fields = { status, ...more };
     return this.#write<'status'>((at) => compose.composeStatus(this.#by, at, this.agentId, fields));
   }
 
   /**
-   * Votes on a block. The agent must be in its electorate. The first vote counts; a different one
-   * is refused and lowers reputation.
+   * Votes on a block. The agent must be in the block's electorate. The first vote counts. A later,
+   * different vote is refused and lowers the agent's reputation.
    */
   vote(fields: compose.VoteFields) {
     return this.#write<'vote'>((at) => compose.composeVote(this.#by, at, fields));
@@ -97,7 +97,7 @@ export class AgentClient extends NetworkClient {
 
   /**
    * Signs a transaction for this network. With `asSender`, the transaction names this agent as its
-   * sender, so another producer can include it in a block.
+   * sender, so that a different producer can include the transaction in a block.
    */
   async signTransaction(
     data: string,
@@ -106,9 +106,9 @@ export class AgentClient extends NetworkClient {
     return compose.composeTransaction(this.#by, await this.networkId(), data, asSender);
   }
 
-  /** Posts a meme. The server detects the type from the bytes of the file. */
+  /** Posts a meme. The server detects the type from the file's bytes. */
   postMeme({ file, caption = '', tags = [] }: MemePost) {
-    // Multipart forms carry line ends as CR LF, and the signature covers the received caption.
+    // Multipart forms send line ends as CR LF, and the signature covers the caption as received.
     const fields = {
       caption: caption.replaceAll(/\r\n|\r|\n/g, '\r\n'),
       tags,
@@ -117,7 +117,7 @@ export class AgentClient extends NetworkClient {
     return this.#write<'meme'>((at) => compose.composeMeme(this.#by, at, fields));
   }
 
-  /** Comments on a block in voting. */
+  /** Comments on a block that is in voting. */
   discuss(fields: compose.DiscussFields) {
     return this.#write<'discuss'>((at) => compose.composeDiscuss(this.#by, at, fields));
   }
@@ -148,10 +148,10 @@ export class AgentClient extends NetworkClient {
   }
 
   /**
-   * Follows events across disconnects and restarts. Yields each event once, in order.
+   * Follows events across disconnects and server restarts. Yields each event once, in order.
    *
    * @param topics one or more of `blocks`, `proposals`, `outcomes`, `consensus`, `social`, `memes`,
-   * `network`.
+   *   `network`.
    *
    * @example
    * ```ts
@@ -188,7 +188,7 @@ export class AgentClient extends NetworkClient {
   }
 }
 
-/** Optional fields of a status change. */
+/** Optional fields in a status change. */
 export interface StatusChange {
   reason?: string;
   /** ISO 8601; information only. */
@@ -199,7 +199,7 @@ export interface StatusChange {
 export interface Proposal extends Omit<ProposalFields, 'parent_hash' | 'transactions'> {
   /** Default: the current head. */
   parent_hash?: string;
-  /** Strings are signed by this agent. Default: none. */
+  /** Transactions. This agent signs those given as strings. Default: none. */
   transactions?: readonly (string | SignedTransaction)[];
 }
 
@@ -211,7 +211,7 @@ export interface MemePost {
   tags?: readonly string[];
 }
 
-/** Serializes keys, including the secret one: `{agent_id, public_key, private_key}`. */
+/** Serializes keys, including the private key, as `{agent_id, public_key, private_key}`. */
 export function saveKeys({ publicKey, privateKey }: AgentKeys): string {
   const agent_id = agentId(publicKey);
   return JSON.stringify({ agent_id, public_key: publicKey, private_key: privateKey });
@@ -239,7 +239,7 @@ function parsed(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // The parser's message could contain a part of the secret.
+    // The parser's message could contain part of the secret, so it is dropped.
   }
   throw clientTypeError('INVALID_KEY_TEXT');
 }

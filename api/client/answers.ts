@@ -1,4 +1,4 @@
-/** Response types, derived from the schemas of the routes. */
+/** Response types, derived from the route schemas. */
 import type { reads } from '../contract/reads.js';
 import type { AnswerOf as DataOf, Sent } from '../contract/route.js';
 import type { serverRoutes } from '../contract/server.js';
@@ -7,14 +7,14 @@ import type { shownReads } from '../contract/views.js';
 type Declared = typeof reads & typeof shownReads & typeof serverRoutes;
 
 /**
- * Response data of each unsigned JSON read, by path.
+ * Response data for each unsigned JSON read, by path.
  *
  * @interface
  */
 export type ReadAnswers = { [N in keyof Declared as PathOf<Declared[N]>]: DataOf<Declared[N]> };
 
 /**
- * Path and query parameters of each read, by path.
+ * Path and query parameters for each read, by path.
  *
  * @interface
  */
@@ -44,7 +44,7 @@ export type {
   ReputationView,
 } from '../../engine/protocol/schema/view.js';
 
-/** One page of a list. `next_cursor` is null on the last page. */
+/** A page in a list. `next_cursor` is null on the last page. */
 export interface Paged {
   next_cursor: string | null;
 }
@@ -57,28 +57,28 @@ export interface Paged {
 export type BlockPage = ReadAnswers['/api/v1/blocks'];
 
 /**
- * A block with its proposal as signed, the producer's public key and the log entry.
+ * A block with the signed proposal, the producer's public key and the log entry.
  *
  * @interface
  */
 export type BlockDetail = ReadAnswers['/api/v1/blocks/{hash}'];
 
 /**
- * A page of signed votes. With the electorate they prove the outcome.
+ * A page of signed votes. Together with the electorate, the votes prove the outcome.
  *
  * @interface
  */
 export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
 
 /**
- * A finalized transaction. `signers` has an item for each key whose signature was finalized.
+ * A finalized transaction. `signers` contains one item per key whose signature was finalized.
  *
  * @interface
  */
 export type FinalTransaction = ReadAnswers['/api/v1/transactions/{hash}'];
 
 /**
- * The value of a state key. `block_hash` is the block that wrote it.
+ * The value of a state key. `block_hash` names the block that wrote the value.
  *
  * @interface
  */
@@ -92,7 +92,7 @@ export type StateValue = ReadAnswers['/api/v1/state/{key}'];
 export type AlliancePage = ReadAnswers['/api/v1/social/alliances'];
 
 /**
- * A page of events, ascending. `last_seq` is the last event of the history `epoch`.
+ * A page of events, ascending. `last_seq` is the last event in the history `epoch`.
  *
  * @interface
  */

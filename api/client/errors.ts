@@ -1,4 +1,4 @@
-/** Errors of the client, and the table of their messages. */
+/** Client errors, and the table of their messages. */
 import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/protocol/messages.js';
 import type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
 
@@ -34,35 +34,35 @@ export const clientMessage = <K extends ClientProblem>(
   ...values: ValuesOf<ClientMessages[K]>
 ): string => formatMessage(clientMessages[problem], ...values);
 
-/** A TypeError for an invalid argument, with its key as `problem`. */
+/** Builds a TypeError for an invalid argument, with the message key as `problem`. */
 export const clientTypeError = <K extends ClientProblem>(
   problem: K,
   ...values: ValuesOf<ClientMessages[K]>
 ): TypeError => Object.assign(new TypeError(clientMessage(problem, ...values)), { problem });
 
-/** `error` of a response envelope or of an `error` message. */
+/** `error` in a response envelope or an `error` message. */
 export interface ErrorBody {
   code: ErrorCode;
   message: string;
   details: { reason?: Reason; [member: string]: unknown };
 }
 
-/** The server refused the request. */
+/** Thrown if the server refused the request. */
 export class ApiError extends Error {
   override name = 'ApiError';
   /**
    * `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or `NETWORK_ERROR`.
    */
   readonly code: ErrorCode;
-  /** Null if another server answered, such as a proxy. */
+  /** Null if a server other than folkmoot, such as a proxy, answered. */
   readonly reason: Reason | null;
   /** HTTP status. */
   readonly status: number;
   /** Members by reason: see docs/protocol.md. */
   readonly details: ErrorBody['details'];
-  /** Request id in the server's log. */
+  /** Id of the request in the server's log. */
   readonly request_id: string | null;
-  /** Seconds to wait before a retry, if the server gave a time. */
+  /** Seconds to wait before a retry; null if the server gave no time. */
   readonly retryAfter: number | null;
 
   /** @internal */
@@ -73,18 +73,21 @@ export class ApiError extends Error {
     this.status = status;
     this.details = details;
     this.request_id = typeof details.request_id === 'string' ? details.request_id : null;
-    // Browsers hide the header from other origins; RATE_LIMITED repeats the time in its details.
+    // Browsers hide the header from other origins, so RATE_LIMITED repeats the time in its details.
     const seconds = Number(retryAfter ?? details.retry_after_s ?? Number.NaN);
     this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 }
 
-/** No response: connection failure or timeout. The outcome of the request is unknown. */
+/**
+ * Thrown if no response arrived because of a connection failure or timeout. The request's outcome
+ * is unknown.
+ */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
 
-/** The signature of a response is missing, invalid or by an unexpected key. */
+/** Thrown if a response's signature is missing, invalid or made with an unexpected key. */
 export class ResponseSignatureError extends Error {
   override name = 'ResponseSignatureError';
   /** `RESPONSE_UNSIGNED`, `RESPONSE_KEY`, `RESPONSE_UNREAD` or `RESPONSE_SIGNATURE`. */
@@ -108,16 +111,16 @@ export const signatureError = <K extends SignatureProblem>(
   ...values: ValuesOf<ClientMessages[K]>
 ): ResponseSignatureError => new ResponseSignatureError(problem, clientMessage(problem, ...values));
 
-/** An event stream ended with an error that a retry would not fix. */
+/** Thrown if an event stream ended with an error that a retry would not fix. */
 export class StreamError extends Error {
   override name = 'StreamError';
   /** WebSocket close code; null if the server refused the subscription. */
   readonly closeCode: number | null;
-  /** Code of the server's last error; null if there was none. */
+  /** Code of the server's last error; null without an error. */
   readonly code: ErrorCode | null;
-  /** Reason of the server's last error; null if there was none. */
+  /** Reason for the server's last error; null without an error. */
   readonly reason: Reason | null;
-  /** Details of the server's last error. */
+  /** Details from the server's last error. */
   readonly details: ErrorBody['details'];
 
   /** @internal */

@@ -1,7 +1,7 @@
 /**
- * An async iterable of events that survives disconnects: each event once, in order, without a gap.
- * A stream buffers a bounded number of events, has at most one connection, and reconnects with
- * exponential backoff.
+ * An async iterable of events that survives disconnects. Yields each event once, in order, without
+ * a gap. A stream buffers a bounded number of events, uses at most one connection, and reconnects
+ * with exponential backoff.
  */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -19,18 +19,18 @@ import {
 
 export type { Position };
 
-/** Options of an event stream. */
+/** Options for an event stream. */
 export interface StreamOptions {
   /** Last known event. A number refers to the server's current history. */
   since?: Position | number;
   /** Ends the stream without an error. */
   signal?: AbortSignal;
   /**
-   * Buffered events for a slow consumer. When the buffer is full, the stream disconnects; when the
-   * buffer is empty, the stream resumes.
+   * Number of events to buffer for a slow consumer. When the buffer is full, the stream
+   * disconnects. When the buffer is empty, the stream resumes.
    */
   bufferSize?: number;
-  /** Called if the server's history changed or is shorter. Later events follow `to`. */
+  /** Called if the server's history changed or became shorter. Later events follow `to`. */
   onGap?: (from: Position, to: Position) => void;
 }
 
@@ -44,12 +44,12 @@ interface Means {
 const BUFFER = 10_000;
 /** Rows per page when reading history over HTTP. */
 const PAGE = 1_000;
-/** A subscription that lasted this long resets the backoff. */
+/** Duration after which a subscription resets the backoff. */
 const STEADY_MS = 5_000;
 
 /**
  * An async iterable of events, created by `AgentClient.events`. Yields each event once, in order,
- * without a gap. Leaving its loop with `break` ends the stream.
+ * without a gap. Leaving the loop with `break` ends the stream.
  */
 export class EventStream implements AsyncIterableIterator<Event, undefined> {
   /** Subscribed topics. */
@@ -63,17 +63,17 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   /** Position of the last event that the consumer took. */
   #taken: Position | null;
   #gap = false;
-  /** Time of the current subscription. */
+  /** Start time of the current subscription. */
   #liveAt: number | null = null;
   #failures = 0;
   #refusals = 0;
   #open: (position: Position) => void = () => {};
   #notOpen: (error: unknown) => void = () => {};
-  /** Resolves to the start position once the server accepted the subscription. */
+  /** Resolves to the start position once the server has accepted the subscription. */
   readonly opened: Promise<Position>;
 
   /**
-   * Connects at once. No event after `opened` resolves is missed.
+   * Connects immediately. No event after `opened` resolves is missed.
    *
    * @internal
    */
@@ -95,7 +95,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     this.#run().catch((error) => this.#fail(error));
   }
 
-  /** Position after the last taken event, to pass as `since` of another stream. */
+  /** Position after the last event that the consumer took, to pass as `since` to a new stream. */
   get position(): Position | null {
     return this.#taken && { ...this.#taken };
   }
@@ -117,7 +117,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return { done: true, value: undefined };
   }
 
-  /** Returns the stream itself, which can be iterated once. */
+  /** Returns the stream itself, which can be iterated only once. */
   [Symbol.asyncIterator](): this {
     return this;
   }
@@ -171,7 +171,10 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     });
   }
 
-  /** The first connection fixes the position to resume from, so no event is missed. */
+  /**
+   * Returns the start of a subscription. The first connection fixes the position to resume from, so
+   * no event is missed.
+   */
   #since(server: Position): Position {
     const { since } = this.#options;
     this.#reached ??= { ...server, ...(typeof since === 'number' ? { seq: since } : {}) };
@@ -211,7 +214,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return this.#full ? this.#events.empty() : Promise.resolve();
   }
 
-  /** Returns the wait before the next connection, or null for a permanent failure. */
+  /** Returns the delay before the next connection, or null for a permanent failure. */
   #judged({ code, error, refused }: Ended): number | null {
     if (refused) return null;
     if (isRefusal(code)) this.#refusals += 1;
@@ -221,7 +224,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return retryMs(code, { failures: this.#failures, refusals: this.#refusals });
   }
 
-  /** Reads the events of a gap over HTTP, page by page, before the stream subscribes again. */
+  /** Reads the missed events over HTTP, page by page, before the stream subscribes again. */
   async #backfill(): Promise<void> {
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted; ) {
@@ -245,7 +248,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     const query = { after, topics: this.topics.join(','), limit: PAGE };
     const { signal } = this.#ending;
     const page = (await this.#means.http.get('/api/v1/events', query, signal)) as EventPage;
-    // The history changed again; the next subscription reports the gap.
+    // The history changed again, so the next subscription reports the gap.
     if (page.epoch !== epoch) return true;
     for (const event of page.events) this.#take(event);
     const seq = page.next_cursor === null ? page.last_seq : Number(page.next_cursor);
@@ -256,7 +259,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
 
 const closeCode = ({ code, refused }: Ended) => (refused ? null : code);
 
-/** Returns the wait before a retry, or null if the error is permanent. */
+/** Returns the delay before a retry, or null if the error is permanent. */
 function passing(error: unknown, failures: number): number | null {
   if (error instanceof UnreachableError) return backoffMs(failures);
   if (!(error instanceof ApiError) || (error.status !== 429 && error.status < 500)) return null;
@@ -339,13 +342,13 @@ class EventQueue<T> {
 
 const FIRST_MS = 250;
 const MOST_MS = 30_000;
-/** Pause after the server closed a connection for sending too fast. */
+/** Pause after the server has closed a connection for sending too fast. */
 const TOO_FAST_MS = 60_000;
 
 /**
  * Close codes after which the client does not reconnect: message too large, malformed message,
  * unknown agent, watching disabled, too many connections, unreadable history. After 4401 (not
- * authenticated) it tries once more.
+ * authenticated), the client tries once more.
  */
 const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4405, 4409, 4503]);
 const UNAUTHENTICATED = 4401;
@@ -355,7 +358,7 @@ function backoffMs(failures: number, random: () => number = Math.random): number
   return random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
 }
 
-/** Returns the wait before a retry in milliseconds, or null for a permanent failure. */
+/** Returns the delay before a retry in milliseconds, or null for a permanent failure. */
 function retryMs(code: number, tries: { failures: number; refusals: number }) {
   if (finalCodes.has(code)) return null;
   if (code === UNAUTHENTICATED && tries.refusals > 1) return null;

@@ -15,11 +15,11 @@ import {
   UnreachableError,
 } from './errors.js';
 
-/** Options of a {@link NetworkClient}. */
+/** Options for a {@link NetworkClient}. */
 export interface NetworkClientOptions {
   /**
-   * Base URL without /api, over HTTP or HTTPS; or several of one network. If a server does not
-   * respond, or responds with 502, 503 or 504, requests and streams move to the next one.
+   * HTTP or HTTPS base URL without /api, or several URLs for one network. If a server does not
+   * respond, or responds with 502, 503 or 504, requests and streams move to the next server.
    */
   url: string | readonly string[];
   fetch?: typeof fetch;
@@ -28,9 +28,9 @@ export interface NetworkClientOptions {
   /** Public key in hex that must sign every response. Default: any key. */
   serverKey?: string;
   /**
-   * Called with names in a request that the server does not know and ignored: JSON Pointers of
-   * members, `?` and a name for query parameters, `/personality` for one that is not built in;
-   * percent-encoded; `...` if there are more.
+   * Called with the names in a request that the server did not recognize and ignored,
+   * percent-encoded: JSON Pointers for members, `?` and a name for query parameters, `/personality`
+   * for a personality that is not built in, and `...` at the end if there are more.
    */
   onUnknown?: (names: readonly string[]) => void;
 }
@@ -45,9 +45,9 @@ interface Outgoing {
 }
 
 const TIMEOUT_MS = 30_000;
-/** Timeout of a server while others remain. */
+/** Timeout for a server while others remain. */
 const SILENT_MS = 5_000;
-/** Statuses of a server that cannot answer now, while another may. */
+/** Statuses of a server that cannot answer now, while a different server may. */
 const unable: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Http {
@@ -61,7 +61,7 @@ export class Http {
   /** @throws {TypeError} if the URL is not an HTTP URL. */
   constructor({ url, fetch: given, timeoutMs, serverKey, onUnknown }: NetworkClientOptions) {
     this.servers = new Servers(url);
-    // Bound: browsers refuse a fetch whose `this` is not the window.
+    // Bound, because browsers refuse a fetch whose `this` is not the window.
     this.#fetch = given ?? globalThis.fetch.bind(globalThis);
     this.#timeoutMs = timeoutMs ?? TIMEOUT_MS;
     this.#serverKey = serverKey?.toLowerCase() ?? null;
@@ -121,8 +121,8 @@ export class Http {
 
   async #answer(url: string, request: Outgoing, signal: AbortSignal) {
     try {
-      // Retries a broken connection once: the server may close a keep-alive connection just as the
-      // client reuses it. A signed request is idempotent.
+      // Retries once after a broken connection, because the server may close a keep-alive
+      // connection just as the client reuses it. A signed request is idempotent.
       return await this.#once(url, request, signal).catch((error) => {
         if (signal.aborted) throw error;
         return this.#once(url, request, signal);
@@ -160,7 +160,7 @@ export class Http {
       verifyText(responseInput({ status, request, timestamp, bodySha256 }), key, signature);
     const request = answeredOf(asked);
     if (fits(request)) return;
-    // This form of the signature does not cover the request.
+    // A signature in this form does not cover the request.
     const unread = fits({ ...request, inputSha256: '-', signature: '-' });
     throw unread
       ? signatureError('RESPONSE_UNREAD', { status })
@@ -168,7 +168,7 @@ export class Http {
   }
 }
 
-/** Adds a timestamp, so a response to an earlier identical request does not match. */
+/** Adds a timestamp, so that a response to an earlier identical request does not match. */
 const timed = (request: Outgoing, timestamp: string): Outgoing => ({
   ...request,
   headers: { 'X-Timestamp': timestamp, ...request.headers },
@@ -212,7 +212,7 @@ function parsed(body: Uint8Array): Envelope | null {
   }
 }
 
-/** Error for a response without an envelope, such as a proxy's. */
+/** Builds the error for a response without an envelope, such as a proxy's. */
 function foreign(status: number): ErrorBody {
   const message = clientMessage('FOREIGN_RESPONSE', { status });
   return { code: 'NETWORK_ERROR', message, details: {} };
@@ -262,18 +262,21 @@ function formOf(signature: string, { caption, tags }: Record<string, unknown>, f
   return form;
 }
 
-/** Signing time: local time plus the offset to the server's clock. */
+/** The clock for signing: local time plus the offset to the server's clock. */
 export class Clock {
   #offsetMs = 0;
   #lastMs = 0;
 
-  /** Returns a timestamp later than the previous one. Status updates need distinct milliseconds. */
+  /**
+   * Returns a timestamp later than the previous one, because status updates need distinct
+   * milliseconds.
+   */
   stamp(): string {
     this.#lastMs = Math.max(Date.now() + this.#offsetMs, this.#lastMs + 1);
     return new Date(this.#lastMs).toISOString();
   }
 
-  /** Sets the offset. Returns false if the text is not a time. */
+  /** Sets the offset to the server's clock. Returns false if the text is not a time. */
   correct(serverTime: unknown): boolean {
     const at = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
     if (Number.isNaN(at)) return false;
@@ -283,7 +286,7 @@ export class Clock {
   }
 }
 
-/** The interchangeable servers of one network, in rotation. */
+/** Interchangeable servers for one network, used in rotation. */
 class Servers {
   readonly #urls: readonly string[];
   #at = 0;
@@ -309,7 +312,7 @@ class Servers {
     return this.#urls[this.#at]!;
   }
 
-  /** Switches to the next server, unless another request already did. */
+  /** Switches to the next server, unless a different request has already done so. */
   leave(url: string): void {
     if (this.current === url) this.#at = (this.#at + 1) % this.#urls.length;
   }

@@ -1,5 +1,5 @@
 /**
- * The client library, `folkmoot/client`, for Node and browsers. All its imports must run in a
+ * The client library, `folkmoot/client`, for Node and browsers. Everything it imports must run in a
  * browser.
  */
 export {

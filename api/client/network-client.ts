@@ -1,4 +1,4 @@
-/** A client without a key: reads, and delivery of requests that others signed. */
+/** A client without a key, which reads and delivers requests that others signed. */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type * as answer from './answers.js';
@@ -6,11 +6,11 @@ import { Http, type NetworkClientOptions } from './http.js';
 
 export type { NetworkClientOptions };
 
-/** Page size and start of a list. */
+/** Page size and starting point in a list. */
 export interface PageQuery {
   /** 1 to 1,000. */
   limit?: number;
-  /** `next_cursor` of the previous page. */
+  /** `next_cursor` from the previous page. */
   cursor?: string;
 }
 
@@ -39,8 +39,8 @@ export class NetworkClient {
   }
 
   /**
-   * Reads any path: `get('/api/v1/blocks/{hash}', { hash })`. `asked` has the path and query
-   * parameters.
+   * Reads any path, for example `get('/api/v1/blocks/{hash}', { hash })`. `asked` contains the path
+   * and query parameters.
    */
   async get<P extends keyof answer.ReadAnswers>(
     path: P,
@@ -52,7 +52,7 @@ export class NetworkClient {
       query[name] = undefined;
       return value;
     });
-    // Trusts the server to respond as its schema says.
+    // Trusts the server to follow its response schema.
     return (await this.http.get(filled, query)) as answer.ReadAnswers[P];
   }
 
@@ -61,7 +61,7 @@ export class NetworkClient {
     return this.get('/api/v1/network/state', {});
   }
 
-  /** Returns the active agents; all unless `limit` is given. */
+  /** Returns the active agents, or at most `limit` agents if a limit is given. */
   agents(query: { limit?: number } = {}): Promise<answer.AgentList> {
     return this.get('/api/v1/network/agents', query);
   }
@@ -83,7 +83,7 @@ export class NetworkClient {
     return this.get('/api/v1/blocks', query);
   }
 
-  /** Returns a block with its proposal as signed. */
+  /** Returns a block with its signed proposal. */
   block(hash: string): Promise<answer.BlockDetail> {
     return this.get('/api/v1/blocks/{hash}', { hash });
   }
@@ -103,12 +103,12 @@ export class NetworkClient {
     return this.get('/api/v1/state/{key}', { key });
   }
 
-  /** Returns all alliances, including ended ones, ascending by id. */
+  /** Returns all alliances, including ended alliances, ascending by id. */
   alliances(query: PageQuery = {}): Promise<answer.AlliancePage> {
     return this.get('/api/v1/social/alliances', query);
   }
 
-  /** Returns a page of events after a `seq`. */
+  /** Returns a page of events after a given `seq`. */
   eventPage(
     query: { after?: number; topics?: readonly string[]; limit?: number } = {},
   ): Promise<answer.EventPage> {
@@ -120,12 +120,12 @@ export class NetworkClient {
     return this.get('/api/v1/agents', query);
   }
 
-  /** Returns the counted votes of an agent, newest block first. */
+  /** Returns an agent's counted votes, newest block first. */
   votesOf(agentId: string, query: PageQuery = {}): Promise<answer.AgentVotePage> {
     return this.get('/api/v1/agents/{id}/votes', { id: agentId, ...query });
   }
 
-  /** Returns memes of one or all agents, newest first. */
+  /** Returns memes from one agent or all agents, newest first. */
   memes(query: PageQuery & { agentId?: string } = {}): Promise<answer.MemePage> {
     const { agentId: id, ...page } = query;
     if (id === undefined) return this.get('/api/v1/memes', page);
@@ -142,7 +142,7 @@ export class NetworkClient {
     return this.get('/api/v1/meta', {});
   }
 
-  /** Returns the network id, which transactions are signed for. Read once, then cached. */
+  /** Returns the id of the network, for which transactions are signed. Read once, then cached. */
   async networkId(): Promise<string> {
     this.#meta ??= this.meta();
     try {

@@ -1,4 +1,7 @@
-/** One WebSocket connection: authentication, subscription, events, and detection of its end. */
+/**
+ * A WebSocket connection: authentication, subscription, events, and detecting a closed or broken
+ * connection.
+ */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { authInput } from '../../engine/protocol/signing.js';
@@ -12,7 +15,7 @@ export interface SocketEvent {
   code?: number;
 }
 
-/** The parts of a WebSocket that the client uses. Browsers, Node and `ws` have them. */
+/** The parts of a WebSocket that the client uses. Browsers, Node and `ws` provide these parts. */
 export interface SocketLike {
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
@@ -25,7 +28,7 @@ export interface SocketLike {
 /** A WebSocket class, for `AgentClientOptions.WebSocket`. */
 export type SocketConstructor = new (url: string) => SocketLike;
 
-/** A place in a history: the history's `epoch`, and the last known event. */
+/** A position in a history: the history's `epoch`, and the last known event. */
 export interface Position {
   epoch: string;
   seq: number;
@@ -34,22 +37,24 @@ export interface Position {
 export interface Subscribed {
   epoch: string;
   last_seq: number;
-  /** True if the requested position does not exist: the history changed or is shorter. */
+  /**
+   * True if the requested position does not exist because the history changed or became shorter.
+   */
   gap: boolean;
 }
 
 interface Conversation {
   Socket: SocketConstructor;
   url: string;
-  /** True if there are other servers; then the timeout is {@link IMPATIENT_MS}. */
+  /** True if there are other servers. The timeout is then {@link IMPATIENT_MS}. */
   impatient: boolean;
   by: Signatory;
   clock: Clock;
   topics: readonly string[];
   signal: AbortSignal;
-  /** Returns the position to resume from, given the server's. */
+  /** Returns the position to resume from, given the server's position. */
   since(server: Position): Position;
-  /** Both callbacks end the connection by returning false. */
+  /** Returning false from either callback ends the connection. */
   onSubscribed(data: Subscribed): boolean;
   onEvent(event: Event): boolean;
 }
@@ -62,11 +67,11 @@ export interface Ended {
   refused: boolean;
 }
 
-/** Timeout from opening to `auth_ok`, and from there to `subscribed`. */
+/** Timeout from opening to `auth_ok`, and from `auth_ok` to `subscribed`. */
 const ANSWER_MS = 15_000;
-/** The same timeouts if there are other servers. */
+/** Value of both timeouts if there are other servers. */
 const IMPATIENT_MS = 5_000;
-/** Heartbeats of silence until a connection counts as broken. */
+/** Number of silent heartbeat intervals after which a connection counts as broken. */
 const SILENT_HEARTBEATS = 2.5;
 
 interface AuthOk {
@@ -150,7 +155,7 @@ class Talk {
     this.#send({ type: 'subscribe', topics, since: since({ epoch, seq: last_seq }) });
   }
 
-  /** A close code usually follows an error, but not a refused subscription. */
+  /** Records an error. A close code usually follows an error, but not a refused subscription. */
   #warned(error: ErrorBody): void {
     this.#error = error;
     if (this.#phase === 'subscribing' && error.code === 'INVALID_REQUEST') this.#end(1000, true);
@@ -181,7 +186,7 @@ class Talk {
   }
 }
 
-/** Parses a message; null if it is not from a folkmoot server. */
+/** Parses a message. Returns null if the message is not from a folkmoot server. */
 function read(data: unknown): Message | null {
   try {
     const message = JSON.parse(String(data)) as Message | null;

@@ -1,4 +1,4 @@
-/** Schemas of published events, errors, watch messages and WebSocket acknowledgements. */
+/** Schemas for published events, errors, watch messages and WebSocket acknowledgements. */
 import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { type Event, type EventType, eventData } from '../../engine/protocol/schema/event.js';
 import { AgentId, Count, Timestamp } from '../../engine/protocol/schema/primitives.js';
@@ -9,7 +9,7 @@ const Text = Type.String();
 export const Epoch = Type.String({ description: 'identifies the history that numbers the events' });
 export const Topics = Type.Array(Text);
 
-/** Schema of each published event, by type. */
+/** Schemas for published events, by type. */
 export const eventShapes = Object.fromEntries(
   Object.entries(eventData).map(([type, data]) => [
     type,
@@ -22,7 +22,7 @@ export const PublishedEvent = Type.Unsafe<Event>(Type.Union(Object.values(eventS
 const codes = [...new Set(Object.values(reasons).map(({ code }) => code))];
 export const ErrorCodes = Type.Enum(codes);
 
-/** Details of an error. HTTP responses include `request_id`. */
+/** Error details. HTTP responses include `request_id`. */
 export const ErrorDetails = Type.Object({
   reason: Type.Enum(Object.keys(reasons)),
   pointer: Type.Optional(Type.String({ description: 'JSON Pointer to the offending field' })),
@@ -33,7 +33,7 @@ export const ErrorBody = Type.Object({ code: ErrorCodes, message: Text, details:
 
 const Entry = Type.Integer({ minimum: 0 });
 
-/** Unknown members of the client's message. Absent if there are none. */
+/** Unknown members in the client's message. Absent if all members are known. */
 const unknown = Type.Optional(
   Type.Array(Text, { description: 'JSON Pointers to unknown members, which the server ignored' }),
 );

@@ -65,19 +65,22 @@ export const closeCodes = {
 
 export const socketLimits = {
   messageBytes: 16 * 1024,
-  /** Message size before `auth` succeeds. */
+  /** Maximum message size before `auth` succeeds. */
   unauthenticatedBytes: 4 * 1024,
   /** Connections per address without a successful `auth`, in profile `spec`. */
   unauthenticatedPerAddress: 64,
-  /** Queued messages during signature verification or replay counting. */
+  /** Messages that can be queued during signature verification or replay counting. */
   waitingMessages: 32,
   waitingBytes: 64 * 1024,
-  /** Message size that the transport accepts, including fragmented messages. */
+  /** Maximum message size that the transport accepts, including fragmented messages. */
   transportBytes: 64 * 1024,
   fragments: 64,
-  /** Send buffer per connection. Dropping a message beyond it closes the connection. */
+  /**
+   * Send buffer per connection. A message that does not fit is dropped, and the connection is
+   * closed.
+   */
   backlogBytes: 1024 * 1024,
-  /** Closes a connection that sent nothing, not even a pong, for this long. */
+  /** Time after which a connection that sent nothing, not even a pong, is closed. */
   silenceSeconds: 120,
   authMs: 10_000,
   heartbeatMs: 30_000,
@@ -87,21 +90,21 @@ export const socketLimits = {
   controlsPerMinute: 100,
   warnings: 3,
   malformed: 3,
-  /** Retention of a closed connection's debug record. */
+  /** Retention time for a closed connection's debug record. */
   rememberMs: 300_000,
 } as const;
 
-/** Limits of watching: connections and frames. */
+/** Limits on watching: connections and frames. */
 export const watchLimits = {
   /** Watching connections per address, in profile `spec`. */
   perAddress: 32,
-  /** Default interval between two frames. */
+  /** Default interval between frames. */
   everyMs: 100,
-  /** Limits of one frame: rows, message texts and bytes. A frame has at least one entry. */
+  /** Limits per frame: rows, message texts and bytes. A frame contains at least one entry. */
   frameRows: 16_384,
   frameSaid: 50,
   frameBytes: 256 * 1024,
-  /** Frames cached for watchers that lag slightly. */
+  /** Number of frames cached for watchers that lag slightly. */
   keptFrames: 64,
   keptBytes: 4 * 1024 * 1024,
   /** A watcher that buffers more than this receives no frame until its socket drains. */

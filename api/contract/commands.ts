@@ -1,4 +1,4 @@
-/** Routes of the commands: requests that change the network. */
+/** Routes for commands, which are requests that change the network. */
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -29,7 +29,7 @@ const Form = Type.Object({
   signature: Signature,
 });
 
-/** Method and path of a command are in `carriage`. */
+/** `carriage` defines a command's method and path. */
 type Command = Omit<Declared, 'method' | 'path'>;
 
 export const commandRoutes: Readonly<Record<CommandKind, Command>> = {

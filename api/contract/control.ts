@@ -16,13 +16,13 @@ const Until = Type.Object({
   what: Type.Enum(['block', 'outcome', 'time'], {
     description: 'a block is proposed, a block closes, or time has passed',
   }),
-  /** Outcome to wait for. Absent: any outcome. */
+  /** Outcome to wait for. If absent, any outcome. */
   status: Type.Optional(BlockStatus),
   /** World time from now, in milliseconds. */
   ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
 });
 /**
- * Condition that pauses a running world again: a block, an outcome or a time.
+ * Condition that pauses a running world: a block, an outcome or a time.
  *
  * @interface
  */
@@ -30,7 +30,7 @@ export type Until = Static<typeof Until>;
 
 const speeds = { minimum: 0.001, maximum: 1_000_000 };
 
-/** Schemas of control commands, by `do`. */
+/** Schemas for control commands, by `do`. */
 export const controlCommands = {
   pause: Type.Object({ do: Type.Literal('pause') }),
   resume: Type.Object({ do: Type.Literal('resume') }),
@@ -39,7 +39,7 @@ export const controlCommands = {
   until: Type.Object({ do: Type.Literal('until'), until: Until }),
   /** Ends the world and keeps its results so far. */
   stop: Type.Object({ do: Type.Literal('stop') }),
-  /** Null: as fast as possible. */
+  /** Null means as fast as possible. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
 
@@ -77,7 +77,7 @@ export const ClockView = Type.Object({
  */
 export type ClockShown = Static<typeof ClockView>;
 
-/** State of a world, sent after each change of its clock. */
+/** State of a world, sent after each change to its clock. */
 export const WorldView = Type.Object({
   kind: Type.Enum([...worldKinds]),
   clock: ClockView,
@@ -87,8 +87,8 @@ export const WorldView = Type.Object({
 
 const knownParts = ['history', 'scenario', 'neighbours', 'decisions', 'cluster'] as const;
 /**
- * Optional data that a server may have: reads of earlier entries, the scenario, the social graph,
- * decision records, and the status of the cluster.
+ * Optional data that a server may offer: reads at earlier entries, the scenario, the social graph,
+ * decision records, and the cluster status.
  *
  * @useDeclaredType
  */
@@ -115,9 +115,14 @@ export interface Control {
   /** Reason why no new data can be shown, such as a deleted folder. */
   readonly lost?: string | null;
   clock(): ClockShown;
-  /** Executes a command of `can`. Resolves once it took effect, to a refusal if it failed. */
+  /**
+   * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
+   * if it failed.
+   */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /** Calls the listener after pause, resume, end or loss. Returns a function that unsubscribes. */
+  /**
+   * Calls the listener after a pause, resume, end or loss. Returns a function that unsubscribes.
+   */
   onChange(listener: () => void): () => void;
 }
 

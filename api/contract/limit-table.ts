@@ -1,14 +1,14 @@
-/** Limits of the live API: quota, window and scope of each. */
+/** Limits of the live API, each with its quota, window and scope. */
 import { limits as bounds } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 
 /**
- * Strictness of a server: `spec` applies the protocol's limits, `bench` 10,000 times those, `off`
- * none.
+ * Strictness of a server: `spec` applies the protocol's limits, `bench` 10,000 times those limits,
+ * `off` no limits.
  */
 export type Profile = 'spec' | 'bench' | 'off';
 
-/** `claim`: an address with the known key that a request names, verified or not. */
+/** `claim`: an address with the known key that a request names, even if unverified. */
 type CountedFor = 'agent' | 'address' | 'claim';
 
 interface Limit {
@@ -43,18 +43,18 @@ const table = {
   alliance_leave: perAgent(30),
   read: per('address', 600),
   failed_signature: per('claim', 60),
-  /** All claimed keys together. A key with a recent valid signature is exempt. */
+  /** Covers all claimed keys together. A key with a recent valid signature is exempt. */
   failed_signature_total: per('address', 600),
-  /** Failed signatures whose cause the server looks for. */
+  /** Failed signatures that the server diagnoses. */
   explained: per('claim', 5, 'units'),
-  /** Requests without a valid signature, in started units of REFUSED_UNIT_BYTES. */
+  /** Requests without a valid signature, in units of REFUSED_UNIT_BYTES, rounded up. */
   refused: per('claim', 600, 'units'),
   refused_total: per('address', 1_200, 'units'),
   /** All requests except health checks and metrics. */
   requests: { ...per('address', 1_000), seconds: 1 },
   request_bytes: { ...per('address', 16 * MIB, 'bytes'), seconds: 1 },
   connections: { ...per('address', 2_000), seconds: 10 },
-  /** Bytes written to the log and its indexes, except for memes and proposals. */
+  /** Bytes written to the log and its indexes, excluding memes and proposals. */
   bytes: per('agent', 256 * KIB, 'bytes'),
   address_bytes: per('address', MIB, 'bytes'),
   /** Memes and proposals, which are too large for a quota per minute. */
@@ -68,27 +68,30 @@ const table = {
  * @useDeclaredType
  */
 export type LimitName = keyof typeof table;
-/** Quota of each limit per window, in requests, units or bytes. */
+/** Quota per window for each limit, in requests, units or bytes. */
 export type Figures = Readonly<Record<LimitName, number>>;
 
 export const limitTable: Readonly<Record<LimitName, Limit>> = table;
 /** All limit names, as `--limits-file` accepts them. */
 export const limitNames = Object.keys(table) as LimitName[];
 
-/** A refusal costs one unit, plus one for each further started unit. */
+/** Size of a refusal unit. A refusal costs one unit, plus one for each further unit begun. */
 export const REFUSED_UNIT_BYTES = 32 * KIB;
-/** Bytes that a request writes in addition to its body and file: entry head, records, events. */
+/**
+ * Bytes that a request writes in addition to its body and file, for the entry head, records and
+ * events.
+ */
 export const WRITTEN_BESIDE_BYTES = 512;
 
-/** Bounds of the server, independent of the profile. */
+/** Server limits that do not depend on the profile. */
 export const serverBounds = {
-  /** Largest bodies by content. `small` applies to unregistered keys. */
+  /** Maximum body sizes by content. `small` applies to unregistered keys. */
   body: {
     small: 8 * KIB,
     propose: bounds.proposalBytes,
     /** The file and the surrounding form. */
     meme: bounds.memeFileBytes + 64 * KIB,
-    /** A request escaped in a JSON string is larger than the request. */
+    /** A request grows when escaped in a JSON string. */
     debug_verify: 2 * bounds.proposalBytes,
   },
   /** Bodies in flight (received or processed), in total and per address. */
@@ -96,35 +99,35 @@ export const serverBounds = {
   bodiesOfAddressBytes: 64 * MIB,
   /** Values in one JSON body, counted before parsing. */
   jsonValues: 65_536,
-  /** Canonical JSON of all unknown members together. */
+  /** Canonical JSON size of all unknown members together. */
   unknownMembersBytes: 512,
   /**
-   * Proposals that wait for their parent block to close: in total, the maximum of blocks in voting;
-   * per producer, one and its retry after a lost connection; and the wait in milliseconds, shorter
-   * than the request timeout.
+   * Proposals that may wait for their parent block to close. In total, the maximum number of blocks
+   * in voting; per producer, one proposal and its retry after a lost connection. The wait in
+   * milliseconds is shorter than the request timeout.
    */
   earlyProposals: { most: 8, most_of_one: 2, ms: 10_000 },
-  /** Limits of one response of a view read. */
+  /** Limits for one response to a view read. */
   view: {
     columnRows: 8_192,
     columnBytes: MIB,
-    /** Message texts. Each vote may have a reason. */
+    /** Message texts. Each vote may include a reason. */
     columnSaid: 500,
     logBytes: MIB,
     buckets: 2_000,
     defaultBuckets: 240,
-    /** Index rows scanned for one page of memes. */
+    /** Index rows scanned per page of memes. */
     memeRows: 2_000,
-    /** Blocks scanned for one page of an agent's votes. */
+    /** Blocks scanned per page of an agent's votes. */
     voteBlocks: 1_000,
-    /** Links of a graph that the scenario includes. */
+    /** Graph links that the scenario includes. */
     graphEdges: 10_000,
-    /** Links among the neighbours of one page. */
+    /** Links among the neighbours on one page. */
     neighbourLinks: 5_000,
   },
-  /** Size of one page of a list. */
+  /** Maximum size of a list page. */
   pageBytes: MIB,
-  /** Default rows of a page. */
+  /** Default number of rows per page. */
   defaultPageRows: 100,
 } as const;
 
@@ -141,7 +144,7 @@ export function resolveLimits(profile: Profile, own: Partial<Figures> = {}): Fig
 /** Operations per minute in profile `spec`. */
 export const perMinute = operationsOf(resolveLimits('spec')!);
 
-/** Selects the limits that count operations per minute. */
+/** Selects the limits on operations per minute. */
 function operationsOf(figures: Figures) {
   const { failed_signature_total: _, ...own } = figures;
   const rows = limitNames
@@ -151,7 +154,9 @@ function operationsOf(figures: Figures) {
   return Object.fromEntries(rows) as Record<CommandKind | 'read' | 'failed_signature', number>;
 }
 
-/** Describes the effective limits for `/api/v1/meta`; null: only the server's bounds apply. */
+/**
+ * Describes the effective limits for `/api/v1/meta`. With null, only the server's own limits apply.
+ */
 export function describeLimits(figures: Figures | null) {
   const rows = limitNames.map((name) => {
     const { seconds, per: counted_for, unit } = limitTable[name];

@@ -1,4 +1,4 @@
-/** Schema of a load run's state. The TypeScript type is in the view. */
+/** Schema for a load run's state. The view contains the TypeScript type. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { Count, nullable } from '../../engine/protocol/schema/primitives.js';

@@ -61,7 +61,7 @@ const topicsAsked = {
   },
 };
 
-/** Each read also takes `at`, see below. */
+/** Each read also takes `at` (see below). */
 export const reads = {
   state: {
     path: '/api/v1/network/state',
@@ -217,7 +217,7 @@ export const reads = {
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
-/** Log entry as of which to read. */
+/** Log entry at which to read. */
 export const at = {
   ...whole(
     `log entry as of which to read; default: the last entry. Requires a server with history
@@ -227,7 +227,7 @@ export const at = {
   extension: true as const,
 };
 
-/** Reasons of a read with `at`. */
+/** Refusal reasons for a read with `at`. */
 export const ofThePast: readonly Reason[] = [
   'SCHEMA',
   'UNKNOWN_ENTRY',

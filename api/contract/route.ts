@@ -1,8 +1,8 @@
 /**
- * Declaration of a route, and parameters that several routes share. A declaration has the path,
- * parameters, response, refusals and texts of one route. The router, parameter parsing, documents,
- * client types and tests derive from it. Declarations import nothing from Node; the client imports
- * only their types.
+ * Route declarations, and parameters that several routes share. A declaration contains a route's
+ * path, parameters, response, refusals and texts. The router, parameter parsing, documents, client
+ * types and tests derive from the declaration. Declarations import nothing from Node, and the
+ * client imports only their types.
  */
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
@@ -10,7 +10,7 @@ import { AgentId, Hash } from '../../engine/protocol/schema/primitives.js';
 import type { Reason } from '../../engine/protocol/schema/reason.js';
 import { isHash } from '../../engine/protocol/text.js';
 
-/** Tags of the OpenAPI document. */
+/** Tags in the OpenAPI document. */
 export const tags = {
   agents: 'Registration and availability of agents',
   consensus: 'Block proposals, votes and discussion',
@@ -26,21 +26,21 @@ export const tags = {
 export interface Parameter<S extends TSchema = TSchema, V = unknown> {
   readonly text: string;
   readonly schema: S;
-  /** Not in the original interface. */
+  /** True if the parameter is not in the original interface. */
   readonly extension?: true;
   /** Noun phrase for the refusal of an invalid value. */
   readonly expected: string;
-  /** Parses a value; null if absent. Returns undefined if the value is invalid. */
+  /** Parses a value, or null if absent. Returns undefined if the value is invalid. */
   read(text: string | null): V | undefined;
 }
 
 type Parameters = Readonly<Record<string, Parameter>>;
 
-/** Declaration of one route. Its key in the table is its name. */
+/** Declaration of a route. Its key in the table is the route's name. */
 export interface Declared {
   /** Default: GET. */
   readonly method?: 'POST';
-  /** Path with parameters in braces. Also the label in metrics. */
+  /** Path with parameters in braces. Also used as the label in metrics. */
   readonly path: string;
   readonly id: string;
   readonly tag: keyof typeof tags;
@@ -57,21 +57,21 @@ export interface Declared {
   readonly bodyBytes?: number;
   /** Schema of the response's `data`. */
   readonly answer?: TSchema;
-  /** Response without an envelope: media type to schema, null for bytes. */
+  /** Response without an envelope: media type to schema, or null for bytes. */
   readonly content?: Readonly<Record<string, TSchema | null>>;
-  /** The first request is answered 201, a repeat 200. */
+  /** True if the first request is answered with 201 and a repeat with 200. */
   readonly created?: true;
-  /** Redirects (302) a client that does not accept JSON. */
+  /** True if the route redirects (302) a client that does not accept JSON. */
   readonly redirects?: true;
-  /** Reasons of refusal. The documents add those that apply to every request. */
+  /** Refusal reasons. The documents add the reasons that apply to every request. */
   readonly reasons: readonly Reason[];
-  /** Signed by header, although read-only. */
+  /** True for a read-only route whose requests are signed by header. */
   readonly signed?: true;
-  /** Requires the control token. */
+  /** True if the route requires the control token. */
   readonly token?: true;
 }
 
-/** Values of a route's parameters, by name. */
+/** A route's parameter values, by name. */
 export type Asked<D> = ValuesOf<D, 'parameters'> & ValuesOf<D, 'query'>;
 
 type ValuesOf<D, Where extends 'parameters' | 'query'> =
@@ -98,7 +98,7 @@ type Whole<R> = Parameter<
   R extends { default: number } ? number : number | null
 >;
 
-/** An integer parameter of at least 0. An absent value gives the default, or null. */
+/** Declares an integer parameter of at least 0. An absent value yields the default, or null. */
 export function whole<R extends Range>(text: string, expected: string, range?: R): Whole<R> {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER, default: otherwise = null } = range ?? {};
   const read = (sent: string | null) => {
@@ -111,7 +111,7 @@ export function whole<R extends Range>(text: string, expected: string, range?: R
 
 export const entryNumber = (text: string) => whole(text, 'an entry number');
 
-/** Page size parameter. */
+/** Declares a page size parameter. */
 export const rows = <R extends Range>(range: R, text = 'maximum rows') =>
   whole(text, `an integer from 1 to ${limits.pageRows}`, {
     ...{ minimum: 1, maximum: limits.pageRows },
@@ -148,7 +148,7 @@ export const inPath = <S extends TSchema>(
 
 const matching = (pattern: RegExp) => (sent: string) => pattern.test(sent);
 
-/** An id parameter: a prefix and 32 hexadecimal characters. */
+/** Declares an id parameter: a prefix and 32 hexadecimal characters. */
 export const idInPath = <S extends TSchema>(text: string, schema: S, prefix: string) =>
   inPath(
     text,

@@ -1,4 +1,7 @@
-/** The route table and the path matcher. Handlers, documents, metrics and tests derive from it. */
+/**
+ * The route table and the path matcher. Handlers, documents, metrics and tests derive from the
+ * table.
+ */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage } from '../../engine/protocol/schema/entry.js';
 import { commandRoutes } from './commands.js';
@@ -94,7 +97,7 @@ interface Shape<R> {
 
 export function createMatcher<R extends Place>(routes: readonly R[]): Matcher<R> {
   const shapes: Shape<R>[] = [];
-  /** Matches of paths without parameters, built once. */
+  /** Matches for paths without parameters, built once. */
   const fixed = new Map<string, { other: Match<R>; byMethod: Map<string, Match<R>> }>();
   for (const text of new Set(routes.map(shapeOf))) {
     const here = routes.filter((route) => shapeOf(route) === text);
@@ -128,7 +131,7 @@ function byPattern<R>(shapes: readonly Shape<R>[], method: string, path: string)
   return null;
 }
 
-/** Decodes a path parameter. Invalid encoding gives a text that no parameter accepts. */
+/** Decodes a path parameter. An invalid encoding yields a text that no parameter accepts. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

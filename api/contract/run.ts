@@ -1,6 +1,6 @@
 /**
- * Optional data of a simulation run: the agents' places in the scenario, the social graph and the
- * decision records. Where data is missing, a sentence that says why takes its place.
+ * Optional data about a simulation run: the agents' places in the scenario, the social graph and
+ * the decision records. If data is missing, a sentence in its place says why.
  */
 
 import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
@@ -17,7 +17,7 @@ const described = <S extends TSchema>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description });
 const whole = Type.Integer();
 
-/** Factors by docs/model.md: the traits technical, social, meme and random. */
+/** Factors from docs/model.md: the traits technical, social, meme and random. */
 const factorsOf = <S extends TSchema>(each: S, description: string) =>
   described(
     Type.Object(
@@ -27,7 +27,7 @@ const factorsOf = <S extends TSchema>(each: S, description: string) =>
     description,
   );
 
-/** Schema of a decision record. */
+/** Schema for a decision record. */
 export const Reasons = Type.Object({
   basis: Type.Enum(['judgement', 'content', 'neighbours', 'script', 'unknown'], {
     description:
@@ -109,52 +109,55 @@ export const AgentNeighbours = Type.Object({
   next_cursor,
 });
 
-/** Decision record of a vote, with its block number and decision. */
+/** Decision record for a vote, with its block number and decision. */
 export interface Decided {
   block: number;
   decision: 'approve' | 'reject';
   basis: 'judgement' | 'content' | 'neighbours' | 'script' | 'unknown';
-  /** Given by a script or decider. */
+  /** Reason given by a script or decider. */
   reason: string | null;
-  /** This and all following members: only for a judgement. */
+  /** Present, like all following members, only for a judgement. */
   score: number | null;
   threshold: number | null;
   opinions: Record<Factor, number> | null;
   contributions: Record<Factor, number> | null;
   without: Record<Factor, 'approve' | 'reject'> | null;
   shapley_24ths: Record<Factor, number> | null;
-  /** Ids of the memes that the agent had received. */
+  /** Ids of the memes that the agent had received by then. */
   memes: string[];
   turned_by: string[] | null;
 }
 
-/** Factors of a judgement, by docs/model.md. */
+/** Factors in a judgement (docs/model.md). */
 export type Factor = 'content' | 'neighbours' | 'memes' | 'whim';
 
-/** Recorded decisions of a run. */
+/** A run's recorded decisions. */
 export interface KnownDecisions {
-  /** Numbers of the blocks that an agent voted on, in voting order; or why they are missing. */
+  /**
+   * Returns the numbers of the blocks that an agent voted on, in voting order, or the reason why
+   * they are missing.
+   */
   blocksOf(agent: number): Promise<readonly number[] | string>;
-  /** Reads the records at indexes `from` to `to` (exclusive) of that list. */
+  /** Reads the records at indexes `from` to `to` (exclusive) in that list. */
   read(agent: number, from: number, to: number): Promise<Decided[]>;
 }
 
 /** Social graph, by place in the scenario. */
 export interface KnownGraph {
   readonly topology: string;
-  /** Neighbours of each agent, ascending. */
+  /** Each agent's neighbours, ascending. */
   readonly neighbours: readonly (readonly number[])[];
   /** Returns true if a message gets through at `at` (milliseconds since 1970). */
   passes(from: number, to: number, at: number): boolean;
 }
 
 /**
- * Known data of a run. A place is an agent's index in the scenario, from 0.
+ * Known data about a run. A place is an agent's index in the scenario, from 0.
  *
  * @interface
  */
 export interface KnownRun {
-  /** Place of a network's agent by id and name; null if it is not in the scenario. */
+  /** Returns an agent's place, by id and name. Returns null if the agent is not in the scenario. */
   placeOf(agent: { agent_id: string; name: string }): number | null;
   idAt(place: number): string;
   graph(): KnownGraph | string;

@@ -1,6 +1,6 @@
 /**
  * Routes other than commands and network reads: server state, memes, debugging, control, proofs,
- * cluster, load runs, operation, documents and the page.
+ * cluster, load runs, operations, documents and the page.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -70,7 +70,7 @@ export const ConnectionView = Type.Object({
   closed: nullable(Type.Object({ code: Count, reason: Text, at: Timestamp })),
 });
 
-/** Result of the verification, or the reason why it stopped early. */
+/** Verification result, or the reason why verification stopped early. */
 export const Verification = Type.Object({
   valid: Type.Boolean(),
   kind: Type.Optional(Text),
@@ -96,7 +96,7 @@ export const Verification = Type.Object({
   ),
 });
 
-/** A signed request in a JSON envelope, the body of `debug/verify`. */
+/** A signed request in a JSON envelope, used as the body of `debug/verify`. */
 export const DebugVerifyBody = Type.Object({
   method: Type.String({ maxLength: 16 }),
   target: Type.String({ maxLength: 2048 }),
@@ -177,7 +177,7 @@ const DivergenceView = Type.Object({
   found: Type.String({ description: 'stored value' }),
 });
 /**
- * First difference between the stored state and the state recomputed from the log.
+ * First difference between stored state and state recomputed from the log.
  *
  * @interface
  */
@@ -205,7 +205,7 @@ export const ProofView = Type.Object({
  */
 export type ProofShown = Static<typeof ProofView>;
 
-/** Routes that the limit `read` counts. */
+/** Routes that count against the limit `read`. */
 export const serverRoutes = {
   root: {
     path: '/',
@@ -425,7 +425,7 @@ const viewInPath = inPath('name of the view', Text);
 
 export type DocumentName = keyof typeof documentRoutes;
 
-/** The web page, the same file under each of its paths, and its assets. */
+/** The web page (the same file under each of its paths) and its assets. */
 export const pageRoutes = {
   page_bare: pageOf('/ui', 'getPageBare', 'Web page, without the trailing slash'),
   page: {

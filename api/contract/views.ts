@@ -1,4 +1,4 @@
-/** Schemas and routes of the reads that the web page uses. */
+/** Schemas and routes for the reads that the web page uses. */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { eventData } from '../../engine/protocol/schema/event.js';
@@ -96,7 +96,7 @@ const Said = Type.Object({
   text: Text,
 });
 
-/** State of the network after an entry. See `model.ts` of the view. */
+/** Network state after an entry. See `model.ts` in the view. */
 const Snapshot = Type.Object({
   network_id: Text,
   epoch: Text,
@@ -250,7 +250,7 @@ const ScenarioKnown = Type.Object({
 });
 
 /**
- * Scenario of a server's agents.
+ * Scenario for a server's agents.
  *
  * @interface
  */
@@ -275,7 +275,7 @@ const Scenario = Type.Object({
 const { defaultPageRows, view } = serverBounds;
 
 const paged = { limit: rows({ default: defaultPageRows }), cursor };
-/** Reasons of reads that the server computes from the log. */
+/** Refusal reasons for reads that the server computes from the log. */
 const made = ['SCHEMA', 'LOG_DAMAGED', 'ARCHIVE_DAMAGED', 'BEING_MADE'] as const;
 
 export const shownReads = {

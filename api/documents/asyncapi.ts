@@ -14,7 +14,7 @@ import { type Components, createComponents, extension, type Part } from './opena
 
 type ClientType = keyof typeof clientMessages;
 type AckType = keyof typeof acknowledgements;
-/** Watch messages have their members next to `type`, without `data`. */
+/** Watch messages carry their members alongside `type`, without `data`. */
 type TellingType = keyof typeof tellings;
 
 const clientTexts: Record<
@@ -171,7 +171,9 @@ const typed = (type: string, members: Part): Part => ({
   properties: { type: { type: 'string', const: type }, ...members },
 });
 
-/** Operations of clients: each message is answered by its acknowledgement or an error. */
+/**
+ * Lists client operations. The server answers each message with its acknowledgement or an error.
+ */
 function asked(channel: Part): Part {
   return Object.fromEntries(
     Object.entries(clientTexts).map(([type, { text, ack, extension: added }]) => [
@@ -188,7 +190,7 @@ function asked(channel: Part): Part {
   );
 }
 
-/** Messages that the server sends unprompted. */
+/** Lists messages that the server sends unprompted. */
 function published(channel: Part): Part {
   return {
     event: {

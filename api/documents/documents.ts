@@ -1,4 +1,4 @@
-/** Generated documents and built files, created or read on first use, then cached. */
+/** Generated documents and built files, which are created or read on first use, then cached. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,19 +15,19 @@ const version = () => (require('folkmoot/package.json') as { version: string }).
 let openapi: Part | undefined;
 let asyncapi: Part | undefined;
 
-/** Returns the OpenAPI 3.1 document. The object is shared: do not modify it. */
+/** Returns the OpenAPI 3.1 document. The object is shared and must not be modified. */
 export function openapiDocument(): Part {
   openapi ??= buildOpenapi(version());
   return openapi;
 }
 
-/** Returns the AsyncAPI 3 document. The object is shared: do not modify it. */
+/** Returns the AsyncAPI 3 document. The object is shared and must not be modified. */
 export function asyncapiDocument(): Part {
   asyncapi ??= buildAsyncapi(version());
   return asyncapi;
 }
 
-/** An item of the list that `tools/bundle.mjs` writes next to the files. */
+/** An item in the list that `tools/bundle.mjs` writes alongside the files. */
 interface Listed {
   file: string;
   type: string;
@@ -37,9 +37,9 @@ interface Listed {
 const endings: Record<Coding, string> = { br: '.br', gzip: '.gz', identity: '' };
 
 /**
- * Returns the files of a list, by name.
+ * Returns a list's files, by name.
  *
- * @param policy content security policy of the HTML files
+ * @param policy content security policy for the HTML files
  */
 export function builtFiles(list: '#page' | '#viewer', policy: string): Map<string, ServedFile> {
   const path = require.resolve(list);
@@ -53,7 +53,7 @@ export function builtFiles(list: '#page' | '#viewer', policy: string): Map<strin
   );
 }
 
-/** Content codings, by ascending size. */
+/** Content codings, by ascending size of the result. */
 export const codings = ['br', 'gzip', 'identity'] as const;
 export type Coding = (typeof codings)[number];
 
@@ -77,7 +77,7 @@ export interface GeneratedFile {
 /** Compresses within a few milliseconds. */
 const BROTLI_QUALITY = 5;
 
-/** Creates a file whose compressed forms are made on first use, then cached. */
+/** Creates a file. Its compressed forms are made on first use, then cached. */
 export function generateFile({ type, body, policy }: GeneratedFile): ServedFile {
   const identity = Buffer.from(body);
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };

@@ -1,4 +1,4 @@
-/** The header that all HTML pages share, and the files of the web page. */
+/** The header that all HTML pages share, and the web page's files. */
 import { builtFiles, type ServedFile } from './documents.js';
 
 interface Place {
@@ -24,7 +24,7 @@ const pages = [
   { href: '/docs/socket', name: 'WebSocket' },
 ];
 
-/** Uses the colours of the viewer of the HTTP reference. */
+/** Uses the colours of the HTTP reference viewer. */
 export const mastheadStyle = `
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f23; --faint: #57606a; --line: #d0d7de;
   --shade: #f6f8fa; --link: #0550ae; }
@@ -73,8 +73,8 @@ const item = ({ href, name }: Place) =>
   `<li><a href="${escapeHtml(href)}">${escapeHtml(name)}</a></li>`;
 
 /**
- * All resources come from this server and nothing is inline. Trusted Types keep texts of agents
- * from becoming markup or scripts.
+ * All resources come from this server, and nothing is inline. Trusted Types keep agents' texts from
+ * becoming markup or scripts.
  */
 const pagePolicy = [
   "default-src 'none'",
@@ -92,7 +92,7 @@ const pagePolicy = [
 
 let files: Map<string, ServedFile> | null = null;
 
-/** Returns a file of the web page, or null if there is none of this name. */
+/** Returns the web page's file with this name, or null for an unknown name. */
 export function pageFile(name: string): ServedFile | null {
   files ??= builtFiles('#page', pagePolicy);
   return files.get(name) ?? null;

@@ -1,4 +1,4 @@
-/** Requests of the OpenAPI document: parameters, headers, bodies, security schemes, signing. */
+/** Requests in the OpenAPI document: parameters, headers, bodies, security schemes, signing. */
 
 import { limits } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
@@ -16,7 +16,7 @@ import type { Parameter } from '../contract/route.js';
 import type { Route } from '../contract/routes.js';
 import { type Components, extension, type Part } from './openapi-schemas.js';
 
-/** A signing input on one line. LF stands for a line feed. */
+/** Formats a signing input on one line. LF stands for a line feed. */
 const shown = (input: string) => input.replaceAll('\n', ' LF ');
 const overBody = (input: string) =>
   shown(input).replace(/\{\}$/, 'JCS(the body without its `signature`)');
@@ -43,7 +43,7 @@ function signedText(kind: CommandKind): string {
   return kind === 'meme' ? overMeme : overHttp;
 }
 
-/** Complements of `the signature is`. */
+/** Phrases that complete `the signature is`. */
 const signaturePlaces = {
   body: 'the member `signature` of the body',
   form: 'the form field `signature`',
@@ -130,7 +130,7 @@ export function headerParameters({ lift }: Components): Part {
 
 type Carried = 'body' | 'form' | 'header' | null;
 
-/** Place of the signature in a route's requests; null if they are unsigned. */
+/** Returns the position of the signature in a route's requests, or null for unsigned requests. */
 function signedOf({ command, signed }: Route): Carried {
   if (command) return carriage[command].signed;
   return signed ? 'header' : null;
@@ -203,7 +203,7 @@ export function buildRequestBody({ body, command }: Route, { lift }: Components)
   return { required: command !== 'alliance_leave', content: { 'application/json': { schema } } };
 }
 
-/** Describes the signing input of a route and the place of the signature. */
+/** Describes a route's signing input and the position of the signature. */
 export function describeSigning(route: Route): string {
   if (route.command) {
     return `Signing input: \`${signedText(route.command).replaceAll('`', '')}\`.

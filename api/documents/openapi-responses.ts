@@ -1,4 +1,6 @@
-/** Responses of the OpenAPI document: envelopes by status, and the reasons of each error status. */
+/**
+ * Responses in the OpenAPI document: envelopes by status, and the reasons for each error status.
+ */
 import { type Reason, reasons as table } from '../../engine/protocol/schema/reason.js';
 import { ErrorBody } from '../contract/answers.js';
 import type { Route } from '../contract/routes.js';
@@ -104,7 +106,7 @@ const bare = (content: NonNullable<Route['content']>) =>
     Object.entries(content).map(([type, schema]) => [type, schema ? { schema } : {}]),
   );
 
-/** Groups reasons by ascending status, in the order of the table. */
+/** Groups reasons by ascending status, in table order. */
 function byStatus(reasons: readonly Reason[]): [number, Reason[]][] {
   const groups = new Map<number, Reason[]>();
   for (const reason of Object.keys(table) as Reason[]) {

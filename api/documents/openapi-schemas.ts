@@ -1,4 +1,4 @@
-/** Schemas of the documents: named schemas become references, extensions are marked. */
+/** Schemas in the documents. Named schemas become references, and extensions are marked. */
 import { eventData } from '../../engine/protocol/schema/event.js';
 import {
   AgentId,
@@ -64,7 +64,7 @@ const pascal = (name: string) =>
 const suffixed = (suffix: string, schemas: Record<string, object>) =>
   Object.fromEntries(Object.entries(schemas).map(([name, one]) => [pascal(name) + suffix, one]));
 
-/** Schemas with names. Of equal schemas, the first name applies. */
+/** Schemas with names. If schemas are equal, the first name applies. */
 const named: Record<string, object> = {
   PublicKey: PublicKey,
   Signature: Signature,
@@ -160,7 +160,7 @@ for (const [name, schema] of Object.entries(named)) {
 }
 
 export interface Components {
-  /** Replaces named schemas by references and adds them to `schemas`. */
+  /** Replaces named schemas with references, and adds the schemas to `schemas`. */
   lift(schema: object): Part;
   readonly schemas: Record<string, Part>;
 }
@@ -176,7 +176,7 @@ class Lifted implements Components {
   readonly lift = (schema: object): Part => {
     const name = nameOf.get(JSON.stringify(schema));
     if (name === undefined) return this.#inner(schema);
-    // Entered before it is filled, so that names are in order of first use.
+    // Entered before it is filled, so that names appear in order of first use.
     if (!this.schemas[name]) {
       this.schemas[name] = {};
       Object.assign(this.schemas[name], this.#component(name, schema));
@@ -207,7 +207,10 @@ class Lifted implements Components {
     };
   }
 
-  /** Writes members of any name as `additionalProperties`: the viewer loops on the pattern. */
+  /**
+   * Writes members of any name as `additionalProperties`, because the viewer loops forever on the
+   * pattern.
+   */
   #anyNamed(patterns: object): Part {
     const { [ANY_NAME]: any } = patterns as Part;
     if (any) return { additionalProperties: this.lift(any) };
@@ -226,7 +229,7 @@ class Lifted implements Components {
 /** Marks an addition to the original interface. */
 export const extension = { 'x-extension': true } as const;
 
-/** Not every reader accepts members next to a `$ref`, so a reference is wrapped. */
+/** Wraps a reference, because not every reader accepts members alongside a `$ref`. */
 function marked(schema: Part): Part {
   return '$ref' in schema ? { allOf: [schema], ...extension } : { ...schema, ...extension };
 }

@@ -71,7 +71,7 @@ export function buildOpenapi(version: string): Part {
   };
 }
 
-/** Path with the parameter names of the documents. */
+/** Returns the path with the parameter names used in the documents. */
 function documentedPath({ path, parameters = {} }: Route): string {
   const names = Object.keys(parameters).values();
   return path.replaceAll(/\{\w+\}/g, () => `{${names.next().value}}`);
@@ -134,11 +134,13 @@ const ofWrites: Reason[] = [
   'STOPPING',
 ];
 
-/** Reasons of a route, including those of every request and of every signed request. */
+/**
+ * Returns a route's refusal reasons, including those for every request and every signed request.
+ */
 function reasonsOf({ command, reasons }: Route): Reason[] {
   if (!command) return [...anywhere, ...reasons];
   return [...anywhere, ...ofWrites, ...keyed(command), ...reasons];
 }
 
-/** A registration contains its key. */
+/** A registration carries its own key, so the key is always known. */
 const keyed = (kind: CommandKind): Reason[] => (kind === 'register' ? [] : ['UNKNOWN_KEY']);

@@ -15,7 +15,7 @@ import {
 import { type Contents, masthead, mastheadStyle } from './masthead.js';
 import { socketPage } from './socket-page.js';
 
-/** Inline styles are allowed because the viewer's elements have style attributes. */
+/** Inline styles are allowed because the viewer's elements use style attributes. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -94,7 +94,7 @@ function contents(): Contents {
   }));
 }
 
-/** Follows the colour scheme of the system and closes the contents list on a click. */
+/** Follows the system's colour scheme, and closes the contents list on a click. */
 const themeScript = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const page = document.querySelector('rapi-doc');
 const paint = () => page?.setAttribute('theme', dark.matches ? 'dark' : 'light');

@@ -39,7 +39,7 @@ interface Asyncapi {
   components: { messages: Record<string, Message>; schemas: Record<string, Schema> };
 }
 
-/** Deepest level of nested members; deeper ones appear only as a type. */
+/** Deepest level of nested members shown. Deeper members appear only as a type. */
 const DEEPEST = 3;
 
 export function socketPage(): string {
@@ -118,7 +118,7 @@ function resolved(schema: Schema, schemas: Record<string, Schema>): Schema {
   return name === undefined ? schema : { ...schemas[name], ...schema };
 }
 
-/** Returns a row per member, including nested members. */
+/** Returns one row per member, including nested members. */
 function rowsOf(
   schema: Schema,
   schemas: Record<string, Schema>,

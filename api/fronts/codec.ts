@@ -1,6 +1,7 @@
 /**
- * Records exchanged by a front process and the engine's process. All records of one event-loop turn
- * leave in one write. Both processes run the same program, so records carry no version.
+ * Records exchanged between a front process and the engine's process. All records from one
+ * event-loop turn are sent in one write. Both processes run the same program, so records carry no
+ * version.
  */
 import type { Duplex } from 'node:stream';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
@@ -9,10 +10,10 @@ import type { RequestHead } from '../transport/transport.js';
 /** File descriptor of the channel to the parent process. */
 export const CHANNEL = 3;
 
-/** Record kinds. `id` is that of a request or WebSocket; `value` is a number. */
+/** Record kinds. `id` identifies a request or WebSocket; `value` is a number. */
 const kinds = [
-  // From a front, about a request: complete, with a verified or unverified signature; or in parts:
-  // head, received bytes, body.
+  // From a front, about a request: either complete, with a verified or unverified signature, or in
+  // parts (head, received bytes, body).
   'held',
   'whole',
   'begin',
@@ -57,7 +58,10 @@ export interface FrontRecord {
   bytes: Uint8Array;
 }
 
-/** Head: length of the rest, kind, id, value, text length. The text and the bytes follow. */
+/**
+ * Size of a record's head: length of the remaining record, kind, id, value, text length. The text
+ * and the bytes follow.
+ */
 const HEAD = 21;
 const numbers = new Map(kinds.map((kind, number) => [kind, number]));
 const BUFFER_BYTES = 64 * 1024;
@@ -115,7 +119,7 @@ export class Outgoing {
   flush(): void {
     if (this.#used === 0) return;
     this.#stream.write(this.#buffer.subarray(0, this.#used));
-    // A pending write still reads the buffer, so it cannot be reused.
+    // A pending write still reads the buffer, so the buffer cannot be reused.
     const lent = this.#stream.writableLength > 0;
     if (lent || this.#used > BUFFER_BYTES) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     this.#used = 0;
@@ -134,7 +138,7 @@ interface Body {
   bytes: Uint8Array | string;
 }
 
-/** Calls `take` with each record in order, and `taken` after each chunk. */
+/** Calls `take` for each record in order, and `taken` after each chunk. */
 export function receive(
   stream: Duplex,
   take: (record: FrontRecord) => void,
@@ -174,12 +178,12 @@ function recordAt(all: Buffer, start: number, end: number): FrontRecord {
   };
 }
 
-/** Payloads that a front caches: those of one commit, with some margin. */
+/** Number of payloads that a front caches: those from one commit, with some margin. */
 const REMEMBERED = 64;
 /** Larger payloads are sent individually, to bound the front's memory. */
 const MOST_BYTES = 16 * 1024;
 
-/** Sends a shared payload to a front once. Later messages refer to it by number. */
+/** Sends a shared payload to a front once. Later messages refer to the payload by number. */
 export class SharedBytes {
   readonly #out: Outgoing;
   readonly #numbers = new Map<Uint8Array, number>();
@@ -190,7 +194,7 @@ export class SharedBytes {
     this.#out = out;
   }
 
-  /** Returns the number of a payload, from 1; 0 if it must be sent individually. */
+  /** Returns a payload's number, from 1, or 0 if the payload must be sent individually. */
   numberOf(bytes: Uint8Array): number {
     const known = this.#numbers.get(bytes);
     if (known !== undefined) return known;
@@ -206,7 +210,9 @@ export class SharedBytes {
   }
 }
 
-/** Joins parts by line feeds, which no parsed head contains; writes JSON if one does. */
+/**
+ * Joins parts with line feeds, which no parsed head contains. Writes JSON if a part contains one.
+ */
 const joined = (parts: readonly string[]): string =>
   parts.some((part) => part.includes('\n')) ? `[${JSON.stringify(parts)}` : ` ${parts.join('\n')}`;
 

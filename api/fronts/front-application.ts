@@ -1,7 +1,7 @@
 /**
- * The application of a front's transport. Forwards each request and WebSocket message to the
- * engine's process, which has the network and all limits, and sends the response. Verifies
- * signatures ahead of forwarding, with the same checks, to relieve the engine's process.
+ * The application behind a front's transport. Forwards each request and WebSocket message to the
+ * engine's process, which holds the network and all limits, and sends the response. Verifies
+ * signatures before forwarding, with the same checks, to relieve the engine's process.
  */
 
 import { verifyOne as verifyWithLibsodium } from '../../engine/crypto/inline.js';
@@ -30,15 +30,15 @@ import {
   type SharedBytes,
 } from './codec.js';
 
-/** Settings, the first record that a front receives. */
+/** Settings, sent in the first record that a front receives. */
 export interface FrontSettings {
   host: string;
   port: number;
   limits: ExchangeLimits;
   connectionPolicy: ConnectionPolicy;
-  /** Temporary folder in which all fronts count connections together. */
+  /** Temporary folder in which all fronts jointly count connections. */
   folder: string;
-  /** Network id for signature verification; null to skip verification. */
+  /** Network id for signature verification, or null to skip verification. */
   verifiesFor: string | null;
 }
 
@@ -105,7 +105,7 @@ export class FrontApplication implements Application {
     } else this.#sockets.take(record);
   }
 
-  /** Sends what arrived in this turn to the WebSockets. */
+  /** Sends data that arrived in this turn to the WebSockets. */
   flush(): void {
     this.#sockets.flush();
   }
@@ -130,7 +130,7 @@ export class FrontApplication implements Application {
   }
 }
 
-/** Counts exactly over all fronts. */
+/** Creates a limit that counts exactly across all fronts. */
 function connectionLimit(policy: ConnectionPolicy, folder: string): ConnectionLimit {
   const { quota, trustedProxies } = policy;
   if (quota === null) return new ConnectionLimit(trustedProxies, () => true);
@@ -146,8 +146,8 @@ function connectionLimit(policy: ConnectionPolicy, folder: string): ConnectionLi
 const steadyMs = () => Number(process.hrtime.bigint() / 1_000_000n);
 
 /*
- * One request in a front. If a small body arrives with the head, one record carries both. Else the
- * head goes first, and the engine's process counts the bytes of the body as they arrive.
+ * A request in a front. If a small body arrives with the head, one record carries both. Otherwise
+ * the head is sent first, and the engine's process counts the body's bytes as they arrive.
  */
 
 type Opened = { answer: HttpResponse } | { addressKey: string };
@@ -166,7 +166,7 @@ class FrontRequest implements IncomingRequest {
   readonly #id: number;
   readonly #preverified: PreverifiedSignatures;
   readonly #head: RequestHead;
-  /** Read at once, because a closed connection has no peer address. */
+  /** Read immediately, because a closed connection has no peer address. */
   readonly #address: string;
   readonly #route: Route | null;
   readonly #declared: number | null;
@@ -175,7 +175,7 @@ class FrontRequest implements IncomingRequest {
   #told = false;
   #taken = 0;
   #over = false;
-  /** Response before the end of the body, which is then no longer read. */
+  /** Response sent before the end of the body. The rest of the body is then not read. */
   #early: HttpResponse | null = null;
   #answered: ((response: HttpResponse) => void) | null = null;
   #opened: ((opened: Opened) => void) | null = null;
@@ -191,12 +191,12 @@ class FrontRequest implements IncomingRequest {
     this.#address = head.address;
     this.#route = match(head.method, head.path)?.route ?? null;
     this.#declared = declared;
-    // Small bodies are always read; bodies beyond the route's limit never are.
+    // Small bodies are always read. Bodies beyond the route's limit are never read.
     const most = Math.max(serverBounds.body.small, this.#route?.bodyBytes ?? 0);
     this.readsBody = declared !== null && declared <= most;
   }
 
-  /** Sends the head after its turn. From then on the engine's process counts the bytes. */
+  /** Sends the head after its turn. From then on, the engine's process counts the bytes. */
   tell(): void {
     if (this.#told || this.#over) return;
     this.#told = true;
@@ -262,12 +262,12 @@ class FrontRequest implements IncomingRequest {
     this.#onUnwanted();
   }
 
-  /** Allows the WebSocket. Until it is open, `release` reports its end. */
+  /** Allows the WebSocket. Until the WebSocket is open, `release` reports its end. */
   upgraded(): void {
     this.#opened?.({ addressKey: String(this.#id) });
   }
 
-  /** Ends the request: the WebSocket is open, and reports its end itself. */
+  /** Ends the request, because the WebSocket is open and reports its own end. */
   opened(): void {
     this.#over = true;
   }
@@ -294,7 +294,7 @@ interface Open {
   socket: Socket | null;
   /** Work queued in this turn, or before the socket opened. */
   waiting: ((socket: Socket) => void)[];
-  /** Bytes given to the socket, and those reported as sent. */
+  /** Bytes given to the socket, and bytes reported as sent. */
   given: number;
   told: number;
 }
@@ -407,7 +407,7 @@ export class FrontSocket implements Socket {
   send = (text: Uint8Array | string): boolean => this.#send('text', text);
   sendBytes = (bytes: Uint8Array): boolean => this.#send('bytes', bytes);
   bufferedBytes = (): number => (this.#closed ? 0 : this.#buffered);
-  /** Records of one turn leave together anyway. */
+  /** Runs the work directly, because records from one turn are sent together anyway. */
   cork = (work: () => void): void => {
     if (!this.#closed) work();
   };
@@ -443,14 +443,15 @@ export class FrontSocket implements Socket {
 }
 
 /*
- * Signatures verified in a front, to relieve the engine's process, with the same checks and rule. A
+ * A front verifies signatures to relieve the engine's process, with the same checks and rule. A
  * front reports only success. On failure, the engine's process checks the request from the start,
- * so that its refusals do not depend on fronts.
+ * so that refusals do not depend on fronts.
  *
- * A front knows neither registrations nor quotas. It verifies only keys whose last request was
+ * A front knows neither registrations nor quotas. A front verifies only keys whose last request was
  * accepted, so a client that fails or exceeds its quota costs a front nothing more.
+ */
 
-/** Remembered keys. For others, the engine's process verifies. */
+/** Number of keys remembered. For other keys, the engine's process verifies. */
 const MOST_KEYS = 65_536;
 
 export class PreverifiedSignatures {
@@ -458,12 +459,12 @@ export class PreverifiedSignatures {
   /** Keys (lower-case hex) whose last request was accepted. */
   readonly #keys = new Set<string>();
 
-  /** @param networkId null if signatures are not verified */
+  /** @param networkId null to verify no signatures */
   constructor(networkId: string | null) {
     this.#networkId = networkId;
   }
 
-  /** Returns true if the signature is valid; false if it is invalid or was not checked. */
+  /** Returns true if the signature is valid, or false if it is invalid or was not verified. */
   holds({ command }: Route, { target, headers, fault }: RequestHead, body: Uint8Array): boolean {
     const key = keyOf(headers);
     if (command === null || this.#networkId === null || !this.#keys.has(key)) return false;
@@ -477,7 +478,7 @@ export class PreverifiedSignatures {
     return held;
   }
 
-  /** Remembers or forgets the key by the status of the response. */
+  /** Remembers or forgets the key, depending on the response status. */
   answered({ command }: Route, { headers }: RequestHead, status: number): void {
     if (command === null || this.#networkId === null || verifyWithLibsodium === null) return;
     const key = keyOf(headers);

@@ -1,6 +1,6 @@
 /**
- * The program of a front process. Reads and writes connections, and forwards everything else to its
- * parent over the inherited socket. Exits when the parent does.
+ * The program that a front process runs. Reads and writes connections, and forwards everything else
+ * to its parent over the inherited socket. Exits when the parent exits.
  */
 import { Socket as Channel } from 'node:net';
 import type { Listening } from '../transport/transport.js';
@@ -10,7 +10,7 @@ import { FrontApplication, type FrontSettings } from './front-application.js';
 
 const USAGE_MS = 1_000;
 
-// A signal to the process group is for the engine's process, which stops its fronts in order.
+// A signal to the process group is meant for the engine's process, which stops its fronts in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 const channel = new Channel({ fd: CHANNEL });

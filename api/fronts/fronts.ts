@@ -1,6 +1,6 @@
 /**
- * Fronts: processes that read and write the connections of one port, while this process has the
- * network and all limits. To the application they are a transport like any other.
+ * Fronts are processes that read and write the connections on one port, while this process holds
+ * the network and all limits. To the application, fronts are a transport like any other.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -37,12 +37,12 @@ import { type FrontSettings, FrontSocket } from './front-application.js';
 
 /** Delay before restarting a front. */
 const AGAIN_MS = 100;
-/** Additional wait of a stop, after the requests in flight. */
+/** Additional shutdown delay after the requests in flight. */
 const GRACE_MS = 3_000;
 
 interface FrontsOptions {
   count: number;
-  /** Called when a front ended unexpectedly, before its restart. */
+  /** Called when a front has ended unexpectedly, before its restart. */
   onEnded: (error: Error) => void;
 }
 
@@ -69,7 +69,7 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
       const where = { host, port: await freePort({ host, port }) };
       const folder = await mkdtemp(join(tmpdir(), 'folkmoot-fronts-'));
       let stopping = false;
-      /** Restarts a front until that succeeds or the server stops. */
+      /** Retries starting a front until it succeeds or the server stops. */
       const again = async (): Promise<Front | null> => {
         for (;;) {
           await pause(AGAIN_MS);
@@ -110,7 +110,7 @@ export function frontsTransport({ count, onEnded }: FrontsOptions): FrontsTransp
   };
 }
 
-/** Starts all fronts, or stops all and throws the first problem. */
+/** Starts all fronts. If one fails, stops all fronts and throws the first problem. */
 async function startAll(
   application: Application,
   where: Where,
@@ -126,9 +126,7 @@ async function startAll(
   throw problem;
 }
 
-/**
- * Finds a port that is free. Fronts share theirs, so only an exclusive probe detects a conflict.
- */
+/** Finds a free port. Fronts share a port, so only an exclusive probe detects a conflict. */
 async function freePort({ host, port }: Where): Promise<number> {
   const probe = createServer();
   probe.listen({ host, port, exclusive: true });
@@ -143,11 +141,11 @@ async function freePort({ host, port }: Where): Promise<number> {
 }
 
 const program = fileURLToPath(new URL('./front.js', import.meta.url));
-/** Semi-space for many concurrent requests, in MiB; see docs/decisions/0019-young-objects.md. */
+/** Semi-space for many concurrent requests, in MiB. See docs/decisions/0019-young-objects.md. */
 const nodeFlags = ['--max-semi-space-size=32'];
 
 class Front {
-  /** Resolves to null once the front listens, or to the problem. */
+  /** Resolves to null once the front is listening, or to the problem. */
   readonly listening: Promise<Error | null>;
   /** Resolves to the exit reason, after all connections have ended. */
   readonly ended: Promise<string>;
@@ -157,7 +155,7 @@ class Front {
   readonly #carrier: Carrier;
   #listens: (problem: Error | null) => void = () => {};
 
-  /** @param folder shared by the fronts of a port */
+  /** @param folder shared by the fronts on a port */
   constructor(application: Application, { host, port }: Where, folder: string) {
     this.#child = spawn(process.execPath, [...nodeFlags, program], {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
@@ -178,7 +176,7 @@ class Front {
         resolve(how);
       };
       this.#child.on('error', (error) => end(error.message));
-      // After the end of its output.
+      // Emitted after the process's output ends.
       this.#child.on('close', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     receive(channel, (record) => this.#take(record));
@@ -191,7 +189,7 @@ class Front {
     return this.#child.pid;
   }
 
-  /** Stops after the requests in flight; kills the process after `afterMs`. */
+  /** Stops the front after the requests in flight. Kills the process after `afterMs`. */
   stop(afterMs: number): void {
     this.#out.send('stop', 0);
     const cut = setTimeout(() => this.#child.kill('SIGKILL'), afterMs);
@@ -212,8 +210,8 @@ class Front {
 }
 
 /**
- * uWebSockets.js warns of a handshake outside of a cork, which costs an additional write. Inside a
- * cork it may treat the new WebSocket as an answered request, and close it.
+ * uWebSockets.js warns about a handshake outside a cork, which costs an additional write. Inside a
+ * cork, it may treat the new WebSocket as an answered request and close it.
  */
 const KNOWN_WARNING = 'Warning: uWS.HttpResponse writes must be made from within a corked callback';
 
@@ -225,11 +223,11 @@ function passOn(stream: Readable): void {
 }
 
 /*
- * The connections of one front, in the engine's process. Gives requests and WebSockets to the
- * application like a local transport, and sends back the results.
+ * A front's connections, in the engine's process. Passes requests and WebSockets to the application
+ * like a local transport, and sends back the results.
  */
 
-/** Close code of WebSockets whose front ended. */
+/** Close code for WebSockets whose front ended. */
 const GONE = 1006;
 
 interface Carried {
@@ -272,7 +270,9 @@ class Carrier {
     }
   }
 
-  /** Ends all connections of an ended front. Requests already received may still take effect. */
+  /**
+   * Ends all connections to a front that ended. Requests already received may still take effect.
+   */
   end(): void {
     for (const id of [...this.#requests.keys()]) this.#release(id);
     for (const id of [...this.#sockets.keys()]) this.#closed(id, GONE);
@@ -301,7 +301,7 @@ class Carrier {
     if (!carried.refused) this.#answer(id, carried, carried.request.answer(body));
   }
 
-  /** Refuses at once. The front closes the connection after the response. */
+  /** Refuses immediately. The front closes the connection after the response. */
   #refuse(id: number, carried: Carried): void {
     carried.refused = true;
     this.#answer(id, carried, carried.request.answer('unread'));

@@ -1,5 +1,5 @@
 /**
- * The application that a transport calls. Handles one HTTP request from head to response, and
+ * The application that a transport calls. Handles an HTTP request from head to response, and
  * decides if a WebSocket may open.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +60,7 @@ import { refuseByHead } from './write-handler.js';
 interface ApplicationOptions {
   network: ServedNetwork;
   profile: Profile;
-  /** Overrides some limits of the profile. */
+  /** Overrides some of the profile's limits. */
   figures?: Partial<Figures>;
   version: string;
   ui: boolean;
@@ -68,11 +68,11 @@ interface ApplicationOptions {
   watch: boolean;
   control: Control;
   token: string;
-  /** Progress of recomputing the log. */
+  /** Returns the progress of recomputing the log. */
   proof?: () => ProofShown;
-  /** Cluster status, on a node of a cluster. */
+  /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterShown>;
-  /** Signs every response. Default: unsigned. */
+  /** Keys that sign every response. Default: responses are unsigned. */
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is trusted. Default: none. */
   trustedProxies?: readonly string[];
@@ -80,29 +80,29 @@ interface ApplicationOptions {
   cors?: readonly string[];
   /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts?: readonly string[];
-  /** Overrides some limits of transport.ts. */
+  /** Overrides some limits in transport.ts. */
   exchange?: Partial<ExchangeLimits>;
-  /** Serves reads of earlier entries. */
+  /** Serves reads at earlier entries. */
   history?: History;
-  /** Scenario of the agents, if known. */
+  /** The agents' scenario, if known. */
   scenario?: ScenarioShown;
-  /** Figures of the front processes, if there are any. */
+  /** Figures from the front processes; absent without fronts. */
   fronts?: () => FrontsFigures;
   run?: KnownRun;
   /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;
   /** Monotonic clock in milliseconds, for limits. */
   steady: () => number;
-  /** Called with an exception inside one request. */
+  /** Called with an exception raised inside a request. */
   onFault: (error: unknown, requestId: string) => void;
   /** Called after each request. */
   onExchange?: (exchange: Exchange) => void;
 }
 
 export interface App extends Application {
-  /** Marks the server as stopping: /readyz answers 503, all else works. */
+  /** Marks the server as stopping. /readyz then answers 503; everything else works. */
   stopping(): void;
-  /** Resolves once all watchers received the committed entries, or after a timeout. */
+  /** Resolves once all watchers have received the committed entries, or after a timeout. */
   lastFrames(): Promise<void>;
   /** Closes all WebSocket connections. */
   closeConnections(): void;
@@ -111,7 +111,7 @@ export interface App extends Application {
   closeView(): Promise<void>;
 }
 
-/** Longest wait for watchers when closing. */
+/** Maximum time to wait for watchers when closing. */
 const LAST_FRAMES_MS = 1_000;
 
 export function createApplication(options: ApplicationOptions): App {
@@ -203,12 +203,12 @@ interface Serving {
   readonly entryChecks: EntryChecks;
   readonly headChecks: HeadChecks;
   readonly exchangeLimits: ExchangeLimits;
-  /** Signs every response; null for unsigned. */
+  /** Keys that sign every response; null if responses are unsigned. */
   readonly responseKeys: KeyPair | null;
-  /** Returns false for an error already reported, such as the same damaged segment. */
+  /** Returns false for an error that was already reported, such as a damaged segment. */
   isFirstReport(error: unknown): boolean;
   onFault(error: unknown, requestId: string): void;
-  /** Called after each request; null skips its cost. */
+  /** Called after each request. Null avoids the cost of building the record. */
   readonly onExchange: ((exchange: Exchange) => void) | null;
 }
 
@@ -219,7 +219,7 @@ class Incoming implements IncomingRequest {
   readonly #match: Match<HandledRoute> | null;
   readonly #budget: RequestBudget;
   readonly #address: string;
-  /** Refusal by the Host or Origin header. */
+  /** Refusal because of the Host or Origin header. */
   readonly #unwelcome: Refusal | null;
 
   constructor(serving: Serving, head: RequestHead, declared: number | null) {
@@ -228,7 +228,7 @@ class Incoming implements IncomingRequest {
     this.#match = match(head.method, head.path);
     this.#budget = serving.headChecks.budgetOf(head, declared, this.#route);
     this.#unwelcome = serving.entryChecks.refuse(head);
-    // Read the peer address now; it is unavailable once the socket closes.
+    // Reads the peer address now, because it is unavailable once the socket closes.
     this.#address = serving.onExchange ? head.address : '';
     if (this.#unwelcome) this.#budget.refuse({ refusal: this.#unwelcome });
   }
@@ -277,11 +277,11 @@ class Incoming implements IncomingRequest {
     return { answer: this.#sent(render(refused, this.#id), nothing) };
   }
 
-  /** Refuses by header, quota or head; otherwise calls the route's handler. */
+  /** Refuses because of a header, the quota or the head; otherwise calls the route's handler. */
   #handle(body: Body, held: boolean): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
-      // No signature was attempted, so do not charge the address's quota.
+      // No signature was attempted, so the address's quota must not be charged.
       this.#budget.markVerified();
       return { refusal: this.#unwelcome };
     }
@@ -333,7 +333,7 @@ class Incoming implements IncomingRequest {
     return sent;
   }
 
-  /** Query parameters unknown to the route. */
+  /** Returns the query parameters that the route does not know. */
   #unknownParameters(): readonly UnknownName[] {
     const { target, path } = this.#head;
     const route = this.#route;
@@ -341,7 +341,7 @@ class Incoming implements IncomingRequest {
     return unknownParameters(target, route.parameterNames);
   }
 
-  /** Adds the headers that every response has: CORS, staleness and the server's signature. */
+  /** Adds the headers that every response carries: CORS, staleness and the server's signature. */
   #sent(response: HttpResponse, body: Body): HttpResponse | Promise<HttpResponse> {
     const { entryChecks, responseKeys, services } = this.#serving;
     entryChecks.origins.addHeaders(response.headers, this.#head.headers);
@@ -375,7 +375,7 @@ function socketRefusal(
   return { refusal, headers: { 'Sec-WebSocket-Version': '13' } };
 }
 
-/** Limits the unauthenticated connections of one address. */
+/** Limits the unauthenticated connections from one address. */
 function tooManyWaiting(open: number): Refusal | null {
   const most = socketLimits.unauthenticatedPerAddress;
   if (open < most) return null;

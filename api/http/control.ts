@@ -1,6 +1,6 @@
 /**
- * /api/v1/control. Reading the clock is open to all clients; commands need the control token that
- * the server printed. Host and Origin are already checked.
+ * The endpoint /api/v1/control. Any client may read the clock. Commands need the control token that
+ * the server printed. Host and Origin have already been checked.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseJson, refuseJson } from '../../engine/protocol/json.js';
@@ -50,7 +50,7 @@ export async function writeControl({ services, head, body }: ControlCall): Promi
   return refusal ? { refusal } : success(200, controlShown(services));
 }
 
-/** Draws the control token of a server. */
+/** Draws a server's control token. */
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const TOKEN_BYTES = 24;
 

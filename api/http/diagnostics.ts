@@ -1,6 +1,6 @@
 /**
- * Diagnostic endpoints: metrics and health for operators; debug/verify, which verifies a request
- * and shows its signing input; debug/socket, which shows a connection to its agent.
+ * Diagnostic endpoints: metrics and health for operators, debug/verify, which verifies a request
+ * and shows its signing input, and debug/socket, which shows a connection to its agent.
  */
 
 import type { Admitted } from '../../engine/admit/admit.js';
@@ -101,7 +101,7 @@ async function verification(
   const host = headers.get('host') ?? '';
   const found = refusal?.reason === 'MISMATCH' ? await findMistake(network, admitted, host) : null;
   const explained = refusal && found ? addMistake(refusal, found) : refusal;
-  // Key knowledge may rest on a registration that is not durable yet.
+  // A key may be known from a registration that is not yet durable.
   await network.durable;
   return {
     valid: refusal === null,
@@ -121,7 +121,7 @@ function refusalShown({ code, reason, message, pointer }: Refusal) {
   return { code, reason, message, pointer: pointer ?? null };
 }
 
-/** Shows a connection to its agent. Others get the same refusal as for an unknown id. */
+/** Shows a connection to its agent. Other agents get the refusal for an unknown id. */
 export const debugSocket: Handler = async (call) => {
   const publicKey = await readerOf(call);
   const [id = ''] = call.params;

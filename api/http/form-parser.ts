@@ -1,5 +1,5 @@
 /**
- * Parses multipart forms in a worker thread, one at a time. Forms are untrusted: a parser that
+ * Parses multipart forms in a worker thread, one at a time. Forms are untrusted, so a parser that
  * throws in a later turn, or never returns, must not stop the process.
  */
 import { Worker } from 'node:worker_threads';
@@ -7,18 +7,18 @@ import { Busboy } from '@fastify/busboy';
 import { limits } from '../../engine/protocol/limits.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 
-/** Timeout; the largest form takes some milliseconds. */
+/** Timeout for one form. The largest form takes a few milliseconds. */
 const FORM_MS = 5_000;
-/** Bounds of the queue. */
+/** Limits on the queue. */
 const MOST_WAITING = 256;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Heap limit of the worker. */
+/** Heap limit for the worker. */
 const THREAD_MEGABYTES = 64;
 
 type FormResult = MemeUpload | { refusal: Refusal };
 
 interface Waiting extends FormTask {
-  /** True if the worker already ended once during this form. */
+  /** True if the worker has already ended once during this form. */
   again: boolean;
   done(result: FormResult): void;
 }
@@ -71,7 +71,7 @@ function started(): Worker {
   return thread;
 }
 
-/** A late exception may stem from the previous form, so the current one is retried once. */
+/** A late exception may stem from the previous form, so the current form is retried once. */
 function threadEnded(why: string): void {
   const task = current?.task;
   if (!task || task.again) return giveUp(`cannot be read: ${why}`);
@@ -83,7 +83,7 @@ function threadEnded(why: string): void {
   next();
 }
 
-/** Refuses the current form and terminates its worker. The next form starts a new one. */
+/** Refuses the current form and terminates its worker. The next form starts a new worker. */
 function giveUp(problem: string): void {
   const lost = worker;
   worker = null;
@@ -117,7 +117,7 @@ interface MemeUpload {
 export interface FormTask {
   contentType: string;
   body: Uint8Array;
-  /** Largest file. Reads one byte more, to detect a larger one. */
+  /** Largest accepted file. Reads one byte more, to detect a larger file. */
   fileBytes: number;
 }
 
@@ -131,10 +131,10 @@ type ParsedForm = MemeUpload | FormProblem;
 const known = new Set(['caption', 'tags', 'signature']);
 const FIELD_BYTES = 16 * 1024;
 const MOST_FIELDS = 32;
-/** Event loop turns after which the library has processed all bytes. */
+/** Event-loop turns after which the library has processed all bytes. */
 const TURNS = 4;
 
-/** Parses a form. Always settles; an exception in a later turn reaches the worker's owner. */
+/** Parses a form. Always settles. An exception in a later turn reaches the worker's owner. */
 export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<ParsedForm> {
   return new Promise((resolve) => {
     const bad = (problem: string, pointer = '') => resolve({ problem, pointer });
@@ -143,7 +143,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
     let file: Buffer | null = null;
-    // Against its types, the library passes undefined for a part without a name.
+    // Contrary to its types, the library passes undefined for a part without a name.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
       if (valueTruncated) bad(`field ${name} too large (limit ${FIELD_BYTES} bytes)`, `/${name}`);

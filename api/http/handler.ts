@@ -1,4 +1,4 @@
-/** Types of route handlers, the services that they share, and reads of earlier entries. */
+/** Types for route handlers, the services that handlers share, and reads at earlier entries. */
 
 import type { History, Moment } from '../../engine/history/history.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -24,7 +24,7 @@ export interface Services {
   readonly attempts: SignatureAttempts;
   readonly charged: ChargedSignatures;
   readonly large: LargeBodies;
-  /** Shares the right to open blocks among producers; null without limits. */
+  /** Shares the right to open blocks among producers; null if limits are off. */
   readonly blocks: BlockShare | null;
   /** Proposals that wait for their parent block to close. */
   readonly early: EarlyProposals;
@@ -36,13 +36,13 @@ export interface Services {
   readonly token: string;
   /** Index and snapshots for view reads. */
   readonly view: ViewLog;
-  /** Reads of earlier entries; null if unsupported. */
+  /** Reads at earlier entries; null if unsupported. */
   readonly past: HistoryReads | null;
-  /** Scenario of the agents; null if unknown. */
+  /** The agents' scenario; null if unknown. */
   readonly scenario: ScenarioShown | null;
   /** The simulation run; null if unknown. */
   readonly run: KnownRun | null;
-  /** Progress of recomputing the log; null without a recomputation. */
+  /** Progress of recomputing the log; null if the server does not recompute it. */
   readonly proof: (() => ProofShown) | null;
   /** Cluster status; null outside a cluster. */
   readonly cluster: (() => Promise<ClusterShown>) | null;
@@ -72,7 +72,7 @@ export interface HandledRoute extends Route {
   readonly parameterNames: readonly string[];
 }
 
-/** Limit of concurrent history reads. */
+/** Limit on waiting history reads. */
 const MOST_WAITING = 16;
 
 export interface Progress {
@@ -83,7 +83,7 @@ export interface Progress {
 export class HistoryReads {
   readonly #history: History;
   readonly #closing = new AbortController();
-  /** The last moment, cached because a client usually reads several things at one entry. */
+  /** The most recent moment, cached because a client usually reads several things at one entry. */
   #last: { entry: number; moment: Promise<Moment> } | null = null;
   #waiting = 0;
   /** Progress of the current read; null when idle. */
@@ -96,7 +96,7 @@ export class HistoryReads {
   /**
    * Returns the network as of an entry, or a refusal if too many reads are queued.
    *
-   * @throws {RangeError} if the log has no such entry.
+   * @throws {RangeError} if the log does not contain the entry.
    * @throws {StoreError} if the stored data contradicts the log.
    */
   async at(entry: number): Promise<Moment | Refusal> {

@@ -1,6 +1,6 @@
 /**
- * Decisions made from the request head, before the body is read: host and origin, request id, quota
- * of the address, body size, and the form of the credentials.
+ * Decisions based on the request head, before the body is read: host and origin, request id, the
+ * address's quota, body size, and the form of the credentials.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,7 @@ export class HeadChecks {
   readonly #attempts: SignatureAttempts;
   readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
-  /** Address and limit key of the previous request. */
+  /** Address and limit key from the previous request. */
   #last = { address: '', key: addressKey('') };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
   /** True if limits count addresses, here or on other nodes. */
@@ -61,7 +61,8 @@ export class HeadChecks {
   }
 
   /**
-   * Budgets a request. A refusal is recorded as the budget's problem, and sent with the response.
+   * Creates a request's budget. A refusal is recorded as the budget's problem, and sent in the
+   * response.
    */
   budgetOf(head: RequestHead, declared: number | null, route: Route | null): RequestBudget {
     const budget = this.#budget(head, declared);
@@ -88,7 +89,7 @@ export class HeadChecks {
 
   #budget(head: RequestHead, declared: number | null): RequestBudget {
     const publicKey = registeredKey(head.headers, this.#network.knows);
-    // Reading the peer address costs as much as the rest of the head.
+    // Reading the peer address costs as much as handling the rest of the head.
     const addressKey = this.#counts ? this.keyOf(head) : '';
     return new RequestBudget(this.#limits, this.#bodies, { addressKey, publicKey, declared });
   }
@@ -104,7 +105,7 @@ export class HeadChecks {
     if (publicKey === null && !(kind === 'register' && key === '')) {
       const malformed = keyProblem(key);
       if (malformed) return malformed;
-      // If other nodes accept registrations, only a barrier proves that a key is unknown.
+      // Since other nodes accept registrations too, only a barrier proves that a key is unknown.
       if (kind !== 'register' && !this.#network.barrier) return unknownKey(key.toLowerCase());
     }
     if (signed === 'body') return null;
@@ -116,7 +117,10 @@ export class HeadChecks {
     return signatureProblem(headers.get('x-agent-signature'), 'header X-Agent-Signature');
   }
 
-  /** Returns the key under which limits count the address. Call in the turn of the head. */
+  /**
+   * Returns the key under which limits count the address. Call in the turn in which the head
+   * arrives.
+   */
   keyOf({ address, headers }: RequestHead): string {
     const trusted = this.#trustedProxies;
     if (trusted.size > 0) {
@@ -129,7 +133,7 @@ export class HeadChecks {
     return this.#last.key;
   }
 
-  /** Charges the cost known from the head. Returns the exceeded quota, if any. */
+  /** Charges the cost that the head determines. Returns the exceeded quota, if any. */
   #exceeded(budget: RequestBudget, route: Route | null, bytes: number): Quota | null {
     const { address } = budget;
     const request = address.take('requests');
@@ -177,7 +181,7 @@ export class EntryChecks {
     return refuse('SOCKET_VERSION_UNSUPPORTED', { version: shown(version) });
   }
 
-  /** Keeps pages of other origins from acting for their reader. */
+  /** Keeps pages from other origins from acting on behalf of their reader. */
   #refuseOrigin(headers: RequestHead['headers']): Refusal | null {
     if (!this.origins.foreign(headers)) return null;
     return refuse('ORIGIN_NOT_ALLOWED', { origin: shown(headers.get('origin')) });
@@ -191,13 +195,13 @@ const shown = (text: string | undefined) =>
 
 type Headers = ReadonlyMap<string, string>;
 
-/** Returns the registered key that a request names, lower case. Its signature is unverified. */
+/** Returns the registered key that a request names, in lower case. The signature is unverified. */
 function registeredKey(headers: Headers, knows: Knows): string | null {
   const key = headers.get('x-agent-public-key')?.toLowerCase();
   return key !== undefined && isPublicKey(key) && knows(key) ? key : null;
 }
 
-/** Response headers that scripts may read, in addition to the safelisted ones. */
+/** Response headers that scripts may read, in addition to safelisted headers. */
 const EXPOSED =
   'Folkmoot-Stale, Folkmoot-Unknown, Location, RateLimit, RateLimit-Policy, Retry-After, ' +
   'X-Request-Id, X-Server-Public-Key, X-Server-Timestamp, X-Server-Signature';
@@ -214,7 +218,7 @@ class Origins {
     return this.#allowed.size > 0;
   }
 
-  /** Returns true if the origin is neither the server's nor an allowed one. */
+  /** Returns true if the origin is neither the server's own nor allowed. */
   foreign(headers: Headers): boolean {
     const origin = headers.get('origin');
     if (origin === undefined || this.#allowed.has(origin)) return false;
@@ -259,7 +263,7 @@ export function browserOrigin(text: string): string {
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Ids share all but the last four digits: drawing each one takes four times as long. */
+/** Ids share all but the last four digits, because drawing every id takes four times as long. */
 let drawn = '';
 let count = 0xffff;
 
@@ -280,7 +284,7 @@ const NAME = /^(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
-  /** The last accepted header: most requests have the same one. */
+  /** The most recently accepted header, cached because most requests send the same header. */
   #last = '';
 
   /** @throws {Error} if a name is invalid. */
@@ -289,8 +293,8 @@ export class AllowedHosts {
   }
 
   /**
-   * Returns true if the Host header is allowed. IP addresses are, because they cannot be rebound;
-   * so is a missing header, because browsers always send one.
+   * Returns true if the Host header is allowed. IP addresses are allowed, because they cannot be
+   * rebound. A missing header is allowed, because browsers always send the header.
    */
   has(host: string | undefined): boolean {
     if (host === undefined || host === this.#last) return true;
@@ -313,7 +317,7 @@ export function servedName(text: string): string {
   throw new Error(`invalid host name: ${JSON.stringify(text)} (${expected})`);
 }
 
-/** Returns the lower-case name or address of a Host header, or null if it is malformed. */
+/** Returns the lower-case name or address in a Host header, or null if the header is malformed. */
 function nameOf(host: string): string | null {
   const found = HOST.exec(host)?.[1]?.toLowerCase();
   if (found === undefined) return null;
@@ -322,22 +326,25 @@ function nameOf(host: string): string | null {
 }
 
 /*
- * Budget of one request: the body bytes that it may still send, the memory that it holds, and its
- * cost to the address if no valid signature vouches for it.
+ * A request's budget: the body bytes that it may still send, the memory that it holds, and its cost
+ * to the address if no valid signature vouches for the request.
  */
 
 export type Problem = { quota: Quota } | { refusal: Refusal };
 
-/** Bytes of bodies in flight, in total and by address. Bounds the memory that a flood can fill. */
+/**
+ * Bytes in request bodies in flight, in total and by address. Bounds the memory that a flood can
+ * fill.
+ */
 interface BodiesInFlight {
   total: number;
   readonly byAddress: Map<string, number>;
 }
 
 interface Sender {
-  /** Address as limits count it; empty if nothing is counted. */
+  /** Address as counted by limits; empty if nothing is counted. */
   addressKey: string;
-  /** Registered key that the request names, lower case; or null. */
+  /** Registered key that the request names, in lower case, or null. */
   publicKey: string | null;
   declared: number | null;
 }
@@ -350,7 +357,10 @@ export class RequestBudget implements Claimant {
   /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
-  /** A small body is read even after a refusal, because a new connection costs more. */
+  /**
+   * True to read the body. A small body is read even after a refusal, because a new connection
+   * costs more.
+   */
   wanted = true;
   readonly #declared: number | null;
   readonly #limits: Limits;
@@ -421,7 +431,7 @@ export class RequestBudget implements Claimant {
     return null;
   }
 
-  /** Marks the signature as valid: a later refusal does not count against the address. */
+  /** Marks the signature as valid, so that a later refusal does not count against the address. */
   markVerified(): void {
     this.#verified = true;
   }
@@ -461,7 +471,7 @@ export function mediaProblem(
   return refuse('CONTENT_TYPE_WRONG', { type: type.slice(0, 128) || 'none', expected });
 }
 
-/** Builds the signed request from a body of the right media type. Only forms are asynchronous. */
+/** Builds the signed request from a body with the right media type. Only forms are asynchronous. */
 export function signedRequest(
   kind: CommandKind,
   received: ReceivedRequest,
@@ -480,19 +490,19 @@ async function formRequest(request: SignedRequest, contentType: string): Promise
 }
 
 /*
- * Parses at most one large body per event-loop turn. Parsing one takes tens of milliseconds, so a
- * small request waits for at most one of them.
+ * Parses at most one large body per event-loop turn. Parsing a large body takes tens of
+ * milliseconds, so a small request waits for at most one large body.
  */
 
-/** Smaller bodies take less than a millisecond. */
+/** Size above which a body counts as large. Smaller bodies take less than a millisecond. */
 const LARGE_BYTES = 64 * 1024;
 
 export class LargeBodies {
   readonly #limit = pLimit(1);
 
-  /** Resolves when this body may be parsed; null if it need not wait. */
+  /** Resolves when this body may be parsed. Returns null if the body need not wait. */
   waitTurn(bytes: number): Promise<void> | null {
-    // Immediates run after the poll phase, so other requests are served between two turns.
+    // Immediates run after the poll phase, so other requests are served between turns.
     return bytes <= LARGE_BYTES ? null : this.#limit(() => nextTurn());
   }
 }

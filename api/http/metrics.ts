@@ -12,7 +12,10 @@ interface Answered {
 
 export class Metrics {
   readonly #registry = new Registry();
-  /** By route and status. Counted here because prom-client takes a microsecond per increment. */
+  /**
+   * Responses by route and status. Counted here because prom-client takes a microsecond per
+   * increment.
+   */
   readonly #requests = new Map<Route | null, Map<number, Answered>>();
 
   constructor(
@@ -55,7 +58,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Counts a response; null for requests without a route. */
+  /** Counts a response. `route` is null for a request without a route. */
   answered(route: Route | null, status: number): void {
     let byStatus = this.#requests.get(route);
     if (!byStatus) {
@@ -93,7 +96,7 @@ export class Metrics {
       },
     });
 
-  /** Metrics of the front processes, which the process metrics do not cover. */
+  /** Adds metrics for the front processes, which the process metrics do not cover. */
   #fronts(figures: () => FrontsFigures): void {
     const of = (name: keyof FrontsFigures) => () => figures()[name];
     this.#gauge('fronts', 'Running front processes', of('running'));

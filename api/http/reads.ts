@@ -1,4 +1,4 @@
-/** Handlers of reads of committed state. */
+/** Handlers for reads of committed state. */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type EventType, eventTopics } from '../../engine/protocol/schema/event.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -28,7 +28,7 @@ type ReadNetwork = Pick<ServedNetwork, 'read' | 'epoch'>;
 
 type ReadResult<Data = unknown> = { data: Data } | { refusal: Refusal };
 
-/** A long read pauses at each `yield`; state that it reads later must not have changed. */
+/** A long read pauses at each `yield`. State that it reads after a pause must be immutable. */
 type Read<D> = (
   network: ReadNetwork,
   asked: Asked<D>,
@@ -58,7 +58,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
     let scanned = 0;
     let last: number | null = null;
     for (const { ordinal, ...header } of read.blocks(cursor ?? undefined)) {
-      // Checked before the next block is taken, so there is at least one more.
+      // Checked before taking the next block, so at least one more block exists.
       if (blocks.length === limit || scanned === SCANNED_BLOCKS) {
         return { data: { blocks, next_cursor: String(last) } };
       }
@@ -158,7 +158,7 @@ const unknown = (key: Unknown, id: string): { refusal: Refusal } => ({
   refusal: refuse(key, { id: id.slice(0, 128) }),
 });
 
-/** Takes rows up to `limit` and the page size, but at least one. */
+/** Takes rows up to `limit` and the page size, but at least one row. */
 function pageOf<T>(
   rows: Iterable<T>,
   limit: number,
@@ -180,7 +180,7 @@ const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
 /** Records read between two pauses. */
 const AT_ONCE = 50;
 
-/** Returns a page of the committed votes on a block, skipping those of later entries. */
+/** Returns a page of the committed votes on a block, skipping votes from later entries. */
 function* votesOn({ read }: ReadNetwork, block: number, after: number, limit: number) {
   const { seq } = read.position;
   const rows: ({ voter: number } & ReturnType<ReadNetwork['read']['signed']>)[] = [];
@@ -231,7 +231,7 @@ function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
   }
 }
 
-/** A read from parameters to result; synchronous if short. */
+/** A read with its parameters parsed. Returns the result directly if the read is short. */
 export type BoundRead = (
   network: ReadNetwork,
   params: readonly string[],
@@ -249,8 +249,8 @@ export function boundRead<N extends ReadName>(name: N): BoundRead {
 }
 
 /**
- * Returns a parser of a route's parameters: path first, then query. An invalid value is refused
- * before any read.
+ * Returns a parser for a route's parameters, which parses path parameters first, then the query. An
+ * invalid value is refused before any read.
  */
 export function parameterReader<D extends Declared>({ parameters = {}, query: known = {} }: D) {
   const inPath = Object.entries(parameters);
@@ -319,7 +319,7 @@ function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
   return turn ? turn.then(() => handle(call)) : handle(call);
 }
 
-/** Cost of a read: one, or more for a large body of `debug/verify`. */
+/** Computes the cost of a read: one, or more for a large `debug/verify` body. */
 const readCost = (body: Body): number =>
   body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
 
@@ -354,7 +354,7 @@ export function parseQuery(target: string): URLSearchParams {
 export const document =
   (name: DocumentName) =>
   async ({ head }: Pick<Call, 'head'>): Promise<Answer> => {
-    // Imported on first use: most servers never serve the documents.
+    // Imported on first use, because most servers never serve the documents.
     const { documentFile } = await import('../documents/reference-page.js');
     return fileResponse(documentFile(name), head.headers);
   };

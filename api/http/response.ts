@@ -28,14 +28,14 @@ export const jsonResponse = (status: number, body: string): HttpResponse => ({
   body,
 });
 
-/** Renders a response. The only place that turns a refusal into HTTP. */
+/** Renders a response. This is the only place that turns a refusal into HTTP. */
 export function render(answer: Answer, requestId: string): HttpResponse {
   const response = 'refusal' in answer ? renderRefusal(answer, requestId) : answer;
   response.headers['X-Request-Id'] = requestId;
   return response;
 }
 
-/** Lists unknown names of the request. */
+/** Header that lists a request's unknown names. */
 const UNKNOWN = 'Folkmoot-Unknown';
 
 export function addUnknownNames<A extends Answer>(answer: A, names: readonly UnknownName[]): A {
@@ -83,7 +83,7 @@ const YEAR_S = 31_536_000;
 
 export function fileResponse(file: ServedFile, requested: RequestHeaders): HttpResponse {
   const coding = codingFor(requested.get('accept-encoding') ?? '');
-  // A strong ETag differs per content coding.
+  // A strong ETag must differ per content coding.
   const etag = `"${file.digest}${coding === 'identity' ? '' : `-${coding}`}"`;
   const headers: Record<string, string> = {
     'Cache-Control': file.immutable ? `public, max-age=${YEAR_S}, immutable` : 'no-cache',
@@ -100,7 +100,7 @@ export function fileResponse(file: ServedFile, requested: RequestHeaders): HttpR
   return { status: 200, headers, body: file.bytes(coding) };
 }
 
-/** Returns the smallest accepted coding; identity if none is known. */
+/** Returns the smallest accepted coding, or identity if no accepted coding is known. */
 function codingFor(accepted: string): Coding {
   const weights = new Map(
     accepted
@@ -127,11 +127,11 @@ const has = (header: string | undefined, etag: string): boolean =>
 export interface Exchange {
   method: string;
   target: string;
-  /** Address of the peer, which may be a proxy. */
+  /** Peer address, which may be a proxy's. */
   address: string;
   status: number;
   request_id: string;
-  /** Code, reason and message of a refusal. */
+  /** Code, reason and message of a refusal; null for a success. */
   code: string | null;
   reason: string | null;
   message: string | null;

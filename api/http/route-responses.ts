@@ -1,5 +1,6 @@
 /**
- * Responses without a matching route (unknown path, other method, OPTIONS), and response signing.
+ * Responses to requests without a matching route (unknown path, unsupported method, OPTIONS), and
+ * response signing.
  */
 
 import { type KeyPair, sign } from '../../engine/crypto/keys.js';
@@ -25,17 +26,17 @@ export function routeNotFound({ path }: RequestHead): Answer {
 }
 
 const match = createMatcher(routes);
-/** Longer paths get no suggestion. */
+/** Maximum length of a path that gets a suggestion. */
 const MOST_PATH = 256;
 
-/** Suggests a path: the same under /api/v1, or one with a small edit distance. */
+/** Suggests a path: the given path under /api/v1, or a route's path with a small edit distance. */
 function nearestPath(path: string): string | null {
   const inside = path.replace(/^\/(?:api\/)?(?:v1\/)?/, '/api/v1/');
   if (inside !== path && match('GET', inside)) return inside;
   return mended(path) ?? mended(inside);
 }
 
-/** Returns a route's path whose segments are parameters or similar to the given ones. */
+/** Returns a route's path whose segments are parameters or similar to the given segments. */
 function mended(path: string): string | null {
   const steps = path.split('/');
   for (const route of routes) {
@@ -64,7 +65,7 @@ export function optionsAnswer(
   return { status: 204, headers: { Allow, ...origins.preflight(headers, Allow) }, body: '' };
 }
 
-/** The request of a response. `kind` is null for reads. */
+/** The request that a response answers. `kind` is null for reads. */
 interface Answered {
   kind: CommandKind | null;
   head: RequestHead;
@@ -99,7 +100,9 @@ const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
 
 const isTimestamp = (text: string) => TIMESTAMP.test(text);
 
-/** Replaces malformed text by `-`, so that clients cannot choose what the server signs. */
+/**
+ * Replaces malformed text with `-`, so that clients cannot choose the text that the server signs.
+ */
 const fitting = (text: unknown, fits: (text: string) => boolean): string =>
   typeof text === 'string' && fits(text) ? text : '-';
 
@@ -117,7 +120,9 @@ async function answeredRequest({ kind, head, body }: Answered): Promise<Answered
   };
 }
 
-/** Reads the credentials where the kind carries them; none if the body is unreadable. */
+/**
+ * Reads the credentials from their position for the kind. Returns none if the body is unreadable.
+ */
 async function credentials(
   kind: CommandKind,
   received: ReceivedRequest,
@@ -130,10 +135,10 @@ async function credentials(
   return { inputSha256, signature: inBody ? parsed.signature : request.signature };
 }
 
-/** Parses a JSON object, or null. The body of `leave` may be empty. */
+/** Parses a JSON object. Returns null for anything else. The body of `leave` may be empty. */
 function bodyOf(body: Uint8Array): Record<string, unknown> | null {
   if (body.length === 0) return {};
-  // The write path refuses such a body unparsed, so signing must not parse it either.
+  // The write path refuses such a body without parsing, so signing must not parse the body either.
   if (tooManyValues(body)) return null;
   const parsed = parseJson(body);
   const value = 'message' in parsed ? null : parsed.value;

@@ -1,6 +1,4 @@
-/**
- * Routes with their handlers, and the handlers of the server's own state.
- */
+/** Routes with their handlers, and the handlers for the server's own state. */
 import { refuse } from '../../engine/protocol/schema/reason.js';
 import { socketPath } from '../contract/channels.js';
 import { commandRoutes } from '../contract/commands.js';
@@ -31,8 +29,8 @@ const paths = {
 const withPage = { page: pageRoutes.page.path, ...paths };
 
 /**
- * GET /: redirects browsers to the web page and other clients to the documents, or lists the
- * endpoints as JSON.
+ * Handles GET /. Redirects browsers to the web page and other clients to the documents, or lists
+ * the endpoints as JSON.
  */
 const root: Handler = ({ head: { headers }, services: { ui } }) => {
   const response = success(200, ui ? withPage : paths);

@@ -1,7 +1,7 @@
 /**
- * Diagnoses common signing mistakes. Each mistake yields a candidate text; if the signature is
- * valid for one, the client made that mistake. A search costs up to 20 verifications, so callers
- * limit how often they search.
+ * Diagnoses common signing mistakes. Each mistake yields a candidate text. If the signature is
+ * valid for a candidate, the client made that mistake. A search costs up to 20 verifications, so
+ * callers limit the number of searches.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -19,7 +19,7 @@ interface Mistake {
   message: string;
 }
 
-/** Most candidates, and the largest body, so that building them is cheap. */
+/** Maximum number of candidates, and maximum body size, so that building candidates stays cheap. */
 const MOST_CANDIDATES = 20;
 const MOST_BYTES = 8 * 1024;
 
@@ -46,7 +46,7 @@ export async function findMistake(
           message: Buffer.from(message as string),
           signature,
         })
-        // A busy verifier does not diagnose mistakes.
+        // Mistakes are not diagnosed while the verifier is busy.
         .catch(() => false),
     ),
   );
@@ -68,7 +68,7 @@ function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string):
   return [...ofText(text), ...own, ...ofOthers(network, admitted, text)];
 }
 
-/** Mistakes that apply to any signing input. */
+/** Builds candidates for mistakes that apply to any signing input. */
 function ofText(text: string): Candidate[] {
   const lines = text.split('\n');
   const [prefix = '', ...rest] = lines;
@@ -101,7 +101,10 @@ function ofText(text: string): Candidate[] {
   ];
 }
 
-/** The key of the agent in the path signed, but the header names another key. */
+/**
+ * Builds candidates for a request signed by the agent in the path while the header names a
+ * different key.
+ */
 function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): Candidate[] {
   const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
   if (!agent || agent.public_key === command.public_key) return [];
@@ -227,7 +230,7 @@ function ofJson({ request, raw, command }: Admitted): Candidate[] {
   ];
 }
 
-/** Mistakes in the JSON form or in the members. */
+/** Builds candidates for mistakes in the JSON form or in the members. */
 function ofMembers(prefix: string, members: Members): Candidate[] {
   const json = (mistake: string, advice: string, text: string): Candidate => ({
     mistake,
@@ -248,7 +251,7 @@ function ofMembers(prefix: string, members: Members): Candidate[] {
   ];
 }
 
-/** Formats like Python's json.dumps. */
+/** Formats JSON like Python's json.dumps. */
 function spaced(value: unknown, sorted: boolean): string {
   if (Array.isArray(value)) return `[${value.map((item) => spaced(item, sorted)).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -274,19 +277,19 @@ interface Candidate {
   mistake: string;
   advice: string;
   message: string | Uint8Array;
-  /** Key of another agent, lower case. */
+  /** A different agent's key, in lower case. */
   publicKey?: string;
 }
 
 export interface SignedInput {
-  /** Null if not yet known. */
+  /** Returns null if the input is not yet known. */
   inputSha256(): string | null;
   signedAt: number | null;
 }
 
 export const unknownInput: SignedInput = { inputSha256: () => null, signedAt: null };
 
-/** Derives the input of header-signed requests from head and raw body. */
+/** Derives the signing input for header-signed requests from the head and raw body. */
 export function inputByHead(
   kind: CommandKind,
   { method, target, headers }: RequestHead,

@@ -1,6 +1,7 @@
 /**
- * Handlers of the view reads: agents, decisions, entries, snapshots and the scenario, at any entry.
- * The first read indexes the log; until then, slow reads answer BEING_MADE with their progress.
+ * Handlers for the view reads: agents, decisions, entries, snapshots and the scenario, at any
+ * entry. The first read indexes the log. Until the index is complete, slow reads answer BEING_MADE
+ * with their progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -33,18 +34,18 @@ import { type Answer, jsonResponse, success } from './response.js';
 
 /** Cost in units of `read`. */
 const COST = 4;
-/** Wait before answering BEING_MADE. The work continues. */
+/** Time to wait before answering BEING_MADE. The work continues. */
 const PATIENCE_MS = 2_000;
 
 interface How {
-  /** Progress to report; default: the view's. */
+  /** Progress to report. Default: the view's progress. */
   progressOf?: (services: Call['services']) => Progress | null;
   cost?: number;
 }
 
 const late = Symbol('late');
 
-/** Wraps a slow handler: waits up to PATIENCE_MS, then answers 503 BEING_MADE. */
+/** Wraps a slow handler. Waits up to PATIENCE_MS, then answers 503 BEING_MADE. */
 const slowRead = (
   show: (call: Call) => Promise<Answer>,
   { progressOf = ofView, cost = COST }: How = {},
@@ -71,7 +72,7 @@ function beingMade(progress: Progress | null): { refusal: Refusal } {
   return { refusal: refuse('VIEW_INDEXING', { progress: text }, { details }) };
 }
 
-/** Handler of a network read, current or, with `at`, as of an earlier entry. */
+/** Creates the handler for a network read, either current or (with `at`) as of an earlier entry. */
 export function historicalRead(name: keyof typeof reads): Handler {
   const read = boundRead(name);
   const now = committedRead(read);
@@ -118,7 +119,7 @@ const handlers: {
     return jsonResponse(200, `{"success":true,"data":${text}}`);
   },
 
-  /** Continues the indexing with each request. */
+  /** Continues indexing with each request. */
   async view_progress({ services: { view, network } }) {
     const all = view.catchUp().then(() => true);
     const made = await Promise.race([all, sleep(MOMENT_MS, false, { ref: false })]);
@@ -256,10 +257,10 @@ const handlers: {
     known ? success(200, { ...known, graph: run && graphOf(run) }) : unknownScenario(),
 };
 
-/** Wait of a progress request for the end of the indexing. */
+/** Time that a progress request waits for indexing to finish. */
 const MOMENT_MS = 250;
 
-/** Rows of one page may be of neighbouring entries, like those of two pages. */
+/** Rows on one page may reflect neighbouring entries, as rows on two pages may. */
 function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): SlicedWork<Answer> {
   const agents: object[] = [];
   const end = from + limit;
@@ -338,7 +339,9 @@ const votesAsShown =
   (block: number): RecordOf['votes'] | undefined =>
     read.record('votes', [block, agent]);
 
-/** Binary search: counts the leading blocks that fit. Blocks that fit precede those that do not. */
+/**
+ * Counts the leading blocks that fit, by binary search. Blocks that fit precede blocks that do not.
+ */
 function placeAfter(blocks: readonly number[], fits: (block: number) => boolean): number {
   let low = 0;
   let high = blocks.length;
@@ -350,7 +353,7 @@ function placeAfter(blocks: readonly number[], fits: (block: number) => boolean)
   return low;
 }
 
-/** Returns null if the log has no such vote. */
+/** Builds a row. Returns null if the log does not contain the vote. */
 function rowOf({ read }: ServedNetwork, line: Decided, vote: RecordOf['votes'] | undefined) {
   const { block: ordinal, decision, ...reasons } = line;
   if (vote?.decision !== decision) return null;

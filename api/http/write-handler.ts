@@ -1,7 +1,7 @@
 /**
- * The write path: the steps of one request over a shared context. The head is already checked. The
- * order of the steps makes an invalid request cheap. A request whose signature is unverified never
- * uses an agent's quota.
+ * The write path runs a request through steps that share a context. The head has already been
+ * checked. The steps are ordered so that an invalid request is cheap. A request with an unverified
+ * signature never uses an agent's quota.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import { checkFreshness, checkKnownKey } from '../../engine/admit/credentials.js';
@@ -37,7 +37,7 @@ import {
   unknownInput,
 } from './signature-hints.js';
 
-/** A write in progress. Each step sets what later steps read. */
+/** A write in progress. Each step sets members that later steps read. */
 class Write {
   readonly call: Call;
   readonly kind: CommandKind;
@@ -45,7 +45,7 @@ class Write {
   request!: SignedRequest;
   admitted!: Admitted;
   cost!: Cost;
-  /** Outcome of a request that changes nothing; null if the engine decides. */
+  /** Outcome of a request that changes nothing; null if the engine has to decide. */
   precheck: Outcome | null = null;
   /** The verified request, if a step before `apply` needed it. */
   verified: Verified | { refusal: Refusal } | null = null;
@@ -78,7 +78,7 @@ export const write =
 function parse(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind } = write;
   const { target, headers } = call.head;
-  // Requests with an unread body were refused by their head.
+  // A request whose body is unread was already refused because of its head.
   const body = call.body as Uint8Array;
   const read = () => signedRequest(kind, { target, headers, body });
   const turn = call.services.large.waitTurn(body.length);
@@ -102,7 +102,7 @@ function admit(write: Write): Answer | null {
   return null;
 }
 
-/** Checks the key, if the head could not decide, and the freshness. */
+/** Checks the key, if the head did not settle it, and the freshness of the timestamp. */
 function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
   if (kind !== 'register' && call.budget.publicKey === null) return awaitRegistration(write);
@@ -119,7 +119,7 @@ async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answe
   return refusal && refuseUnsigned(call, kind, refusal, admitted);
 }
 
-/** Verifies the request's signature, within the attempts of its claim. */
+/** Verifies the request's signature, within the attempts that its claim has left. */
 async function verify({ call, admitted }: Write): Promise<Answer | null> {
   const { services, budget } = call;
   const { attempts, network } = services;
@@ -141,7 +141,7 @@ async function verify({ call, admitted }: Write): Promise<Answer | null> {
   return null;
 }
 
-/** Diagnoses an invalid signature, for the first few of a claim. */
+/** Diagnoses an invalid signature, but only for a claim's first few failures. */
 async function explainMismatch(
   call: Call,
   refusal: Refusal,
@@ -168,7 +168,7 @@ function charge(write: Write): Answer | null | Promise<Answer | null> {
   return null;
 }
 
-/** Prechecks the outcome: repeats are free, and refused proposals cost no verification. */
+/** Prechecks the outcome, so that repeats are free and refused proposals cost no verification. */
 async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer | null> {
   const { call, cost, admitted } = write;
   const { network } = call.services;
@@ -189,7 +189,7 @@ async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer
   return null;
 }
 
-/** Resolves when the parent block closes; null if the proposal must not wait. */
+/** Resolves when the parent block closes. Returns null if the proposal must not wait. */
 function parentInVoting(
   { early }: Services,
   { command }: Admitted,
@@ -227,7 +227,7 @@ async function apply(write: Write): Promise<null> {
   const verified = inner instanceof Promise ? await inner : inner;
   const applied = outcomeOf(network, precheck, verified, call.budget.address.subject);
   const { outcome, durable } = applied instanceof Promise ? await applied : applied;
-  // In the same turn as the outcome: repeats in flight must not hold the agent's quota.
+  // Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota.
   cost.conclude(outcome);
   if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
     blocks?.refund(admitted.command.public_key);
@@ -242,7 +242,7 @@ interface Concluded {
   durable: Promise<void>;
 }
 
-/** A precheck sees state that may not be durable yet, so its response waits as well. */
+/** A precheck sees state that may not yet be durable, so its response waits too. */
 function outcomeOf(
   network: ServedNetwork,
   precheck: Outcome | null,
@@ -278,7 +278,7 @@ function chargeRead({ budget }: Call, answer: Answer): Answer {
   return 'exceeded' in taken ? quotaExceeded(taken.exceeded) : answer;
 }
 
-/** Commands answered with 201 when accepted. */
+/** Commands that are answered with 201 when accepted. */
 const created = new Set<CommandKind>([
   'register',
   'vote',
@@ -298,7 +298,9 @@ function answerOf(kind: CommandKind, outcome: Outcome): Answer {
   return response;
 }
 
-/** Refuses a request by its head. An unread body has no digest in the explanation. */
+/**
+ * Refuses a request because of its head. If the body is unread, the explanation contains no digest.
+ */
 export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): RefusalResponse {
   return refuseUnsigned(call, kind, refusal, inputByHead(kind, call.head, call.body));
 }

@@ -1,34 +1,34 @@
 /**
  * Limits the rate of new blocks to the rate at which a validator may vote, and shares the slots
- * fairly among producers. Pure except for the clock, so simulations use it too.
+ * fairly among producers. Pure except for the clock, so that simulations can use it too.
  */
 
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Figures, serverBounds } from '../contract/limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
-/** Window of the pace. Half a minute instead of a minute halves the wait of a late producer. */
+/** Window for pacing. Using half a minute instead of a minute halves a late producer's wait. */
 const PACE_MS = 30_000;
 /**
- * A producer that has waited this long comes first regardless of reputation, at most once per
- * window. So no producer starves, and long waits take a bounded share from the others.
+ * Wait after which a producer comes first regardless of reputation, at most once per window. No
+ * producer starves, and producers with long waits take only a bounded share from the others.
  */
 const PATIENCE_MS = 120_000;
-/** Memory for ties: a producer with fewer blocks in this time comes first. */
+/** Period for breaking ties: the producer with fewer blocks in this period comes first. */
 const MEMORY_MS = 300_000;
-/** Reservation of a slot for a producer that is expected to ask again. */
+/** Time for which a slot is reserved for a producer that is expected to ask again. */
 const GRACE_MS = 10_000;
 const SHORTEST_WAIT_MS = 1_000;
 
 interface Waiting {
   producer: string;
   since: number;
-  /** End of its reservation. */
+  /** End of the producer's reservation. */
   until: number;
   reputation: number;
 }
 
-/** Creates a share with the quota of votes; null without limits. */
+/** Creates a share with the quota for votes. Returns null if limits are off. */
 export function createBlockShare(figures: Figures | null, now: () => number): BlockShare | null {
   return figures && new BlockShare(figures.vote, now);
 }
@@ -37,7 +37,8 @@ export class BlockShare {
   readonly quota: number;
   readonly #now: () => number;
   /**
-   * Blocks opened within the window, in total and by producer; and by producer within the memory.
+   * Blocks opened: in total and by producer within the window, and by producer within the tie-break
+   * period.
    */
   readonly #opened = new SlidingWindow(PACE_MS);
   readonly #openedBy = new Windows(PACE_MS);
@@ -74,21 +75,21 @@ export class BlockShare {
     return waitMs;
   }
 
-  /** Counts a block opened `ageMs` ago on another node. */
+  /** Counts a block opened `ageMs` ago on a different node. */
   openedElsewhere(producer: string, ageMs: number): void {
     this.#forget(this.#now(), producer);
     this.#waiting.delete(producer);
     this.#use(producer, this.#now() - ageMs);
   }
 
-  /** Takes back a slot whose block was not opened. */
+  /** Returns a slot whose block was not opened. */
   refund(producer: string): void {
     this.#opened.refund();
     this.#openedBy.get(producer)?.refund();
     this.#hadBy.get(producer)?.refund();
   }
 
-  /** Returns the producer that comes first for its long wait, if any. */
+  /** Returns the producer that comes first because of its long wait, if any. */
   #mostPatient(asking: Waiting, now: number): string | null {
     if (this.#patient.total > 0) return null;
     let longest = asking;
@@ -107,7 +108,8 @@ export class BlockShare {
   }
 
   /**
-   * Order: fewer blocks in the window, higher reputation, fewer in the memory, longer wait, name.
+   * Orders by fewer blocks in the window, higher reputation, fewer blocks in the tie-break period,
+   * longer wait, then name.
    */
   #precedes(a: Waiting, b: Waiting): boolean {
     const order =
@@ -142,7 +144,7 @@ export class BlockShare {
   }
 }
 
-/** A window for each producer with a block in it. */
+/** Windows by producer. Contains only producers with a block in their window. */
 class Windows extends Map<string, SlidingWindow> {
   readonly #windowMs: number;
 
@@ -168,8 +170,8 @@ class Windows extends Map<string, SlidingWindow> {
 const total = (windows: Windows, { producer }: Waiting) => windows.get(producer)?.total ?? 0;
 
 /*
- * Early proposals: on a parent block that is still in voting. A producer may send the next block
- * before its parent closes. The server verifies the transactions meanwhile, and checks the proposal
+ * Early proposals name a parent block that is still in voting. A producer may send the next block
+ * before the parent closes. The server verifies the transactions meanwhile, and checks the proposal
  * again when the parent has closed.
  */
 
@@ -191,8 +193,8 @@ export class EarlyProposals {
 
   /**
    * Resolves when the block `parent` (hex) has closed, after a timeout, or at shutdown. Returns
-   * null if `parent` is not in voting, or too many proposals wait, in total or of the producer (hex
-   * key).
+   * null if `parent` is not in voting, or if too many proposals are waiting, in total or from the
+   * producer (hex key).
    */
   until(parent: string, producer: string): Promise<void> | null {
     if (this.#closed || !this.#isOpen(parent)) return null;

@@ -3,7 +3,7 @@ import { resolveLimits } from '../contract/limit-table.js';
 import { Limits } from './limits.js';
 
 export interface ConnectionPolicy {
-  /** Connections per address and window; null for no limit. */
+  /** Connections per address and window; null for unlimited connections. */
   quota: number | null;
   trustedProxies: readonly string[];
 }
@@ -12,7 +12,7 @@ export class ConnectionLimit {
   readonly #take: (subject: string) => boolean;
   readonly #trusted: ReadonlySet<string>;
 
-  /** @param take takes one unit of a subject's quota; returns false if none is left */
+  /** @param take takes one unit from a subject's quota; returns false if the quota is used up */
   constructor(trustedProxies: readonly string[], take: (subject: string) => boolean) {
     this.#take = take;
     this.#trusted = new Set(trustedProxies);
@@ -24,7 +24,7 @@ export class ConnectionLimit {
   }
 }
 
-/** Creates the limit of a process that accepts all connections itself. */
+/** Creates the limit for a process that accepts all connections itself. */
 export function ownConnectionLimit(
   { quota, trustedProxies }: ConnectionPolicy,
   steady: () => number,
@@ -40,11 +40,11 @@ export function ownConnectionLimit(
 const none: ReadonlySet<string> = new Set();
 
 /*
- * The client address behind proxies, of which only trusted ones are believed, and the key under
- * which limits count it.
+ * Determines the client address behind proxies, believing only trusted proxies, and the key under
+ * which limits count the address.
  */
 
-/** Normalizes an address: without a port, and IPv4-mapped IPv6 as IPv4. */
+/** Normalizes an address, by removing a port and converting IPv4-mapped IPv6 to IPv4. */
 function plain(text: string): string {
   const address = withoutPort(text.trim());
   return address.includes(':') ? address.replace(MAPPED, '') : address;
@@ -59,7 +59,7 @@ function withoutPort(text: string): string {
 }
 
 /**
- * Returns the nearest untrusted address: the peer's, or the rightmost untrusted one in
+ * Returns the nearest untrusted address: the peer's, or the rightmost untrusted address in
  * X-Forwarded-For.
  */
 export function clientAddress(
@@ -74,7 +74,9 @@ export function clientAddress(
   return address;
 }
 
-/** Returns the limit key of an address. IPv6 counts by /64, because a client owns all of it. */
+/**
+ * Returns an address's limit key. IPv6 addresses count by /64, because a client owns the whole /64.
+ */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return `address:${address}`;
   const groups = groupsOf(address);

@@ -1,6 +1,6 @@
 /**
- * Cost of a request with a valid signature: one operation of its agent and the bytes it writes. A
- * replay of a captured request costs a read of the address instead.
+ * A request with a valid signature costs its agent one operation and the bytes that it writes. A
+ * replay of a captured request costs the address a read instead.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import type { Outcome } from '../../engine/core/state.js';
@@ -27,19 +27,23 @@ export interface Cost {
   readonly again: boolean;
   /** Returns the exceeded quota, if any. */
   exceeded(): Quota | null;
-  /** True if the excess does not matter: a request that changes nothing writes no bytes. */
+  /**
+   * Returns true if the excess does not matter, because a request that changes nothing writes no
+   * bytes.
+   */
   isFree(exceeded: Quota, precheck: Outcome | null): boolean;
   /** Charges the request before its outcome is known, as of `ageMs` ago. */
   charge(ageMs?: number): void;
   /**
-   * Refunds by the outcome. Call in its turn, so repeats in flight do not hold the agent's quota.
+   * Refunds depending on the outcome. Call in the outcome's turn, so that repeats in flight do not
+   * hold the agent's quota.
    */
   conclude(outcome: Outcome): void;
-  /** Remaining quota of the operation, for the headers. */
+  /** Returns the operation's remaining quota, for the headers. */
   left(): Quota | null;
 }
 
-/** Computes the cost of a request from an address; free without limits. */
+/** Computes a request's cost, given its address. Requests are free if limits are off. */
 export const computeCost = (
   limits: Limits,
   charged: Pick<ChargedSignatures, 'has' | 'add'>,
@@ -125,15 +129,15 @@ class Counting implements Cost {
   }
 }
 
-/** Commands that may be large, and so count per day. */
+/** Commands that may be large and therefore count per day. */
 const byTheDay = new Set<CommandKind>(['propose', 'meme']);
 const byMinute = ['bytes', 'address_bytes'] as const;
 const daily = ['day_bytes', 'address_day_bytes'] as const;
 
-/** An older status update, which anyone who captured it can replay. */
+/** True for an older status update, which anyone who captured the request can replay. */
 export const isReplay = ({ reason }: Refusal) => reason === 'REPLAYED';
 
-/** The block closed before the request arrived, which no sender can predict. */
+/** True if the block closed before the request arrived, which no sender can predict. */
 export const isLate = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.reason === 'VOTING_CLOSED';
 

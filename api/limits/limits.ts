@@ -1,4 +1,4 @@
-/** Rate limits: an exact sliding window for each limit and subject. See limit-table.ts. */
+/** Rate limits, as an exact sliding window per limit and subject. See limit-table.ts. */
 import { type Figures, type LimitName, limitTable, type Profile } from '../contract/limit-table.js';
 import { SlidingWindow } from './sliding-window.js';
 
@@ -8,11 +8,11 @@ export interface Quota {
   quota: number;
   remaining: number;
   windowSeconds: number;
-  /** Seconds until the requested amount is free; at least 1 if it is not. */
+  /** Seconds until the requested amount is available; at least 1 if it is not available now. */
   resetSeconds: number;
 }
 
-/** One use of a limit, with the window, time and amount for a refund. */
+/** A use of a limit, with the window, time and amount needed for a refund. */
 export interface Use {
   window: SlidingWindow;
   at: number;
@@ -26,21 +26,27 @@ export function refund(use: Use | null): void {
 
 const unlimited = { use: null };
 
-/** Subjects with separate windows. Further ones share one, which bounds the memory. */
+/**
+ * Number of subjects with separate windows. Further subjects share one window, which bounds the
+ * memory.
+ */
 const MOST_SUBJECTS = 65_536;
 const SWEEP_MS = 60_000;
-/** Approximate slots per window: longer windows count in coarser steps. */
+/** Approximate number of slots per window. Longer windows count in coarser steps. */
 const MOST_SLOTS = 60_000;
 
-/** Windows of one subject, by limit. */
+/** A subject's windows, by limit. */
 interface Windows extends Map<LimitName, SlidingWindow> {
-  /** Set when a sweep removed the windows: a request that holds them looks them up again. */
+  /**
+   * Set when a sweep removes the windows. A request that holds the windows then looks them up
+   * again.
+   */
   swept?: true;
 }
 
 export class Limits {
   readonly profile: Profile;
-  /** Quota of each limit; null without limits. */
+  /** Quota for each limit; null if limits are off. */
   readonly figures: Figures | null;
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -54,12 +60,14 @@ export class Limits {
     this.now = now;
   }
 
-  /** Returns the account of a subject: `agent:KEY`, `address:ADDRESS`, or both. */
+  /** Returns a subject's account: `agent:KEY`, `address:ADDRESS`, or both. */
   account(subject: string): Account {
     return new Account(this, subject);
   }
 
-  /** Returns the windows of a subject. Without `create`, undefined if there are none. */
+  /**
+   * Returns a subject's windows. Without `create`, returns undefined if the subject has no windows.
+   */
   windowsOf(subject: string, create: boolean): Windows | undefined {
     const known = this.#subjects.get(subject);
     if (known) return known;
@@ -70,7 +78,7 @@ export class Limits {
     return windows;
   }
 
-  /** Removes idle subjects, once a minute. */
+  /** Removes idle subjects, once per minute. */
   sweep(now: number): void {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + SWEEP_MS;
@@ -91,8 +99,8 @@ function removeEmpty(windows: Windows, now: number): void {
 }
 
 /**
- * Usage of one subject. A request creates one account per subject, so that each is looked up only
- * once.
+ * A subject's usage. A request creates one account per subject, so that each subject is looked up
+ * only once.
  */
 export class Account {
   readonly subject: string;
@@ -104,7 +112,7 @@ export class Account {
     this.subject = subject;
   }
 
-  /** Returns the quota for an operation of `amount`; null without limits. */
+  /** Returns the quota for an operation of `amount`, or null if limits are off. */
   quota(name: LimitName, amount = 1): Quota | null {
     const { figures } = this.#limits;
     if (!figures) return null;
@@ -116,7 +124,8 @@ export class Account {
     const remaining = Math.max(0, quota - (window?.total ?? 0));
     const free = window?.freeAt(Math.min(amount, quota), quota, now) ?? now;
     const oldest = window?.oldest ?? now - seconds * 1000;
-    // With enough left: when the oldest use expires. Without: when enough is free.
+    // If enough is left, the time at which the oldest use expires; otherwise the time at which
+    // enough is available.
     const at = remaining >= amount ? oldest + seconds * 1000 : free;
     const least = remaining >= amount ? 0 : 1;
     const resetSeconds = Math.max(least, Math.ceil((at - now) / 1000));
@@ -138,7 +147,7 @@ export class Account {
     return { window, at: window.use(now - ageMs, amount), amount };
   }
 
-  /** Uses `amount` if available; else returns the exceeded quota. */
+  /** Uses `amount` if available; otherwise returns the exceeded quota. */
   take(name: LimitName, amount = 1): { use: Use | null } | { exceeded: Quota } {
     const quota = this.quota(name, amount);
     if (!quota) return unlimited;

@@ -1,4 +1,4 @@
-/** Refusals of requests over a limit, and usage on other nodes of a cluster. */
+/** Refusals for requests over a limit, and usage on other cluster nodes. */
 
 import type { Spent } from '../../engine/node/kept-network.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -18,7 +18,7 @@ export function refuseQuota({ name, quota, windowSeconds, resetSeconds }: Quota)
 
 const windows: Record<number, string> = { 1: 'second', 60: 'minute', 86400: 'day' };
 
-/** Refuses a proposal until the network may open another block. */
+/** Refuses a proposal until the network may open a further block. */
 export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1000);
   const details = { limit: 'blocks', quota, retry_after_s: seconds };
@@ -26,8 +26,8 @@ export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal
 }
 
 /*
- * Usage on other nodes of a cluster. Each node counts the requests that the order delivers, so an
- * agent has one quota over all nodes.
+ * Usage on other cluster nodes. Each node counts the requests that the order delivers, so an agent
+ * has one quota across all nodes.
  */
 
 interface Counters {
@@ -36,7 +36,10 @@ interface Counters {
   blocks: BlockShare | null;
 }
 
-/** Counts usage as the admitting node did. A captured request replayed elsewhere costs nothing. */
+/**
+ * Counts usage as the admitting node did. Replaying a captured request on a different node costs
+ * nothing.
+ */
 export function countRemoteUsage({ limits, charged, blocks }: Counters): (spent: Spent) => void {
   // An accepted request counts once, even if a copy is in flight here. A refusal may be a replay.
   const once = { has: () => false, add: charged.add.bind(charged) };

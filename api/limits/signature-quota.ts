@@ -1,7 +1,7 @@
 /**
- * Signatures being verified and failed signatures, by claim: an address together with the known key
- * that a request names. A unit is reserved before verification, so that concurrent requests get no
- * more attempts than sequential ones.
+ * Signatures being verified and failed signatures, counted by claim. A claim is an address together
+ * with the known key that a request names. A unit is reserved before verification, so that
+ * concurrent requests get no more attempts than sequential requests.
  */
 
 import { limits as bounds } from '../../engine/protocol/limits.js';
@@ -11,18 +11,18 @@ import type { Account, Limits, Quota } from './limits.js';
 /** The address and key that a request claims. */
 export interface Claimant {
   address: Account;
-  /** Account of the address with the known key; the address's own without one. */
+  /** Account of the address with the known key, or of the address alone without a known key. */
   claim: Account;
 }
 
-/** Exemption time after a valid signature, and number of remembered claims. */
+/** Time for which a valid signature exempts a claim, and number of claims remembered. */
 const PROVEN_MS = 600_000;
 const REFRESH_MS = 60_000;
 const MOST_PROVEN = 65_536;
 
 interface Pending {
   count: number;
-  /** Requests that wait for a unit reserved by others. */
+  /** Requests waiting for a unit that other requests have reserved. */
   waiting: (() => void)[];
 }
 
@@ -48,13 +48,16 @@ export class SignatureAttempts {
     this.#now = now;
   }
 
-  /** True if the claim had a valid signature recently; then failures of others do not affect it. */
+  /**
+   * Returns true if the claim had a valid signature recently. Failures by others then do not affect
+   * the claim.
+   */
   proven({ claim }: Claimant): boolean {
     const at = this.#proven.get(claim.subject);
     return at !== undefined && Math.abs(this.#now() - at) < PROVEN_MS;
   }
 
-  /** Returns the exhausted quota, if any; then the claim's signatures are not verified. */
+  /** Returns the exhausted quota, if any. The claim's signatures are then not verified. */
   exceeded(claimant: Claimant): Quota | null {
     if (!this.#limits.figures) return null;
     for (const [name, account] of this.#unitsOf(claimant)) {
@@ -64,12 +67,12 @@ export class SignatureAttempts {
     return null;
   }
 
-  /** True for the first failures of a minute, whose cause is looked for. */
+  /** Returns true for the first failures in a minute, whose cause the server diagnoses. */
   mayExplain({ claim }: Claimant): boolean {
     return 'use' in claim.take('explained');
   }
 
-  /** Reserves a unit. If others hold all remaining units, waits for their release. */
+  /** Reserves a unit. If other requests hold all remaining units, waits until one is released. */
   reserve(claimant: Claimant): Reserved | Promise<Reserved> {
     if (!this.#limits.figures) return { claimant, units: [] };
     const units = this.#unitsOf(claimant);
@@ -99,7 +102,10 @@ export class SignatureAttempts {
     if (claim !== address) address.use('failed_signature_total');
   }
 
-  /** Failures of all keys at one address also count together, but never lock out a proven key. */
+  /**
+   * Returns the units to reserve. Failures of all keys at one address also count together, but
+   * never lock out a proven key.
+   */
   #unitsOf(claimant: Claimant): Unit[] {
     const { address, claim } = claimant;
     const own: Unit = ['failed_signature', claim];
@@ -107,7 +113,9 @@ export class SignatureAttempts {
     return [own, ['failed_signature_total', address]];
   }
 
-  /** True without a failed or pending attempt: the first attempt is always allowed. */
+  /**
+   * Returns true without a failed or pending attempt, because the first attempt is always allowed.
+   */
   #untouched(unit: Unit): boolean {
     const quota = unit[1].quota(unit[0]);
     return quota?.remaining === quota?.quota && !this.#pending.has(keyOf(unit));
@@ -130,7 +138,8 @@ export class SignatureAttempts {
     const pending = this.#pending.get(keyOf(unit))!;
     pending.count -= 1;
     if (pending.count === 0) this.#pending.delete(keyOf(unit));
-    // Wakes one request; the last release wakes all, and those without a unit are refused.
+    // Wakes one request. The last release wakes all requests, and requests without a unit are
+    // refused.
     const woken = pending.waiting.splice(0, pending.count === 0 ? pending.waiting.length : 1);
     for (const resume of woken) resume();
   }
@@ -148,13 +157,16 @@ export class SignatureAttempts {
 }
 
 /*
- * Signatures already charged to their agent, for as long as they are fresh. A replay of a captured
+ * Signatures already charged to their agent, kept as long as they are fresh. A replay of a captured
  * signature costs the agent nothing, and cannot cover different content.
  */
 
-/** Timestamps may be in the past or future by the allowed skew. */
+/** Timestamps may deviate by the allowed skew into the past or the future. */
 const FRESH_MS = 2 * bounds.skewMs;
-/** Per agent and generation: more than the profile `spec` allows in that time. */
+/**
+ * Maximum per agent and generation, which exceeds the number that the profile `spec` allows in that
+ * time.
+ */
 const MOST_OF_AGENT = 2_048;
 const MOST = 131_072;
 
@@ -162,7 +174,7 @@ type Generation = Map<string, Set<string>>;
 
 export class ChargedSignatures {
   readonly #now: () => number;
-  /** Signatures by key. The old generation is dropped when all of it has expired. */
+  /** Signatures by key. The old generation is dropped when all of its signatures have expired. */
   #young: Generation = new Map();
   #old: Generation = new Map();
   #count = 0;
@@ -187,7 +199,7 @@ export class ChargedSignatures {
     this.#count += 1;
   }
 
-  /** Starts a new generation when the young one may have expired, or is full. */
+  /** Starts a new generation when the young generation may have expired or is full. */
   #turn(): void {
     const now = this.#now();
     if (now - this.#since < FRESH_MS && this.#count < MOST) return;

@@ -1,6 +1,6 @@
 /**
- * An exact sliding window. Counts per time slot, so memory and time depend on the length of the
- * window, not on the traffic.
+ * An exact sliding window. Counts uses per time slot, so memory and time depend on the window
+ * length, not on the traffic.
  */
 export class SlidingWindow {
   readonly #windowMs: number;
@@ -11,7 +11,7 @@ export class SlidingWindow {
   #first = 0;
   #total = 0;
 
-  /** Counts a use as of the end of its slot, so it never expires early. */
+  /** Creates a window. A use counts from the end of its slot, so it never expires early. */
   constructor(windowMs: number, slotMs = 1) {
     this.#windowMs = windowMs;
     this.#slotMs = slotMs;
@@ -25,7 +25,7 @@ export class SlidingWindow {
     return this.#times[this.#first] ?? null;
   }
 
-  /** Time of the n-th oldest use, from 0; or null. */
+  /** Returns the time of the n-th oldest use (from 0), or null. */
   nth(n: number): number | null {
     let before = 0;
     for (let index = this.#first; index < this.#times.length; index += 1) {
@@ -49,7 +49,7 @@ export class SlidingWindow {
     return at;
   }
 
-  /** Takes back an unexpired use at `at`; default: the last. */
+  /** Takes back an unexpired use made at `at`. Default: the last use. */
   refund(at = this.#times.at(-1) ?? 0, amount = 1): void {
     // Searches from the end, because refunded uses are recent.
     let index = this.#times.length - 1;
@@ -62,7 +62,7 @@ export class SlidingWindow {
     this.#amounts.splice(index, 1);
   }
 
-  /** Returns when `amount` of `quota` becomes free without further uses. */
+  /** Returns the time at which `amount` of `quota` becomes available without further uses. */
   freeAt(amount: number, quota: number, now: number): number {
     let left = this.#total;
     for (let index = this.#first; index < this.#times.length; index += 1) {
@@ -82,7 +82,7 @@ export class SlidingWindow {
       this.#total -= this.#amounts[this.#first]!;
       this.#first += 1;
     }
-    // Amortized: moving the rest down costs each use a constant.
+    // Moving the remaining slots down takes amortized constant time per use.
     if (this.#first * 2 <= this.#times.length) return;
     this.#times.splice(0, this.#first);
     this.#amounts.splice(0, this.#first);

@@ -1,20 +1,20 @@
-/** Records of WebSocket connections, the interface of a session, and used authentications. */
+/** Records of WebSocket connections, the session interface, and used authentications. */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { limits as bounds } from '../../engine/protocol/limits.js';
 import type { closeCodes } from '../contract/channels.js';
 import type { Feed, SessionFigures } from './feed.js';
 import type { Watchers } from './watch.js';
 
-/** A session as the connections see it. */
+/** The part of a session that the connections use. */
 export interface OpenSession {
   figures(): SessionFigures;
   end(why: keyof typeof closeCodes): void;
-  /** Ends the session in favour of a newer one of its agent. */
+  /** Ends the session in favour of its agent's newer session. */
   replace(): void;
   beat(): void;
 }
 
-/** State of a connection, retained for a while after its close. */
+/** A connection's state, retained for a while after the connection closes. */
 export interface ConnectionRecord {
   readonly id: string;
   readonly connectedAt: number;
@@ -23,12 +23,12 @@ export interface ConnectionRecord {
   authenticatedAt: number | null;
   session: OpenSession | null;
   closed: { code: number; reason: string; at: number } | null;
-  /** Address that the connection counts for while unauthenticated. */
+  /** Address under which the connection counts while unauthenticated. */
   waitingFor: string | null;
   last: SessionFigures | null;
 }
 
-/** The connections as a session sees them. */
+/** The part of the connections that a session uses. */
 export interface SessionHost {
   readonly network: ServedNetwork;
   readonly feed: Feed;
@@ -39,7 +39,7 @@ export interface SessionHost {
   readonly watchers: Watchers | null;
   resumed: number;
   readonly usedAuths: UsedAuths;
-  /** Records the agent. Replaces the agent's oldest connection if there are too many. */
+  /** Records the agent. Replaces the agent's oldest connection if the agent has too many. */
   authenticated(record: ConnectionRecord): void;
   /** Marks the connection as watching, which ends the wait for `auth`. */
   watches(record: ConnectionRecord): void;
@@ -47,22 +47,22 @@ export interface SessionHost {
 }
 
 /*
- * Accepted `auth` messages, for as long as their timestamp is fresh. An attacker that captured one
- * cannot use it to take the owner's place.
+ * Accepted `auth` messages, kept as long as their timestamps are fresh. An attacker who captured an
+ * `auth` message cannot use it to take the owner's place.
  */
 
 /** Messages per agent. Only a flood reaches this limit. */
 const MOST_OF_AGENT = 1_024;
 
 export class UsedAuths {
-  /** By key: signed text, and the time when it expires. */
+  /** Signed texts with their expiry times, by key. */
   readonly #used = new Map<string, Map<string, number>>();
 
   has(publicKey: string, input: string): boolean {
     return this.#used.get(publicKey)?.has(input) ?? false;
   }
 
-  /** Returns false if the message was used before, or the agent has too many. */
+  /** Returns false if the message was used before, or if the agent has used too many. */
   use(publicKey: string, input: string, signedAt: number): boolean {
     const known = this.#used.get(publicKey) ?? new Map<string, number>();
     if (known.has(input) || known.size >= MOST_OF_AGENT) return false;

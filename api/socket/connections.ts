@@ -23,7 +23,7 @@ export class Connections implements SessionHost {
   readonly watchers: Watchers | null;
   readonly now: () => number;
   readonly steady: () => number;
-  /** Subscriptions that resumed an earlier connection. */
+  /** Number of subscriptions that resumed an earlier connection. */
   resumed = 0;
   readonly #records = new Map<string, ConnectionRecord>();
   readonly usedAuths = new UsedAuths();
@@ -101,11 +101,11 @@ export class Connections implements SessionHost {
     record.closed ??= { code, reason, at: this.now() };
     record.last = record.session?.figures() ?? null;
     record.session = null;
-    // Unauthenticated connections have no owner who could read the record.
+    // An unauthenticated connection has no owner who could read the record.
     if (record.publicKey === null) this.#records.delete(record.id);
   }
 
-  /** Returns the debug record for the owner's key; null for other keys. */
+  /** Returns the debug record for the owner's key, or null for other keys. */
   show(id: string, publicKey: string) {
     const record = this.#records.get(id);
     if (!record || record.publicKey !== publicKey) return null;

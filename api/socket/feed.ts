@@ -1,8 +1,8 @@
 /**
- * The feed: a ring of events, each encoded once for all subscribers, and a cursor for each
+ * The feed consists of a ring of events, each encoded once for all subscribers, and one cursor per
  * subscriber. Events come from the ring or, further back, from the store, so live and resumed
  * subscriptions share one mechanism. A live cursor that falls out of the ring belongs to a slow
- * consumer, which is disconnected instead of missing events.
+ * consumer, which is disconnected so that it does not miss events.
  */
 import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -11,19 +11,21 @@ import { refuseDamagedArchive } from '../checks/damaged-archive.js';
 import type { Socket } from '../transport/transport.js';
 import type { Traffic } from './traffic.js';
 
-/** Events in memory for caught-up subscribers. */
+/** Number of events in memory for caught-up subscribers. */
 const RING = 16_384;
-/** Farthest resume, bounded because counting its events takes time. */
+/**
+ * Number of events that a resume may reach back. Bounded because counting the events takes time.
+ */
 const RESUMABLE = 200_000;
 /** A socket that buffers more than this receives nothing until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** Events of a replay sent, or counted, without a pause. */
+/** Number of replayed events sent or counted without a pause. */
 const PAGE = 256;
 const COUNTED = 1_024;
 
 interface RingEvent {
   topics: readonly string[];
-  /** Text as received; encoded when first sent, then shared. */
+  /** Text as received, encoded when first sent, then shared. */
   text: string | Uint8Array;
 }
 
@@ -34,7 +36,7 @@ export class Feed {
   readonly #subscribers = new Set<Subscriber>();
   /** Caught-up subscribers whose sockets can be published to. Their cursors are not updated. */
   readonly #audiences = new Audiences();
-  /** All other live subscribers. */
+  /** Live subscribers that are in no audience. */
   readonly #lagging = new Set<Subscriber>();
   #head: number;
   #oldest: number;
@@ -43,7 +45,7 @@ export class Feed {
   readonly #replays = new Map<Subscriber, Work>();
   /** Subscribers disconnected for being slow. */
   dropped = 0;
-  /** Called with the status of each closed block. */
+  /** Called with the status of each block that closes. */
   onBlock: (status: string) => void = () => {};
 
   constructor(network: ServedNetwork) {
@@ -112,22 +114,22 @@ export class Feed {
     this.#subscribers.clear();
   }
 
-  /** Earliest `since` of a resume. History goes back further. */
+  /** Earliest `since` from which a subscriber can resume. History goes back further. */
   get resumable(): number {
     return Math.max(0, this.#head - RESUMABLE);
   }
 
-  /** Returns the start of a subscription. `gap` is true if events after `since` are missing. */
+  /** Returns a subscription's start. `gap` is true if events after `since` are missing. */
   positionOf(since?: { epoch: string; seq: number }) {
     const head = this.#head;
     const known = since?.epoch === this.#network.epoch && since.seq <= head;
     const gap = since !== undefined && (!known || since.seq < this.resumable);
-    // After a changed history or a long absence, replay from the earliest resumable event.
+    // After a changed history or a long absence, replays from the earliest resumable event.
     const from = since === undefined ? head : gap ? this.resumable : since.seq;
     return { head, gap, from };
   }
 
-  /** Counts the events of a range that concern a subscriber, in slices. */
+  /** Counts, in slices, the events in a range that concern a subscriber. */
   count(
     { agent, topics }: Subscriber,
     { from, to, alive }: { from: number; to: number; alive: () => boolean },
@@ -143,7 +145,8 @@ export class Feed {
         }
         reached = last;
       } catch (error) {
-        // A damaged segment ends the count; the replay reports the error when it gets there.
+        // A damaged segment ends the count. The replay reports the error when it reaches the
+        // segment.
         if (!refuseDamagedArchive(error)) throw error;
         reached = to;
       }
@@ -161,19 +164,20 @@ export class Feed {
     this.#pump(subscriber);
   }
 
-  /** Moves a subscriber from its audience to the lagging ones, after event `seq`. */
+  /** Moves a subscriber from its audience to the lagging subscribers, after event `seq`. */
   #part(subscriber: Subscriber, seq: number): void {
     this.#audiences.remove(subscriber);
     subscriber.cursor = seq;
     this.#lagging.add(subscriber);
   }
 
-  /** Sends as much as the socket takes. A caught-up subscriber joins its audience. */
+  /** Sends as much as the socket accepts. A caught-up subscriber joins its audience. */
   #pump(subscriber: Subscriber): void {
     if (!this.#lagging.has(subscriber)) return;
     subscriber.socket.cork(() => {
       while (subscriber.cursor < this.#head && this.#subscribers.has(subscriber)) {
-        // Check first: a blocked socket never drains, and would otherwise never be disconnected.
+        // Checked first, because a blocked socket never drains and would otherwise never be
+        // disconnected.
         if (subscriber.cursor + 1 < this.#oldest) return this.#cut(subscriber);
         if (subscriber.socket.bufferedBytes() > HIGH_WATER_BYTES) return;
         const next = subscriber.cursor + 1;
@@ -190,7 +194,7 @@ export class Feed {
     return subscriber.cursor === this.#head && this.#takes(subscriber);
   }
 
-  /** Replays a page of history; makes the subscriber live at the end. */
+  /** Replays a page of history. At the end of the history, makes the subscriber live. */
   #replay(subscriber: Subscriber): Progress {
     if (!this.#subscribers.has(subscriber)) return 'done';
     if (!this.#takes(subscriber)) return 'waits';
@@ -275,7 +279,7 @@ export class Feed {
       if (status !== null) this.onBlock(status);
       this.#head = seq;
     }
-    // Without subscribers the ring stays empty; a later subscriber reads from the store.
+    // Without subscribers, the ring stays empty. A later subscriber reads from the store.
     this.#oldest = anySubscriber ? Math.max(this.#oldest, this.#head - RING + 1) : this.#head + 1;
     for (const subscriber of this.#lagging) this.#pump(subscriber);
   }
@@ -283,10 +287,10 @@ export class Feed {
 
 /*
  * Groups caught-up subscribers by topic set. An event is published once per group, without touching
- * its members. The difference of two counts tells how much each member was sent.
+ * the group's members. The difference between two counts tells how much each member was sent.
  */
 
-/** Bytes between two checks of the buffers, well below the limit of the transport. */
+/** Bytes sent between two checks of the buffers, well below the transport's limit. */
 const STEP_BYTES = 64 * 1024;
 
 interface Sent {
@@ -298,7 +302,7 @@ interface Sent {
 class Audience {
   readonly name: string;
   readonly #topics: ReadonlySet<string>;
-  /** Counts of the audience when each member joined or was last settled. */
+  /** The audience's counts when each member joined or was last settled. */
   readonly #members = new Map<Subscriber, Sent>();
   #sent: Sent = { messages: 0, bytes: 0, seq: 0 };
   #unseenBytes = 0;
@@ -345,7 +349,7 @@ class Audience {
     anyone!.socket.together!.publish(this.name, text);
   }
 
-  /** Returns members that buffer more than `mostBytes`, if a check is due. */
+  /** Returns the members that buffer more than `mostBytes`, if a check is due. */
   findLagging(mostBytes: number): Subscriber[] {
     if (this.#unseenBytes < STEP_BYTES) return [];
     this.#unseenBytes = 0;
@@ -384,7 +388,7 @@ class Audiences {
     this.#of.get(subscriber)?.settle(subscriber);
   }
 
-  /** Yields the audiences of an event. */
+  /** Yields the audiences for an event. */
   *about(topics: readonly string[]): Iterable<Audience> {
     for (const audience of this.#byName.values())
       if (audience.includesTopic(topics)) yield audience;
@@ -392,8 +396,8 @@ class Audiences {
 }
 
 /*
- * Runs long work in slices between turns of the event loop. One agent's work is sequential; agents
- * take turns, so that one agent's history does not delay the others.
+ * Runs long work in slices between event-loop turns. Work for one agent is sequential. Agents take
+ * turns, so that one agent's history does not delay the others.
  */
 
 /** `waits`: the work is added again later. */
@@ -432,7 +436,7 @@ class Scheduler {
     if (!first) return;
     const [agent, queue] = first;
     const work = queue[0]!;
-    // Removed before it runs, because it may add itself again.
+    // Removed before the work runs, because the work may add itself again.
     this.#queues.delete(agent);
     const progress = work();
     if (progress !== 'more') queue.shift();
@@ -443,8 +447,8 @@ class Scheduler {
 }
 
 /**
- * Encodes retained texts side by side. From Node's pool, each text would retain the eight kilobytes
- * that it was allocated in: ten times the size of the ring.
+ * Encodes retained texts side by side. In Node's pool, each text would retain the whole
+ * eight-kilobyte allocation, which would take ten times the size of the ring.
  */
 const BUFFER_BYTES = 64 * 1024;
 
@@ -467,12 +471,12 @@ class TextBuffer {
 
 export interface Subscriber {
   readonly socket: Socket;
-  /** Agent of the subscriber. Replays of one agent are sequential. */
+  /** The subscriber's agent. Replays for one agent are sequential. */
   agent: string;
   readonly topics: Set<string>;
-  /** Last event that was sent or did not concern the subscriber. */
+  /** Last event that was sent to the subscriber or did not concern it. */
   cursor: number;
-  /** True while reading history, at any speed. */
+  /** True while the subscriber reads history, at any speed. */
   catchingUp: boolean;
   lastSent: number;
   readonly traffic: Traffic;
@@ -480,7 +484,7 @@ export interface Subscriber {
   onCut(why: 'slow' | 'damaged'): void;
 }
 
-/** A subscriber without an agent and topics yet. */
+/** Creates a subscriber that has no agent and no topics yet. */
 export const createSubscriber = (
   socket: Socket,
   traffic: Traffic,

@@ -1,4 +1,4 @@
-/** One WebSocket connection: authentication, client messages, subscriptions, limits, and close. */
+/** A WebSocket connection: authentication, client messages, subscriptions, limits, and close. */
 
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
@@ -50,7 +50,7 @@ export class Session implements SocketHandlers, OpenSession {
   constructor(host: SessionHost, record: ConnectionRecord, socket: Socket) {
     this.#host = host;
     this.#record = record;
-    // A dropped message closes the connection, so that no event is missing.
+    // A dropped message closes the connection, so that the client misses no event.
     this.#socket = countTraffic(socket, this.#traffic, () => this.end('slow'));
     this.#subscriber = createSubscriber(this.#socket, this.#traffic, (why) => this.end(why));
     this.#authTimer = setTimeout(() => this.#authTimedOut(), socketLimits.authMs);
@@ -70,7 +70,7 @@ export class Session implements SocketHandlers, OpenSession {
     else this.#take(text);
   }
 
-  /** Checks before queueing, so that queued messages are small. */
+  /** Checks the size before queueing, so that queued messages are small. */
   #tooLarge(text: string | null): boolean {
     const { messageBytes, unauthenticatedBytes } = socketLimits;
     const most = this.#record.agentId ? messageBytes : unauthenticatedBytes;
@@ -92,7 +92,7 @@ export class Session implements SocketHandlers, OpenSession {
   #take(text: string | null): void {
     if (text === null) return this.#bad(refuse('MESSAGE_BINARY'));
     const read = readClientMessage(text);
-    // Messages are answered one at a time, so this belongs to the next acknowledgement.
+    // Messages are answered one at a time, so these pointers belong to the next acknowledgement.
     this.#unknown = shown(read.unknown);
     if ('refusal' in read) this.#bad(read.refusal);
     else this.#dispatch(read.message);
@@ -103,7 +103,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.pinged();
   }
 
-  /** Counts control frames, which the transport answers. Too many are a flood. */
+  /** Counts control frames, which the transport answers. Too many frames count as a flood. */
   pinged(): void {
     if (this.#closed) return;
     const { controlsPerMinute } = socketLimits;
@@ -122,7 +122,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#finish(code, 'closed by the client');
   }
 
-  /** Sends a ping, or closes the connection after two unanswered ones. */
+  /** Sends a ping, or closes the connection after two unanswered pings. */
   beat(): void {
     if (this.#closed) return;
     if (this.#unansweredPings >= socketLimits.missedHeartbeats) return this.#close(1001, 'no pong');
@@ -168,12 +168,12 @@ export class Session implements SocketHandlers, OpenSession {
     this.#host.watches(this.#record);
   }
 
-  /** Queues the messages that follow an `auth`, so clients need not wait for `auth_ok`. */
+  /** Queues the messages that follow an `auth`, so that clients need not wait for `auth_ok`. */
   #authInTurn(message: ClientMessage['auth']): void {
     this.#waiting = [];
     this.#auth(message)
       .catch((error: unknown) => {
-        if (this.#closed) return; // A full queue or a closing network: the client retries.
+        if (this.#closed) return; // Queue full or network closing: the client retries.
         this.#error(refuse('AUTH_UNAVAILABLE', { problem: (error as Error).message }));
         this.#close(1013, 'try again later');
       })
@@ -185,7 +185,7 @@ export class Session implements SocketHandlers, OpenSession {
     this.#waiting = null;
     while (waiting.length > 0 && !this.#closed) {
       this.#take(waiting.shift()!);
-      // Another auth is being verified, so the rest waits for that one.
+      // A second `auth` is being verified, so the remaining messages wait for it.
       if (this.#waiting) (this.#waiting as (string | null)[]).push(...waiting.splice(0));
     }
   }
@@ -240,7 +240,7 @@ export class Session implements SocketHandlers, OpenSession {
       feed.add(this.#subscriber);
     };
     if (from === head) return begin(0);
-    // Counted in slices; later messages are queued.
+    // Events are counted in slices. Messages that arrive meanwhile are queued.
     this.#waiting = [];
     feed.count(this.#subscriber, { from, to: head, alive: () => !this.#closed }, (replay) => {
       begin(replay);
@@ -311,7 +311,7 @@ export class Session implements SocketHandlers, OpenSession {
 
 const shown = (unknown: readonly string[] = []) => (unknown.length === 0 ? {} : { unknown });
 
-/** @throws {Error} if the network is too busy to verify, or closing. */
+/** @throws {Error} if the network is closing or too busy to verify. */
 async function authenticate(
   { network, now, usedAuths }: { network: ServedNetwork; now: () => number; usedAuths: UsedAuths },
   { public_key, timestamp, signature }: ClientMessage['auth'],
@@ -321,7 +321,7 @@ async function authenticate(
   }
   const publicKey = public_key.toLowerCase();
   const signed = { publicKey, timestamp, signature };
-  // A registration through another node may not be applied here yet.
+  // A registration through a different node may not be applied here yet.
   const late = network.barrier ? await network.barrier() : null;
   if (late) throw new Error(late.message);
   const refusal = findSignatureProblem(signed, network.knows, now());
@@ -329,7 +329,7 @@ async function authenticate(
   const input = authInput(public_key, timestamp);
   if (usedAuths.has(publicKey, input)) return { refusal: replayed(timestamp) };
   const valid = await verifySignature(network, signed, input);
-  await network.durable; // The registration of the key may not be durable yet.
+  await network.durable; // The key's registration may not be durable yet.
   if (!valid) {
     return { refusal: refuse('AUTH_MISMATCH', { public_key, timestamp }) };
   }
@@ -374,7 +374,7 @@ function readClientMessage(text: string): Read {
   return { refusal: refuse('MESSAGE_INVALID', values, { pointer }), unknown };
 }
 
-/** Window of message rates. */
+/** Window for message rates. */
 const WINDOW_MS = 60_000;
 
 class MessageRate {

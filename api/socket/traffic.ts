@@ -1,4 +1,4 @@
-/** Traffic counters of a WebSocket connection. */
+/** Traffic counters for a WebSocket connection. */
 import type { Socket } from '../transport/transport.js';
 
 export interface Traffic {

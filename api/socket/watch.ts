@@ -1,7 +1,7 @@
 /**
- * Watchers: anonymous connections that all receive the same frames. Nothing is queued for a slow
- * watcher. Once it reads again, it continues with the cached frames, or learns which entries were
- * skipped.
+ * Watchers are anonymous connections that all receive the same frames. Nothing is queued for a slow
+ * watcher. Once the watcher reads again, it continues with the cached frames or learns which
+ * entries were skipped.
  */
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -19,7 +19,7 @@ export interface Watcher {
   cursor: number;
   /** Time of the next frame, by `performance.now()`. */
   dueAt: number;
-  /** Called when no more frames can be made. */
+  /** Called when no further frames can be made. */
   onEnd(): void;
 }
 
@@ -66,7 +66,7 @@ export class Watchers {
     return (this.#byAddress.get(addressKey) ?? 0) < this.#perAddress;
   }
 
-  /** Greets a watcher, which continues after `since` if the frames are still cached. */
+  /** Greets a watcher. The watcher continues after `since` if the frames are still cached. */
   add(watcher: Watcher, since: number | undefined, unknown?: readonly string[]): void {
     const { addressKey } = watcher.socket;
     if (this.#watchers.size === 0) this.#start();
@@ -115,7 +115,10 @@ export class Watchers {
     this.#frames.stop();
   }
 
-  /** Makes the next frame, or several after a pause, and sends each watcher what it lacks. */
+  /**
+   * Makes the next frame, or several frames after a pause, and sends each watcher the frames that
+   * it lacks.
+   */
   #tick(): Promise<void> {
     this.#making ??= this.#make().finally(() => {
       this.#making = null;
@@ -143,7 +146,7 @@ export class Watchers {
     const { socket } = watcher;
     const { end } = this.#frames;
     if (watcher.cursor >= end || now < watcher.dueAt || !hasRoom(socket)) return;
-    // Half an interval of tolerance, because ticks may come early.
+    // Allows half an interval of tolerance, because ticks may come early.
     watcher.dueAt = now + watcher.everyMs - watchLimits.everyMs / 2;
     const frames = this.#frames.after(watcher.cursor);
     if (frames === null) {
@@ -175,7 +178,7 @@ interface Refused {
   end: keyof typeof closeCodes;
 }
 
-/** Adds a watcher, or returns a refusal. `onEnd` is called when no more frames can be made. */
+/** Adds a watcher, or returns a refusal. Calls `onEnd` when no further frames can be made. */
 export function beginWatching(
   watchers: Watchers | null,
   socket: Socket,
@@ -200,8 +203,8 @@ export function beginWatching(
 }
 
 /*
- * Frames: row batches for watchers. Each frame is encoded once for all watchers, and the latest
- * ones are cached for watchers that lag slightly.
+ * Frames are row batches for watchers. Each frame is encoded once for all watchers, and the latest
+ * frames are cached for watchers that lag slightly.
  */
 
 interface Frame {
@@ -216,7 +219,7 @@ class Frames {
   #kept: Frame[] = [];
   #bytes = 0;
   #letGo: (() => void) | null = null;
-  /** Last entry of the last frame. */
+  /** Last entry in the last frame. */
   end = -1;
   made = 0;
 
@@ -225,7 +228,7 @@ class Frames {
     this.#view = view;
   }
 
-  /** Starts making frames of the entries committed from now on. */
+  /** Starts making frames from entries committed from now on. */
   start(): void {
     this.#letGo ??= this.#view.watch();
     this.end = this.#network.read.position.seq;
@@ -248,7 +251,7 @@ class Frames {
     if (!this.#letGo || this.end >= seq) return false;
     const from = this.end + 1;
     const frame = await this.#made(from, watchLimits.frameRows);
-    // The last watcher left meanwhile, or new ones restarted the frames.
+    // The last watcher left meanwhile, or new watchers restarted the frames.
     if (!this.#letGo || this.end + 1 !== from) return false;
     this.made += 1;
     this.end = frame.to;
@@ -260,7 +263,10 @@ class Frames {
     return frame.to < seq;
   }
 
-  /** Returns the frames with entries after `entry`; null if some of them are no longer cached. */
+  /**
+   * Returns the frames with entries after `entry`, or null if some of these frames are no longer
+   * cached.
+   */
   after(entry: number): readonly Frame[] | null {
     if (entry >= this.end) return [];
     const first = this.#kept[0];
@@ -268,7 +274,7 @@ class Frames {
     return this.#kept.filter(({ to }) => to > entry);
   }
 
-  /** Makes a frame within the size limit, of at least one entry. */
+  /** Makes a frame within the size limit, but with at least one entry. */
   async #made(from: number, rows: number): Promise<Frame> {
     const batch = await this.#view.readRowBatch(from, undefined, {
       rows,

@@ -1,11 +1,11 @@
-/** Selection of the transport, and the URL of a server. */
+/** Transport selection, and server URLs. */
 import { nodeTransport } from './node-transport.js';
 import type { Transport } from './transport.js';
 import { uwsTransport } from './uws-transport.js';
 
 export interface ChosenTransport {
   transport: Transport;
-  /** Reason for using node:http, if the caller made no choice. */
+  /** Reason for using node:http, if the caller did not choose a transport. */
   fallback?: string;
 }
 

@@ -1,8 +1,8 @@
-/** Head checks that both transports share, body collection, and deadlines of exchanges. */
+/** Head checks that both transports share, body collection, and deadlines for exchanges. */
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Body, ExchangeLimits, HttpResponse, IncomingRequest } from './transport.js';
 
-/** Headers in order of arrival. Add all before reading any. */
+/** Headers in order of arrival. Add all headers before reading any. */
 export class Head {
   readonly headers = new Map<string, string>();
   /** First duplicate among the headers that must be unique. */
@@ -23,7 +23,7 @@ export class Head {
   }
 
   /**
-   * Refusal of an ambiguous head. Proxies and servers that disagree about where a request ends
+   * Refusal for an ambiguous head. Proxies and servers that disagree about where a request ends
    * allow request smuggling. The connection is closed, and nothing after the head is read.
    */
   get fault(): Refusal | null {
@@ -48,7 +48,7 @@ export class Head {
     return this.headers.has('content-length');
   }
 
-  /** Declared length of the body: 0 without one, null if malformed. */
+  /** Declared body length: 0 without a body, null if malformed. */
   get declaredBytes(): number | null {
     const text = this.headers.get('content-length');
     if (text === undefined) return 0;
@@ -56,7 +56,7 @@ export class Head {
   }
 }
 
-/** `tchar` of RFC 9110, in lower case. */
+/** `tchar` from RFC 9110, in lower case. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 const single = new Set(['content-length', 'host']);
@@ -65,7 +65,7 @@ const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
 type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
 
-/** Collects a body while the application accepts it. After a refusal, drops everything. */
+/** Collects a body while the application accepts more bytes. After a refusal, drops everything. */
 export class BodyCollector {
   readonly #request: Taking;
   #chunks: Uint8Array[] = [];
@@ -77,7 +77,7 @@ export class BodyCollector {
     this.refused = !request.readsBody;
   }
 
-  /** Adds a chunk, which must not be the transport's memory. */
+  /** Adds a chunk, which must not share the transport's memory. */
   add(chunk: Uint8Array): void {
     if (this.refused) return;
     if (this.#request.take(chunk.length)) {
@@ -94,7 +94,7 @@ export class BodyCollector {
   }
 }
 
-/** Removes line ends from a header value. No transport filters all of them. */
+/** Removes line ends from a header value, because no transport filters all line ends. */
 export const safeValue = (value: string): string =>
   value.includes('\r') || value.includes('\n') ? value.replaceAll(/[\r\n]/g, ' ') : value;
 
@@ -102,7 +102,7 @@ export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
   Object.entries(headers).map(([name, value]) => [name, safeValue(value)]);
 
 /*
- * Exchanges in flight, with deadlines. One timer sweeps all of them, because a timer per exchange
+ * Exchanges in flight, with deadlines. One timer sweeps all exchanges, because a timer per exchange
  * would slow down every vote.
  */
 
@@ -111,12 +111,12 @@ export interface Expiring {
   expire(): void;
 }
 
-/** Deadlines are exact to this fraction of their length. */
+/** Number of sweeps per deadline. Deadlines are exact to this fraction of their length. */
 const SWEEPS = 20;
 
 export class InFlight {
   readonly #limits: ExchangeLimits;
-  /** In order of their beginning, and so of their deadlines. */
+  /** Exchanges in the order in which they began, which is also the order of their deadlines. */
   readonly #exchanges = new Map<Expiring, number>();
   readonly #sweep: NodeJS.Timeout;
   #drained: (() => void) | null = null;

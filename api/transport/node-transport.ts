@@ -1,6 +1,4 @@
-/**
- * The portable transport: node:http and ws. Slower, but works wherever Node runs.
- */
+/** The portable transport, node:http and ws. Slower, but works wherever Node runs. */
 import {
   createServer,
   type IncomingMessage,
@@ -27,9 +25,9 @@ import {
 } from './transport.js';
 
 const HEADER_BYTES = 8 * 1024;
-/** Interval of node:http's check for late heads. */
+/** Interval at which node:http checks for late heads. */
 const CHECK_HEADS_MS = 2_000;
-/** Wait for close frames during a stop. */
+/** Time to wait for close frames during shutdown. */
 const CLOSING_SOCKETS_MS = 1_000;
 
 export const nodeTransport: Transport = { name: 'node', listen };
@@ -51,11 +49,12 @@ async function listen(
     noServer: true,
     maxPayload: socketLimits.transportBytes,
     maxFragments: socketLimits.fragments,
-    // Pongs are sent below: the library would buffer an unlimited number of them.
+    // Pongs are sent below, because the library would buffer an unlimited number of pongs.
     autoPong: false,
   });
   server.on('upgrade', (message, stream: NetSocket, head) => {
-    // Node removes its listeners from an upgraded socket; an unhandled reset would end the process.
+    // Node removes its listeners from an upgraded socket, and an unhandled reset would end the
+    // process.
     stream.on('error', () => stream.destroy());
     upgrade(application, sockets, message, stream, head);
   });
@@ -78,7 +77,7 @@ function serverFor(application: Application): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
     headersTimeout: limits.headMs,
-    // Larger than the application's timeout, which answers late requests.
+    // Exceeds the application's timeout, since the application answers late requests.
     requestTimeout: limits.headMs + 2 * limits.requestMs,
     connectionsCheckingInterval: CHECK_HEADS_MS,
   });
@@ -88,7 +87,10 @@ function serverFor(application: Application): Server {
   return server;
 }
 
-/** Handles a request to change the protocol: a WebSocket handshake, or an ordinary request. */
+/**
+ * Handles a request to switch protocols, which is a WebSocket handshake or is treated as an
+ * ordinary request.
+ */
 function upgrade(
   application: Application,
   sockets: WebSocketServer,
@@ -110,7 +112,7 @@ function upgrade(
   else open(opened);
 }
 
-/** Recognizes handshakes like uWebSockets.js does. */
+/** Recognizes handshakes as uWebSockets.js does. */
 const isHandshake = ({ socketPath }: Application, { method, path, headers }: RequestHead) =>
   method === 'GET' &&
   path === socketPath &&
@@ -149,7 +151,7 @@ function attach(
   ws.on('pong', () => handlers.pong());
   stream.on('drain', () => handlers.drained());
   ws.on('close', (code) => handlers.closed(code));
-  // A malformed frame closes the connection; a `close` event follows.
+  // A malformed frame closes the connection, and a `close` event follows.
   ws.on('error', () => {});
 }
 
@@ -188,14 +190,14 @@ function headOf(message: IncomingMessage): { head: RequestHead; read: Head } {
     target,
     path: target.split('?', 1)[0]!,
     headers,
-    // Read now, because a destroyed socket has no peer address.
+    // Reads the address now, because a destroyed socket has no peer address.
     address: message.socket.remoteAddress ?? '',
     fault,
   };
   return { head, read };
 }
 
-/** Connections about to close. node:http continues to parse what the client sent. */
+/** Connections about to close. node:http continues to parse data that the client sent. */
 const closing = new WeakSet<Duplex>();
 
 class Exchange implements Expiring {
@@ -238,7 +240,7 @@ class Exchange implements Expiring {
 
   expire(): void {
     const answer = this.#answer;
-    // The response was sent, but the client does not read it.
+    // The response was sent, but the client is not reading it.
     if (answer.headersSent) return void answer.destroy();
     if (answer.socket) closing.add(answer.socket);
     answer.once('finish', () => answer.destroy());
@@ -255,7 +257,7 @@ class Exchange implements Expiring {
   }
 }
 
-/** Collects a body and gives it to `give`, or `unread` once it is refused. */
+/** Collects a body and passes it to `give`. Passes `unread` once the body is refused. */
 function collect(
   message: IncomingMessage,
   request: IncomingRequest,
@@ -271,7 +273,7 @@ function collect(
   message.on('end', () => {
     if (!collector.refused) give(collector.take());
   });
-  // A connection error ends the exchange; there is no client left to answer.
+  // A connection error ends the exchange, because no client is left to answer.
   message.on('error', () => {});
 }
 

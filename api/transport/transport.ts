@@ -1,7 +1,7 @@
 /**
  * The interface between transports and the application. A transport listens on a port, passes
  * requests to the application, and writes its responses. Both transports pass the same conformance
- * tests. Also the limits of an exchange, and errors of listening.
+ * tests. This module also defines the limits for an exchange, and listening errors.
  */
 
 import { createServer } from 'node:net';
@@ -9,16 +9,21 @@ import { formatMessage, type MessageTable } from '../../engine/protocol/messages
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import type { ConnectionPolicy } from '../limits/connections.js';
 
-/** Head of a request. Header names are lower case. */
+/** Request head. Header names are lower case. */
 export interface RequestHead {
-  /** As sent; methods are case-sensitive. */
+  /** Method as sent. Methods are case-sensitive. */
   method: string;
   target: string;
   path: string;
   headers: ReadonlyMap<string, string>;
-  /** Peer address. Read it in the turn of the head: afterwards the connection may be gone. */
+  /**
+   * Peer address. Read it in the turn in which the head arrives, because the connection may be gone
+   * afterwards.
+   */
   readonly address: string;
-  /** Refusal of an ambiguous head. The connection is closed and nothing after the head is read. */
+  /**
+   * Refusal for an ambiguous head. The connection is closed, and nothing after the head is read.
+   */
   fault: Refusal | null;
 }
 
@@ -26,22 +31,22 @@ export interface RequestHead {
 export type Body = Uint8Array | 'unread';
 
 export interface IncomingRequest {
-  /** False if the body must not be read; then the connection closes after the response. */
+  /** False if the body must not be read. The connection then closes after the response. */
   readonly readsBody: boolean;
-  /** Counts received bytes. Returns false if no more may be read. */
+  /** Counts received bytes. Returns false if no further bytes may be read. */
   take(bytes: number): boolean;
   /**
-   * Responds, synchronously if possible. Neither throws nor rejects. Releases the request. `held`
-   * is true if a front process has verified the request's signature.
+   * Responds, synchronously if possible. Never throws or rejects. Releases the request. `held` is
+   * true if a front process has verified the request's signature.
    */
   answer(body: Body, held?: boolean): HttpResponse | Promise<HttpResponse>;
   /** Returns a response, or the address key of the WebSocket to open. */
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** Responds after a timeout. The connection is closed. */
   timeOut(): HttpResponse | Promise<HttpResponse>;
-  /** Calls back when the body is no longer wanted, unless `take` already returned false. */
+  /** Calls back when the body is no longer wanted, unless `take` has already returned false. */
   unwanted?(listener: () => void): void;
-  /** Releases the resources of the request. Idempotent. */
+  /** Releases the request's resources. Idempotent. */
   release(): void;
 }
 
@@ -56,23 +61,25 @@ export interface HttpResponse {
   body: string | Uint8Array;
 }
 
-/** Publishing by topic to all sockets of an application. */
+/** Publishing by topic to all of an application's sockets. */
 interface Together {
   join(topic: string): void;
-  /** Messages published before still arrive. */
+  /** Leaves a topic. Messages published earlier still arrive. */
   leave(topic: string): void;
-  /** Sends encoded text to all members, in order with other messages, without checking buffers. */
+  /**
+   * Sends encoded text to all members, in order with other messages and without checking buffers.
+   */
   publish(topic: string, text: Uint8Array): void;
 }
 
 export interface Socket {
-  /** Limit key of the client's address. */
+  /** Limit key for the client's address. */
   readonly addressKey: string;
   /** Null if the transport cannot publish. */
   readonly together: Together | null;
   /** Sends encoded text. Returns false if the buffer was full and the message was dropped. */
   send(text: Uint8Array | string): boolean;
-  /** Sends a binary message. Returns false like `send`. */
+  /** Sends a binary message. Returns false under the same condition as `send`. */
   sendBytes(bytes: Uint8Array): boolean;
   /** Bytes queued but not yet sent. */
   bufferedBytes(): number;
@@ -83,36 +90,39 @@ export interface Socket {
 }
 
 export interface SocketHandlers {
-  /** A message; null if binary. */
+  /** Handles a message; null for a binary message. */
   message(text: string | null): void;
   pong(): void;
   drained(): void;
-  /** A published message was dropped because the buffer was full. */
+  /** Called after a published message was dropped because the buffer was full. */
   missed(): void;
-  /** A ping, already answered by the transport. */
+  /** Called after a ping, which the transport has already answered. */
   pinged(): void;
-  /** The connection has closed, by either side. */
+  /** Called after either side has closed the connection. */
   closed(code: number): void;
 }
 
 export interface Application {
   readonly limits: ExchangeLimits;
-  /** Path of WebSocket handshakes. */
+  /** Path for WebSocket handshakes. */
   readonly socketPath: string;
   /** Policy behind `accepts`, for fronts. */
   readonly connectionPolicy: ConnectionPolicy;
-  /** Network id for signature verification, for fronts; null if signatures are not verified. */
+  /** Network id for signature verification in fronts; null if signatures are not verified. */
   readonly verifiesFor: string | null;
   /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
-  /** Begins a request. `declared`: length of the body, 0 without one, null if malformed. */
+  /** Begins a request. `declared` is the body length: 0 without a body, null if malformed. */
   begin(head: RequestHead, declared: number | null): IncomingRequest;
   open(socket: Socket): SocketHandlers;
 }
 
 export interface Listening {
   port: number;
-  /** Stops accepting, waits for requests in flight up to the grace period, then closes all. */
+  /**
+   * Stops accepting connections, waits for requests in flight up to the grace period, then closes
+   * all connections.
+   */
   close(): Promise<void>;
 }
 
@@ -129,24 +139,24 @@ export interface Transport {
   listen(application: Application, address: Address): Promise<Listening>;
 }
 
-/** Figures of the front processes. */
+/** Figures from the front processes. */
 export interface FrontsFigures {
   running: number;
-  /** Number of restarts. */
+  /** Number of front restarts. */
   restarts: number;
-  /** CPU time of all fronts, including ended ones. */
+  /** CPU time used by all fronts, including fronts that have ended. */
   cpuSeconds: number;
-  /** Resident memory of the running fronts. */
+  /** Resident memory used by the running fronts. */
   residentBytes: number;
 }
 
-/** Time limits of one exchange, in milliseconds. */
+/** Time limits for an exchange, in milliseconds. */
 export interface ExchangeLimits {
-  /** From the head to the last byte of the response. */
+  /** Time from the head to the last byte of the response. */
   requestMs: number;
-  /** From a connection's first byte to the end of a head. */
+  /** Time from a connection's first byte to the end of a head. */
   headMs: number;
-  /** Wait of a stop for requests in flight. */
+  /** Time that shutdown waits for requests in flight. */
   stopMs: number;
 }
 
@@ -188,7 +198,7 @@ const isListenCode = (code: string): code is keyof typeof listenMessages =>
 
 export class ListenProblem extends Error {
   override name = 'ListenProblem';
-  /** Error code of the system, such as EADDRINUSE; or UNKNOWN. */
+  /** System error code, such as EADDRINUSE, or UNKNOWN. */
   readonly code: keyof typeof listenMessages;
 
   constructor({ host, port }: Where, cause: unknown) {

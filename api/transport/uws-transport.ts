@@ -1,6 +1,6 @@
 /**
- * The fast transport, uWebSockets.js. Its memory is invalid after a callback returns, so everything
- * is copied at once.
+ * The fast transport, uWebSockets.js. The library's memory is invalid after a callback returns, so
+ * everything is copied immediately.
  */
 import type {
   HttpRequest,
@@ -78,14 +78,14 @@ async function listen(
     async close() {
       uws.us_listen_socket_close(socket);
       await inFlight.drained();
-      // The last responses leave at the end of this turn.
+      // The last responses are sent at the end of this turn.
       await nextTurn();
       app.close();
     },
   };
 }
 
-/** Handles a new or ended connection. An ended one has no peer address. */
+/** Handles a new or ended connection. An ended connection has no peer address. */
 function connectionChanged(application: Application, res: HttpResponse, change: number): void {
   if (change > 0 && !application.accepts(addressOf(res))) res.close();
 }
@@ -116,7 +116,7 @@ class UwsHead extends Head implements RequestHead {
 
   constructor(res: UwsResponse, req: UwsRequest) {
     super();
-    // Read first: other accessors convert the method to lower case.
+    // Read first, because other accessors convert the method to lower case.
     this.method = req.getCaseSensitiveMethod();
     req.forEach((name, value) => {
       this.add(name, value);
@@ -127,7 +127,10 @@ class UwsHead extends Head implements RequestHead {
     this.#res = res;
   }
 
-  /** Lazy: reading the address costs as much as the rest of a head, and only limits need it. */
+  /**
+   * Read lazily, because reading the address costs as much as the rest of a head, and only limits
+   * need the address.
+   */
   get address(): string {
     this.#address ??= addressOf(this.#res);
     return this.#address;
@@ -154,7 +157,9 @@ function serve(
   }
 }
 
-/** Writes all headers with one library call: the first value contains the remaining lines. */
+/**
+ * Writes all headers in one library call, in which the first value contains the remaining lines.
+ */
 function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): void {
   let first = '';
   let lines = '';
@@ -168,7 +173,7 @@ function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): v
 
 type Answer = ExchangeResponse | Promise<ExchangeResponse>;
 
-/** Abort handler of a finished exchange. */
+/** Abort handler for a finished exchange. */
 const ignoreAbort = () => {};
 
 class Exchange implements Expiring {
@@ -177,9 +182,9 @@ class Exchange implements Expiring {
   readonly #head: UwsHead;
   readonly #request: IncomingRequest;
   #over = false;
-  /** True if the exchange is watched, or answered. */
+  /** True if the exchange is watched or answered. */
   #watched = false;
-  /** In the turn of the request the library batches writes without a cork. */
+  /** True in the request's turn, in which the library batches writes without a cork. */
   #inTurn = false;
 
   constructor(inFlight: InFlight, res: UwsResponse, head: UwsHead, request: IncomingRequest) {
@@ -223,8 +228,9 @@ class Exchange implements Expiring {
   /** Responds and closes the connection. */
   refuse(answer: () => Answer): void {
     this.watch();
-    // Deferred: the library forgets to close the connection if this turn's bytes contain another
-    // request. With a deferred response, that request meets an unanswered one and closes it.
+    // Deferred, because the library forgets to close the connection if this turn's bytes contain a
+    // second request. With a deferred response, the second request meets an unanswered request and
+    // closes the connection.
     setImmediate(() => {
       if (!this.#over) this.#give(answer(), true);
     });
@@ -236,8 +242,8 @@ class Exchange implements Expiring {
     if (this.#over) return;
     this.#over = true;
     this.#inFlight.end(this);
-    // Not in a cork: the library would continue with the connection as an answered request, and may
-    // close it.
+    // Runs outside a cork. Inside a cork, the library would treat the connection as an answered
+    // request and might close it.
     open(opened);
   }
 
@@ -245,7 +251,7 @@ class Exchange implements Expiring {
     this.#give(this.#request.timeOut(), true);
   }
 
-  /** Watches for a disconnect of the client; needed if the response is asynchronous. */
+  /** Watches for a client disconnect. Needed if the response is asynchronous. */
   watch(): void {
     if (this.#watched) return;
     this.#watched = true;
@@ -303,7 +309,7 @@ interface SocketData {
   handlers: SocketHandlers | null;
 }
 
-/** Result of `send` for a dropped message. */
+/** Result that `send` returns for a dropped message. */
 const DROPPED = 2;
 
 function sockets(
@@ -314,10 +320,10 @@ function sockets(
   return {
     compression: 0,
     maxPayloadLength: socketLimits.transportBytes,
-    // The application sends heartbeats. This timeout is for a closed peer that does not react.
+    // The application sends heartbeats. This timeout covers a closed peer that does not react.
     idleTimeout: socketLimits.silenceSeconds,
     sendPingsAutomatically: false,
-    // Also applies to pongs. The application stops well below, and is notified of drops.
+    // Applies to pongs too. The application stops well below this limit, and is notified of drops.
     maxBackpressure: socketLimits.backlogBytes,
     upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
     open(ws) {
@@ -330,7 +336,7 @@ function sockets(
     ping: (ws) => ws.getUserData().handlers?.pinged(),
     pong: (ws) => ws.getUserData().handlers?.pong(),
     drain: (ws) => ws.getUserData().handlers?.drained(),
-    // Deferred: the library is iterating over the members of the topic.
+    // Deferred, because the library is iterating over the topic's members.
     dropped: (ws) => void setImmediate((data) => data.handlers?.missed(), ws.getUserData()),
     close(ws, code) {
       const data = ws.getUserData();
@@ -373,7 +379,7 @@ function upgrade(
   }
 }
 
-/** Wraps a socket. Calls on a closed one throw in uWebSockets.js; here they do nothing. */
+/** Wraps a socket. Calls on a closed socket throw in uWebSockets.js, but do nothing here. */
 function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>): Socket {
   const data = ws.getUserData();
   let ended = false;

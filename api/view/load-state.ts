@@ -1,8 +1,8 @@
-/** State of a load run, as its page shows it. Safe in a browser. */
+/** State of a load run, as shown on its page. Runs in browsers. */
 
 /**
- * `waiting`: for its start; `preparing`: everything before the warm-up; `draining`: waiting for
- * responses and finality; `failed`: could not start.
+ * Phase of a load run. `waiting`: not started yet; `preparing`: everything before the warm-up;
+ * `draining`: waiting for responses and finality; `failed`: could not start.
  */
 export type LoadPhase =
   | 'waiting'
@@ -13,21 +13,24 @@ export type LoadPhase =
   | 'over'
   | 'failed';
 
-/** Names, units and meanings as in `result.json`: see docs/load-testing.md. */
+/**
+ * State of a load run. Names, units and meanings are as in `result.json` (see
+ * docs/load-testing.md).
+ */
 export interface LoadState {
   phase: LoadPhase;
-  /** Preparation step, or reason of failure; else empty. */
+  /** Preparation step or reason for the failure; otherwise empty. */
   said: string;
-  /** Elapsed and total time of the phase; null if unknown. */
+  /** Elapsed and total time in the phase; null if unknown. */
   passed_ms: number | null;
   of_ms: number | null;
   asked: LoadAsked;
   server: LoadTarget;
-  /** Signatures that one core of the generator verifies per second. */
+  /** Signatures that one generator core verifies per second. */
   r: number | null;
   verdict: LoadVerdict | null;
   figures: LoadFigures | null;
-  /** Search of --saturate. */
+  /** Search by --saturate. */
   search: LoadSearch | null;
 }
 
@@ -51,14 +54,14 @@ export interface LoadTarget {
   limits_profile: string | null;
   durable: boolean | null;
   network_id: string | null;
-  /** Web page of the network; null if the server has none. */
+  /** The network's web page; null if the server has no page. */
   page: string | null;
 }
 
 export interface LoadVerdict {
   verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'WORKLOAD_BOUND' | 'INVALID';
   reasons: string[];
-  /** Null during the run; then the verdict assumes that pending requests succeed. */
+  /** Null during the run, when the verdict assumes that pending requests succeed. */
   ended: 'complete' | 'interrupted' | 'failed' | null;
 }
 
@@ -72,15 +75,15 @@ export interface LoadFigures {
   };
   /** Share of completed or abandoned requests that were not accepted. */
   errors: number | null;
-  /** Response time of the slowest scheduled operation, from its intended start. */
+  /** Response time of the slowest scheduled operation, measured from its intended start. */
   response: { p50: number | null; p95: number | null; p99: number | null };
-  /** Null without proposed transactions. */
+  /** Null if no transactions are proposed. */
   transactions: LoadTransactions | null;
-  /** Null without subscribers. */
+  /** Null if there are no subscribers. */
   delivery: LoadDelivery | null;
   times: LoadTimes[];
   operations: LoadOperation[];
-  /** The most frequent kinds of failure, and the number of omitted kinds. */
+  /** The most frequent failure kinds, and the number of omitted kinds. */
   failures: LoadFailure[];
   failures_omitted: number;
   generator: { lag_p99: number | null; utilization: number };
@@ -131,13 +134,16 @@ export interface LoadFailure {
   code: string | null;
   reason: string | null;
   count: number;
-  /** Share of the operation's requests. */
+  /** Share among the operation's requests. */
   share: number;
 }
 
-/** Columns over time. An element of several seconds has the mean rate and the maximum time. */
+/**
+ * Columns over time. An element that covers several seconds contains the mean rate and the maximum
+ * time.
+ */
 export interface LoadSeconds {
-  /** Seconds per element, more in a longer run. */
+  /** Seconds per element, which increase with the length of the run. */
   width: number;
   intended: number[];
   accepted: number[];
@@ -156,9 +162,9 @@ export interface LoadSearch {
   repeat: number;
   /** Rate under test; null between two probes. */
   rate: number | null;
-  /** Per bracket: the highest rate that held, and the lowest rate above it that failed. */
+  /** Per bracket, the highest rate that held and the lowest higher rate that failed. */
   brackets: { holds: number; fails: number | null }[];
-  /** The last probes, and the number of earlier ones. */
+  /** The last probes, and the number of earlier probes. */
   probes: LoadProbe[];
   probes_omitted: number;
 }
@@ -171,12 +177,12 @@ export interface LoadProbe {
   p99: number | null;
   holds: boolean;
   verdict: LoadVerdict['verdict'];
-  /** Reason why the probe does not hold or is not VALID; else empty. */
+  /** Reason why the probe does not hold or is not VALID; otherwise empty. */
   reason: string;
   r_before: number | null;
 }
 
-/** A response. `version` increases with each change. */
+/** A response. `version` increases with every change. */
 export interface LoadAnswer {
   version: number;
   load: LoadState;

@@ -1,4 +1,4 @@
-/** Error messages of the view. Safe in a browser. */
+/** The view's error messages. Runs in browsers. */
 import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/protocol/messages.js';
 
 const viewMessages = {
@@ -29,7 +29,7 @@ export type ViewValues<K extends ViewProblem> = ValuesOf<ViewMessages[K]>;
 export const viewMessage = <K extends ViewProblem>(problem: K, ...values: ViewValues<K>): string =>
   formatMessage(viewMessages[problem], ...values);
 
-/** A RangeError with the key of its message as `problem`. */
+/** Builds a RangeError with the message key as `problem`. */
 export const viewRangeError = <K extends ViewProblem>(
   problem: K,
   ...values: ViewValues<K>

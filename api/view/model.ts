@@ -1,4 +1,7 @@
-/** Data of the page: snapshots at an entry, and row batches that advance them. Browser-safe. */
+/**
+ * Data for the page: snapshots at an entry, and row batches that advance a snapshot. Runs in
+ * browsers.
+ */
 import {
   type EventType,
   eventRows,
@@ -20,7 +23,7 @@ const untold = {
 
 export type RowKind = EventType | keyof typeof untold;
 
-/** Row kinds: one for each event type, and one for each fact without an event. */
+/** Row kinds: one per event type, and one per fact without an event. */
 export const viewRows: Readonly<Record<RowKind, ViewRow>> = {
   ...untold,
   ...(Object.fromEntries(eventTypes.map((type) => [type, eventRows[type].row])) as Record<
@@ -36,38 +39,38 @@ export const rowCode = Object.fromEntries(
   rowKinds.map((kind) => [kind, viewRows[kind].code]),
 ) as Record<RowKind, number>;
 
-/** Bounds of a snapshot and of a row batch. */
+/** Limits for snapshots and row batches. */
 export const viewLimits = {
-  /** Closed blocks, and ballots of all of them together. */
+  /** Closed blocks, and ballots in all closed blocks together. */
   blocksShown: 200,
   ballotsShown: 200_000,
   /** Ended alliances, memes and messages. */
   alliancesShown: 200,
   memesShown: 100,
   saidShown: 100,
-  /** Characters of a text. The protocol allows no more, but a damaged folder may contain more. */
+  /** Characters in a text. The protocol allows no more, but a damaged folder may contain more. */
   textCharacters: 2_048,
   spanRows: 1_048_576,
 } as const;
 
 /**
- * The rows of an entry range, both ends inclusive, in columns. A row is a fact; rows are in the
- * order of entries and events. Agents, blocks, memes and alliances are numbered from 0 in creation
- * order. The batch in which one first occurs introduces its details.
+ * The rows for an entry range, both ends inclusive, in columns. A row states a fact; rows are in
+ * the order of entries and events. Agents, blocks, memes and alliances are numbered from 0 in
+ * creation order. The batch in which an item first occurs introduces its details.
  */
 export interface RowBatch {
   from: number;
   to: number;
-  /** Last event of the batch or, without events, of the entry before it. */
+  /** Last event in the batch or, without events, the last event before the batch. */
   event_seq: number;
   /** Engine time of the last entry, in milliseconds since 1970. */
   at: number;
-  /** Stored digests of the last entry; empty if unknown. */
+  /** Stored digests after the last entry; empty if unknown. */
   digest: string;
   log_digest: string;
   rows: Rows;
   introduced: Introductions;
-  /** The last messages of the batch; `omitted` earlier ones are left out. */
+  /** The batch's last messages. `omitted` earlier messages are left out. */
   said: Message[];
   omitted: number;
 }
@@ -80,13 +83,13 @@ export interface Rows {
   at: Float64Array;
   /** Index into `rowKinds`. */
   kind: Uint8Array;
-  /** Number of the acting or affected agent; 0 if there is none. */
+  /** Number of the acting or affected agent; 0 without an agent. */
   who: Uint32Array;
-  /** Number of the block, meme or alliance; 0 if there is none. */
+  /** Number of the block, meme or alliance; 0 without such an item. */
   what: Uint32Array;
   /**
-   * By kind, see `viewRows`: index of a word, plus weight * 2 for a vote; score in parts of
-   * 1,000,000; thousandths of a transaction per second; or 0.
+   * Value by kind (see `viewRows`): index of a word, plus weight * 2 for a vote; score in
+   * millionths; thousandths of a transaction per second; or 0.
    */
   value: Uint32Array;
 }
@@ -101,9 +104,9 @@ interface Members {
 export type MemberKind = keyof Members;
 type Item<S extends Record<string, MemberKind>> = { -readonly [M in keyof S]: Members[S[M]] };
 
-/** Members of the introduced items, for their types and the validation of batches. */
+/** Members of introduced items, used for their types and for validating batches. */
 export const introducedShapes = {
-  /** Introduced by rows `registered`. */
+  /** Introduced by `registered` rows. */
   agents: {
     number: 'count',
     id: 'text',
@@ -121,10 +124,10 @@ export const introducedShapes = {
     height: 'count',
     producer: 'count',
     transactions: 'count',
-    /** Total weight and size of the electorate. */
+    /** The electorate's total weight and size. */
     total: 'count',
     electors: 'count',
-    /** Weight that finalizes the block, fixed at its proposal. */
+    /** Weight that finalizes the block, fixed when the block is proposed. */
     needed: 'count',
     proposed_at: 'count',
     deadline: 'count',
@@ -144,11 +147,11 @@ export const introducedShapes = {
     number: 'count',
     id: 'text',
     purpose: 'text',
-    /** ISO 8601. */
+    /** ISO 8601 duration. */
     duration: 'text',
     status: 'text',
     founder: 'count',
-    /** In order of acceptance, founder first. An ended alliance keeps its last members. */
+    /** Members in order of acceptance, founder first. An ended alliance keeps its last members. */
     members: 'counts',
     /** Invited agents that have not answered. */
     invited: 'counts',
@@ -167,51 +170,54 @@ export type BlockRow = Item<Shapes['blocks']>;
 export type MemeRow = Item<Shapes['memes']>;
 export type AllianceRow = Item<Shapes['alliances']>;
 
-/** A remark, the reason of a vote, or a caption. Untrusted text: never markup. */
+/**
+ * A remark, a vote's reason, or a caption. The text is untrusted and must never be treated as
+ * markup.
+ */
 export interface Message {
   entry: number;
   at: number;
   who: number;
   kind: MessageKind;
-  /** Block number of a remark or reason; meme number of a caption. */
+  /** Block number for a remark or reason; meme number for a caption. */
   what: number;
   text: string;
 }
 
 export type MessageKind = (typeof saidKinds)[number];
 
-/** A network after an entry: everything that the page renders. */
+/** A network after an entry. Contains everything that the page renders. */
 export interface Snapshot {
   network_id: string;
   epoch: string;
-  /** Consensus parameters of genesis. */
+  /** Consensus parameters from genesis. */
   policy: string;
   weights: string;
   participation_bps: number;
   entry: number;
   at: number;
   event_seq: number;
-  /** Stored digests of the entry; empty if the entry is inside of an applied batch. */
+  /** Stored digests after the entry; empty if the entry is inside an applied batch. */
   digest: string;
   log_digest: string;
   height: number;
   agents: AgentSnapshot[];
-  /** All blocks in voting and the last `viewLimits.blocksShown` closed ones, by number. */
+  /** All blocks in voting and the last `viewLimits.blocksShown` closed blocks, by number. */
   blocks: BlockSnapshot[];
-  /** All open alliances and the last `viewLimits.alliancesShown` ended ones, by number. */
+  /** All open alliances and the last `viewLimits.alliancesShown` ended alliances, by number. */
   alliances: AllianceRow[];
-  /** The last `viewLimits.memesShown`, by number. */
+  /** The last `viewLimits.memesShown` memes, by number. */
   memes: MemeRow[];
-  /** The last `viewLimits.saidShown`, by entry. */
+  /** The last `viewLimits.saidShown` messages, by entry. */
   said: Message[];
   totals: Totals;
 }
 
 export interface AgentSnapshot extends AgentRow {
   status: string;
-  /** Excluded from electorates because of missed votes. */
+  /** True if the agent is excluded from electorates because of missed votes. */
   dormant: boolean;
-  /** In parts of 1,000,000, as published: changes are at least 1,000. */
+  /** In millionths, as published. Changes are at least 1,000. */
   reputation: number;
   votes: number;
   memes: number;
@@ -224,14 +230,14 @@ export interface BlockSnapshot extends BlockRow {
   reject: number;
   closed_at: number | null;
   /**
-   * Agent number * 2, plus 1 for reject, in order of arrival. Closed blocks keep the last
-   * `viewLimits.ballotsShown` ballots together; older blocks have none.
+   * Agent number * 2, plus 1 for a rejection, in order of arrival. Closed blocks together keep the
+   * last `viewLimits.ballotsShown` ballots; older blocks keep none.
    */
   ballots: number[];
 }
 
 export interface Totals {
-  /** Numbers of blocks, memes and alliances so far; also the next number. */
+  /** Counts of blocks, memes and alliances so far. A count is also the next number. */
   proposed: number;
   finalized: number;
   rejected: number;
@@ -241,13 +247,13 @@ export interface Totals {
   memes: number;
   alliances: number;
   remarks: number;
-  /** Transactions of finalized blocks. */
+  /** Transactions in finalized blocks. */
   transactions: number;
 }
 
 /** A part of the log. Buckets end at commits, so their sizes differ. */
 export interface Bucket {
-  /** First entry, and number of entries. */
+  /** First entry in the bucket, and number of entries. */
   from: number;
   entries: number;
   /** Time of the first entry, in milliseconds since 1970. */
@@ -275,7 +281,7 @@ export interface Overview {
   event_types: readonly string[];
   block_ends: readonly string[];
   buckets: Bucket[];
-  /** The last closings, by entry; `closings_omitted` earlier ones are left out. */
+  /** The last closings, by entry. `closings_omitted` earlier closings are left out. */
   closings: Closing[];
   closings_omitted: number;
 }

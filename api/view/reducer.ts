@@ -1,6 +1,6 @@
 /**
- * Applies row batches to a snapshot. The server, its files and the page's worker share this fold.
- * Safe in a browser.
+ * Applies row batches to a snapshot. The server, its files and the page's worker share this code.
+ * Runs in browsers.
  */
 
 import { blockStatuses, statuses } from '../../engine/protocol/event-types.js';
@@ -18,13 +18,13 @@ import {
 } from './model.js';
 import { firstRow, isEvent } from './row-batch.js';
 
-/** Parameters of a network, part of its snapshots. */
+/** Network parameters, which are part of snapshots. */
 export type NetworkParameters = Pick<
   Snapshot,
   'network_id' | 'epoch' | 'policy' | 'weights' | 'participation_bps'
 >;
 
-/** Initial reputation, in parts of 1,000,000. */
+/** Initial reputation, in millionths. */
 const FIRST_REPUTATION = 500_000;
 
 /** Returns the snapshot before entry 0. */
@@ -68,10 +68,10 @@ const newAgent = (row: AgentRow) => ({
 });
 
 /**
- * Applies a batch to a snapshot, to its end or to the entry `upTo`, and returns the snapshot, which
- * is modified in place, including its agents and blocks. Entries already in the snapshot are
- * skipped. @throws {RangeError} if the batch does not follow the snapshot, ends before it, or
- * refers to an unknown agent or block. The snapshot must then be read anew.
+ * Applies a batch to a snapshot, up to the end of the batch or the entry `upTo`. Returns the
+ * snapshot, which is modified in place, including its agents and blocks. Skips entries already in
+ * the snapshot. @throws {RangeError} if the batch does not follow the snapshot, ends before it, or
+ * refers to an unknown agent or block. The snapshot must then be read again.
  */
 export function applyRowBatch(snapshot: Snapshot, batch: RowBatch, upTo = batch.to): Snapshot {
   const { rows, introduced } = batch;
@@ -126,7 +126,7 @@ export function applyRowBatch(snapshot: Snapshot, batch: RowBatch, upTo = batch.
   return snapshot;
 }
 
-/** The list that a row kind introduces to, by code. */
+/** The list to which a row kind adds an item, by code. */
 const listOf = rowKinds.map((kind) => viewRows[kind].introduces);
 
 function passOver(kinds: Uint8Array, next: Record<keyof Introductions, number>): void {
@@ -212,7 +212,7 @@ class Fold {
     alliances[place] = row;
   }
 
-  /** Searches from the end, because blocks in voting are the most recent ones. */
+  /** Searches from the end, because blocks in voting are the most recent. */
   #block(number: number): BlockSnapshot {
     const { blocks } = this.#snapshot;
     for (let index = blocks.length - 1; index >= 0; index -= 1) {
@@ -222,7 +222,7 @@ class Fold {
   }
 }
 
-/** Trims the snapshot to its bounds. The result does not depend on batch boundaries. */
+/** Trims the snapshot to its limits. The result does not depend on batch boundaries. */
 function trim(snapshot: Snapshot): void {
   const { blocksShown, alliancesShown, memesShown, saidShown, ballotsShown } = viewLimits;
   snapshot.blocks = newest(snapshot.blocks, blocksShown, ({ status }) => status === 'voting');
@@ -242,7 +242,7 @@ function trim(snapshot: Snapshot): void {
   }
 }
 
-/** Keeps all open items and the last `most` others. */
+/** Keeps all open items and the last `most` other items. */
 function newest<T>(all: T[], most: number, isOpen: (one: T) => boolean): T[] {
   let excess = -most;
   for (const one of all) if (!isOpen(one)) excess += 1;

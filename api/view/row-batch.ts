@@ -1,7 +1,8 @@
 /**
  * Row batches as bytes, for sockets, responses and files: 'FMS1', length of the head, head (JSON),
- * columns, and a CRC-32 of all before. Numbers are little-endian. A column stores its values minus
- * the least one, or the differences of successive values, in as few bytes as fit. Browser-safe.
+ * columns, and a CRC-32 of all preceding bytes. Numbers are little-endian. A column stores its
+ * values minus the smallest value, or the differences between successive values, in as few bytes as
+ * possible. Runs in browsers.
  */
 import { rowLists, saidKinds } from '../../engine/protocol/event-types.js';
 import { type ViewProblem, type ViewValues, viewMessage } from './messages.js';
@@ -21,7 +22,7 @@ const MAGIC = [0x46, 0x4d, 0x53, 0x31];
 const FIXED = 8;
 const CRC_BYTES = 4;
 
-/** Columns in the order of their bytes. Ascending ones are stored as differences. */
+/** Columns in byte order. Ascending columns are stored as differences. */
 const columns = [
   { name: 'entry', ascends: true },
   { name: 'at', ascends: true },
@@ -31,16 +32,16 @@ const columns = [
   { name: 'value', ascends: false },
 ] as const;
 
-/** Coding of a column: bytes per value, and the base of the first or of each value. */
+/** Column coding: bytes per value, and the base for the first value or for each value. */
 type Coding = [width: number, base: number];
 
-/** Head: the batch without rows, and the codings of the columns. */
+/** The head: the batch without rows, and the column codings. */
 interface SpanHead extends Omit<RowBatch, 'rows'> {
   rows: number;
   columns: Coding[];
 }
 
-/** The bytes are not a complete row batch. */
+/** Thrown if the bytes are not a complete row batch. */
 export class RowBatchDamaged extends Error {
   override name = 'RowBatchDamaged';
   readonly problem: ViewProblem;
@@ -66,7 +67,7 @@ export function newRows(length: number): Rows {
   };
 }
 
-/** @throws {RangeError} if a column that must ascend does not, which is a bug of the caller. */
+/** @throws {RangeError} if a column that must ascend does not, which is a bug in the caller. */
 export function encodeRowBatch(batch: RowBatch): Uint8Array {
   const { rows, ...rest } = batch;
   const length = rows.entry.length;
@@ -129,7 +130,7 @@ function headIn(bytes: Uint8Array): SpanHead {
   return head as SpanHead;
 }
 
-/** Code of the rows that introduce one item to a list. */
+/** Code of the rows that introduce an item, by list. */
 export const introducing = Object.fromEntries(
   rowLists.map((list) => [list, rowKinds.findIndex((kind) => viewRows[kind].introduces === list)]),
 ) as Record<keyof Introductions, number>;
@@ -178,7 +179,7 @@ function bounds(values: Column): { least: number; most: number } {
   return { least, most };
 }
 
-/** Six bytes hold milliseconds of 8,900 years. */
+/** Six bytes hold 8,900 years in milliseconds. */
 const widths = [0, 1, 2, 3, 4, 6] as const;
 const widthOf = (value: number) => widths.find((width) => value < 256 ** width)!;
 
@@ -312,7 +313,10 @@ const { registered, dormancy } = rowCode;
 /** Returns true if a row is an event, which has a number. */
 export const isEvent = (kind: number): boolean => kind !== registered && kind !== dormancy;
 
-/** Returns the first row of `entry` or a later one; the number of rows if there is none. */
+/**
+ * Returns the first row for `entry` or a later entry. Returns the number of rows if there is no
+ * such row.
+ */
 export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry: number): number {
   let low = 0;
   let high = rows.entry.length;
@@ -326,7 +330,8 @@ export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry:
 
 /**
  * Returns the part of a batch from entry `from` to `to`, both inclusive. The columns share memory.
- * A part that ends earlier has no digests, and the time of its last row (0 without rows).
+ * A part that ends before the batch contains no digests, and its time is that of its last row (0
+ * without rows).
  */
 export function sliceRowBatch(batch: RowBatch, from: number, to: number): RowBatch {
   const first = Math.max(from, batch.from);

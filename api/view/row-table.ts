@@ -1,6 +1,6 @@
 /**
- * Run archives: all row batches of a run as one table, and additional data, as JSON that compresses
- * well. Repeated texts are stored once. Safe in a browser.
+ * A run archive contains all of a run's row batches as one table, and additional data, as JSON that
+ * compresses well. Repeated texts are stored once. Runs in browsers.
  */
 
 import {
@@ -21,10 +21,10 @@ import type { RunData } from './run-data.js';
 /** One value per row: absolute entries, times since the first row, and text numbers. */
 type Table = Record<keyof Rows | 'said', Float64Array>;
 
-/** The parts of an archive outside of its table. */
+/** The parts of an archive outside its table. */
 interface TableHead {
   spans: (Omit<RowBatch, 'rows' | 'introduced' | 'said' | 'omitted'> & { rows: number })[];
-  /** Introduced items of all batches: lists of values by member. */
+  /** Items introduced in all batches, as lists of values by member. */
   introduced: Record<keyof Introductions, Record<string, unknown[]>>;
   /** Texts by number, from 1. Number 1 stands for the caption of the row's meme. */
   texts: string[];
@@ -52,7 +52,7 @@ export interface RunArchive {
   data: RunData;
 }
 
-/** Columns that change slowly, stored as differences because these compress better. */
+/** Columns that change slowly, stored as differences because differences compress better. */
 const steady: readonly (keyof Table)[] = ['entry', 'at'];
 
 interface ReelJson extends TableHead {

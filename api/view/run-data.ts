@@ -1,4 +1,4 @@
-/** Additional data of an exported run, and its summary. Safe in a browser. */
+/** Additional data for an exported run, and its summary. Runs in browsers. */
 
 import type { Overview } from './model.js';
 import type { NetworkParameters } from './reducer.js';
@@ -9,17 +9,19 @@ export interface RunData {
   /** Entries without rows, and their times. */
   quiet: { entries: number[]; at: number[] };
   overview: Overview;
-  /** By agent number; lists of equal length. */
+  /** Lists by agent number, all equally long. */
   agents: { description: string[]; reason: string[]; scores: Scores[] };
-  /** Groups of the scenario, if known. `of`: group index by agent number, or -1. */
+  /** The scenario's groups, if known. `of` is the group index by agent number, or -1. */
   groups: { names: string[]; of: number[] } | null;
   /** Proposals by block number, without signatures; null if omitted. */
   proposals: (Readonly<Record<string, unknown>> | null)[];
-  /** Files by meme number, as text or base64; omitted ones are absent. */
+  /** Files by meme number, as text or base64. Omitted files are absent. */
   memes: Record<number, { text: string } | { base64: string }>;
 }
 
-/** Overall, memes, decisions, peers and alliances, 0 to 100 in tenths, after the last entry. */
+/**
+ * Scores after the last entry, 0 to 100 in tenths: overall, memes, decisions, peers and alliances.
+ */
 export type Scores = [number, number, number, number, number];
 
 /** Metadata, readable before unpacking. */
@@ -29,7 +31,7 @@ export interface RunSummary {
   network_id: string;
   entries: number;
   events: number;
-  /** Number of entries recomputed at the export, and the resulting digest. */
+  /** Number of entries recomputed for the export, and the resulting digest. */
   proven: { entries: number; digest: string };
   version: string;
 }

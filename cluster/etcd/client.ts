@@ -1,8 +1,8 @@
 /**
- * Client of an etcd cluster. A call goes to the member that answered last. If that member fails,
- * the client retries the call at the next member, but only if the call was not executed or can be
- * repeated. A write that may have been executed is never sent twice: the caller gets an error with
- * the outcome `unknown`, and reads the state or repeats an idempotent write.
+ * Client for an etcd cluster. A call goes to the member that answered last. If that member fails,
+ * the client retries the call on the next member, but only if the call was not executed or can be
+ * repeated. A write that may have been executed is never sent twice. Instead, the caller gets an
+ * error with the outcome `unknown`, and then reads the state or repeats an idempotent write.
  */
 
 import type { ServiceError } from './bundled/grpc.js';
@@ -27,10 +27,10 @@ export interface EtcdOptions {
   /** From `parseEndpoints`. */
   endpoints: readonly string[];
   tls?: EtcdTls;
-  /** Connection timeout per member, milliseconds; default: 2,000. */
+  /** Connection timeout per member, in milliseconds. Default: 2,000. */
   connectMs?: number;
   /**
-   * Response timeout per member, milliseconds; default: 5,000, since an election takes 1 to 3 s.
+   * Response timeout per member, in milliseconds. Default: 5,000, since an election takes 1 to 3 s.
    */
   callMs?: number;
 }
@@ -40,14 +40,14 @@ export class EtcdClient {
   readonly #limits: { connectMs: number; callMs: number };
   readonly #picker: MemberPicker;
 
-  /** Connects on the first call. */
+  /** Creates a client, which connects on the first call. */
   constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000 }: EtcdOptions) {
     this.#members = endpoints.map((endpoint) => new Member(endpoint, tls));
     this.#limits = { connectMs, callMs };
     this.#picker = new MemberPicker(endpoints.length);
   }
 
-  /** Reads keys. This and each other call rejects with {@link EtcdError}. */
+  /** Reads keys. This call and every other call rejects with {@link EtcdError}. */
   async range(keys: Keys, options: RangeOptions = {}): Promise<Range> {
     const { revision = 0, limit = 0, after, keysOnly = false, serializable = false } = options;
     const how = { revision, limit, keys_only: keysOnly, serializable };
@@ -70,7 +70,10 @@ export class EtcdClient {
     return Number((await this.#ask('KV/DeleteRange', toRange(keys), false)).deleted);
   }
 
-  /** Executes all operations or none: at most 128 operations, and no key put twice. */
+  /**
+   * Executes either all operations or none. Takes at most 128 operations, and no key may be put
+   * twice.
+   */
   async transact(transaction: Transaction): Promise<TransactionResult> {
     const { if: conditions = [], do: operations, otherwise = [] } = transaction;
     const request = {
@@ -88,14 +91,14 @@ export class EtcdClient {
     };
   }
 
-  /** Deletes the history before `revision`. Repeating it fails with `compacted`. */
+  /** Deletes the history before `revision`. Repeating the call fails with `compacted`. */
   async compact(revision: number): Promise<void> {
     await this.#ask('KV/Compact', { revision }, false);
   }
 
   /**
    * Watches keys at one member. Each watch starts at the next member, so that a caller that retries
-   * after a cut or silent watch gets another one.
+   * after a broken or silent watch gets a different member.
    *
    * @example
    * for await (const { events } of client.watch({ prefix: 'a/' }, { from: revision + 1 })) {
@@ -117,7 +120,7 @@ export class EtcdClient {
 
   /** Grants a lease. etcd may choose a longer duration. */
   async grantLease(seconds: number): Promise<{ id: string; seconds: number }> {
-    // Repeatable: an unused lease expires.
+    // Repeatable, because an unused lease expires.
     const { ID, TTL } = await this.#ask('Lease/LeaseGrant', { TTL: seconds }, true);
     return { id: ID, seconds: Number(TTL) };
   }
@@ -133,7 +136,7 @@ export class EtcdClient {
     throw new EtcdError('LEASE_EXPIRED', { lease: id });
   }
 
-  /** Revokes a lease and so deletes its keys. An expired lease is not an error. */
+  /** Revokes a lease, which deletes its keys. An expired lease is not an error. */
   async revokeLease(id: string): Promise<void> {
     try {
       await this.#ask('Lease/LeaseRevoke', { ID: id }, true);
@@ -142,12 +145,12 @@ export class EtcdClient {
     }
   }
 
-  /** Queries every member; never rejects. */
+  /** Queries every member. Never rejects. */
   status(): Promise<MemberStatus[]> {
     return Promise.all(this.#members.map((member) => fetchStatus(member, this.#limits)));
   }
 
-  /** Lists the alarms of etcd. `NOSPACE` blocks all writes until `disarm`. */
+  /** Lists etcd's alarms. `NOSPACE` blocks all writes until `disarm`. */
   async alarms(): Promise<{ memberId: string; alarm: 'NOSPACE' | 'CORRUPT' }[]> {
     const { alarms } = await this.#ask('Maintenance/Alarm', { action: 'GET' }, true);
     return alarms.flatMap(({ memberID, alarm }) =>
@@ -175,7 +178,7 @@ export class EtcdClient {
   async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
     let last: EtcdError | null = null;
     for (const { at, leftOut } of this.#picker.now()) {
-      // A member that answers is believed; trying a silent one would take too long.
+      // Believes a member that answers, because trying a silent member would take too long.
       if (last?.member === 'answers' && leftOut) break;
       try {
         const answer = await ask(this.#members[at]!);
@@ -193,8 +196,8 @@ export class EtcdClient {
 }
 
 /*
- * Selects the member for a call. A silent member is skipped for a while, as long as another one
- * answers; the others fail fast.
+ * Selects the member for a call. A silent member is skipped for a while, as long as a different
+ * member answers. Members that fail fast are not skipped.
  */
 
 /** Time for which a silent member is skipped. */
@@ -202,7 +205,7 @@ const SILENT_MS = 3_000;
 
 export class MemberPicker {
   readonly #leftOutUntil: number[];
-  /** Index of the first member to try: the one that answered last. */
+  /** Index of the first member to try, which is the member that answered last. */
   #first = 0;
   #watches = 0;
 
@@ -215,7 +218,7 @@ export class MemberPicker {
     return this.#from(this.#first);
   }
 
-  /** Returns the member for the next watch, another one each time. */
+  /** Returns the member for the next watch, a different member each time. */
   watch(): number {
     const { at } = this.#from(this.#first + this.#watches)[0]!;
     this.#watches += 1;
@@ -226,7 +229,7 @@ export class MemberPicker {
     this.#leftOutUntil[member] = Number.NEGATIVE_INFINITY;
   }
 
-  /** Moves on to the next member, unless another call has done so. */
+  /** Moves on to the next member, unless a different call has already done so. */
   failed(member: number, silent: boolean): void {
     if (silent) this.#leftOutUntil[member] = performance.now() + SILENT_MS;
     if (this.#first === member) this.#first = this.#from(member + 1)[0]!.at;
@@ -243,7 +246,7 @@ export class MemberPicker {
 }
 
 /**
- * @returns the seconds until the lease expires; 0 if it has expired.
+ * @returns the seconds until the lease expires, or 0 if the lease has expired.
  * @throws {EtcdError}
  */
 async function keepAt(

@@ -1,7 +1,7 @@
 /**
- * A lease that is renewed until it is released or lost. The client can be wrong about holding it.
- * So a write that relies on the lease must have a condition that etcd checks, such as the
- * `createRevision` of a key.
+ * A lease that is renewed until it is released or lost. The client can be wrong about holding the
+ * lease, so a write that relies on the lease must include a condition that etcd checks, such as a
+ * key's `createRevision`.
  */
 import type { EtcdClient } from './client.js';
 import { EtcdError } from './wire.js';
@@ -11,7 +11,9 @@ const RENEWALS = 3;
 
 export class Lease {
   readonly id: string;
-  /** Aborts when the lease has expired, or may have because no renewal succeeded in time. */
+  /**
+   * Aborts when the lease has expired, or may have expired because no renewal succeeded in time.
+   */
   readonly lost: AbortSignal;
   readonly #client: EtcdClient;
   readonly #lose = new AbortController();

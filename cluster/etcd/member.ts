@@ -1,4 +1,4 @@
-/** One member of an etcd cluster: its connection, unary calls with a timeout, and streams. */
+/** A member of an etcd cluster: its connection, unary calls with a timeout, and streams. */
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import type { Client, ClientDuplexStream, Metadata } from './bundled/grpc.js';
@@ -11,12 +11,12 @@ import {
   toEtcdError,
 } from './wire.js';
 
-/** Limit of one response. Larger ranges must be read in pages. */
+/** Size limit for a response. Larger ranges must be read in pages. */
 const LARGEST_BYTES = 64 * 1_048_576;
 
 /**
- * Keepalive that finds a dead connection under a stream, in milliseconds. etcd rejects pings more
- * often than every 5 s.
+ * Keepalive intervals in milliseconds, to detect a dead connection under a stream. etcd rejects
+ * pings sent more often than every 5 s.
  */
 const KEEPALIVE = { everyMs: 10_000, answerMs: 3_000 } as const;
 
@@ -27,7 +27,7 @@ const channel = {
   'grpc.keepalive_timeout_ms': KEEPALIVE.answerMs,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  // The caller decides about retries. Proxy variables of the environment are meant for the web.
+  // The caller decides about retries. Proxy variables in the environment are meant for web traffic.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
@@ -45,7 +45,7 @@ export class Member {
     const named = tls && address ? { 'grpc.ssl_target_name_override': UNNAMED } : {};
     const known = credentialsOf(tls, address, credentials);
     this.#client = new GrpcClient(endpoint, known, { ...channel, ...named });
-    // Makes a member without a leader fail at once rather than wait for one.
+    // Makes a member without a leader fail immediately rather than wait for a leader.
     this.#ledOnly = new GrpcMetadata();
     this.#ledOnly.set('hasleader', 'true');
   }
@@ -75,7 +75,7 @@ export class Member {
     });
   }
 
-  /** Opens a stream. Its `error` event carries the error of gRPC. */
+  /** Opens a stream. The stream's `error` event carries gRPC's error. */
   async stream<Name extends MethodName>(
     name: Name,
     limits: { connectMs: number; callMs?: number },
@@ -97,7 +97,7 @@ export class Member {
     this.#client.close();
   }
 
-  /** Reads of the state of the member itself also work without a leader. */
+  /** Reads of a member's own state work even without a leader. */
   #metadataOf(name: MethodName, request: { serializable?: boolean }): Metadata {
     const { Metadata: GrpcMetadata } = loadGrpc().grpc;
     const ownOnly = name.startsWith('Maintenance/') || request.serializable === true;
@@ -105,8 +105,8 @@ export class Member {
   }
 
   /**
-   * Resolves once connected, or once a call would fail at once with the reason.
-   * @throws {EtcdError} `unavailable` after a timeout; nothing was sent.
+   * Resolves once connected, or once a call would fail immediately with the reason.
+   * @throws {EtcdError} `unavailable` after a timeout, in which case nothing was sent.
    */
   async #connect(connectMs: number): Promise<void> {
     const { connectivityState: states } = loadGrpc().grpc;
@@ -126,15 +126,15 @@ export class Member {
   }
 }
 
-/** Returns the IP address of `host:port`; null for a host name. */
+/** Returns the IP address in `host:port`, or null for a host name. */
 function addressIn(endpoint: string): string | null {
   const host = endpoint.slice(0, endpoint.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return isIP(host) ? host : null;
 }
 
 /**
- * TLS server names cannot be IP addresses, and Node.js warns about them. For an IP address the
- * client sends this name, and checks the certificate against the address.
+ * TLS server names cannot be IP addresses, and Node.js warns about such names. For an IP address,
+ * the client sends this name and checks the certificate against the address.
  */
 const UNNAMED = 'etcd';
 
@@ -151,7 +151,7 @@ function credentialsOf(
   });
 }
 
-/** Status of a member, or the problem with it. */
+/** A member's status, or the problem with the member. */
 export type MemberStatus = { endpoint: string } & (
   | { problem: string }
   | {
@@ -159,7 +159,7 @@ export type MemberStatus = { endpoint: string } & (
       version: string;
       clusterId: string;
       memberId: string;
-      /** Member id of the known leader; `0` without one. */
+      /** Member id of the known leader; `0` without a leader. */
       leader: string;
       revision: number;
       raftTerm: number;
@@ -167,7 +167,7 @@ export type MemberStatus = { endpoint: string } & (
     }
 );
 
-/** Rejects only on a bug. */
+/** Fetches a member's status. Rejects only on a bug. */
 export async function fetchStatus(
   member: Member,
   limits: { connectMs: number; callMs: number },

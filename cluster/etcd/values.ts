@@ -1,17 +1,18 @@
-/** Requests and responses of etcd as plain values, with keys as text. */
+/** etcd requests and responses as plain values, with keys as text. */
 import type { DeleteRangeResponse, RangeResponse, ResponseOp, WireKeyValue } from './wire.js';
 
-/** A key with its metadata. A revision counts all changes of the whole store. */
+/** A key with its metadata. A revision counts all changes in the whole store. */
 export interface KeyValue {
   /** Bytes that are not UTF-8 are replaced with U+FFFD. */
   key: string;
   value: Buffer;
   /**
-   * Revision of the creation of the key. A key that was deleted and created again has a new one.
+   * Revision at which the key was created. A key that was deleted and created again gets a new
+   * create revision.
    */
   createRevision: number;
   modRevision: number;
-  /** Counts the changes since the creation, from 1, without gaps. */
+  /** Counts the changes since the key's creation, from 1, without gaps. */
   version: number;
   /** `0` if the key has no lease. */
   lease: string;
@@ -21,29 +22,29 @@ export interface KeyValue {
 export type Keys = string | { prefix: string };
 
 export interface RangeOptions {
-  /** Reads the state as of this revision. */
+  /** Reads the state at this revision. */
   revision?: number;
-  /** Default: all. More than 64 MiB must be read in pages. */
+  /** Maximum number of keys. Default: all. More than 64 MiB must be read in pages. */
   limit?: number;
   /** Starts after this key, to read the next page of a prefix. */
   after?: string;
   keysOnly?: boolean;
-  /** Reads the state of the member, which may be stale. */
+  /** Reads the member's own state, which may be stale. */
   serializable?: boolean;
 }
 
 export interface Range {
-  /** Revision of the store at the time of the read. */
+  /** The store's revision at the time of the read. */
   revision: number;
   /** Ordered by key, as bytes. */
   values: KeyValue[];
-  /** True if `limit` cut the result. */
+  /** True if `limit` truncated the result. */
   more: boolean;
-  /** Number of matching keys, before `limit`. */
+  /** Number of matching keys, before `limit` is applied. */
   count: number;
 }
 
-/** Condition on a key. An absent key has version 0 and revisions 0. */
+/** Condition on a key. An absent key's version and revisions are 0. */
 export type Condition =
   | { key: string; is: '=' | '!=' | '<' | '>'; version: number }
   | { key: string; is: '=' | '!=' | '<' | '>'; createRevision: number }
@@ -57,10 +58,10 @@ export type Operation =
   | { delete: Keys };
 
 export interface Transaction {
-  /** All must be true. Default: none. */
+  /** Conditions, all of which must be true. Default: none. */
   if?: readonly Condition[];
   do: readonly Operation[];
-  /** Executed if a condition is false. Default: none. */
+  /** Operations executed if a condition is false. Default: none. */
   otherwise?: readonly Operation[];
 }
 
@@ -81,7 +82,7 @@ const bytes = (value: string | Uint8Array): Uint8Array =>
 export function toRange(keys: Keys, after?: string): { key: Uint8Array; range_end?: Uint8Array } {
   if (typeof keys === 'string') return { key: bytes(keys) };
   const least = after === undefined ? bytes(keys.prefix) : bytes(`${after}\0`);
-  // A key may not be empty; a single zero byte as the end means no end.
+  // A key may not be empty. A lone zero byte as the end means no end.
   const key = least.length === 0 ? Buffer.of(0) : least;
   return { key, range_end: beyond(keys.prefix) };
 }
@@ -132,7 +133,10 @@ export function toKeyValue(wire: WireKeyValue): KeyValue {
   };
 }
 
-/** @param revision of the whole response: etcd omits it inside a transaction. */
+/**
+ * @param revision the whole response's revision, since etcd omits the revision inside a
+ *   transaction.
+ */
 export function toRangeResult({ kvs, more, count }: RangeResponse, revision: number): Range {
   return { revision, values: kvs.map(toKeyValue), more, count: Number(count) };
 }

@@ -1,8 +1,8 @@
 /**
- * One watch at one member, from its creation until it ends: events in the order of revisions. The
- * client requests progress periodically, because a connection to a stopped machine stays open. A
- * watch does not restart by itself. The caller knows the last revision it read, and continues from
- * there.
+ * A watch at one member, from creation until it ends. Events arrive in revision order. The client
+ * requests progress periodically, because a connection to a stopped machine stays open. A watch
+ * does not restart by itself. The caller knows the last revision that it read, and continues from
+ * that revision.
  */
 import type { ClientDuplexStream, ServiceError } from './bundled/grpc.js';
 import type { Member } from './member.js';
@@ -10,20 +10,20 @@ import { type Keys, type KeyValue, toKeyValue, toRange } from './values.js';
 import { EtcdError, toEtcdError, type WatchResponse } from './wire.js';
 
 export interface WatchOptions {
-  /** First revision to deliver; default: from now on. */
+  /** First revision to deliver. Default: from now on. */
   from?: number;
-  /** Ends the watch without another batch. */
+  /** Ends the watch without delivering a further batch. */
   signal?: AbortSignal;
 }
 
-/** Of a deleted key, only `key` and `modRevision` are meaningful. */
+/** A changed key. For a deleted key, only `key` and `modRevision` are meaningful. */
 export interface WatchEvent extends KeyValue {
   type: 'put' | 'delete';
 }
 
 /**
- * The first batch is empty and confirms the watch. One revision may be split over two batches, and
- * etcd 3.4 may repeat an event; compare `modRevision` and `version`.
+ * A batch of events. The first batch is empty and confirms the watch. A revision may be split
+ * across two batches, and etcd 3.4 may repeat an event, so compare `modRevision` and `version`.
  */
 export interface WatchBatch {
   endpoint: string;
@@ -32,7 +32,7 @@ export interface WatchBatch {
   events: WatchEvent[];
 }
 
-/** Interval of progress requests, and how many may stay unanswered. */
+/** Interval of progress requests, and the number that may stay unanswered. */
 const SIGNS = { everyMs: 500, inVain: 3 } as const;
 
 /**
@@ -73,7 +73,7 @@ export async function* watchAt(
   }
 }
 
-/** Progress requests, counted per tick: a process that was blocked has sent one only. */
+/** Progress requests, counted per tick, because a process that was blocked has sent only one. */
 class Signs {
   readonly #timer: NodeJS.Timeout;
   #waiting = false;
@@ -83,7 +83,8 @@ class Signs {
     this.#timer = setInterval(() => {
       if (this.#waiting) this.#inVain += 1;
       if (this.#inVain > SIGNS.inVain) {
-        // Not a race with a pending promise: that would retain every event ever received.
+        // Destroys the stream rather than racing a pending promise, which would retain every event
+        // ever received.
         stream.destroy(new EtcdError('WATCH_SILENT', { endpoint }, { member: 'silent' }));
       } else stream.write({ progress_request: {} });
     }, SIGNS.everyMs);

@@ -1,6 +1,6 @@
 /**
- * Messages of the etcd protocol as decoded with etcd.proto (64-bit integers as strings, keys and
- * values as bytes), the errors of the client, and its endpoints and TLS files.
+ * etcd protocol messages as decoded with etcd.proto (64-bit integers as strings, keys and values as
+ * bytes), client errors, endpoints and TLS files.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -86,7 +86,7 @@ interface StatusResponse {
   raftTerm: string;
 }
 
-/** Response of each method, or the messages of its stream. */
+/** Responses by method, or the messages in the method's stream. */
 export interface Answers {
   'KV/Range': RangeResponse;
   'KV/Put': PutResponse;
@@ -109,7 +109,7 @@ type Methods = {
 type Grpc = typeof import('./bundled/grpc.js');
 let loaded: { grpc: Grpc; methods: Methods } | undefined;
 
-/** Loads gRPC and the methods of the protocol on first use, which takes 60 ms. */
+/** Loads gRPC and the protocol's methods on first use, which takes 60 ms. */
 export function loadGrpc(): { grpc: Grpc; methods: Methods } {
   if (loaded) return loaded;
   const grpc = createRequire(import.meta.url)('./bundled/grpc.cjs') as Grpc;
@@ -126,10 +126,10 @@ export function loadGrpc(): { grpc: Grpc; methods: Methods } {
 }
 
 /**
- * - `unavailable`: no member answers, or the member has no leader
+ * - `unavailable`: no member answers, or the member knows no leader
  * - `out_of_space`: etcd rejects writes until an operator frees space and disarms the alarm
- * - `too_large`: request or value above the limit of etcd (1.5 MiB by default)
- * - `compacted`: the revision was compacted; `compactRevision` is the oldest one available
+ * - `too_large`: request or value above etcd's limit (1.5 MiB by default)
+ * - `compacted`: the revision was compacted; `compactRevision` is the oldest available revision
  * - `no_lease`: the lease expired or was revoked
  * - `refused`: etcd rejects the credentials or the request, or the server is not etcd
  */
@@ -141,7 +141,7 @@ type EtcdFailure =
   | 'no_lease'
   | 'refused';
 
-/** Texts of `EtcdError`; `kind` is its category. */
+/** Texts for `EtcdError`; `kind` is the category. */
 const etcdMessages = {
   UNAVAILABLE: { kind: 'unavailable', text: 'etcd at {endpoint}: {details}' },
   OUT_OF_SPACE: {
@@ -174,11 +174,13 @@ type EtcdProblem = keyof typeof etcdMessages;
 export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error {
   override name = 'EtcdError';
   readonly kind: EtcdFailure;
-  /** `unknown` if the request may have been executed, or may still be. */
+  /** `unknown` if the request may have been executed or may yet be executed. */
   readonly outcome: 'not_done' | 'unknown';
   /** Oldest revision available to a watch that was `compacted`. */
   readonly compactRevision: number | null;
-  /** State of the member when `unavailable`: responds with an error, unreachable, or silent. */
+  /**
+   * The member's state when `unavailable`: it responds with an error, is unreachable, or is silent.
+   */
   readonly member: 'answers' | 'away' | 'silent';
 
   constructor(
@@ -195,19 +197,22 @@ export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error 
   }
 }
 
-/** Messages of etcd and gRPC that mean that nothing was done. After any other, it may have been. */
+/**
+ * etcd and gRPC messages which mean that nothing was done. After any other message, the request may
+ * have been executed.
+ */
 const surely: readonly [says: RegExp, problem: FailedCall][] = [
   [/database space exceeded/, 'OUT_OF_SPACE'],
   [/request is too large|grpc: received message larger|Attempted to send message/, 'TOO_LARGE'],
   [/has been compacted/, 'COMPACTED'],
   [/requested lease not found/, 'NO_LEASE'],
-  // Sent before the request is proposed to the cluster, if the member has no leader.
+  // Sent before the request is proposed to the cluster, if the member knows no leader.
   [/etcdserver: no leader|too many requests/, 'UNAVAILABLE'],
   // Reported by gRPC before anything was sent.
   [/^No connection established|^Name resolution failed/, 'UNAVAILABLE'],
 ];
 
-/** gRPC status codes of a member that has understood the request and rejects it. */
+/** gRPC status codes from a member that understood the request and rejects it. */
 const unwanted = new Set([
   3, // INVALID_ARGUMENT
   5, // NOT_FOUND
@@ -219,10 +224,10 @@ const unwanted = new Set([
   16, // UNAUTHENTICATED
 ]);
 
-/** gRPC status code of a call that timed out. */
+/** gRPC status code for a call that timed out. */
 const DEADLINE_EXCEEDED = 4;
 
-/** Rows for a failed call, all with the same values. */
+/** Message rows for a failed call, which all take the same values. */
 type FailedCall =
   | 'UNAVAILABLE'
   | 'OUT_OF_SPACE'
@@ -241,7 +246,7 @@ export function toEtcdError({ code, details }: ServiceError, endpoint: string): 
   return new EtcdError('UNAVAILABLE', values, { outcome: 'unknown', member });
 }
 
-/** One line, without the internals of TLS and gRPC. */
+/** Reduces a text to one line, without TLS and gRPC internals. */
 const oneLine = (text: string): string =>
   text
     .replace(
@@ -253,10 +258,10 @@ const oneLine = (text: string): string =>
     .slice(0, 300);
 
 const DEFAULT_PORT = 2379;
-/** Larger clusters are a mistake: etcd recommends at most 7 members. */
+/** Larger clusters are a mistake, since etcd recommends at most 7 members. */
 const MOST_ENDPOINTS = 16;
 
-/** Texts of `EtcdAddressError`. */
+/** Texts for `EtcdAddressError`. */
 const addressMessages = {
   INVALID_ADDRESS: {
     text: 'invalid etcd address: {address} (expected etcd://HOST:PORT, or a comma-separated list)',
@@ -271,7 +276,7 @@ const addressMessages = {
   NOT_PEM: { text: 'invalid TLS file: {path} (expected PEM, with a line -----BEGIN ...)' },
 } as const satisfies MessageTable;
 
-/** An invalid address, or an unusable TLS file: a usage error. */
+/** Usage error for an invalid address or an unusable TLS file. */
 export class EtcdAddressError<
   Problem extends keyof typeof addressMessages = keyof typeof addressMessages,
 > extends Error {
@@ -294,7 +299,7 @@ export interface EtcdTls {
 }
 
 /**
- * Parses an address into the `host:port` of each member.
+ * Parses an address into each member's `host:port`.
  *
  * @throws {EtcdAddressError}
  */
@@ -316,7 +321,7 @@ export function parseEndpoints(address: string): string[] {
 }
 
 /**
- * Reads the TLS files. Returns undefined without files, for a connection without TLS.
+ * Reads the TLS files. If no files are given, returns undefined, for a connection without TLS.
  *
  * @throws {EtcdAddressError}
  */

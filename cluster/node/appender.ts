@@ -1,9 +1,9 @@
 /**
- * Appends the requests and barriers of this node to the order. One batch is in flight at a time;
- * requests that arrive meanwhile go into the next one. A batch is retried until its append is
+ * Appends this node's requests and barriers to the order. One batch is in flight at a time;
+ * requests that arrive meanwhile go into the next batch. A batch is retried until its append is
  * confirmed. A caller is answered once its batch has come back from the order and is applied here.
- * All callers that wait for a barrier share one. The barrier rides on a batch of requests, or on an
- * empty batch at a limited rate.
+ * All callers waiting for a barrier share one barrier. The barrier rides on a batch of requests, or
+ * on an empty batch at a limited rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Verified } from '../../engine/admit/verify.js';
@@ -20,11 +20,12 @@ import {
 import { bounds } from './bounds.js';
 
 /**
- * Result of applying a request, null for a barrier; or a refusal, also if the result is unknown.
+ * Result of applying a request (null for a barrier), or a refusal. An unknown result is a refusal
+ * too.
  */
 export type AppendResult = { applied: Applied | null } | { refusal: Refusal };
 
-/** A request, and the client address that rate limits are charged to. */
+/** A request, and the client address to which rate limits are charged. */
 export interface AppendRequest {
   verified: Verified;
   spender: string;
@@ -52,7 +53,7 @@ interface AppenderOptions {
   node: string;
   incarnation: string;
   now(): Pick<Batch, 'stamp' | 'witness'>;
-  /** Milliseconds without contact to the order; 0 in normal operation. */
+  /** Returns the milliseconds without contact with the order; 0 in normal operation. */
   cutOffMs(): number;
   heard(): void;
   full(): void;
@@ -63,7 +64,7 @@ export class Appender {
   readonly #options: AppenderOptions;
   #waiting: Asked[] = [];
   #waitingBytes = 0;
-  /** Shared by all callers that ask before the next batch is built. */
+  /** Barrier shared by all callers that ask before the next batch is built. */
   #barrier: { asked: Asked; settled: Promise<AppendResult> } | null = null;
   /** Time of the last batch without requests. */
   #emptyAt = Number.NEGATIVE_INFINITY;
@@ -80,14 +81,14 @@ export class Appender {
     this.#sweeping = setInterval(() => this.#sweep(), bounds.sweepMs);
   }
 
-  /** Requests that wait for a batch, or whose batch has not come back. */
+  /** Number of requests that wait for a batch or whose batch has not come back. */
   get pending(): number {
     let sent = 0;
     for (const { asked } of this.#sent.values()) sent += asked.length;
     return this.#waiting.length + (this.#barrier ? 1 : 0) + sent;
   }
 
-  /** Returns the refusal for any request now, or null. */
+  /** Returns the refusal that any request would get now, or null. */
   unable(): Refusal | null {
     if (this.#closed) return refuse('NETWORK_CLOSED');
     const cutOffMs = this.#options.cutOffMs();
@@ -98,7 +99,7 @@ export class Appender {
     return full ? refuse('ORDER_QUEUE_FULL', { pending: this.pending }) : null;
   }
 
-  /** Appends a request, or a barrier if null. */
+  /** Appends a request, or a barrier if `wanted` is null. */
   ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = this.unable();
     if (refusal) return Promise.resolve({ refusal });
@@ -112,14 +113,14 @@ export class Appender {
     if (wanted) this.#waiting.push(asked);
     else this.#barrier = { asked, settled };
     this.#waitingBytes += bytes;
-    // Deferred, so that requests of one event-loop turn share a batch.
+    // Deferred, so that requests from one event-loop turn share a batch.
     if (!this.#running) queueMicrotask(() => void this.#run());
     return settled;
   }
 
   /**
-   * Returns the verified requests of a batch of this process; undefined for other batches, and for
-   * forged ones that claim to be of this process.
+   * Returns the verified requests in a batch from this process. Returns undefined for other
+   * batches, and for forged batches that claim to come from this process.
    */
   requestsOf(batch: Batch): Verified[] | undefined {
     const sent = this.#sent.get(batch.k);
@@ -130,8 +131,8 @@ export class Appender {
   }
 
   /**
-   * Settles the requests of an own batch that came back from the order.
-   * @returns for each request, true if its caller still waited.
+   * Settles the requests in one of this node's batches that came back from the order.
+   * @returns per request, true if its caller was still waiting.
    */
   came(k: number, applied: readonly Applied[]): boolean[] {
     const asked = this.#sent.get(k)?.asked ?? [];
@@ -142,7 +143,7 @@ export class Appender {
     return requests.map(({ givenUp }) => !givenUp);
   }
 
-  /** Refuses the waiting requests; those in flight get UNCERTAIN. */
+  /** Refuses the waiting requests. Requests in flight get UNCERTAIN. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -216,7 +217,8 @@ export class Appender {
   }
 
   /**
-   * Limits the wait: a request that was not sent is refused; one in flight may have been executed.
+   * Limits the wait. A request that was not sent is refused; a request in flight may have been
+   * executed.
    */
   #sweep(): void {
     const oldest = performance.now() - bounds.uncertainMs;

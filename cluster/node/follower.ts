@@ -1,7 +1,7 @@
 /**
  * Follows the order and applies each batch once, in order. The follower skips repeated batches, and
- * at a gap restarts from the last applied position. Also the status of the cluster: which nodes are
- * alive and how far they lag.
+ * at a gap restarts from the last applied position. This module also contains the cluster status,
+ * which shows the nodes that are alive and their lag.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -19,16 +19,16 @@ interface FollowerOptions {
   order: Pick<Order, 'follow' | 'head'>;
   position(): Position;
   /**
-   * Prepares the next batch. The returned function applies it in one event-loop turn; it is called
-   * only if the batch is still the next one.
+   * Prepares the next batch. The returned function applies the batch in one event-loop turn. It is
+   * called only if the batch is still next.
    */
   prepare(batch: OrderedBatch): Promise<() => void>;
-  /** The order is unreachable; the follower retries. */
+  /** Called if the order is unreachable. The follower retries. */
   warn(message: string): void;
   failed(error: Error): void;
 }
 
-/** Batches are missing between the last applied one and the one that arrived. */
+/** Thrown if batches are missing between the last applied batch and the batch that arrived. */
 class Gap extends Error {}
 
 export class Follower {
@@ -41,7 +41,7 @@ export class Follower {
     void this.#run();
   }
 
-  /** Restarts the stream, at another member if possible. */
+  /** Restarts the stream, at a different member if possible. */
   restart(): void {
     this.#current.abort();
   }
@@ -71,7 +71,7 @@ export class Follower {
   async #take(batch: OrderedBatch, signal: AbortSignal): Promise<void> {
     if (!this.#isNext(batch)) return;
     const apply = await this.#options.prepare(batch);
-    // While preparing, the stream may have restarted, or the batch may have arrived again.
+    // During preparation, the stream may have restarted or the batch may have arrived again.
     if (!signal.aborted && this.#isNext(batch)) apply();
   }
 
@@ -90,17 +90,17 @@ function withAdvice(error: Error): Error {
   return new OrderError('TOO_FAR_BEHIND', { message: error.message }, { cause: error });
 }
 
-/** A node by its last card; for this node, its current state. */
+/** A node's state by its last card or, for this node, its current state. */
 interface NodeShown {
   node: string;
   alive: boolean;
   /** Start time of a node that is alive; otherwise the time of its last card. */
   since: string;
-  /** Last batch stored by the node, and number of batches after it. */
+  /** Last batch that the node has stored, and the number of batches after it. */
   batch: number;
   behind: number;
   entry: number;
-  /** Digest of that entry, hex. */
+  /** Digest after that entry, in hex. */
   digest: string;
   /** URL for clients; empty if unknown. */
   url: string;
@@ -110,7 +110,7 @@ interface NodeShown {
 export interface ClusterStatus {
   /** The node that reports this status. */
   node: string;
-  /** Milliseconds without contact to the order; 0 in normal operation. */
+  /** Milliseconds without contact with the order; 0 in normal operation. */
   cut_off_ms: number;
   batches: number;
   nodes: NodeShown[];
@@ -121,7 +121,7 @@ export interface ClusterStatus {
 interface StatusReaderOptions {
   order: Pick<Order, 'head' | 'cards' | 'health'>;
   card(): Card;
-  /** Other nodes that were heard of recently. */
+  /** Returns the other nodes that announced a card recently. */
   alive(): readonly string[];
   cutOffMs(): number;
 }
@@ -172,7 +172,7 @@ export class StatusReader {
     if (performance.now() - this.#lookedAt < bounds.cardMs) return Promise.resolve();
     const { order } = this.#options;
     const ask = async <T>(asked: Promise<T>, take: (answer: T) => void): Promise<void> => {
-      // A failed query leaves the last known value.
+      // A failed query leaves the last known value in place.
       await asked.then(take, () => {});
     };
     this.#looking = Promise.all([

@@ -1,6 +1,6 @@
 /**
- * The nodes of a network by their cards, the card that this node announces about once a second, and
- * the offsets between the clocks of the nodes.
+ * The network's nodes by their cards, the card that this node announces about once per second, and
+ * the offsets between the nodes' clocks.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
@@ -12,11 +12,14 @@ interface MembersOptions {
   offsets: ClockOffsets;
   card(): Card;
   applied(): number;
-  /** The order ended at `head`, read from a quorum after this node had applied `applied`. */
+  /**
+   * Called with the end of the order, `head`, read from a quorum after this node had applied
+   * `applied`.
+   */
   ends(head: Position, applied: number): void;
-  /** A quorum has answered, although it has no space for a card. */
+  /** Called if a quorum has answered but has no space for a card. */
   heard(): void;
-  /** Cards can no longer be announced or read. */
+  /** Called if cards can no longer be announced or read. */
   failed(error: Error): void;
 }
 
@@ -31,7 +34,7 @@ export class Members {
   }
 
   /**
-   * Starts to announce and to watch cards. If there are other nodes, waits for a card, up to a
+   * Starts announcing and watching cards. If there are other nodes, waits for a card, up to a
    * timeout.
    */
   async greet(): Promise<void> {
@@ -47,7 +50,7 @@ export class Members {
     }
   }
 
-  /** Other nodes that were heard of recently. */
+  /** Returns the other nodes that announced a card recently. */
   alive(): string[] {
     const oldest = performance.now() - bounds.aliveMs;
     return [...this.#heardAt].flatMap(([name, at]) => (at > oldest ? [name] : []));
@@ -77,7 +80,7 @@ export class Members {
     );
   }
 
-  /** Repeats `work`, also after passing failures. */
+  /** Repeats `work`, even after temporary failures. */
   async #onAndOn(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
@@ -97,8 +100,8 @@ export class Members {
 const passingCodes = new Set<string>(['UNAVAILABLE', 'FULL']);
 
 /**
- * Network time at this node: the wall clock, or the time of the last batch plus the time elapsed
- * since, if that is later. So deadlines pass even if all clocks are behind the order.
+ * Network time at this node: the wall clock, or the last batch's time plus the time elapsed since
+ * then, if that is later. Deadlines therefore pass even if all clocks are behind the order.
  */
 export class NodeTime {
   readonly #wall: () => number;
@@ -110,13 +113,13 @@ export class NodeTime {
     this.#reached = reached;
   }
 
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   now(): number {
     const passed = Math.trunc(performance.now() - this.#since);
     return Math.max(this.#wall(), this.#reached + passed);
   }
 
-  /** A batch has set the network time. */
+  /** Records the network time that a batch has set. */
   came(time: number): void {
     if (time === this.#reached) return;
     this.#reached = time;
@@ -124,10 +127,13 @@ export class NodeTime {
   }
 }
 
-/** Offset between the clock of this node and the other nodes, measured from their cards. */
+/** Offset between this node's clock and the other nodes' clocks, measured from their cards. */
 export class ClockOffsets {
   readonly #wall: () => number;
-  /** Samples per node: arrival time, and local clock minus remote clock, which includes latency. */
+  /**
+   * Samples per node: arrival time, and the local clock minus the remote clock, a difference that
+   * includes latency.
+   */
   readonly #heard = new Map<string, { at: number; ahead: number }[]>();
   /** Cached offset and its time; null after a new sample. */
   #known: { at: number; ahead: number } | null = null;
@@ -145,13 +151,13 @@ export class ClockOffsets {
   }
 
   /**
-   * Returns the milliseconds by which the local clock is ahead; negative if behind. This is the
-   * median over all nodes, including this one with 0. Of two middle values the larger offset
-   * counts, because neither clock is known to be right.
+   * Returns the milliseconds by which the local clock is ahead; negative if behind. The value is
+   * the median over all nodes, including this node with 0. If there are two middle values, the
+   * larger offset counts, because neither clock is known to be right.
    */
   ahead(): number {
     const now = performance.now();
-    // Cached, since each request calls this.
+    // Cached, since every request calls this method.
     if (!this.#known || now - this.#known.at > bounds.cardMs) {
       this.#known = { at: now, ahead: this.#aheadAt(now) };
     }
@@ -175,11 +181,12 @@ export class ClockOffsets {
 export class FailureDetector {
   #heardAt = performance.now();
   /**
-   * Since when batches are known but missing, and the last applied version then; null if caught up.
+   * Time since which known batches are missing, and the last version applied at that time; null if
+   * caught up.
    */
   #lagsSince: { since: number; version: number } | null = null;
 
-  /** A quorum has answered. */
+  /** Records that a quorum has answered. */
   heard(): void {
     this.#heardAt = performance.now();
   }
@@ -197,12 +204,12 @@ export class FailureDetector {
     return this.#lagsSince !== null && performance.now() - this.#lagsSince.since > bounds.overdueMs;
   }
 
-  /** A batch was applied, so batches arrive. */
+  /** Records that a batch was applied, so batches are arriving. */
   came(): void {
     this.#lagsSince = null;
   }
 
-  /** Milliseconds without contact; 0 in normal operation. */
+  /** Returns the milliseconds without contact; 0 in normal operation. */
   cutOffMs(): number {
     const now = performance.now();
     const since = Math.min(this.#heardAt, this.#lagsSince?.since ?? now);

@@ -1,7 +1,6 @@
 /**
- * A node of a network. It follows the order, applies each batch to its network in one event-loop
- * turn, and appends the requests of its clients. It also passes on what agents have spent of their
- * rate limits at other nodes.
+ * A node in a network. Follows the order, applies each batch to its network in one event-loop turn,
+ * and appends its clients' requests. Also passes on the agents' rate limit usage at other nodes.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,18 +30,18 @@ export interface NodeOptions {
   order: Order;
   /** Unique name of this node. */
   node: string;
-  /** Also verifies requests that other nodes have verified. */
+  /** Verifies even requests that other nodes have verified. */
   verifyAll?: boolean;
-  /** Version of Folkmoot, for the card. */
+  /** Folkmoot version, for the card. */
   version?: string;
-  /** Wall clock, milliseconds since 1970; default: the system clock. */
+  /** Wall clock in milliseconds since 1970. Default: the system clock. */
   wall?: () => number;
   warn?: (message: string) => void;
   /** Called once when the node has failed. */
   onFatal: (error: Error) => void;
 }
 
-/** Clock of a network whose time is set by the order. */
+/** Clock for a network whose time is set by the order. */
 interface OrderClock {
   time: number;
 }
@@ -51,7 +50,7 @@ export class ClusterNode {
   readonly incarnation = randomUUID();
   /** URL for clients, for the card; empty if unknown. */
   url = '';
-  /** Usage of rate limits at other nodes. */
+  /** Rate limit usage at other nodes. */
   readonly spendings: RemoteUsage;
   /** URL for peers; empty if the node serves no snapshots. */
   peer = '';
@@ -70,7 +69,7 @@ export class ClusterNode {
   readonly #trimmer: Trimmer;
   #follower: Follower | null = null;
   #mark: OrderMark;
-  /** End of the order when this node started. Witnesses of later batches are checked. */
+  /** End of the order when this node started. Witnesses in later batches are checked. */
   #begin = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -125,7 +124,8 @@ export class ClusterNode {
   }
 
   /**
-   * Takes the node name. Resolves once the batches that the order had at the start are applied.
+   * Takes the node name. Resolves once the batches that the order contained at the start are
+   * applied.
    *
    * @throws {OrderError} if the order is unavailable.
    * @throws {StoreError} `OTHER_NETWORK` if the folder is ahead of the order.
@@ -152,24 +152,24 @@ export class ClusterNode {
     return this.#appender.pending;
   }
 
-  /** Other nodes that were heard of recently. */
+  /** Returns the other nodes that announced a card recently. */
   alive(): string[] {
     return this.#members.alive();
   }
 
-  /** Milliseconds without contact to the order; 0 in normal operation. */
+  /** Returns the milliseconds without contact with the order; 0 in normal operation. */
   cutOffMs(): number {
     return this.#contact.cutOffMs();
   }
 
-  /** Returns the refusal for any request now, or null. */
+  /** Returns the refusal that any request would get now, or null. */
   unable(): Refusal | null {
     const outcome = this.#inner.unable();
     if (outcome?.result === 'refused') return outcome.refusal;
     return this.#clockProblem() ?? this.#appender.unable();
   }
 
-  /** Appends a request, or a barrier if null. */
+  /** Appends a request, or a barrier if `wanted` is null. */
   async ask(wanted: AppendRequest | null): Promise<AppendResult> {
     const refusal = wanted ? this.unable() : null;
     return refusal ? { refusal } : this.#appender.ask(wanted);
@@ -185,7 +185,8 @@ export class ClusterNode {
   }
 
   /**
-   * Time and witness for a new batch. With a wrong clock, the stamp is 0 and does not advance time.
+   * Returns the time and witness for a new batch. If this node's clock is wrong, the stamp is 0 and
+   * does not advance time.
    */
   #now(): Pick<Batch, 'stamp' | 'witness'> {
     const { seq, digest } = this.#inner.read.position;
@@ -193,7 +194,7 @@ export class ClusterNode {
     return { stamp, witness: { seq, digest } };
   }
 
-  /** The card of this node. The other nodes keep the order from its position on. */
+  /** Returns this node's card. The other nodes keep the order from the card's position on. */
   card(): Card {
     const { node, version = '' } = this.#options;
     const { url, peer } = this;
@@ -217,12 +218,12 @@ export class ClusterNode {
           verifyAll: this.#options.verifyAll === true,
           skip: this.#warn,
         });
-    // A batch must be applied whole, so the node waits until no request would be refused.
+    // A batch must be applied as a whole, so the node waits until no request would be refused.
     while (!this.#closed && this.#inner.unable()) await sleep(bounds.roomMs);
     return () => this.#apply(batch, requests, own !== undefined);
   }
 
-  /** Applies a batch in one event-loop turn, so readers see all of it or nothing. */
+  /** Applies a batch in one event-loop turn, so that readers see the whole batch or nothing. */
   #apply(batch: OrderedBatch, requests: readonly ReadRequest[], isOwn: boolean): void {
     if (this.#closed) return;
     const { log } = this.#mark;
@@ -247,13 +248,15 @@ export class ClusterNode {
   }
 
   /**
-   * Compares the witness of another node. Equal digests at an entry mean equal logs up to there.
+   * Compares a different node's witness with this node's log. Equal digests at an entry mean equal
+   * logs up to that entry.
    */
   #check(batch: OrderedBatch): void {
     const { node, position, witness } = batch;
     const { seq, digest } = witness;
     const { read, durable } = this.#inner;
-    // On an idle network the witness is the current position. This avoids a read of the store.
+    // On an idle network, the witness is the current position, so comparing with that position
+    // avoids a store read.
     if (read.position.seq === seq && read.position.digest === digest) return;
     const compare = async () => {
       const own = read.log.entry(seq)?.digest ?? 'none';
@@ -266,12 +269,13 @@ export class ClusterNode {
       const advice = 'find the damaged folder with `folkmoot replay` and replace it';
       this.#fail(new Error(`nodes have diverged: ${parts}; ${advice}`));
     };
-    // The entry is applied; wait until it can be read from the store.
+    // The entry is applied, but may not yet be readable from the store.
     durable.then(compare).catch(() => {});
   }
 
   /**
-   * @param applied last batch applied before the order was queried; more may have arrived since.
+   * @param applied last batch applied before the order was queried. Further batches may have
+   *   arrived since.
    */
   #compare(head: number, applied: number): void {
     if (head < applied) return this.#fail(this.#isAhead(head));
@@ -306,16 +310,16 @@ export class ClusterNode {
   }
 }
 
-/** A request of a batch in both forms. */
+/** A request in a batch, as an input and verified. */
 interface ReadRequest {
   input: Input;
   verified: Verified;
 }
 
 /**
- * Reads the requests of a batch. The node that admitted a request has verified it, so signatures
- * are verified again only with `verifyAll`. An inadmissible request is skipped: all nodes have the
- * same bytes, so all nodes skip it.
+ * Reads the requests in a batch. The node that admitted a request has verified it, so signatures
+ * are verified again only with `verifyAll`. An inadmissible request is skipped. All nodes receive
+ * the same bytes, so all nodes skip that request.
  *
  * @param skip reports a skipped request.
  * @throws {OrderError} `FOREIGN` for an invalid signature, which other nodes have not verified.
@@ -348,17 +352,17 @@ async function readRequests(
 const format = ({ reason, message }: Refusal) => `${reason}, ${message}`;
 
 /*
- * Usage of rate limits at other nodes, passed on to the limits of this node. It affects only which
+ * Rate limit usage at other nodes, passed on to this node's limits. Usage affects only which
  * requests this node admits, never how the order is applied.
  */
 
-/** Usage with network time. */
+/** Usage with its network time. */
 type Dated = Omit<Spent, 'ageMs'> & { at: number };
 
 class RemoteUsage {
   readonly #now: () => number;
   readonly #listeners = new Set<(spent: Spent) => void>();
-  /** Latest usage before the first listener; null afterwards. */
+  /** Most recent usage before the first listener is added; null afterwards. */
   #unheard: Dated[] | null = [];
 
   /** @param now network time, milliseconds since 1970. */
@@ -366,14 +370,17 @@ class RemoteUsage {
     this.#now = now;
   }
 
-  /** Adds a listener. The first one also receives the buffered usage. */
+  /** Adds a listener. The first listener also receives the buffered usage. */
   listen(listener: (spent: Spent) => void): void {
     this.#listeners.add(listener);
     for (const dated of this.#unheard ?? []) this.#tell(dated);
     this.#unheard = null;
   }
 
-  /** A request of a batch was applied at `at`. The node that admitted it counts it by itself. */
+  /**
+   * Records that a request was applied at `at`. The node that admitted the request counts it
+   * separately.
+   */
   came({ verified, spender }: AppendRequest, { outcome }: Applied, at: number): void {
     const { request, command, signature } = verified;
     const { kind, public_key: publicKey } = command;

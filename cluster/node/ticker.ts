@@ -1,7 +1,7 @@
 /**
- * Advances network time to its deadlines, and trims the order. For each deadline the nodes have a
- * random rank. The first one appends an empty batch when the deadline has passed; if it does not,
- * the next node does. A second batch has no effect.
+ * Advances network time to its deadlines, and trims the order. Nodes are ranked randomly per
+ * deadline. The first node appends an empty batch when the deadline has passed. If the first node
+ * does not, the next node does. A second batch has no effect.
  */
 import { createHash } from 'node:crypto';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
@@ -11,12 +11,12 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 interface TickerOptions {
   node: string;
-  /** Nodes that are alive; may include this one. */
+  /** Returns the nodes that are alive, possibly including this node. */
   alive(): readonly string[];
-  /** Network time at this node. */
+  /** Returns network time at this node. */
   now(): number;
   deadline(): number | null;
-  /** Appends an empty batch. Resolves once it is applied, or its outcome is unknown. */
+  /** Appends an empty batch. Resolves once the batch is applied or its outcome is unknown. */
   tick(): Promise<unknown>;
 }
 
@@ -58,7 +58,10 @@ export class Ticker {
     this.set();
   }
 
-  /** Number of nodes that come before this one. The rank differs from deadline to deadline. */
+  /**
+   * Returns the number of nodes that come before this node. The rank differs from deadline to
+   * deadline.
+   */
   #rank(due: number): number {
     const { node, alive } = this.#options;
     const own = this.#draw(due, node);
@@ -76,19 +79,19 @@ export class Ticker {
   }
 }
 
-/** A deadline that has passed and was not fired is retried after a pause. */
+/** Clamps a delay. A deadline that has passed but was not fired is retried after a pause. */
 const clamped = (ms: number) => Math.min(LONGEST_TIMEOUT_MS, Math.max(bounds.rankMs, ms));
 
 /*
  * Deletes batches that all nodes have stored, periodically and when the order runs out of space.
- * One node does it. Batches that an absent node still needs are kept; if a snapshot is available,
- * only up to a size.
+ * Only one node deletes batches. Batches that an absent node still needs are kept, but only up to a
+ * size limit if a snapshot is available.
  */
 
 interface TrimmerOptions {
   order: Pick<Order, 'cards' | 'trim'>;
   node: string;
-  /** Other nodes that were heard of recently. */
+  /** Returns the other nodes that announced a card recently. */
   alive(): readonly string[];
   warn(message: string): void;
 }
@@ -97,7 +100,7 @@ const MARK_BYTES = bounds.trimBytes / 16;
 
 export class Trimmer {
   readonly #options: TrimmerOptions;
-  /** Positions in the order, ascending, with the bytes up to there. */
+  /** Positions in the order, ascending, each with the number of bytes up to that position. */
   readonly #marks: { position: Position; until: number }[] = [];
   #bytes = 0;
   #last = { version: 0, bytes: 0 };
@@ -107,7 +110,7 @@ export class Trimmer {
     this.#options = options;
   }
 
-  /** A batch with requests of `bytes` bytes was applied. */
+  /** Records that a batch with `bytes` bytes of requests was applied. */
   came(position: Position, bytes: number): void {
     this.#bytes += bytes + bounds.batchOverheadBytes;
     const { version } = position;
@@ -138,7 +141,7 @@ export class Trimmer {
       if (least && least.version > 0) await order.trim(least);
     } catch (error) {
       if (!(error instanceof OrderError)) throw error;
-      // Another node has trimmed further.
+      // TRIMMED means that a different node has already trimmed further.
       if (error.code !== 'TRIMMED') warn(`cannot trim the order: ${error.message}`);
     } finally {
       this.#trimming = false;

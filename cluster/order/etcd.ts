@@ -1,9 +1,9 @@
 /**
- * An order in etcd: one key, whose value is the last batch. etcd counts the versions of a key
- * without gaps, so the version is the number of the batch and its revision is the place to continue
- * from. A node puts a batch in a transaction that checks its own key for the number of its previous
- * batch. So a batch is appended once, however often the node retries, and by one process per node
- * name. A batch above the size limit of an etcd value is stored in parts.
+ * The order is stored in etcd under one key, whose value is the last batch. etcd counts a key's
+ * versions without gaps, so the version is the batch number, and the revision is the position to
+ * continue from. A node puts a batch in a transaction that checks the node's own key for the number
+ * of its previous batch. A batch is therefore appended only once, however often the node retries,
+ * and by only one process per node name. A batch above etcd's value size limit is stored in parts.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,11 +34,11 @@ import {
   UnreadableBatch,
 } from './order.js';
 
-/** Timeouts per member, in milliseconds. They are short, so that the next member is tried soon. */
+/** Timeouts per member, in milliseconds. Short, so that the next member is tried soon. */
 const PATIENCE = { connectMs: 1_000, callMs: 2_000 } as const;
-/** Attempts to read the founding record. Live nodes repair a damaged one each second. */
+/** Attempts to read the founding record. Live nodes repair a damaged record every second. */
 const FOUNDING = { looks: 4, everyMs: 1_000 } as const;
-/** Number of values remembered as reported. Beyond it, values may be reported again. */
+/** Number of values remembered as reported. Beyond this number, values may be reported again. */
 const MOST_REPORTED = 1_000;
 
 interface EtcdOrderOptions {
@@ -46,11 +46,11 @@ interface EtcdOrderOptions {
   endpoints: readonly string[];
   tls?: EtcdTls;
   networkId: string;
-  /** Reports values in etcd that were not written by a node. */
+  /** Reports values in etcd that no node has written. */
   tell?: (line: string) => void;
 }
 
-/** Value of the key of a node: its incarnation and the number of its last batch. */
+/** Value of a node's key: its incarnation and the number of its last batch. */
 const HOLDER = /^[^:]{1,64}:\d{1,16}$/;
 
 export class EtcdOrder implements Order {
@@ -179,7 +179,7 @@ export class EtcdOrder implements Order {
         ],
       });
       const holder = valueIn(results[2]).toString();
-      // A key with a foreign value is repaired by the next append.
+      // The next append repairs a key with a foreign value.
       const isOurs = holder.startsWith(`${incarnation}:`) || !HOLDER.test(holder);
       if (!succeeded || !isOurs) throw fenced(node);
       await this.#repairFounding(valuesIn(results[3])[0]);
@@ -191,7 +191,7 @@ export class EtcdOrder implements Order {
     return (await this.allCards()).cards;
   }
 
-  /** Returns the cards of nodes, and the values under card keys that are not cards. */
+  /** Returns the nodes' cards, and the values under card keys that are not cards. */
   allCards(): Promise<{ cards: Card[]; bad: BadCard[] }> {
     return this.#ask(async () => {
       const { values } = await this.client.range({ prefix: this.#key('card/') });
@@ -210,7 +210,7 @@ export class EtcdOrder implements Order {
     return { members: members.length, answering: answering.length, leader };
   }
 
-  /** Deletes the card and the name of a node, which fences a process of that name. */
+  /** Deletes a node's card and name, which fences a process with that name. */
   forget(node: string): Promise<boolean> {
     return this.#ask(async () => {
       const [card] = await Promise.all([
@@ -258,8 +258,9 @@ export class EtcdOrder implements Order {
   }
 
   /**
-   * Restores the key of this node after another program has overwritten it. The batch may have been
-   * put before that, so it is put again; repeated requests are idempotent.
+   * Restores this node's key after a different program has overwritten it. The batch may already
+   * have been put before the overwrite, but it is put again, because repeated requests are
+   * idempotent.
    */
   async #retake(found: KeyValue, before: string): Promise<never> {
     const { key, modRevision } = found;
@@ -306,7 +307,10 @@ export class EtcdOrder implements Order {
   }
 }
 
-/** Applied by all nodes in place of an unreadable batch: no requests, and time does not advance. */
+/**
+ * Applied by all nodes in place of an unreadable batch. Contains no requests and does not advance
+ * time.
+ */
 const NOTHING: Omit<OrderedBatch, 'position'> = {
   node: '',
   incarnation: '',
@@ -346,7 +350,7 @@ const fenced = (node: string): OrderError => new OrderError('NODE_NAME_TAKEN', {
 const valuesIn = (result: OperationResult | undefined): KeyValue[] =>
   result && 'values' in result ? result.values : [];
 
-/** Returns an empty buffer if the key is absent. */
+/** Returns the value, or an empty buffer if the key is absent. */
 const valueIn = (result: OperationResult | undefined): Buffer =>
   valuesIn(result)[0]?.value ?? Buffer.alloc(0);
 
@@ -354,14 +358,14 @@ const positionIn = (found: KeyValue | null): Position =>
   found ? { version: found.version, revision: found.modRevision } : { version: 0, revision: 0 };
 
 /*
- * Parts of batches that exceed the size limit of an etcd request. The parts are put first; the
- * batch in the order then refers to them. A marker key is put in the same transaction as the batch,
- * so the marker has the revision of the batch.
+ * Parts of batches that exceed etcd's request size limit. The parts are put first, and the batch in
+ * the order then refers to the parts. A marker key is put in the same transaction as the batch, so
+ * the marker carries the batch's revision.
  */
 
 /** etcd refuses requests above 1.5 MiB. */
 const PART_BYTES = 1024 * 1024;
-/** Replaces the length of the head; a reference to the parts follows. */
+/** Marker in place of the head's length. A reference to the parts follows. */
 const IN_PARTS = Buffer.from('ffffffff', 'hex');
 
 const Reference = Type.Object({
@@ -370,7 +374,7 @@ const Reference = Type.Object({
 });
 const referenceProblem = validator('order_parts', Reference);
 
-/** The value to put into the order, with the conditions and the marker of its parts. */
+/** The value to put into the order, with the conditions and the marker for its parts. */
 interface PutAside {
   value: Buffer;
   holds: Condition[];
@@ -386,7 +390,7 @@ class Parts {
     this.#prefix = prefix;
   }
 
-  /** Puts the parts of a large batch. Repeating it has no effect. */
+  /** Puts a large batch's parts. Repeating the call has no effect. */
   async putAside(bytes: Buffer): Promise<PutAside> {
     if (bytes.length <= PART_BYTES) return { value: bytes, holds: [], refer: [] };
     const sha256 = sha256Hex(bytes);
@@ -394,7 +398,8 @@ class Parts {
     for (let from = 0; from < bytes.length; from += PART_BYTES) {
       const key = this.#partKey(sha256, holds.length);
       const modRevision = await this.#client.put(key, bytes.subarray(from, from + PART_BYTES));
-      // The parts must be unchanged when the batch is put: nodes read the parts as of its revision.
+      // The parts must be unchanged when the batch is put, because nodes read the parts at the
+      // batch's revision.
       holds.push({ key, is: '=', modRevision });
     }
     const reference = Buffer.from(JSON.stringify({ sha256, parts: holds.length }));
@@ -406,8 +411,8 @@ class Parts {
   }
 
   /**
-   * Returns the bytes of a batch, from the value itself or from the parts that the value refers to.
-   * Parts are read as of `revision`, so all nodes get the same bytes.
+   * Returns a batch's bytes, from the value itself or from the parts to which the value refers.
+   * Parts are read at `revision`, so that all nodes get the same bytes.
    *
    * @throws {UnreadableBatch}
    * @throws {EtcdError} `compacted` if that revision was deleted.
@@ -430,7 +435,7 @@ class Parts {
     throw new UnreadableBatch('parts of a batch do not match its SHA-256');
   }
 
-  /** Deletes the parts of batches up to `revision`, and parts without a batch. */
+  /** Deletes the parts for batches up to `revision`, and parts without a batch. */
   async clear(revision: number): Promise<void> {
     const { values } = await this.#client.range(this.#partsOf(''), { keysOnly: true });
     const hashes = new Set(values.map(({ key }) => key.split('/').at(-2)!));
@@ -438,7 +443,7 @@ class Parts {
       const ref = this.#refKey(sha256);
       const found = await this.#client.get(ref);
       if (found && found.modRevision > revision) continue;
-      // A batch may refer to the parts by now.
+      // A batch may have come to refer to the parts by now.
       await this.#client.transact({
         if: [{ key: ref, is: '=', modRevision: found?.modRevision ?? 0 }],
         do: [{ delete: this.#partsOf(`${sha256}/`) }, { delete: ref }],

@@ -1,7 +1,7 @@
 /**
- * The order of a network with several nodes: a sequence of batches of requests, the same on all
- * nodes. A batch is durable before any node reads it. A batch is encoded as a JSON head of limited
- * size, followed by the bodies and files.
+ * The order in a network with several nodes is a sequence of request batches that is identical on
+ * all nodes. A batch is durable before any node reads it. A batch is encoded as a JSON head with a
+ * size limit, followed by the bodies and files.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
@@ -18,13 +18,13 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 /** Milliseconds since 1970, until the end of the year 9999. */
 const Instant = Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 });
-/** A random id of a process or an order. */
+/** A random id for a process or an order. */
 const Drawn = Type.String({ minLength: 1, maxLength: 64 });
 const NodeName = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' });
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Address = Type.String({ maxLength: 2_048 });
 
-/** Founding record: written once, and shared by all nodes of the network. */
+/** Founding record, written once and shared by all nodes in the network. */
 export const Founding = Type.Object({
   log: Drawn,
   epoch: Drawn,
@@ -35,34 +35,36 @@ export const Founding = Type.Object({
 export type Founding = Static<typeof Founding>;
 
 export const Position = Type.Object({
-  /** Batches are numbered from 1 without gaps; 0 is before the first. */
+  /** Batch number, from 1 without gaps; 0 is before the first batch. */
   version: count,
-  /** The etcd revision of the batch; ascends with `version`. */
+  /** The batch's etcd revision. Ascends with `version`. */
   revision: count,
 });
 export type Position = Static<typeof Position>;
 
-/** A request admitted by a node: its form and signatures were checked. */
+/** A request that a node admitted after checking its form and signatures. */
 export interface Input {
   request: SignedRequest;
-  /** The client address that rate limits are charged to; empty for a request without a server. */
+  /** The client address to which rate limits are charged; empty for a request without a server. */
   spender: string;
-  /** Index of the first transaction of a proposal whose signature is invalid. */
+  /** Index of the first transaction in a proposal with an invalid signature. */
   failedTransaction?: number;
 }
 
-/** The last entry of a node when it built a batch. All nodes must have the same digest there. */
+/** A node's last entry when it built a batch. All nodes must have the same digest at that entry. */
 const Witness = Type.Object({ seq: count, digest: Digest });
 type Witness = Static<typeof Witness>;
 
-/** Requests that a node appends at once; none if the batch only advances time. */
+/** Requests that a node appends together; empty if the batch only advances time. */
 export interface Batch {
   node: string;
-  /** Random, new in each process that takes the name of a node. */
+  /** Random id, new in each process that takes a node's name. */
   incarnation: string;
   /** Number of the batch within its incarnation, from 1. */
   k: number;
-  /** Network time at this node, milliseconds since 1970. Earlier stamps do not move time back. */
+  /**
+   * Network time at this node, in milliseconds since 1970. Earlier stamps do not move time back.
+   */
   stamp: number;
   witness: Witness;
   inputs: readonly Input[];
@@ -74,18 +76,18 @@ export interface BatchId extends Pick<Batch, 'node' | 'incarnation' | 'k'> {
 
 export interface OrderedBatch extends Batch {
   position: Position;
-  /** Reason why the bytes are not a batch. Every node skips such a batch; it has no inputs. */
+  /** Reason why the bytes are not a batch. Every node skips such a batch, which has no inputs. */
   unreadable?: string;
 }
 
-/** Status record of a node, announced about once a second. */
+/** A node's status record, announced about once per second. */
 export const Card = Type.Object({
   node: NodeName,
   incarnation: Drawn,
   /** Start time and current time, by the wall clock. */
   began: Instant,
   wall: Instant,
-  /** Applied and stored so far. */
+  /** Last position applied and stored. */
   position: Position,
   seq: count,
   event_seq: count,
@@ -99,7 +101,7 @@ export const Card = Type.Object({
 });
 export type Card = Static<typeof Card>;
 
-/** A value under a card key that is not the card of that node. */
+/** A value under a card key that is not that node's card. */
 export interface BadCard {
   node: string;
   problem: string;
@@ -108,20 +110,21 @@ export interface BadCard {
 export interface OrderHealth {
   members: number;
   answering: number;
-  /** True if a member is the leader. Without one, nothing can be ordered. */
+  /** True if a member is the leader. Without a leader, nothing can be ordered. */
   leader: boolean;
 }
 
 /**
- * - `UNAVAILABLE`: no answer now. A batch may have been appended; append it again to find out.
- * - `FENCED`: another process has taken the name of this node
+ * - `UNAVAILABLE`: no answer now. A batch may have been appended; append the batch again to find
+ *   out.
+ * - `FENCED`: a different process has taken this node's name
  * - `TRIMMED`: the batches were deleted
- * - `FULL`: the store of the order is out of space
- * - `FOREIGN`: the data belongs to another program, version or network
+ * - `FULL`: the order's store is out of space
+ * - `FOREIGN`: the data belongs to a different program, version or network
  */
 export type OrderErrorCode = 'UNAVAILABLE' | 'FENCED' | 'TRIMMED' | 'FULL' | 'FOREIGN';
 
-/** Texts of {@link OrderError}; `code` is its category. */
+/** Texts for {@link OrderError}; `code` is the category. */
 const orderMessages = {
   ETCD_UNAVAILABLE: { code: 'UNAVAILABLE', text: '{message}' },
   ETCD_FULL: { code: 'FULL', text: '{message}' },
@@ -171,7 +174,7 @@ const orderMessages = {
 
 export type OrderProblem = keyof typeof orderMessages;
 
-/** Failure of an order. Callers decide by `code`; `problem` is the row of the message table. */
+/** Failure of an order. Callers decide by `code`; `problem` is the row in the message table. */
 export class OrderError<Problem extends OrderProblem = OrderProblem> extends Error {
   override name = 'OrderError';
   readonly code: OrderErrorCode;
@@ -187,21 +190,22 @@ export class OrderError<Problem extends OrderProblem = OrderProblem> extends Err
   }
 }
 
-/** Each method may reject with {@link OrderError}. */
+/** An order of batches. Each method may reject with {@link OrderError}. */
 export interface Order {
-  /** Returns the founding record; writes `mine` if there is none. */
+  /** Returns the founding record. If none exists, writes `mine`. */
   found(mine: Founding): Promise<Founding>;
-  /** Takes the name of a node. Batches of other incarnations are no longer appended. */
+  /** Takes a node's name. Batches from other incarnations are then no longer appended. */
   join(node: string, incarnation: string): Promise<void>;
-  /** The end of the order, read from a quorum. */
+  /** Returns the end of the order, read from a quorum. */
   head(): Promise<Position>;
   /**
-   * Resolves once the batch is durable in the order. Appending the same batch again has no effect.
-   * An incarnation appends one batch at a time, with `k` ascending without gaps.
+   * Appends a batch. Resolves once the batch is durable in the order. Appending the same batch
+   * again has no effect. An incarnation appends one batch at a time, with `k` ascending without
+   * gaps.
    */
   append(batch: Batch): Promise<void>;
   /**
-   * Passes the batches after `from` to `take`, in order, until `signal` aborts; rejects when the
+   * Passes the batches after `from` to `take`, in order, until `signal` aborts. Rejects when the
    * stream breaks. Awaits `take`, which must tolerate repeats and gaps.
    */
   follow(
@@ -210,31 +214,34 @@ export interface Order {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * True if the node named by a batch has appended it: another program may have written a forged
-   * batch. Also true if the record was deleted.
+   * Returns true if the node that a batch names has appended the batch, because a different program
+   * may have written a forged batch. Returns true even if the record was deleted.
    */
   isAppended(batch: BatchId): Promise<boolean>;
   /** Allows the store to delete batches up to and including this position. */
   trim(upTo: Position): Promise<void>;
   /**
-   * Publishes the card of a node, unless another incarnation has its name. Resolves with the end of
-   * the order, read from a quorum.
+   * Publishes a node's card, unless a different incarnation has the node's name. Resolves with the
+   * end of the order, read from a quorum.
    */
   announce(card: Card): Promise<Position>;
   health(): Promise<OrderHealth>;
-  /** The last card of each node that was not forgotten. */
+  /** Returns the last card of each node that was not forgotten. */
   cards(): Promise<Card[]>;
-  /** Calls back with each new card until `signal` aborts; rejects when the stream breaks. */
+  /** Calls back with each new card until `signal` aborts. Rejects when the stream breaks. */
   watchCards(tell: (card: Card) => void, signal: AbortSignal): Promise<void>;
 }
 
 /*
- * Batches appended by this process that have not come back from the order. A node need not decode
- * its own batches. Equal bytes mean the same batch, since they contain the incarnation and the
- * batch number.
+ * Batches that this process appended and that have not come back from the order. A node need not
+ * decode its own batches. Equal bytes mean the same batch, since the bytes contain the incarnation
+ * and the batch number.
  */
 
-/** One append runs at a time; a few more are kept in case their events are late. */
+/**
+ * Number of batches kept. One append runs at a time; a few more are kept in case their events are
+ * late.
+ */
 const MOST = 4;
 
 export class AppendedParts {
@@ -244,7 +251,7 @@ export class AppendedParts {
     this.#all = [...this.#all.slice(1 - MOST), { value, batch }];
   }
 
-  /** Returns the batch with this value; undefined if another process built it. */
+  /** Returns the batch with this value, or undefined if a different process built the batch. */
   take(value: Buffer): Batch | undefined {
     const found = this.#all.find((one) => one.value.equals(value));
     if (found) this.#all = this.#all.filter((one) => one !== found);
@@ -253,11 +260,11 @@ export class AppendedParts {
 }
 
 /*
- * Binary form of a batch: length of the head (4 bytes, big-endian), head as JSON, then bodies and
- * files, whose lengths are in the head.
+ * Binary form of a batch: length of the head (4 bytes, big-endian), the head as JSON, then bodies
+ * and files, whose lengths the head contains.
  */
 
-/** Version of the format. A decoder rejects other versions. */
+/** Format version. A decoder rejects other versions. */
 const PROTOCOL = 1;
 const LENGTH_BYTES = 4;
 
@@ -274,7 +281,7 @@ const InputHead = Type.Object({
   body: size,
   /** Absent without a file. */
   file: Type.Optional(size),
-  /** First transaction of a proposal whose signature is invalid; -1 if all are valid. */
+  /** First transaction in a proposal with an invalid signature; -1 if all signatures are valid. */
   failedTransaction: Type.Optional(Type.Integer({ minimum: -1, maximum: 2 ** 31 })),
   /** Absent if empty. */
   spender: Type.Optional(text),
@@ -294,7 +301,10 @@ type Head = Static<typeof Head>;
 
 const problemOf = validator('order_head', Head);
 
-/** A batch of another protocol version. Nodes of another version may be able to read it. */
+/**
+ * Thrown for a batch with a different protocol version. Nodes that run a different version may be
+ * able to read the batch.
+ */
 export class OtherProtocol extends OrderError<'OTHER_PROTOCOL'> {
   constructor(
     readonly by: Pick<Batch, 'node' | 'incarnation' | 'k'>,
@@ -304,7 +314,7 @@ export class OtherProtocol extends OrderError<'OTHER_PROTOCOL'> {
   }
 }
 
-/** Bytes that are not a batch. Every node sees the same bytes and skips them. */
+/** Thrown for bytes that are not a batch. Every node sees the same bytes and skips them. */
 export class UnreadableBatch extends Error {
   override name = 'UnreadableBatch';
 }
@@ -355,7 +365,7 @@ function decode(bytes: Buffer): Batch {
   let at = textEnd;
   const take = (length: number) => {
     at += length;
-    // Copy, so that a request does not keep the buffer of the whole batch alive.
+    // Copies the bytes, so that a request does not keep the whole batch's buffer alive.
     return new Uint8Array(bytes.subarray(at - length, at));
   };
   const inputs = head.inputs.map((input) => inputOf(input, take));
@@ -389,7 +399,7 @@ function inputOf(head: InputHead, take: (length: number) => Uint8Array): Input {
   return { request, spender, ...(failedTransaction === undefined ? {} : { failedTransaction }) };
 }
 
-/** Returns undefined if the text is not JSON. */
+/** Parses JSON. Returns undefined if the text is not JSON. */
 export function parseJsonOrUndefined(json: string): unknown {
   try {
     return JSON.parse(json);

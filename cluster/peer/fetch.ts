@@ -1,6 +1,6 @@
 /**
- * Fetches a snapshot from a peer into a file, all of it or nothing. Brings a node up to date that
- * lags too far behind the order to follow it.
+ * Fetches a snapshot from a peer into a file, either completely or not at all. Used to bring a node
+ * up to date that lags too far behind the order to follow it.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ import {
 import { runInSubprocess } from './subprocess.js';
 
 interface FetchOptions {
-  /** Address of the peer, from its card. */
+  /** The peer's address, from its card. */
   from: string;
   file: string;
   secret: string;
@@ -37,9 +37,9 @@ interface FetchOptions {
   network: string;
   node: string;
   signal: AbortSignal;
-  /** Called before the body is read; throws to reject the snapshot. */
+  /** Called before the body is read. Throws to reject the snapshot. */
   accept(description: SnapshotDescription): void;
-  /** Reports bytes received, and their total, at an interval. */
+  /** Called at an interval with the bytes received and the total. */
   progress(bytes: number, of: number): void;
 }
 
@@ -78,7 +78,10 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
   }
 }
 
-/** Resolves with the response head. The peer keeps the connection open while it copies its data. */
+/**
+ * Sends the request. Resolves with the response head. The peer keeps the connection open while it
+ * copies its data.
+ */
 function asked(
   { from, secret, tls, network, node }: FetchOptions,
   nonce: string,
@@ -113,7 +116,9 @@ function asked(
   });
 }
 
-/** Returns the refusal of a peer. Of its text, only a known form of reason code is used. */
+/**
+ * Builds the error for a peer's refusal. Uses only a well-formed reason code from the peer's text.
+ */
 async function refusalOf(answer: IncomingMessage): Promise<PeerError> {
   let text = '';
   for await (const chunk of answer) {
@@ -163,8 +168,9 @@ async function written(
 }
 
 /*
- * Catch-up of a node that needs deleted batches: it replaces its data with the snapshot of a peer.
- * The node tries all peers in turn until one has a valid snapshot, and then starts again.
+ * Catch-up for a node that needs deleted batches. The node replaces its data with a peer's
+ * snapshot. It tries all peers in turn until a peer provides a valid snapshot, and then starts
+ * again.
  */
 
 interface CatchUpOptions {
@@ -173,20 +179,20 @@ interface CatchUpOptions {
   /** From `checkedSecret`. */
   secret: string;
   tls?: EtcdTls | undefined;
-  /** Also verifies every signature of a snapshot. */
+  /** Verifies every signature in a snapshot too. */
   verifyAll: boolean;
-  /** Version of Folkmoot, for the card. */
+  /** Folkmoot version, for the card. */
   version: string;
   signal: AbortSignal;
   tell(line: string): void;
-  /** Called with the reason each time that all peers have failed. */
+  /** Called with the reason whenever all peers have failed. */
   waiting(why: string): void;
 }
 
 /**
- * Resolves once the folder has newer data; until then it is unchanged.
- * @throws {OrderError} `FENCED` if another process takes the name of this node.
- * @throws {StoreError} if the folder of this node cannot be used.
+ * Resolves once the folder contains newer data. Until then, the folder is unchanged.
+ * @throws {OrderError} `FENCED` if a different process takes this node's name.
+ * @throws {StoreError} if this node's folder cannot be used.
  */
 export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Promise<void> {
   const { folder } = behind;
@@ -206,7 +212,10 @@ export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Pro
   }
 }
 
-/** Announces a card with the current position, so that the others keep the batches from there. */
+/**
+ * Announces a card with the current position, so that the other nodes keep the batches from that
+ * position on.
+ */
 async function announced(
   { position: own }: LaggingNode,
   { order, node, version }: CatchUpOptions,
@@ -257,7 +266,7 @@ async function untilTaken(
   }
 }
 
-/** Returns null on success, or the reason why no peer has a usable snapshot. */
+/** Tries all peers. Returns null on success, or the reason why no peer has a usable snapshot. */
 async function tryAll(
   behind: LaggingNode,
   options: CatchUpOptions,

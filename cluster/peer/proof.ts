@@ -1,7 +1,7 @@
 /**
- * Mutual authentication of nodes. Each proves that it knows the shared secret, without sending it.
- * A proof covers the address of the peer and a nonce, so it cannot be replayed to another node.
- * Also the description of a snapshot, and the limits of the protocol.
+ * Mutual authentication between nodes. Each node proves that it knows the shared secret without
+ * sending the secret. A proof covers the peer's address and a nonce, so it cannot be replayed to a
+ * different node. This module also contains the snapshot description and the protocol's limits.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from '../../engine/protocol/bundled/typebox.js';
@@ -14,12 +14,12 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 
 export interface PeerRequest {
   network: string;
-  /** Address of the peer, from its card. */
+  /** The peer's address, from its card. */
   to: string;
   node: string;
   /** Milliseconds since 1970. */
   at: number;
-  /** Random, new in each request. */
+  /** Random value, new in each request. */
   nonce: string;
 }
 
@@ -29,13 +29,13 @@ export const headers = {
   proof: 'folkmoot-proof',
 } as const;
 
-/** Returns the proof of a request, hex. */
+/** Returns a request's proof, in hex. */
 export const proveRequest = (
   secret: string,
   { network, to, node, at, nonce }: PeerRequest,
 ): string => mac(secret, ['folkmoot asks for a snapshot', network, to, node, String(at), nonce]);
 
-/** Returns the proof of a snapshot description for the request with this nonce, hex. */
+/** Returns the proof of a snapshot description for the request with this nonce, in hex. */
 export const proveResponse = (secret: string, nonce: string, description: string): string =>
   mac(secret, ['folkmoot gives a snapshot', nonce, description]);
 
@@ -53,7 +53,10 @@ function mac(secret: string, parts: readonly string[]): string {
 export class Proofs {
   readonly #used = new Map<string, number>();
 
-  /** Records a nonce. Returns false if it was used before, or if too many are recorded. */
+  /**
+   * Records a nonce. Returns false if the nonce was used before, or if too many nonces are
+   * recorded.
+   */
   use(nonce: string, at: number): boolean {
     const now = Date.now();
     for (const [old, until] of this.#used) if (until < now) this.#used.delete(old);
@@ -64,7 +67,8 @@ export class Proofs {
 }
 
 /**
- * Checks a secret read from a file. @throws {TypeError} if it is too short or has several lines.
+ * Checks a secret read from a file. @throws {TypeError} if the secret is too short or spans several
+ * lines.
  */
 export function checkedSecret(text: string): string {
   const secret = text.trim();
@@ -74,7 +78,7 @@ export function checkedSecret(text: string): string {
   throw new TypeError(`${found} (${expected}); create one with openssl rand -hex 32`);
 }
 
-/** Version of the protocol. A peer with another version is rejected. */
+/** Protocol version. A peer with a different version is rejected. */
 export const PROTOCOL = 1;
 
 const Description = Type.Object(
@@ -82,7 +86,7 @@ const Description = Type.Object(
     protocol: Type.Literal(PROTOCOL),
     network: Type.String({ maxLength: 64 }),
     log: Type.String({ maxLength: 64 }),
-    /** Number of its last batch of the order. */
+    /** Number of the last batch that the snapshot contains. */
     version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -116,14 +120,14 @@ export function parseDescription(header: string): SnapshotDescription {
 }
 
 /**
- * - `UNREACHABLE`: no response, or not in time
+ * - `UNREACHABLE`: no response, or no response in time
  * - `REFUSED`: the peer refuses, with a reason
  * - `UNPROVEN`: the peer does not know the secret
  * - `CUT`: the transfer ended early
  * - `UNSOUND`: the data is not a snapshot, or does not follow from its own log
- * - `OTHER_NETWORK`: snapshot of another network, or of another order
- * - `PARTED`: the log of the snapshot differs from that of this node, or of another node
- * - `NOT_AHEAD`: the snapshot is not newer than the data of this node
+ * - `OTHER_NETWORK`: the snapshot belongs to a different network or order
+ * - `PARTED`: the snapshot's log differs from the log at this node or a different node
+ * - `NOT_AHEAD`: the snapshot is not newer than this node's data
  * - `NO_ROOM`: too little free disk space
  */
 export type PeerErrorCode =
@@ -137,7 +141,7 @@ export type PeerErrorCode =
   | 'NOT_AHEAD'
   | 'NO_ROOM';
 
-/** Texts of `PeerError`; `code` is its category. */
+/** Texts for `PeerError`; `code` is the category. */
 const peerMessages = {
   NO_RESPONSE: { code: 'UNREACHABLE', text: 'no response: {reason}' },
   TRANSFER_TIMEOUT: { code: 'UNREACHABLE', text: 'snapshot transfer timed out' },
@@ -208,7 +212,7 @@ const peerMessages = {
 
 export type PeerProblem = keyof typeof peerMessages;
 
-/** Failed transfer of a snapshot. Another peer may succeed, or the same one later. */
+/** Failed snapshot transfer. A different peer may succeed, or the same peer later. */
 export class PeerError<Problem extends PeerProblem = PeerProblem> extends Error {
   override name = 'PeerError';
   readonly code: PeerErrorCode;
@@ -224,13 +228,13 @@ export class PeerError<Problem extends PeerProblem = PeerProblem> extends Error 
   }
 }
 
-/** Limits of the peer protocol, with units in the names. */
+/** Peer protocol limits, with units in the names. */
 export const bounds = {
-  /** Shorter secrets can be guessed. */
+  /** Minimum length of a secret. Shorter secrets can be guessed. */
   secretCharacters: 32,
-  /** Maximum difference between the clocks of two nodes, and lifetime of a recorded proof. */
+  /** Maximum difference between two nodes' clocks, and lifetime of a recorded proof. */
   proofMs: 60_000,
-  /** Recorded proofs. Above this, requests are refused until some expire. */
+  /** Maximum number of recorded proofs. Further requests are refused until some proofs expire. */
   proofs: 1_024,
   /**
    * Limits on the request head, on unauthenticated connections, and on the time to authenticate.
@@ -238,22 +242,24 @@ export const bounds = {
   headBytes: 8_192,
   connections: 64,
   requestMs: 10_000,
-  /** Interval at which the HTTP server enforces these timeouts; the default of Node.js is 30 s. */
+  /** Interval at which the HTTP server enforces these timeouts. Node.js defaults to 30 s. */
   checkMs: 1_000,
   givenAtOnce: 1,
-  /** Interval of the interim responses that keep a connection open while a snapshot is copied. */
+  /**
+   * Interval between interim responses, which keep a connection open while a snapshot is copied.
+   */
   wakeMs: 5_000,
-  /** Time without a byte after which the other side is considered dead. */
+  /** Time without received bytes after which the other side is considered dead. */
   silenceMs: 30_000,
-  /** Time limit of a transfer: `wholeMs`, plus 1 s for each `leastBytesPerS` bytes. */
+  /** Time limit for a transfer: `wholeMs`, plus 1 s per `leastBytesPerS` bytes. */
   wholeMs: 60_000,
   leastBytesPerS: 256 * 1024,
   retryMs: 2_000,
   progressMs: 10_000,
-  /** Bytes read of an error response. */
+  /** Maximum number of bytes read from an error response. */
   refusalBytes: 4_096,
 } as const;
 
-/** Returns the time limit of a transfer of that size, milliseconds. */
+/** Returns the time limit for a transfer of this size, in milliseconds. */
 export const longestMs = (bytes: number): number =>
   bounds.wholeMs + Math.ceil(bytes / bounds.leastBytesPerS) * 1_000;

@@ -1,5 +1,5 @@
 /**
- * The HTTP server that a node opens for its peers. A peer that proves that it knows the secret
+ * The HTTP server that a node opens for its peers. A peer that proves knowledge of the secret
  * receives a snapshot of the data folder. One snapshot is sent at a time, and nothing else is
  * served.
  */
@@ -32,7 +32,7 @@ interface PeerServerOptions {
   port: number;
   /** From `checkedSecret`. */
   secret: string;
-  /** With `cert` and `key` the port uses TLS; with `ca`, peers need a client certificate. */
+  /** With `cert` and `key`, the port uses TLS. With `ca`, peers need a client certificate. */
   tls?: EtcdTls | undefined;
   network: string;
   tell(line: string): void;
@@ -86,7 +86,7 @@ export class PeerServer {
       cert && key
         ? createTlsServer({ ...limited, cert, key, ...mutual, minVersion: 'TLSv1.2' }, handle)
         : createServer(limited, handle);
-    // Doubled, because connections that the server is closing still count.
+    // Doubled, because connections that the server is closing still count toward the limit.
     this.#server.maxConnections = 2 * bounds.connections;
     this.#strangers = new Strangers(this.#server, {
       most: bounds.connections,
@@ -103,7 +103,7 @@ export class PeerServer {
     return `${tls?.cert ? 'https' : 'http'}://${name}:${port}`;
   }
 
-  /** Serves this folder from now on. A writer of this process has it open. */
+  /** Serves this folder from now on. A writer in this process has the folder open. */
   give(folder: string): void {
     this.#folder = folder;
   }
@@ -130,7 +130,7 @@ export class PeerServer {
     }
   }
 
-  /** Authenticates first: without the secret, a client learns nothing. @throws {Refused} */
+  /** Authenticates first, so that a client without the secret learns nothing. @throws {Refused} */
   #checked(request: IncomingMessage): PeerRequest {
     const asking = askingIn(request.headers[headers.asking]);
     const { secret, network } = this.#options;
@@ -234,7 +234,7 @@ function assertRoom(folder: string): void {
   throw new Refused(507, 'DISK_FULL', 'not enough disk space for a copy of the data');
 }
 
-/** Parses a request header; returns null if it is invalid. */
+/** Parses a request header. Returns null if the header is invalid. */
 function askingIn(header: string | string[] | undefined): PeerRequest | null {
   try {
     const found = JSON.parse(
@@ -259,9 +259,9 @@ function refuse(response: ServerResponse, error: unknown): void {
 }
 
 /*
- * Connections that are not authenticated yet. Their number and their time are limited. Above the
- * limit, the oldest connection of the address with the most connections is closed, so strangers
- * cannot keep out an authenticated client.
+ * Connections that are not authenticated yet. Their number and duration are limited. Above the
+ * limit, the oldest connection from the address with the most connections is closed, so that
+ * strangers cannot keep out a client that can authenticate.
  */
 
 interface Stranger {
@@ -280,7 +280,7 @@ export class Strangers {
     server.on('connection', (socket: Socket) => this.#came(socket));
   }
 
-  /** The client of this connection has authenticated. */
+  /** Records that the client on this connection has authenticated. */
   isKnown(socket: Socket): void {
     this.#forget(nameOf(socket));
   }
@@ -312,5 +312,5 @@ export class Strangers {
   }
 }
 
-/** Key of a connection, equal for the TCP socket and the TLS socket over it. */
+/** Returns a connection's key, which is equal for a TCP socket and the TLS socket over it. */
 const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

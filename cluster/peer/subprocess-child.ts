@@ -1,4 +1,4 @@
-/** Child process that copies a folder or checks a copy; see subprocess.ts. */
+/** Child process that copies a folder or checks a copy. See subprocess.ts. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ async function assertFollows(store: Store, meta: StoreMeta, signatures: boolean)
   throw new PeerError('NOT_FROM_LOG', { what, seq });
 }
 
-/** A check reads only the snapshot, so a damaged store is a fault of the snapshot. */
+/** A check reads only the snapshot, so a damaged store is a fault in the snapshot. */
 function toFailure(error: unknown, task: Task): PeerFailure | null {
   if (error instanceof PeerError) return { problem: error.problem, values: error.values };
   if (task.do !== 'check' || !(error instanceof StoreError)) return null;

@@ -1,4 +1,4 @@
-/** Runs a task in a child process. The child ends with this process, or when the caller aborts. */
+/** Runs a task in a child process. The child ends when this process ends or the caller aborts. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PeerError, type PeerProblem } from './proof.js';
@@ -7,9 +7,9 @@ const program = fileURLToPath(new URL('./subprocess-child.js', import.meta.url))
 
 /**
  * Runs a task.
- * @param progress reports entries checked, and their total.
- * @throws {PeerError} the failure of the task; `UNSOUND` if the data crashes the child.
- * @throws {Error} if the data folder of this node or the machine is at fault.
+ * @param progress called with the number of entries checked and the total.
+ * @throws {PeerError} if the task fails; `UNSOUND` if the data crashes the child.
+ * @throws {Error} if this node's data folder or the machine is at fault.
  */
 export async function runInSubprocess(
   task: Task,
@@ -42,7 +42,7 @@ export async function runInSubprocess(
   }
 }
 
-/** Copies the data of a folder, which stays open for writing, into an empty folder. */
+/** Copies a folder's data into an empty folder. The source folder stays open for writing. */
 export interface CopyTask {
   do: 'copy';
   folder: string;
@@ -57,7 +57,7 @@ export interface CopiedFiles {
   sha256: string;
 }
 
-/** Digest of an entry, as reported by a node. */
+/** Digest at an entry, as reported by a node. */
 export interface PeerDigest {
   who: string;
   seq: number;
@@ -65,7 +65,7 @@ export interface PeerDigest {
   digest: string;
 }
 
-/** Checks every byte of a snapshot, and that its state follows from its log. */
+/** Checks every byte in a snapshot, and that the snapshot's state follows from its log. */
 export interface CheckTask {
   do: 'check';
   folder: string;
@@ -73,11 +73,11 @@ export interface CheckTask {
   log: string;
   epoch: string;
   version: number;
-  /** End of the own log, which the snapshot must contain. */
+  /** End of this node's log, which the snapshot must contain. */
   own: PeerDigest;
-  /** Digests reported by other nodes. Those of later entries are ignored. */
+  /** Digests reported by other nodes. Digests at later entries are ignored. */
   told: readonly PeerDigest[];
-  /** Also verifies every signature. */
+  /** Verifies every signature too. */
   signatures: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Worker side of a queue. A worker claims a task under a lease, and stores the result only if the
- * claim is still held and there is no result. A task may be executed twice. Also the keys of a
- * queue in etcd, and the retry of calls.
+ * worker still holds the claim and there is no result. A task may be executed twice. This module
+ * also contains the queue's keys in etcd, and retries calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,19 +10,19 @@ import type { Lease } from '../etcd/lease.js';
 import type { Condition, KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
 import { EtcdError } from '../etcd/wire.js';
 
-/** More than a host offers at a time. */
+/** Limit on listed tasks, above the number that a host offers at a time. */
 const MOST_TASKS = 10_000;
-/** Lifetime of a listing of free tasks. */
+/** Time for which a list of free tasks is used. */
 const FRESH_MS = 100;
 
 export interface Claim {
   task: string;
   body: Buffer;
-  /** Revision at which the claim was made; identifies it. */
+  /** Revision at which the claim was made, which identifies the claim. */
   revision: number;
 }
 
-/** `late`: another worker holds the claim; the result was stored for comparison. */
+/** `late`: a different worker holds the claim; the result was stored for comparison. */
 export type StoreResult = 'stored' | 'late' | 'gone';
 
 export class QueueClaims {
@@ -32,11 +32,11 @@ export class QueueClaims {
   readonly #signal: AbortSignal;
   readonly #head: { revision: number; lease: string };
   #free: string[] = [];
-  /** Time of the listing; -Infinity once tasks were claimed from it. */
+  /** Time of the last list of free tasks; -Infinity once tasks have been claimed from it. */
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param head of the queue. A later head with the same id is another queue.
+   * @param head of the queue. A later head with the same id belongs to a different queue.
    * @param worker unique name of the process.
    * @param signal ends retries.
    */
@@ -58,7 +58,7 @@ export class QueueClaims {
     await this.#ask(() => this.#client.put(this.#keys.workers + this.#worker, about, lease.id));
   }
 
-  /** Deletes the keys of this worker. If the queue is gone, deletes those of all workers. */
+  /** Deletes this worker's keys. If the queue is gone, deletes all workers' keys. */
   async leave(): Promise<void> {
     const { workers, claims } = this.#keys;
     const [all, theirs] = [workers, claims].map((prefix) => ({ delete: { prefix } }));
@@ -67,7 +67,7 @@ export class QueueClaims {
       do: [{ delete: workers + this.#worker }],
       otherwise: [all!, theirs!],
     });
-    // Otherwise the leases expire.
+    // If the call fails, the leases expire.
     await left.catch(() => {});
   }
 
@@ -78,17 +78,18 @@ export class QueueClaims {
 
   /**
    * Claims free tasks in one transaction.
-   * @returns at most `most` claims; none if no task is free.
+   * @returns at most `most` claims; an empty list if no task is free.
    */
   async claim(lease: Lease, most = 1): Promise<Claim[]> {
-    // A batch is claimed as a whole, so one task taken meanwhile would fail it.
+    // A batch is claimed as a whole, so a task taken meanwhile would make the claim fail.
     const isFresh = performance.now() - this.#lookedAt < FRESH_MS;
     if (!isFresh && (most > 1 || this.#free.length === 0)) await this.#look();
     this.#lookedAt = Number.NEGATIVE_INFINITY;
     for (let count = most; this.#free.length > 0; count = 1) {
       const some = this.#free.slice(0, count);
       const claimed = await this.#claim(some, lease);
-      // One task taken by another worker fails the batch; then the tasks are claimed one by one.
+      // A task taken by a different worker makes the batch fail. The tasks are then claimed one by
+      // one.
       if (claimed.length > 0 || count === 1) this.#free = this.#free.slice(some.length);
       if (claimed.length > 0) return claimed;
     }
@@ -126,12 +127,12 @@ export class QueueClaims {
     );
     if (succeeded) return 'stored';
     const there = (found[0] as Range).values[0];
-    // An equal result was stored by an earlier attempt of this call, or by another worker.
+    // An earlier attempt of this call, or a different worker, has stored an equal result.
     if (there?.value.equals(Buffer.from(text))) return 'stored';
     return this.#tellAgain(task, text);
   }
 
-  /** @param name SHA-256 of a file of the queue. */
+  /** @param name SHA-256 of a file in the queue. */
   async file(name: string): Promise<Buffer> {
     const under = `${this.#keys.files}${name}/`;
     const pieces = await this.#ask(() => this.#client.range({ prefix: under }, { limit: 48 }));
@@ -165,7 +166,7 @@ export class QueueClaims {
     return [tasks, claims, results];
   }
 
-  /** Lists the tasks without claim or result. Each worker starts at another one. */
+  /** Lists the tasks without a claim or result. Each worker starts at a different task. */
   #see(found: readonly OperationResult[]): void {
     const under = this.#lookedIn();
     const [offered = [], ...taken] = found.map((one, at) =>
@@ -178,7 +179,10 @@ export class QueueClaims {
     this.#lookedAt = performance.now();
   }
 
-  /** Returns all claims, or those made by an earlier attempt of this call. */
+  /**
+   * Claims all tasks or none. Returns the new claims, or claims made by an earlier attempt of this
+   * call.
+   */
   async #claim(names: readonly string[], lease: Lease): Promise<Claim[]> {
     const { tasks, claims, results } = this.#keys;
     const {
@@ -212,7 +216,9 @@ export class QueueClaims {
     });
   }
 
-  /** Conditions: the claim is still held, and there is no result. */
+  /**
+   * Returns the conditions for storing a result: the claim is still held, and there is no result.
+   */
   #storable({ task, revision }: Claim): Condition[] {
     const { claims, results } = this.#keys;
     return [
@@ -235,13 +241,13 @@ export class QueueClaims {
 }
 
 /*
- * Keys of a queue in etcd. All of them except claims and workers have the lease of the host, so
- * they disappear when the host does.
+ * A queue's keys in etcd. All keys except claims and workers are under the host's lease, so they
+ * disappear when the host does.
  */
 
 const ROOT = 'folkmoot/queue/';
 
-/** Limit of one value: etcd refuses requests above 1.5 MiB. */
+/** Size limit for a value, since etcd refuses requests above 1.5 MiB. */
 export const LARGEST_BYTES = 1_048_576;
 
 export const HEADS = `${ROOT}head/`;
@@ -253,7 +259,7 @@ export interface QueueKeys {
   tasks: string;
   claims: string;
   results: string;
-  /** Results of workers that had lost the claim, by task and worker. */
+  /** Results from workers that had lost the claim, by task and worker. */
   again: string;
   workers: string;
   /** Pieces, by SHA-256 and number. */
@@ -279,7 +285,7 @@ const isTaskName = (name: string): boolean => /^\d{9}$/.test(name);
 
 const PAUSE_MS = { first: 100, most: 2_000 } as const;
 
-/** The queue has ended, or its caller has aborted. */
+/** Thrown if the queue has ended or its caller has aborted. */
 export class QueueEnded extends Error {
   override name = 'QueueEnded';
 }
@@ -287,7 +293,7 @@ export class QueueEnded extends Error {
 /**
  * Retries a call while etcd is unavailable.
  * @throws {QueueEnded} if `signal` aborts.
- * @throws {EtcdError} of any kind except `unavailable`.
+ * @throws {EtcdError} with any kind except `unavailable`.
  */
 export async function persist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   let pauseMs: number = PAUSE_MS.first;

@@ -1,6 +1,6 @@
 /**
- * Host side of a queue: offers tasks, collects results and deletes finished tasks. The host polls
- * etcd instead of watching, so lost or repeated events do not matter. Every operation can be
+ * Host side of a queue, which offers tasks, collects results and deletes finished tasks. The host
+ * polls etcd instead of watching, so lost or repeated events do not matter. Every operation can be
  * repeated.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,11 +10,14 @@ import type { KeyValue, Operation, OperationResult, Range } from '../etcd/values
 import { EtcdError } from '../etcd/wire.js';
 import { ALL, createQueueKeys, HEADS, LARGEST_BYTES, persist, type QueueKeys } from './claims.js';
 
-/** Lifetime of a queue after the death of its host, seconds. */
+/** Lifetime of a queue after its host dies, in seconds. */
 const LEASE_S = 30;
-/** Of the 128 allowed by etcd per transaction. A task takes one to offer and three to delete. */
+/**
+ * Operations per transaction, of which etcd allows 128. A task takes one operation to offer and
+ * three to delete.
+ */
 const OPERATIONS_AT_ONCE = 120;
-/** Results per read. At their maximum size they stay below the response limit of the client. */
+/** Results per read. Even at maximum size, they stay below the client's response limit. */
 const RESULTS_AT_ONCE = 48;
 const MOST_WORKERS = 10_000;
 const COMPACT_EVERY = 20_000;
@@ -22,7 +25,7 @@ const COMPACT_EVERY = 20_000;
 export interface HostUpdate {
   /** Bodies of new tasks, by name. */
   offered?: ReadonlyMap<string, string>;
-  /** Tasks to delete, with results stored elsewhere. */
+  /** Tasks to delete, whose results are stored elsewhere. */
   done?: readonly string[];
 }
 
@@ -36,7 +39,7 @@ export class QueueHost {
   readonly #client: EtcdClient;
   readonly #lease: Lease;
   readonly #keys: QueueKeys;
-  /** Aborts when the lease is lost, or may be, or when the caller aborts. */
+  /** Aborts when the lease is lost or may be lost, or when the caller aborts. */
   readonly #ended: AbortSignal;
   #compactedAt = 0;
 
@@ -115,7 +118,7 @@ export class QueueHost {
     await this.#transact([{ delete: results + task }, { delete: claims + task }]);
   }
 
-  /** Deletes a repeated result after it was compared. */
+  /** Deletes a repeated result after its comparison. */
   async forget(again: string): Promise<void> {
     await persist(this.#ended, () => this.#client.delete(this.#keys.again + again));
   }
@@ -145,8 +148,8 @@ export class QueueHost {
   }
 
   /**
-   * Compacts etcd, but only if it holds nothing except queues: the history of other data is not
-   * ours to delete.
+   * Compacts etcd, but only if it holds nothing except queues, because the history of other data is
+   * not ours to delete.
    */
   async #compact(revision: number): Promise<void> {
     if (this.#compactedAt === 0) this.#compactedAt = revision;
@@ -158,7 +161,7 @@ export class QueueHost {
       const ours = await this.#client.range({ prefix: ALL }, counted);
       if (all.count !== ours.count) return;
       await this.#client.compact(revision).catch((error: unknown) => {
-        // Another client has compacted already.
+        // A different client has already compacted.
         if (!(error instanceof EtcdError && error.kind === 'compacted')) throw error;
       });
     });

@@ -1,6 +1,6 @@
 /**
- * Admission: converts a raw request to a command and its signatures to verify, or to a refusal.
- * Pure: a request gives the same command live, in a simulation and in replay.
+ * Admission converts a raw request either to a command with the signatures to verify, or to a
+ * refusal. It is pure, so a request gives the same command live, in a simulation and in replay.
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import { signingInput } from '../protocol/compose.js';
@@ -41,27 +41,27 @@ import {
   sniff,
 } from './drafts.js';
 
-/** Marks a result of verification. */
+/** Marks requests that passed verification. */
 export const checked: unique symbol = Symbol('checked');
 
 /** A well-formed request that is not verified yet. */
 export interface Admitted {
   request: SignedRequest;
   command: Command;
-  /** Signature of the request, hex as sent. */
+  /** The request's signature, in hex as sent. */
   signature: string;
-  /** Parsed body with unknown members. */
+  /** Parsed body, including unknown members. */
   raw: Readonly<Record<string, unknown>>;
-  /** Builds the verification job of the request's signature. */
+  /** Builds the verification job for the request's own signature. */
   ownJob(): VerifyJob;
-  /** Builds the verification jobs of the transactions of a proposal. */
+  /** Builds the verification jobs for the transactions in a proposal. */
   innerJobs(): VerifyJob[];
   /** Signed timestamp, milliseconds since 1970. */
   signedAt: number;
   /** Computes the sha256 of the signing input, for refusals. */
   inputSha256(): string;
   /**
-   * True for a result of verification. Present from the start, so that setting it is cheap.
+   * True after verification. Present from the start, so that setting the member is cheap.
    *
    * @internal
    */
@@ -82,7 +82,7 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
   alliance_leave: draftAllianceLeave,
 };
 
-/** Admits a request of any kind. Never throws, even for invalid members of a plain object. */
+/** Admits a request of any kind. Never throws, not even for a plain object with invalid members. */
 export function admit(request: SignedRequest, networkId: string): Admission {
   const malformed = memberProblem(request);
   if (malformed) return { refusal: malformed };
@@ -95,7 +95,7 @@ export function admit(request: SignedRequest, networkId: string): Admission {
   return admitNow(request, networkId, request.file ? sniff(request.file) : null);
 }
 
-/** Admits a request of valid size and form. `media` is the detected type of its file. */
+/** Admits a request whose size and form are valid. `media` is the type detected in its file. */
 export function admitNow(
   request: SignedRequest,
   networkId: string,
@@ -126,14 +126,14 @@ function sign(
   const { publicKey, signature } = credentials;
   const inputSha256 = () => sha256Hex(signingInput(request, raw));
   const signer: Signer = { publicKey, inputSha256 };
-  // Jobs are built on demand. A network without verification needs none.
+  // Jobs are built on demand, because a network without verification needs no jobs.
   const ownJob = (): VerifyJob => ({
     publicKey: hexBytes(publicKey),
     message: Buffer.from(signingInput(request, raw)),
     signature: hexBytes(signature),
   });
   const innerJobs = () => drafted.jobs?.(signer) ?? none;
-  // The draft or the credentials have checked the timestamp.
+  // The timestamp was already validated with the draft or the credentials.
   const signedAt = parseInstant(String(request.timestamp || raw.timestamp)) ?? 0;
   const command = drafted.command(signer);
   return {
@@ -149,7 +149,7 @@ function sign(
   };
 }
 
-/** Returns the id in the request-target, '' for a kind without one, or a refusal. */
+/** Returns the id in the request-target, '' for a kind without an id, or a refusal. */
 function idIn({ kind, target }: SignedRequest): string | { refusal: Refusal } {
   if (!isTargetOf(kind, target)) {
     const values = { target: excerpt(target), kind, path: carriage[kind].path };
@@ -171,10 +171,10 @@ function parse(request: SignedRequest): JsonResult {
   return said ? { value: said } : parseJson(request.body);
 }
 
-/** String members of every kind of request. The log stores them as received. */
+/** String members that every request has. The log stores them as received. */
 const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
 
-/** Refuses members of a wrong type, which only an untyped caller in this process can pass. */
+/** Refuses members with a wrong type, which only an untyped caller in this process can pass. */
 function memberProblem(request: SignedRequest): Refusal | null {
   if (typeof request !== 'object' || request === null) {
     return refuse('REQUEST_NOT_OBJECT', { type: typeof request });
@@ -191,7 +191,7 @@ function memberProblem(request: SignedRequest): Refusal | null {
   return refuse('REQUEST_MEMBER_NOT_BYTES', { name: 'file', type: typeof request.file });
 }
 
-/** Reads the internal slot: present on arrays of another realm, absent on proxies. */
+/** Reads an internal slot that exists on arrays from a different realm, but not on proxies. */
 const typedArrayName = Object.getOwnPropertyDescriptor(
   Object.getPrototypeOf(Uint8Array.prototype),
   Symbol.toStringTag,
@@ -201,9 +201,9 @@ const isBytes = (value: unknown): value is Uint8Array =>
   typedArrayName.call(value) === 'Uint8Array';
 
 /**
- * Copies a request, so that the caller can reuse the object and its buffers during verification:
- * the logged request must equal the admitted one. Keeps values that are not bytes; `admit` refuses
- * them.
+ * Copies a request, because the logged request must equal the admitted request even if the caller
+ * reuses the object and its buffers during verification. Keeps values that are not bytes, because
+ * `admit` refuses them.
  */
 export function copyRequest(request: SignedRequest): SignedRequest {
   const { kind, public_key, target, timestamp, signature, body, file } = request ?? {};
@@ -211,7 +211,7 @@ export function copyRequest(request: SignedRequest): SignedRequest {
   return file === undefined ? around : { ...around, file: bytesOf(file) };
 }
 
-/** Copies bytes. Detached bytes have the length 0, and their copy is empty. */
+/** Copies bytes. A detached buffer has length 0, so its copy is empty. */
 const bytesOf = (value: Uint8Array): Uint8Array =>
   isBytes(value) ? new Uint8Array(value.length === 0 ? [] : value) : value;
 

@@ -1,4 +1,4 @@
-/** Checks of keys, timestamps and signatures. Missing or malformed ones are refused with 401. */
+/** Checks keys, timestamps and signatures. Missing or malformed values are refused with 401. */
 
 import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
@@ -34,7 +34,7 @@ export function keyProblem(key: string): Refusal | null {
   return refuse('KEY_MALFORMED', { public_key: excerptKey(key), hint: hexHint(key, 32) });
 }
 
-/** Recognizes other encodings of `bytes` bytes. */
+/** Returns a hint if the text encodes `bytes` bytes in a format other than hex. */
 function hexHint(text: unknown, bytes: number): string {
   if (typeof text === 'string') {
     if (text.startsWith('0x')) return 'remove the prefix 0x';
@@ -52,7 +52,7 @@ export function badTimestampHeader(timestamp: string): Refusal {
 export const malformedTimestamp = (timestamp: string): Refusal =>
   refuse('TIMESTAMP_MALFORMED', { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) });
 
-/** Recognizes Unix times and timestamps without an offset. */
+/** Returns a hint for a Unix time or a timestamp without an offset. */
 function timestampHint(timestamp: string): string {
   const example = 'such as 2026-01-31T12:00:00Z';
   if (/^\d{9,11}(\.\d+)?$/.test(timestamp)) return `convert the seconds to a date, ${example}`;
@@ -69,7 +69,7 @@ interface Credentials {
   signature: string;
 }
 
-/** Returns the key and the signature of a request, or a refusal. */
+/** Returns a request's key and signature, or a refusal. */
 export function parseCredentials(
   request: SignedRequest,
   raw: Readonly<Record<string, unknown>>,
@@ -93,7 +93,7 @@ export function parseCredentials(
 /** Returns true for a registered key (hex, lower case). */
 export type Knows = (publicKey: string) => boolean;
 
-/** Refuses a timestamp that differs too much from the server time, both in ms since 1970. */
+/** Refuses a timestamp too far from the server time. Both are in ms since 1970. */
 export function checkFreshness(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;

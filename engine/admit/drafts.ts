@@ -1,5 +1,6 @@
 /**
- * Drafts: checks of bodies after validation. A draft becomes a command when its signer is known.
+ * Checks request bodies after schema validation. A checked body is a draft, which becomes a command
+ * once its signer is known.
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import type { RefusalKey } from '../protocol/refusals.js';
@@ -35,7 +36,7 @@ export interface Signer {
   inputSha256(): string;
 }
 
-/** A valid body. `jobs` builds the verification jobs of signatures inside the body. */
+/** A valid body. `jobs` builds the verification jobs for the signatures inside the body. */
 interface Draft {
   command(signer: Signer): Command;
   jobs?(signer: Signer): VerifyJob[];
@@ -43,14 +44,14 @@ interface Draft {
 
 export type DraftResult = Draft | { refusal: Refusal };
 
-/** Parts of a request that a command needs in addition to the body. */
+/** Request parts that a command needs in addition to the body. */
 export interface RequestContext {
   networkId: string;
   /** Path parameter, or ''. */
   id: string;
   /** Header X-Timestamp. */
   timestamp: string;
-  /** Parsed body with unknown members. */
+  /** Parsed body, including unknown members. */
   raw: Readonly<Record<string, unknown>>;
   file: Uint8Array | undefined;
   media: Media | null;
@@ -96,7 +97,7 @@ export function draftRegister(body: RequestBody['register']): DraftResult {
 
 export function draftStatus(body: RequestBody['status'], around: RequestContext): DraftResult {
   const expected = body.expected_duration;
-  // '' is the same as absent.
+  // An empty string counts as absent.
   if (expected && !isDuration(expected)) {
     const pointer = '/expected_duration';
     return refuseDraft('EXPECTED_DURATION_INVALID', { duration: excerpt(expected) }, { pointer });
@@ -223,7 +224,7 @@ function signatureOf(transaction: object): unknown {
   return 'signature' in transaction ? transaction.signature : undefined;
 }
 
-/** Returns the member `type` of data in JSON if it is a plain word, or `custom`. */
+/** Returns the member `type` of JSON data if its value is a plain word, or `custom`. */
 function typeOf(data: string): string {
   if (!/^[\t\n\r ]*\{/.test(data)) return 'custom';
   try {
@@ -370,13 +371,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
-/**
- * Lists blank characters explicitly, because `\s` depends on the Unicode version of the platform.
- */
+/** Lists blank characters explicitly, because `\s` depends on the platform's Unicode version. */
 const blankThenTag =
   /^[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*</;
 
-/** Detects the media type of a file; null for an unsupported type. */
+/** Detects the media type of a file. Returns null for an unsupported type. */
 export function sniff(file: Uint8Array): Media | null {
   const image = imageOf(file);
   if (image === 'gif') return { type: 'gif', media_type: 'image/gif' };
@@ -384,7 +383,7 @@ export function sniff(file: Uint8Array): Media | null {
   return isPlainText(file) ? { type: 'text', media_type: 'text/plain; charset=utf-8' } : null;
 }
 
-/** Detects an image by its first bytes, after byte order marks. */
+/** Detects an image by its first bytes, ignoring byte order marks. */
 function imageOf(file: Uint8Array): 'png' | 'jpeg' | 'webp' | 'gif' | null {
   let from = 0;
   while (has(file, byteOrderMark, from)) from += byteOrderMark.length;

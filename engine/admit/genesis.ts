@@ -1,10 +1,10 @@
-/** Parses the parameters in entry 0. Safe in a browser. */
+/** Parses the network parameters in entry 0. Runs in browsers. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { genesisProblem } from '../protocol/schema/validate.js';
 import { StoreError } from '../store/store.js';
 
-/** @throws {StoreError} for missing, invalid or older parameters. */
+/** @throws {StoreError} if the parameters are missing, invalid or from an older version. */
 export function parseGenesis(entry: Entry): Genesis {
   let genesis: unknown;
   try {
@@ -22,7 +22,7 @@ export function parseGenesis(entry: Entry): Genesis {
   return genesis as Genesis;
 }
 
-/** Returns a member that schema version 2 added, if it is the only problem of the genesis. */
+/** Returns the missing member if the genesis lacks only a member that schema version 2 added. */
 function lacking(genesis: unknown): string | undefined {
   const { dormant_share_max, leak_periods } = genesisDefaults;
   const added = { dormant_share_max, leak_periods };

@@ -1,11 +1,11 @@
-/** Verification of admitted requests: the key must be known, and all signatures must be valid. */
+/** Verifies admitted requests. The key must be known, and all signatures must be valid. */
 import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/verifier.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { type Admitted, checked } from './admit.js';
 import { checkKnownKey, type Knows } from './credentials.js';
 
-/** A request with verified signatures. Only verification creates one. */
+/** A request with verified signatures. Only verification creates such a request. */
 export interface Verified extends Admitted {
   /** @internal */
   [checked]: true;
@@ -16,11 +16,11 @@ function mark(admitted: Admitted): Verified {
   return admitted as Verified;
 }
 
-/** Returns true for a result of verification. An untyped caller can pass any value. */
+/** Returns true if verification created the value. An untyped caller can pass any value. */
 export const isVerified = (value: Verified): boolean =>
   typeof value === 'object' && value?.[checked] === true;
 
-/** Jobs of the request's signature, then of those inside its body. */
+/** Jobs for the request's own signature, then for those inside its body. */
 const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
 
 async function verifyAll(
@@ -36,7 +36,7 @@ async function verifyAll(
   return own ? withInner(admitted, failedIn(inner)) : { refusal: mismatch(admitted) };
 }
 
-/** Accepts a request of a known key in a network without verification. */
+/** Accepts a request from a known key in a network without verification. */
 function takeUnverified(
   admitted: Admitted,
   verifier: Verifier,
@@ -48,7 +48,7 @@ function takeUnverified(
   return refusal ? { refusal } : mark(admitted);
 }
 
-/** Verifies the signatures inside a body. Synchronous if there are none. */
+/** Verifies the signatures inside a body. Synchronous if the body contains no signatures. */
 function verifyInner(
   admitted: Admitted,
   verifier: Verifier,
@@ -61,8 +61,8 @@ function verifyInner(
 }
 
 /**
- * Marks a request as verified. The index of an invalid transaction signature goes to the engine,
- * which checks it last, after all other problems of the block.
+ * Marks a request as verified. Passes on the index of an invalid transaction signature, since the
+ * engine reports that signature only after all other problems with the block.
  */
 function withInner(admitted: Admitted, failed?: number): Verified {
   const { command } = admitted;
@@ -106,8 +106,9 @@ function mismatch({ request, command, signature, inputSha256 }: Admitted): Refus
 }
 
 /**
- * Verifies the signatures of requests of a network, in one call or in steps: the signature of the
- * request first, then (after a check of its command) those inside its body.
+ * Verifies the signatures of requests to a network, in one call or in two steps. The first step
+ * verifies the request's own signature; the second, after a check of the command, those inside its
+ * body.
  */
 export class Verification {
   readonly #verifier: Verifier;
@@ -124,14 +125,14 @@ export class Verification {
     return this.#verifier.name !== 'off';
   }
 
-  /** Verifies all signatures of a request. */
+  /** Verifies all signatures in a request. */
   all(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     return verifyAll(admitted, this.#verifier, this.#hasKey);
   }
 
   /**
-   * Verifies the request's signature only. Returns null if it is valid. The caller must know that
-   * the key is registered, and call `inner` for the signatures inside the body.
+   * Verifies only the request's own signature. Returns null if the signature is valid. The caller
+   * must know that the key is registered, and must call `inner` for the signatures inside the body.
    */
   own(admitted: Admitted): Promise<Refusal | null> {
     return this.#verifier
@@ -139,26 +140,26 @@ export class Verification {
       .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
   }
 
-  /** Counts a signature that a different process of this server has verified. */
+  /** Counts a signature that a different process in this server has verified. */
   countHeld(): void {
     this.#verifier.stats.verified += 1;
   }
 
   /**
-   * Accepts a request that a different node of the cluster has verified: all of its signatures are
-   * valid, except that of the transaction `failed`.
+   * Accepts a request that a different cluster node has verified. All of its signatures are valid
+   * except that of the transaction `failed`.
    */
   elsewhere(admitted: Admitted, failed?: number): Verified {
     return withInner(admitted, failed);
   }
 
-  /** Verifies the signatures inside a body. Synchronous if there are none. */
+  /** Verifies the signatures inside a body. Synchronous if the body contains no signatures. */
   inner(admitted: Admitted): Verified | Promise<Verified | { refusal: Refusal }> {
     return verifyInner(admitted, this.#verifier);
   }
 
   /**
-   * Accepts a request of a registered key without verifying signatures.
+   * Accepts a request from a registered key without verifying signatures.
    * @throws {TypeError} if the network verifies signatures.
    */
   skip(admitted: Admitted): Verified | { refusal: Refusal } {

@@ -1,6 +1,6 @@
 /**
- * Builds the certificate of a block by replaying the log. Uses only recomputed results, and checks
- * the certificate before returning it.
+ * Builds a block's certificate by replaying the log. Uses only recomputed results, and checks the
+ * certificate before returning it.
  */
 import { isHash } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
@@ -13,18 +13,18 @@ import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
 /** Options of {@link certify}. */
 export interface CertifyOptions {
-  /** Ascending from entry 0, as returned by `storedLines` and `fileLines`. */
+  /** Log lines, ascending from entry 0, as returned by `storedLines` and `fileLines`. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
   /** Block hash. */
   block: string;
   /**
-   * Extends the digest chain to this entry, such as one whose digest the reader trusts. Default:
-   * the entry that decided the block.
+   * Extends the digest chain to this entry, for example an entry whose digest the reader trusts.
+   * Default: the entry that decided the block.
    */
   through?: number | undefined;
-  /** Limit of results added to bridge gaps between entries. Default: 1 MiB. */
+  /** Size limit for results added to bridge gaps between entries. Default: 1 MiB. */
   bridgeBytes?: number | undefined;
-  /** Size limit of the certificate. Default: 16 MiB. */
+  /** Size limit for the certificate. Default: 16 MiB. */
   mostBytes?: number | undefined;
   onProgress?: ((seq: number) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -36,9 +36,9 @@ const BRIDGE_BYTES = 1024 * 1024;
  * Returns the certificate of a finalized or rejected block, as text for `checkCertificate`.
  *
  * @throws {StoreError} `MISSING` if the log does not contain the block, the block is undecided, the
- * network has no signatures, or the certificate is too large; `CORRUPT` if the log does not replay
- * or a signature is invalid.
- * @throws the reason of `signal` if it is aborted.
+ *   network has no signatures, or the certificate is too large; `CORRUPT` if replaying the log
+ *   fails or a signature is invalid.
+ * @throws the signal's reason if `signal` is aborted.
  *
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export async function certify(options: CertifyOptions): Promise<string> {
   throw new StoreError('CERTIFICATE_INVALID', { where, problem });
 }
 
-/** Stops reading after the last entry that the certificate needs. */
+/** Yields lines up to the last entry that the certificate needs. */
 async function* untilDone(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   collector: Collector,

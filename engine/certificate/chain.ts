@@ -1,5 +1,5 @@
 /**
- * Recomputes both digest chains of the log over the spans of a certificate. Independent of
+ * Recomputes both of the log's digest chains over a certificate's spans. Independent of
  * `protocol/log.ts`, which needs Node.
  */
 import { sha256 } from '#sha256';
@@ -11,7 +11,7 @@ import {
 } from './format.js';
 import { parseResults, type Results } from './results.js';
 
-/** A link with its position in the log and recomputed digests. */
+/** A link with its position in the log and its recomputed digests. */
 export interface Entry extends ChainDigests {
   seq: number;
   /** Index of the span. `where` is the JSON Pointer of the link. */
@@ -36,7 +36,7 @@ export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
     if (index === 0 && (span.first !== 0 || !isStart(span.before))) {
       throw new CertificateError(where, 'LOG_START');
     }
-    // Adjacent spans must be one span, so that a certificate has one encoding.
+    // Adjacent spans must be merged, so that each certificate has exactly one encoding.
     if (index > 0 && span.first <= next) {
       const { first } = span;
       throw new CertificateError(`${where}/first`, 'SPAN_ORDER', { first, previous: next });
@@ -52,7 +52,7 @@ const isStart = ({ digest, log_digest }: ChainDigests) => digest === ZEROS && lo
 function spanEntries(span: CertificateSpan, index: number, inside: string): Entry[] {
   let { digest, log_digest } = span.before;
   if (span.links[0]!.entry === undefined) {
-    // Only a request binds the span to entry numbers.
+    // Only a request ties the span to entry numbers.
     throw new CertificateError(`${inside}/links/0`, 'SPAN_START');
   }
   const entries = span.links.map((link, place) => {

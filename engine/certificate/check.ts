@@ -1,7 +1,7 @@
 /**
  * Checks a certificate offline and without the log. Recomputes every digest, hash, signature,
- * weight and sum. Reports what the certificate proves and what the reader must trust. Runs in
- * browsers.
+ * weight and sum. Reports the facts that the certificate proves and the assumptions that the reader
+ * must trust. Runs in browsers.
  */
 import { canonical } from '../protocol/canonical.js';
 import { agentId } from '../protocol/signing.js';
@@ -51,7 +51,7 @@ import {
 
 /** Options of {@link checkCertificate}. */
 export interface CheckCertificateOptions {
-  /** Digests of the log from a trusted source. Their entries must be in the certificate. */
+  /** Log digests from a trusted source. The certificate must contain their entries. */
   trusted?: readonly TrustedDigest[];
   /** Default: 16 MiB. */
   mostBytes?: number;
@@ -63,7 +63,7 @@ export interface CertifiedVote {
   public_key: string;
   decision: 'approve' | 'reject';
   weight: number;
-  /** Number of its entry in the log. */
+  /** Number of the log entry that contains the vote. */
   entry: number;
 }
 
@@ -75,7 +75,7 @@ export interface CertificateHolds {
   proposal: CertifiedProposal;
   /** In counting order. */
   votes: CertifiedVote[];
-  /** Entry ranges of the certificate, with the log's digests after each. */
+  /** Entry ranges in the certificate, with the log's digests after each range. */
   spans: SpanDigests[];
   /** Facts proved by the certificate alone, as sentences. */
   proves: string[];
@@ -84,8 +84,8 @@ export interface CertificateHolds {
 }
 
 /**
- * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole. `code` is a
- * stable key of the problem, and `problem` its text.
+ * Result for an invalid certificate. `where` is a JSON Pointer, or '' for the whole document.
+ * `code` is a stable key for the problem, and `problem` describes it.
  */
 export interface CertificateRefused {
   holds: false;
@@ -95,10 +95,10 @@ export interface CertificateRefused {
 }
 
 /**
- * Checks a certificate. Does not throw for an invalid one, but returns `holds: false` with the
- * problem.
+ * Checks a certificate. For an invalid certificate, returns `holds: false` with the problem and
+ * does not throw.
  *
- * @param certificate text or bytes, exactly as `certify` returned them.
+ * @param certificate text or bytes, unchanged from the result of `certify`.
  *
  * @example
  * ```ts
@@ -158,7 +158,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
-  // Signatures are checked last, since they cost most.
+  // Signatures are verified last, since they cost most.
   assertProposalSigned(opened, proposal, claim.network_id);
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
@@ -167,7 +167,7 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 
-/** Engine time does not decrease, and only entry 0 is genesis. */
+/** Asserts that engine time does not decrease and that only entry 0 is genesis. */
 function assertInTime(entries: readonly Entry[]): void {
   let before = 0;
   for (const { request, seq, where } of entries) {
@@ -180,7 +180,10 @@ function assertInTime(entries: readonly Entry[]): void {
   }
 }
 
-/** Votes are after the proposal, up to the deadline. A vote or a tick at the deadline ends it. */
+/**
+ * Votes come after the proposal, no later than the deadline. A vote, or a tick at the deadline,
+ * ends voting.
+ */
 function assertVotedInTime(
   votes: readonly CountedVote[],
   { opened, closed }: CertifiedBlock,
@@ -204,10 +207,10 @@ const shown = ({ agent_id, public_key, decision, weight, entry }: CountedVote): 
 interface CertifiedBlock {
   opened: Entry;
   closed: Entry;
-  /** Records of the block at its proposal and at its end. */
+  /** Block records at the proposal and at the end. */
   first: Members;
   last: Members;
-  /** Numbers from the record of the block, compared with other records later. */
+  /** Numbers from the block's record, compared with other records later. */
   ordinal: number;
   electorate: number;
 }
@@ -219,7 +222,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
     return record ? [{ entry, value: parseObject(record.value, entry.where) }] : [];
   });
   const [first, last] = found;
-  // A block has two records: `voting` and its final state.
+  // A block is recorded twice, as `voting` and in its final state.
   if (found.length !== 2 || first!.value.state !== 'voting') {
     throw new CertificateError('/spans', 'BLOCK_RECORDS', { hash });
   }
@@ -238,7 +241,7 @@ function blockIn(entries: readonly Entry[], hash: string): CertifiedBlock {
   return { opened, closed, first: first!.value, last: value, ordinal, electorate };
 }
 
-/** Asserts that the block has exactly one event of this type, in this entry. */
+/** Asserts that exactly one event of this type names the block, and that it is in this entry. */
 function assertAlone(entries: readonly Entry[], type: string, hash: string, entry: Entry): void {
   const found = findBlockEvents(entries, type, hash);
   if (found.length === 1 && found[0]!.entry === entry) return;
@@ -253,7 +256,7 @@ interface Recomputed {
   tally: CertifiedTally;
 }
 
-/** Recomputes the records and events of the block. Detects a vote that was left out. */
+/** Recomputes the block's records and events. Detects an omitted vote. */
 function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const { opened, closed, first, last, ordinal } = block;
   const { claim, proposal, electorate, deadline, tally } = recomputed;
@@ -262,7 +265,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const state = tally.status ?? 'undecided';
   const producer = agentId(producer_key);
   const transactions = transactionHashes(proposal);
-  /** Common members of records and events. */
+  /** Members that records and events share. */
   const about = { block_hash, parent_hash, height };
   const fixed = {
     ...about,
@@ -291,7 +294,7 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   assertTold(opened, { ...rest, transactions: hashes }, expected);
 }
 
-/** Asserts that the closing entry, and no other, writes the height of a finalized block. */
+/** Asserts that only the closing entry writes a finalized block's height. */
 function assertHeight(
   entries: readonly Entry[],
   { block_hash, height }: CertificateClaim,
@@ -334,7 +337,7 @@ function assertRecord(
   throw new CertificateError(where, 'BLOCK_RECORD', { seq, ...difference });
 }
 
-/** Asserts that the decision needs each request and span: unused parts could be forged. */
+/** Asserts that the decision needs every request and span, because unused parts could be forged. */
 function assertUsed(
   entries: readonly Entry[],
   { genesis, electorate, opened, votes, closed }: Grounds,

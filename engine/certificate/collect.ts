@@ -36,7 +36,7 @@ export class Collector {
   #window: Kept[] = [];
   #windowFrom = 0;
   #windowBytes = 0;
-  /** By ordinal; only with the policy `veto`. */
+  /** Registrations by agent ordinal; filled only with the policy `veto`. */
   readonly #registered = new Map<number, Kept>();
   #asksPersonality = false;
   #unsigned = false;
@@ -59,7 +59,7 @@ export class Collector {
     return this.#unsigned || (this.#closed !== null && this.#last >= this.#through);
   }
 
-  /** Reason why no certificate can be built from the entries so far, or null. */
+  /** Reason why the entries so far cannot yield a certificate, or null. */
   get problem(): StoreError | null {
     const block = this.#block;
     if (this.#unsigned) return new StoreError('NETWORK_UNSIGNED', { network: this.#networkId });
@@ -103,7 +103,7 @@ export class Collector {
     } else if (table === 'blocks' && key === this.#block) this.#own(json!, kept);
   }
 
-  /** Takes the record of the block at its proposal or at its end. */
+  /** Records the block's state at its proposal or at its end. */
   #own(json: string, kept: Kept): void {
     const record = JSON.parse(json) as Closed;
     if (record.state === 'voting') {
@@ -127,7 +127,7 @@ export class Collector {
     this.#entries.set(kept.seq, { ...kept, link: { entry, ...kept.link } });
   }
 
-  /** Adds an entry to the window and drops the oldest beyond its size. */
+  /** Adds an entry to the window, and drops the oldest entries that exceed its size. */
   #windowed(kept: Kept): void {
     this.#window.push(kept);
     this.#windowBytes += kept.bytes;

@@ -1,4 +1,4 @@
-/** Format of a certificate: types, JSON Schema, encoding and parsing. Runs in browsers. */
+/** Certificate format: types, JSON Schema, encoding and parsing. Runs in browsers. */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
@@ -14,19 +14,19 @@ export const CERTIFICATE_FORMAT = 'folkmoot certificate 1';
 /** Default size limit, for building and for reading. */
 export const CERTIFICATE_BYTES = 16 * 1024 * 1024;
 
-/** Both digests of the log after an entry, in hex. */
+/** Both log digests after an entry, in hex. */
 export interface ChainDigests {
   digest: string;
   log_digest: string;
 }
 
-/** Claim of a certificate. The check recomputes every member. */
+/** Claim made by a certificate. The check recomputes every member. */
 export interface CertificateClaim {
   network_id: string;
   block_hash: string;
   height: number;
   status: 'finalized' | 'rejected';
-  /** Weights: for, against, and of the electorate. */
+  /** Weights in favor, against, and of the whole electorate. */
   approve: number;
   reject: number;
   total: number;
@@ -43,16 +43,16 @@ export interface CertifiedEntry {
   body: string;
 }
 
-/** Parts of one log entry that the digest chains need. */
+/** The parts of a log entry that the digest chains need. */
 export interface CertificateLink {
-  /** Present exactly if the decision depends on the request. */
+  /** Present only if the decision depends on the request. */
   entry?: CertifiedEntry;
   log_digest: string;
   /** Texts covered by the digest: events, then changed records. */
   results: string[];
 }
 
-/** Consecutive entries of the log, with the digests before and after them. */
+/** Consecutive log entries, with the digests before and after them. */
 export interface CertificateSpan {
   first: number;
   before: ChainDigests;
@@ -67,24 +67,24 @@ export interface Certificate {
   spans: CertificateSpan[];
 }
 
-/** Encodes a certificate as canonical JSON and a line feed. */
+/** Encodes a certificate as canonical JSON followed by a line feed. */
 export function certificateText(certificate: Certificate): string {
   return `${canonical(certificate)}\n`;
 }
 
-/** Code and values of each reason. */
+/** Code and values for each reason. */
 type Reason = {
   [Code in CertificateProblem]: keyof MessageValues<CertificateMessages[Code]> extends never
     ? [code: Code]
     : [code: Code, values: MessageValues<CertificateMessages[Code]>];
 }[CertificateProblem];
 
-/** Thrown to refuse a certificate. `checkCertificate` catches it and returns a value. */
+/** Thrown to refuse a certificate. `checkCertificate` catches the error and returns a value. */
 export class CertificateError extends Error {
   override name = 'CertificateError';
   readonly code: string;
   constructor(
-    /** JSON Pointer into the certificate; '' for the whole. */
+    /** JSON Pointer into the certificate; '' for the whole document. */
     readonly where: string,
     ...[code, values]: Reason
   ) {
@@ -97,7 +97,7 @@ const encoder = new TextEncoder();
 
 /** @throws {CertificateError} */
 export function readCertificate(given: string | Uint8Array, mostBytes: number): Certificate {
-  // A character takes at least one byte, so a text that is too long is not encoded first.
+  // A character takes at least one byte, so a text that is too long needs no encoding.
   const size = given.length > mostBytes ? given.length : bytesOf(given).length;
   if (size > mostBytes) {
     throw new CertificateError('', 'TOO_LARGE', { size, most: mostBytes });
@@ -165,11 +165,12 @@ function assertItems(shape: Shape & { type: 'array' }, value: unknown, where: st
 }
 
 /*
- * JSON Schema of a certificate. The published schema is generated from it, and `readCertificate`
- * validates with it. Interpreted as data, since compiling a schema fails in some browsers.
+ * JSON Schema of a certificate. The published schema is generated from this one, and
+ * `readCertificate` validates with it. The schema is interpreted as data, since compiling a schema
+ * fails in some browsers.
  */
 
-/** Subset of JSON Schema in use. Unknown members are always refused. */
+/** Subset of JSON Schema used here. Unknown members are always refused. */
 type Shape =
   | { type: 'string'; pattern?: string; enum?: readonly string[]; description?: string }
   | { type: 'integer'; minimum: number; maximum: number; description?: string }
@@ -213,7 +214,7 @@ const count = (description: string): Shape & { type: 'integer' } => ({
   description,
 });
 
-/** Last millisecond of the year 9999. Timestamps have four digits for the year. */
+/** Last millisecond of the year 9999. The year in a timestamp has four digits. */
 const LATEST = 253_402_300_799_999;
 
 const digests = (description: string): Shape =>

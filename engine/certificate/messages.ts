@@ -102,5 +102,5 @@ export const certificateMessages = {
 
 export type CertificateMessages = typeof certificateMessages;
 
-/** Code of a reason to refuse a certificate. */
+/** Code for a reason to refuse a certificate. */
 export type CertificateProblem = keyof CertificateMessages;

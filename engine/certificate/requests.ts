@@ -1,4 +1,4 @@
-/** Parses and verifies the requests of a certificate: genesis, registrations, proposals, votes. */
+/** Parses and verifies the requests in a certificate: genesis, registrations, proposals, votes. */
 import { verifyText } from '../crypto/browser-keys.js';
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
@@ -18,7 +18,7 @@ import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';
 
-/** Parameters of a network that affect the decision on a block. */
+/** Network parameters that affect the decision on a block. */
 export interface CertifiedGenesis {
   network_id: string;
   policy: 'bft' | 'majority' | 'veto';
@@ -33,13 +33,13 @@ type Body = Readonly<Record<string, unknown>>;
 const encoder = new TextEncoder();
 const bytesIn = (text: string) => encoder.encode(text).length;
 
-/** Bounds of a proposal: docs/protocol.md, section 2. */
+/** Limit of transactions in a proposal: docs/protocol.md, section 2. */
 const TRANSACTIONS = 1_000;
 const DATA_BYTES = 4_096;
 const REFERENCES = 16;
 
 /**
- * Enforces the bounds of the protocol on every request, before the first digest or signature.
+ * Enforces the protocol's limits on every request, before computing any digest or signature.
  * @throws {CertificateError}
  */
 export function assertBounded(spans: readonly CertificateSpan[]): void {
@@ -136,7 +136,7 @@ const wholes: Readonly<Record<string, readonly [least: number, most: number]>> =
 export interface CertifiedProposal {
   /** 64 lower-case hex digits. */
   producer: string;
-  /** Body of the request, with `transactions`, `state_diff` and `meme_content`. */
+  /** Request body, with `transactions`, `state_diff` and `meme_content`. */
   body: Readonly<Record<string, unknown>>;
   parent_hash: string;
   transactions: number;
@@ -148,7 +148,7 @@ export function parseProposal(entry: Entry, networkId: string, hash: string): Ce
   const body = bodyOf(entry, 'propose');
   const producer = keyOf(entry);
   for (const name of ['producer', 'network_id']) {
-    // The hash replaces these members, so that two proposals could have the same hash.
+    // Hashing replaces these members, so accepting them would let two proposals have the same hash.
     if (name in body) throw new CertificateError(where, 'PROPOSAL_MEMBER', { name });
   }
   const found = blockHash(body, producer, networkId);
@@ -176,7 +176,7 @@ const signerOf = ({ sender }: Body, producer: string): string =>
 export const transactionHashes = ({ body }: CertifiedProposal): string[] =>
   (body.transactions as readonly Body[]).map(hashOf);
 
-/** Verifies the producer's signature, and hash and signature of each transaction. */
+/** Verifies the producer's signature, and the hash and signature of each transaction. */
 export function assertProposalSigned(
   { where }: Entry,
   { producer, body }: CertifiedProposal,
@@ -210,7 +210,7 @@ export interface SignedVote {
   body: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {CertificateError} unless it is a vote on this block. */
+/** @throws {CertificateError} unless the entry is a vote on this block. */
 export function parseVote(entry: Entry, hash: string): SignedVote {
   const { where, seq } = entry;
   const body = bodyOf(entry, 'vote');
@@ -240,7 +240,7 @@ export function assertVoteSigned({ where, seq }: Entry, { public_key, body }: Si
   throw new CertificateError(where, 'SIGNATURE', { what, key: public_key });
 }
 
-/** A registration, as the record of its agent. */
+/** A registration, as its agent's record. */
 export interface SignedRegistration {
   public_key: string;
   agent_id: string;
@@ -251,7 +251,7 @@ export interface SignedRegistration {
   registered_at: number;
 }
 
-/** @throws {CertificateError} unless it registers a validator. */
+/** @throws {CertificateError} unless the entry registers a validator. */
 export function parseRegistration(entry: Entry): SignedRegistration {
   const { where } = entry;
   const body = bodyOf(entry, 'register');

@@ -1,7 +1,7 @@
 /**
- * Parses the results of entries: events and changed records, as in sections 10 and 17 of
- * docs/protocol.md. A forger can compute digests for any results, so contradictory results are
- * refused here.
+ * Parses the results of entries, which are events and changed records (docs/protocol.md, sections
+ * 10 and 17). A forger can compute digests for any results, so contradictory results are refused
+ * here.
  */
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
@@ -19,7 +19,7 @@ interface CertifiedEvent {
 export interface CertifiedRecord {
   table: string;
   key: unknown;
-  /** Canonical JSON of table and key. */
+  /** Canonical JSON of the table and the key. */
   id: string;
   /** Null for a deleted record. */
   value: unknown;
@@ -31,7 +31,7 @@ export interface Results {
   records: readonly CertifiedRecord[];
 }
 
-/** Part of an entry that the checks of results need. */
+/** The part of an entry that the checks on results need. */
 interface Done {
   span: number;
   where: string;
@@ -43,10 +43,10 @@ const eventTypes = new Set([
   ...['consensus_discussion', 'meme_posted', 'network_metrics', 'reputation_update'],
 ]);
 
-/** Tables whose keys are written once. */
+/** Tables in which each key is written only once. */
 const writtenOnce = ['agents', 'equivocations', 'memes', 'transactions', 'votes'];
 
-/** Tables with consecutive numbers as keys, in log order, and their first number. */
+/** Tables keyed by consecutive numbers in log order, with the first number. */
 const countedFrom: Readonly<Record<string, number>> = {
   agent_numbers: 0,
   block_numbers: 0,
@@ -54,7 +54,7 @@ const countedFrom: Readonly<Record<string, number>> = {
   heights: 1,
 };
 
-/** Tables of which one entry changes at most one record. */
+/** Tables in which an entry changes at most one record. */
 const single = new Set([
   ...['agents', 'agent_numbers', 'block_numbers', 'electorates', 'equivocations', 'heights'],
   ...['memes', 'votes'],
@@ -73,7 +73,7 @@ export function formatValue(value: unknown): string {
   return JSON.stringify(value).slice(0, longest);
 }
 
-/** Formats engine time as in events. */
+/** Formats engine time in the form that events use. */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** @throws {CertificateError} */
@@ -84,8 +84,8 @@ export function parseObject(value: unknown, where: string): Members {
 
 /**
  * Parses the results of one entry.
- * @throws {CertificateError} unless they are events, then records, without duplicates and in
- * canonical JSON.
+ * @throws {CertificateError} unless the results are events followed by records, without duplicates
+ *   and in canonical JSON.
  */
 export function parseResults(texts: readonly string[], where: string): Results {
   const events: CertifiedEvent[] = [];
@@ -129,7 +129,7 @@ function eventOf(value: unknown, where: string): CertifiedEvent {
   return { seq: seq as number, type, data: parseObject(data, where) };
 }
 
-/** Finds the changed record of a table, optionally by key. */
+/** Finds the changed record in a table, optionally by key. */
 export function findRecord(
   { results }: Pick<Done, 'results'>,
   table: string,
@@ -139,7 +139,7 @@ export function findRecord(
   return results.records.find((one) => one.table === table && (id === undefined || one.id === id));
 }
 
-/** Finds all events of a type about a block, with their entries. */
+/** Finds all events with a given type about a block, with their entries. */
 export function findBlockEvents<E extends Done>(
   entries: readonly E[],
   type: string,
@@ -161,8 +161,8 @@ export interface CertifiedAgents {
 }
 
 /**
- * Compares the results of all entries with each other.
- * @throws {CertificateError} if two of them cannot be from the same log.
+ * Compares the results of all entries with one another.
+ * @throws {CertificateError} if two results cannot come from the same log.
  */
 export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   const once = new Set<string>();
@@ -194,7 +194,7 @@ export function assertConsistent(entries: readonly Done[]): CertifiedAgents {
   return { ids, ordinals, personalities };
 }
 
-/** Member that names an agent with its personality, by event type. */
+/** Event member that names an agent alongside its personality, by event type. */
 const named: Readonly<Record<string, string>> = {
   block_validation: 'validator',
   consensus_discussion: 'agent',
@@ -209,7 +209,7 @@ class Counter {
     const first = what === 'events' ? 1 : countedFrom[what]!;
     const last = this.#last.get(what);
     const next = last === undefined ? first : last.number + 1;
-    // Entries are missing between spans.
+    // Spans are separated by missing entries.
     const isGap = span > (last?.span ?? 0);
     const isNext = isGap ? Number(number) >= next : number === next;
     if (!Number.isSafeInteger(number) || !isNext) {
@@ -253,7 +253,7 @@ function assertPersonality(known: Map<string, unknown>, agent: unknown, where: s
   known.set(id, personality);
 }
 
-/** Returns the agent that an entry registers. Its two records must agree. */
+/** Returns the agent that an entry registers. The agent's two records must agree. */
 function agentIn(results: Results, where: string) {
   const profile = findRecord({ results }, 'agents');
   const number = findRecord({ results }, 'agent_numbers');

@@ -1,25 +1,27 @@
-/** Statements about a certificate: facts that it proves, and assumptions that it needs. */
+/** States the facts that a certificate proves and the assumptions that it needs. */
 import { lowerAscii } from '../protocol/unicode.js';
 import type { Entry } from './chain.js';
 import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';
 import type { CertifiedGenesis, CertifiedProposal } from './requests.js';
 import type { CountedVote } from './tally.js';
 
-/** Digest of the log after an entry, from a trusted source. */
+/** Log digest after an entry, from a trusted source. */
 export interface TrustedDigest {
   seq: number;
   digest: string;
 }
 
-/** Range of entries, with the log's digests after the last one. */
+/** Range of entries, with the log's digests after the last entry. */
 export interface SpanDigests extends ChainDigests {
   first: number;
   last: number;
-  /** Last entry of the range covered by a trusted digest, or null. */
+  /** Last entry in the range that a trusted digest covers, or null. */
   trusted_to: number | null;
 }
 
-/** @throws {CertificateError} if a trusted digest differs or its entry is missing. */
+/**
+ * @throws {CertificateError} if a trusted digest differs from the log's, or its entry is missing.
+ */
 export function trustedSpans(
   entries: readonly Entry[],
   trusted: readonly TrustedDigest[],
@@ -52,7 +54,7 @@ export interface Grounds {
   parameters: CertifiedGenesis;
   proposal: CertifiedProposal;
   genesis: Entry;
-  /** The entry that wrote the electorate; with policy `veto`, also registrations of electors. */
+  /** The entry that wrote the electorate; with policy `veto`, the electors' registrations too. */
   electorate: readonly Entry[];
   opened: Entry;
   votes: readonly CountedVote[];

@@ -1,6 +1,6 @@
 /**
- * Recomputes electorate, votes and quorum by the rules of docs/protocol.md, section 6. Does not
- * share code with the engine, so that a bug there is not repeated in the check.
+ * Recomputes the electorate, votes and quorum by the rules of docs/protocol.md, section 6. Shares
+ * no code with the engine, so that the check does not repeat an engine bug.
  */
 import { canonical } from '../protocol/canonical.js';
 import type { Entry } from './chain.js';
@@ -21,11 +21,11 @@ import {
   parseObject,
 } from './results.js';
 
-/** Electorate of a block: weights by agent ordinal, ascending. */
+/** A block's electorate, as weights by agent ordinal, ascending. */
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
-  /** Personalities of electors that did not vote, with the policy `veto`. */
+  /** With the policy `veto`, the personalities of electors that did not vote. */
   personalities: ReadonlyMap<number, string>;
 }
 
@@ -45,7 +45,7 @@ export function recomputeElectorate(
   const before = entries.filter(({ seq }) => seq <= opened.seq);
   const entry = before.findLast((one) => findRecord(one, 'electorates'));
   const record = entry && findRecord(entry, 'electorates')!;
-  // The newest one is valid: a proposal writes the electorate only if it changed.
+  // The newest electorate applies, because a proposal writes the electorate only after a change.
   if (record?.key !== number || entry!.request?.kind !== 'propose') {
     throw new CertificateError('/spans', 'NO_ELECTORATE', { number });
   }
@@ -84,7 +84,10 @@ function weighed(
   return { weights, total };
 }
 
-/** Checks a weight: 1; by reputation 1 to 100; by alliance 100 plus 2 per ally, up to 110. */
+/**
+ * Checks a weight: 1 if equal, 1 to 100 by reputation, or 100 plus 2 per ally (at most 110) by
+ * alliance.
+ */
 function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   if (!Number.isSafeInteger(weight)) return false;
   const value = weight as number;
@@ -93,7 +96,7 @@ function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   return value >= 100 && value <= 110 && value % 2 === 0;
 }
 
-/** Returns the registrations of electors that are in the certificate. */
+/** Returns the electors' registrations that the certificate contains. */
 function registrationsIn(
   entries: readonly Entry[],
   electors: ReadonlyMap<number, number>,
@@ -135,7 +138,7 @@ export function collectVotes(
     const vote = parseVote(entry, block.hash);
     assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
-    // The record of a vote is unique per agent ordinal. Its key must be unique, too.
+    // A vote record is unique per agent ordinal. The voter's key must be unique too.
     if (keys.has(vote.public_key)) {
       const again = { agent: vote.agent_id, seq: entry.seq };
       throw new CertificateError(where, 'DUPLICATE_VOTE', again);
@@ -158,7 +161,7 @@ export function collectVotes(
   return votes;
 }
 
-/** Asserts that the record of a vote matches the vote. */
+/** Asserts that a vote's record matches the vote. */
 function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
   const { decision, meme_references } = vote;
   const expected = { at: request!.at, decision, entry: seq, meme_references };
@@ -166,7 +169,7 @@ function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found:
   throw new CertificateError(where, 'VOTE_RECORD', { seq });
 }
 
-/** Asserts that each vote has exactly one event, which matches the vote. */
+/** Asserts that exactly one event announces each vote and that the event matches the vote. */
 function assertAnnounced(
   events: ReturnType<typeof findBlockEvents<Entry>>,
   votes: readonly CountedVote[],
@@ -193,11 +196,11 @@ export interface CertifiedTally {
   reject: number;
   voted: number;
   vetoed: boolean;
-  /** Null if undecided. */
+  /** Null if the block is undecided. */
   status: 'finalized' | 'rejected' | 'expired' | null;
 }
 
-/** Counts votes in order. No vote may follow the deciding one. */
+/** Counts votes in order. No vote may follow the deciding vote. */
 export function computeTally(
   genesis: CertifiedGenesis,
   electorate: CertifiedElectorate,

@@ -1,6 +1,6 @@
 /**
- * Registered agents, by ordinal, key and id. The actor of an agent starts with its first event:
- * most voters never receive one.
+ * Registered agents, by ordinal, key and id. An agent's actor starts at its first event, because
+ * most voters never receive an event.
  */
 
 import TinyQueue from 'tinyqueue';
@@ -17,7 +17,7 @@ import { type Actor, assign, emit, setup } from './bundled/xstate.js';
 import type { Changes, Outbox } from './changes.js';
 import { startActor, type UnknownEvent } from './machine.js';
 
-/** An agent in memory. Its name and description are only in the store. */
+/** An agent in memory. Only the store contains its name and description. */
 export interface Agent {
   readonly ordinal: number;
   readonly id: string;
@@ -33,7 +33,7 @@ export interface Agent {
 type AgentActor = Actor<typeof agentMachine>;
 type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
 
-/** A change of dormancy, which has no event. */
+/** A change of dormancy, for which there is no event. */
 export interface DormancyChange {
   /** Ordinal of the agent. */
   agent: number;
@@ -99,7 +99,7 @@ export class Agents {
     this.send(agent, { type: `set_${status}`, previous: agent.status, ...change });
   }
 
-  /** Sends an event to the actor of an agent, and marks the agent for saving. */
+  /** Sends an event to an agent's actor, and marks the agent for saving. */
   send({ ordinal }: Agent, event: Parameters<AgentActor['send']>[0]): void {
     const row = this.#all[ordinal]!;
     const { id, status, context } = row;
@@ -247,14 +247,14 @@ const order = (a: Due, b: Due) => a.deadline - b.deadline || (a.id < b.id ? -1 :
 
 export class Deadlines {
   #heap = new TinyQueue<Due>([], order);
-  /** Current deadline by id. Heap items that differ are stale. */
+  /** Current deadline by id. A heap item with a different deadline is stale. */
   readonly #current = new Map<string, number>();
 
   set(id: string, deadline: number): void {
     if (this.#current.get(id) === deadline) return;
     this.#current.set(id, deadline);
     this.#heap.push({ deadline, id });
-    // Without this, an alliance that ends early leaves a stale item for up to 30 days.
+    // Without a rebuild, an alliance that ends early leaves a stale item for up to 30 days.
     if (this.#heap.length > 2 * this.#current.size + 64) this.#rebuild();
   }
 
@@ -313,7 +313,7 @@ export class Standings {
     this.#changed.add(ordinal);
   }
 
-  /** Marks the row of a new agent for saving. */
+  /** Marks a new agent's row for saving. */
   touch(ordinal: number): void {
     this.#changed.add(ordinal);
   }

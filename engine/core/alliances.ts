@@ -1,4 +1,4 @@
-/** Proposed and active alliances with their actors, and the alliances of each agent. */
+/** Proposed and active alliances with their actors, and each agent's alliances. */
 
 import type { EventData } from '../protocol/schema/event.js';
 import { type AllianceStatus, formatInstant } from '../protocol/schema/primitives.js';
@@ -17,7 +17,7 @@ export interface StoredAlliance {
 
 export class Alliances {
   readonly #open = new Map<string, AllianceActor>();
-  /** Alliances that count toward the limit of an agent: its active ones and its proposals. */
+  /** Alliances that count toward an agent's limit: active alliances and its own proposals. */
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #outbox: Outbox;
   readonly #deadlines: Deadlines;
@@ -69,12 +69,12 @@ export class Alliances {
     return after;
   }
 
-  /** Returns the number of alliances that count toward the limit of an agent. */
+  /** Returns the number of alliances that count toward an agent's limit. */
   countOf(agentId: string): number {
     return this.#byAgent.get(agentId)?.size ?? 0;
   }
 
-  /** Returns the active alliances of an agent with their members. */
+  /** Returns an agent's active alliances with their members. */
   *activeOf(agentId: string): Iterable<{ id: string; members: readonly string[] }> {
     for (const id of this.#byAgent.get(agentId) ?? []) {
       const alliance = this.get(id);
@@ -133,7 +133,7 @@ const alliance = setup({
   },
 });
 
-/** Builds the public data of an alliance. An ended alliance has no members and no duration. */
+/** Builds an alliance's public data. An ended alliance has no members and no duration. */
 export function allianceData(
   status: AllianceStatus,
   context: AllianceContext,

@@ -1,4 +1,4 @@
-/** Open blocks with their actors, ballots and proposals. Closed blocks are only in the store. */
+/** Open blocks with their actors, ballots and proposals. Only the store contains closed blocks. */
 
 import { blockOf } from '../protocol/schema/block.js';
 import type { ProposeCommand } from '../protocol/schema/command.js';
@@ -27,7 +27,7 @@ export interface OpenBlock {
   readonly actor: Actor<typeof blockMachine>;
 }
 
-/** Returns the record of a block. Its tally is set when the block closes. */
+/** Returns a block's record. The tally is set when the block closes. */
 export const blockContext = (block: OpenBlock): BlockContext => block.actor.getSnapshot().context;
 
 export class Blocks {
@@ -49,7 +49,7 @@ export class Blocks {
     return this.#open.get(hash);
   }
 
-  /** Returns the open blocks by ascending hash, an order that does not depend on history. */
+  /** Returns the open blocks by ascending hash, so that their order does not depend on history. */
   open(): OpenBlock[] {
     return [...this.#open.values()].sort((a, b) => (a.hash < b.hash ? -1 : 1));
   }
@@ -71,7 +71,7 @@ export class Blocks {
     this.#open.delete(hash);
   }
 
-  /** Returns the decision of a block, or null while it is open; never null at the deadline. */
+  /** Returns a block's decision, or null while the block is open; never null at the deadline. */
   decided({ ballots }: OpenBlock, atDeadline = false): QuorumDecision | null {
     return decide(this.#rule, ballots.tally, atDeadline);
   }
@@ -80,7 +80,7 @@ export class Blocks {
     return neededToFinalize(this.#rule, tally);
   }
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(hash: string): number {
     const block = this.#open.get(hash);
     if (!block) return 0;
@@ -108,12 +108,12 @@ export class Blocks {
 }
 
 /*
- * The votes of an open block, by position in its electorate. They are not in the actor, so a vote
- * sends no event to it.
+ * Votes on an open block, by position in the electorate. Votes are kept outside the block's actor,
+ * so a vote sends no event to the actor.
  */
 
 const codes = { approve: 1, reject: 2 } as const;
-/** Smallest number of electors of one personality that can veto together. */
+/** Minimum number of electors with one personality that can veto together. */
 const SMALLEST_GROUP = 3;
 
 class Ballots {
@@ -123,9 +123,9 @@ class Ballots {
   readonly #agents: Agents;
   readonly #choices: Uint8Array;
   readonly #rejections = new Map<string, number>();
-  /** Personalities with an approving member, which can no longer veto. */
+  /** Personalities that can no longer veto, because a member approved. */
   readonly #split = new Set<string>();
-  /** Positions of the voters that refer to each meme. */
+  /** Positions of the voters that refer to a meme, by meme. */
   readonly references = new Map<string, number[]>();
 
   constructor(rule: QuorumRule, electorate: Electorate, agents: Agents) {
@@ -148,7 +148,7 @@ class Ballots {
     return code === codes.reject ? 'reject' : null;
   }
 
-  /** Counts a vote, which must be the first of its voter. */
+  /** Counts a vote, which must be the voter's first. */
   cast(position: number, decision: Decision, references: readonly string[]): void {
     this.#choices[position] = codes[decision];
     this.#tally[decision] += this.electorate.weights[position]!;
@@ -163,7 +163,9 @@ class Ballots {
     else if (this.#rejectsAsOne(personality)) this.#tally.vetoed = this.#rule.policy === 'veto';
   }
 
-  /** Returns the smallest number of votes that a group needs to veto; infinity if none can. */
+  /**
+   * Returns the smallest number of votes with which a group can veto, or infinity if no group can.
+   */
   closestVeto(): number {
     let closest = Number.POSITIVE_INFINITY;
     for (const [personality, size] of this.electorate.groups) {
@@ -188,8 +190,8 @@ class Ballots {
 }
 
 /*
- * The states of a block: voting, then one of four final states. The policy decides the final state
- * from the ballots.
+ * A block's states: voting, then one of four final states. The policy decides the final state from
+ * the ballots.
  */
 
 /** Final status of a block. */

@@ -1,13 +1,13 @@
 /**
- * The output of one entry: changed records and emitted events. An entry changes each record at most
- * once, and the order of changes depends on the entry alone.
+ * The output of an entry: changed records and emitted events. An entry changes a record at most
+ * once, and the order of its changes depends on the entry alone.
  */
 
 import type { ProposeCommand } from '../protocol/schema/command.js';
 import type { Emitted } from '../protocol/schema/event.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
 
-/** A changed record; the value `null` deletes it. */
+/** A changed record. The value `null` deletes the record. */
 export interface Change {
   table: Table;
   key: RecordKey;
@@ -40,7 +40,7 @@ export class Outbox {
     this.#emitted.push(emitted);
   }
 
-  /** Notes a bug: an actor threw, or received an event that its state does not handle. */
+  /** Records a bug: an actor threw, or received an event that its state does not handle. */
   fault(error: unknown): void {
     this.#faults.push(error);
   }
@@ -56,9 +56,12 @@ export class Outbox {
   }
 }
 
-/** Synchronous reads of records that the engine does not hold in memory. The host provides it. */
+/**
+ * Synchronous reads of records that the engine does not hold in memory. The host provides the
+ * reader.
+ */
 export interface Reader {
-  /** Returns a record as of the last applied entry, committed or not. */
+  /** Returns a record as of the last applied entry, even if that entry is not committed yet. */
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined;
   /** Returns records in key order. Called only while an engine is restored. */
   range<T extends Table>(

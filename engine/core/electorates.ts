@@ -1,4 +1,4 @@
-/** Caches the electorate of the next block, and rebuilds it only after a relevant change. */
+/** Caches the next block's electorate, and rebuilds it only after a relevant change. */
 import { limits } from '../protocol/limits.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordOf } from '../protocol/schema/record.js';
@@ -31,13 +31,13 @@ export class Electorates {
     return this.#count;
   }
 
-  /** Loads the last snapshot. The next block checks if it is still current. */
+  /** Loads the last snapshot. The next block checks that the snapshot is still current. */
   restore(count: number): void {
     this.#count = count;
     if (count > 0) this.#current = this.get(count - 1);
   }
 
-  /** Called after a validator registers, changes its status, becomes dormant or wakes up. */
+  /** Called after a validator registers, changes status, becomes dormant or wakes up. */
   electorsChanged(): void {
     this.#stale = true;
   }
@@ -50,7 +50,7 @@ export class Electorates {
     if (this.#from.genesis.weights === 'alliance_bonus') this.#stale = true;
   }
 
-  /** Returns the electors of a block proposed now, by ascending ordinal. */
+  /** Returns the electors for a block proposed now, by ascending ordinal. */
   electors(): Electors {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
@@ -65,12 +65,12 @@ export class Electorates {
     return { agents: all, weights: this.#weights(all) };
   }
 
-  /** Returns the number of electors of a block proposed now. */
+  /** Returns the number of electors for a block proposed now. */
   size(): number {
     return this.#from.agents.awakeValidators;
   }
 
-  /** Returns the snapshot for a new block, and records it if it is new. */
+  /** Returns the snapshot for a new block, and stores the snapshot if it is new. */
   snapshot(changes: Changes): Electorate {
     if (!this.#stale && this.#current) return this.#current;
     const electors = this.electors();
@@ -128,8 +128,8 @@ export class Electorates {
 }
 
 /*
- * An electorate is an immutable snapshot of the voters of a block and their weights. All blocks
- * that are proposed while it is current share it. It is stored once, and blocks refer to its
+ * An electorate is an immutable snapshot of a block's voters and their weights. All blocks proposed
+ * while the snapshot is current share it. The snapshot is stored once, and blocks refer to its
  * number.
  */
 
@@ -167,7 +167,7 @@ function electorateOf(
   return { id, agents, weights, total, largestWeight, groups };
 }
 
-/** Returns the position of an agent in an electorate, or -1. */
+/** Returns an agent's position in an electorate, or -1. */
 export function findElector(electorate: Electorate, ordinal: number): number {
   let low = 0;
   let high = electorate.agents.length - 1;

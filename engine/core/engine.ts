@@ -1,7 +1,7 @@
 /**
  * The deterministic state machine: `apply(entry) -> step`. It is synchronous and total, reads no
- * clock, uses no randomness, and does no I/O except through its reader. Mistakes of a caller are
- * outcomes. A thrown error is a bug, after which the engine must not be used again.
+ * clock, uses no randomness, and does no I/O except through its reader. A caller's mistake yields
+ * an outcome. A thrown error is a bug, after which the engine must not be used again.
  */
 
 import { limits } from '../protocol/limits.js';
@@ -35,14 +35,14 @@ import {
 } from './state.js';
 import type { FinalizedCount } from './throughput.js';
 
-/** An entry to apply. A tick has no command. */
+/** An entry to apply. A tick carries no command. */
 export interface Input {
   seq: number;
   at: number;
   command: Command | null;
 }
 
-/** Result of an entry. If the outcome is `refused` or `duplicate`, nothing changed. */
+/** Result of applying an entry. If the outcome is `refused` or `duplicate`, nothing changed. */
 export interface Step {
   /** Null for a tick. */
   outcome: Outcome | null;
@@ -82,7 +82,7 @@ export class Engine {
     this.#savedHead = getHead(state);
   }
 
-  /** Creates a network. The step is that of entry 0, genesis. */
+  /** Creates a network. The returned step is the result of entry 0 (genesis). */
   static create(genesis: Genesis, at: number, reader: Reader): { engine: Engine; step: Step } {
     const state = newState(genesis, reader);
     const engine = new Engine(state, { seq: 0, at, event_seq: 0 });
@@ -93,7 +93,7 @@ export class Engine {
     };
   }
 
-  /** Restores an engine from the records of its reader. */
+  /** Restores an engine from its reader's records. */
   static restore(genesis: Genesis, reader: Reader, last: Position): Engine {
     return new Engine(restoreState(genesis, reader, last.at), last);
   }
@@ -121,7 +121,9 @@ export class Engine {
     return { outcome, events: this.#events(), changes: this.#changes(), turned };
   }
 
-  /** Returns the outcome of a command that would change nothing, or null if it would apply. */
+  /**
+   * Returns the outcome if the command would change nothing, or null if the command would apply.
+   */
   precheck(command: Command, at: number): Outcome | null {
     this.#state.now = at;
     const precheck = check(this.#state, command);
@@ -137,13 +139,13 @@ export class Engine {
     return this.#state.agents.byKey(publicKey) !== undefined;
   }
 
-  /** Returns the overall reputation of an agent, 0 to 1,000,000; 0 for an unknown key. */
+  /** Returns an agent's overall reputation, 0 to 1,000,000; 0 for an unknown key. */
   reputationOf(publicKey: string): number {
     const agent = this.#state.agents.byKey(publicKey);
     return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
   }
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(blockHash: string): number {
     return this.#state.blocks.votesUntilClose(blockHash);
   }
@@ -237,7 +239,7 @@ export class Engine {
   }
 }
 
-// The type of a plan is private to its rule.
+// The plan type is private to its rule.
 const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {
   register: register as CommandRule<CommandOf<'register'>, unknown>,
   status: status as CommandRule<CommandOf<'status'>, unknown>,
@@ -281,7 +283,7 @@ function restoreState(genesis: Genesis, reader: Reader, at: number): State {
 }
 
 function restoreAgents(state: State): void {
-  // Records are ordered by id; the ordinal places each agent.
+  // Records are ordered by id, but agents by ordinal.
   for (const { key, value: profile } of state.reader.range('agents')) {
     state.agents.restore(profile, state.reader.read('agent_states', key)!);
   }
@@ -290,7 +292,7 @@ function restoreAgents(state: State): void {
   }
 }
 
-/** Recounts the stored votes of an open block; its tally is not stored. */
+/** Recounts the stored votes on an open block, because its tally is not stored. */
 function restoreBlock(state: State, hash: string): void {
   const { context } = state.reader.read('blocks', hash)!;
   const proposal = state.reader.proposal(context.entry);

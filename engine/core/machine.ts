@@ -1,6 +1,6 @@
 /**
- * Starts the actors of agents, alliances and blocks, one XState machine each. All are root actors:
- * XState would copy a parent with thousands of children each time that a child is added. Actors
+ * Starts the actors for agents, alliances and blocks, one XState machine each. All are root actors,
+ * because XState would copy a parent with thousands of children whenever a child is added. Actors
  * have no clock and report by `emit`.
  */
 import type { Emitted } from '../protocol/schema/event.js';
@@ -13,7 +13,7 @@ import {
 } from './bundled/xstate.js';
 import type { Outbox } from './changes.js';
 
-/** XState reads Date.now for delays. No machine of the engine may have delays. */
+/** XState reads Date.now for delays, so no engine machine may use delays. */
 const noClock = {
   setTimeout(): never {
     throw new Error('an engine actor asked for a timer: time comes with log entries');

@@ -15,7 +15,7 @@ export interface Tally {
 
 export type QuorumDecision = 'finalized' | 'rejected' | 'expired';
 
-/** Returns the decision of a tally, or null while there is none. */
+/** Returns the decision for a tally, or null while the block is undecided. */
 export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): QuorumDecision | null {
   const { approve, reject, total } = tally;
   if (rule.policy === 'majority') {
@@ -29,7 +29,9 @@ export function decide(rule: QuorumRule, tally: Tally, atDeadline: boolean): Quo
   return atDeadline ? 'expired' : null;
 }
 
-/** Returns the smallest approving weight that finalizes, given the rejecting weight so far. */
+/**
+ * Returns the smallest approving weight that finalizes a block, given the rejecting weight so far.
+ */
 export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
   if (rule.policy !== 'majority') return Math.floor((2 * tally.total) / 3) + 1;
   const turnout = Math.ceil((rule.participation_bps * tally.total) / 10_000);
@@ -38,8 +40,8 @@ export function neededToFinalize(rule: QuorumRule, tally: Tally): number {
 
 /**
  * Returns the minimum number of further votes that close a block before its deadline. That many
- * votes can be verified in one batch without any of them arriving after the end. `closestVeto` is
- * the smallest number of votes that a personality group needs to veto.
+ * votes can be verified in one batch without any of them arriving after the block closes.
+ * `closestVeto` is the smallest number of votes that a personality group needs for a veto.
  */
 export function votesUntilClose(
   rule: QuorumRule,

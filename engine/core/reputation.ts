@@ -1,6 +1,6 @@
 /**
- * Updates reputations after a finalized or rejected block, in integers. All samples are taken from
- * ballots, weights and alliances first; then penalties decay and the five scores move.
+ * Updates reputations after a finalized or rejected block, in integers. First takes all samples
+ * from ballots, weights and alliances. Then penalties decay and the five scores move.
  */
 
 import type { Genesis } from '../protocol/schema/genesis.js';
@@ -10,7 +10,7 @@ import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
 
-/** Smallest change of `overall` that emits an event. */
+/** Smallest change in `overall` that emits an event. */
 const TOLD_STEP = 1_000;
 const PENALTY = 250_000;
 const PENALTY_MOST = 500_000;
@@ -55,7 +55,7 @@ export function judgeBlock(
   state.electorates.reputationChanged();
 }
 
-/** Applies the penalty of an equivocation immediately. */
+/** Applies the penalty for an equivocation immediately. */
 export function penalize(state: State, ordinal: number): void {
   const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
   state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));
@@ -101,7 +101,7 @@ function ratePeers(state: State, block: OpenBlock, voters: Voter[], producer: nu
   }
 }
 
-/** Computes for each meme, by ascending id, the share of its references that match the outcome. */
+/** Computes, per meme in ascending id order, the share of references that match the outcome. */
 function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
   const { agents, weights } = ballots.electorate;
   const samples: { creator: number; sample: number }[] = [];
@@ -121,7 +121,7 @@ function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
   return samples;
 }
 
-/** Computes the best unity of each participant's active alliances with two or more voters. */
+/** Computes per participant the best unity among its active alliances with two or more voters. */
 function allianceSamples(
   state: State,
   voters: Voter[],
@@ -190,15 +190,14 @@ function publishMoves(state: State, ordinals: number[], reason: string): void {
   }
 }
 
-/** Counter limit. */
+/** Limit of the absence counter. */
 const MOST_MISSED = 1_000_000;
 /** 100 % in basis points. */
 const WHOLE_BPS = 10_000;
 
 /**
- * Counts the absences of an expired block, which has left `state.blocks`. Blocks that are
- * open at the same time count once: a block proposed before the end of the last counted block adds
- * no absence.
+ * Counts absences from an expired block, which has left `state.blocks`. Blocks that are open at the
+ * same time count once, so a block proposed before the last counted block ended adds no absence.
  */
 export function countAbsences(state: State, block: OpenBlock): void {
   const after = state.genesis.dormant_after;
@@ -213,7 +212,7 @@ export function countAbsences(state: State, block: OpenBlock): void {
   const absent: number[] = [];
   for (const [position, agent] of block.ballots.electorate.agents.entries()) {
     const voted = block.ballots.choice(position) !== null;
-    // Blocks proposed before this point cannot count as the next absence.
+    // Blocks with a smaller ordinal cannot count as the next absence.
     const counted = ordinal < standings.get(agent, 'judged');
     if (!voted && (counted || votesIn(open, agent))) continue;
     const missed = voted ? 0 : Math.min(MOST_MISSED, standings.get(agent, 'missed') + 1);
@@ -224,7 +223,7 @@ export function countAbsences(state: State, block: OpenBlock): void {
   if (absent.length > 0) sleep(state, absent);
 }
 
-/** Returns true if an agent has voted on a block that is still open, and so is present. */
+/** Returns true if an agent is present, having voted on a block that is still open. */
 function votesIn(open: readonly OpenBlock[], agent: number): boolean {
   return open.some(({ ballots }) => {
     const position = findElector(ballots.electorate, agent);
@@ -232,7 +231,7 @@ function votesIn(open: readonly OpenBlock[], agent: number): boolean {
   });
 }
 
-/** Makes agents dormant up to the limit, ordered by absences (descending), then by ordinal. */
+/** Makes agents dormant up to the limit, in order of absences (descending), then ordinal. */
 function sleep(state: State, absent: number[]): void {
   const { agents, standings, electorates, genesis, failed } = state;
   const active = electorates.active();
@@ -255,7 +254,7 @@ function sleep(state: State, absent: number[]): void {
   }
 }
 
-/** Returns the largest weight that may be dormant, given that of all active validators. */
+/** Returns the largest weight that may be dormant, given the weight of all active validators. */
 function mostDormant(
   { dormant_share_max: share, leak_periods }: Genesis,
   total: number,

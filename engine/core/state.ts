@@ -1,6 +1,4 @@
-/**
- * The state of an engine, and the outcomes of commands. Only entries of the log change the state.
- */
+/** The engine's state, and the outcomes of commands. Only log entries change the state. */
 
 import type { Command, ProposeCommand } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
@@ -34,18 +32,22 @@ export interface State {
   readonly blocks: Blocks;
   readonly throughput: Throughput;
   /**
-   * Head at which the transactions of a proposal were found to have no duplicate. The result holds
-   * until another block is finalized.
+   * Head at which a proposal's transactions were found to contain no duplicate. The result holds
+   * until the next block is finalized.
    */
   readonly lookedUp: WeakMap<ProposeCommand['transactions'], string>;
-  /** Height and hash of the last finalized block, and the time of the next metrics (0: none). */
+  /**
+   * Height and hash of the last finalized block, and the time of the next metrics report (0: none).
+   */
   height: number;
   headHash: string;
   metricsAt: number;
-  /** Consecutive failed voting periods, and the number of blocks when the last was counted. */
+  /**
+   * Consecutive failed voting periods, and the number of blocks when the last failure was counted.
+   */
   failed: number;
   failedBlocks: number;
-  /** Time and sequence number of the entry that is being applied. */
+  /** Time and sequence number of the entry being applied. */
   now: number;
   entry: number;
 }
@@ -98,10 +100,10 @@ export function getHead(state: State): Head {
  * Outcome of a command.
  *
  * - `accepted`: applied and logged; `data` is the response.
- * - `duplicate`: applied before; `data` is the current record. Nothing changes.
+ * - `duplicate`: applied earlier; `data` is the current record. Nothing changes.
  * - `refused`: nothing changes, and nothing is logged.
  * - `equivocation`: a second, conflicting vote. The caller gets a refusal, but the vote is logged
- *   because it is signed evidence.
+ *   as signed evidence.
  */
 export type Outcome =
   | { result: 'accepted'; data: Answer }

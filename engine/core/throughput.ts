@@ -14,10 +14,10 @@ export function computeTps(recent: readonly FinalizedCount[], now: number): numb
 }
 
 export class Throughput {
-  /** Replaced, never mutated, because committed views keep a reference. */
+  /** Replaced, never mutated, because committed views keep a reference to the array. */
   recent: readonly FinalizedCount[] = [];
 
-  /** Adds a count. Times never descend; counts of the same instant are merged. */
+  /** Adds a count. Times never decrease, and counts for the same instant are merged. */
   add(at: number, count: number): void {
     if (count === 0) return;
     const kept = this.recent.filter((one) => one.at > at - limits.throughputWindowMs);
@@ -27,8 +27,8 @@ export class Throughput {
 
   /**
    * Returns the time of the next report at or after `from`: the next multiple of the interval, or
-   * the instant at which the rate becomes zero if that is sooner. Returns 0 if the rate is zero and
-   * has been reported as zero.
+   * the instant at which the rate drops to zero if that is sooner. Returns 0 if the rate is zero
+   * and a report has said so.
    */
   nextReport(from: number): number {
     const last = this.recent.at(-1);

@@ -1,20 +1,20 @@
 /**
  * Ed25519 in JavaScript for clients and browsers: key pairs, signing, verification. Must not import
- * modules that need Node. Verifies by the same rule as all other verifiers.
+ * modules that need Node. Follows the same rule as all other verifiers.
  */
 import { etc, getPublicKey, sign } from './noble.js';
 import { verifyReference } from './reference.js';
 
-/** Keys of an agent. `privateKey` gives full control of the agent: never log it. */
+/** An agent's keys. Never log `privateKey`, which gives full control of the agent. */
 export interface AgentKeys {
   /** 64 lower-case hex digits. */
   readonly publicKey: string;
-  /** The 32-byte seed of RFC 8032, as 64 lower-case hex digits. */
+  /** The 32-byte seed from RFC 8032, as 64 lower-case hex digits. */
   readonly privateKey: string;
 }
 
 /**
- * Derives the keys of a seed: 32 bytes, or 64 hex characters.
+ * Derives keys from a seed: 32 bytes, or 64 hex characters.
  *
  * @throws {RangeError} for any other value.
  *
@@ -40,12 +40,12 @@ export function generateKeys(): AgentKeys {
 
 const encoder = new TextEncoder();
 
-/** Signs the UTF-8 of a text. Returns hex. */
+/** Signs a text as UTF-8. Returns hex. */
 export function signText(text: string, { privateKey }: AgentKeys): string {
   return etc.bytesToHex(sign(encoder.encode(text), etc.hexToBytes(privateKey)));
 }
 
-/** Verifies a signature of a text. Returns false for malformed hex or a wrong length. */
+/** Verifies a text's signature. Returns false for malformed hex or a wrong length. */
 export function verifyText(text: string, publicKey: string, signature: string): boolean {
   const key = bytesOf(publicKey);
   const signed = bytesOf(signature);

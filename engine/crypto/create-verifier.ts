@@ -5,14 +5,14 @@ import { createOffVerifier, type Verifier } from './verifier.js';
 
 /**
  * Verifier implementation: libsodium in worker threads (`pool`) or in this thread (`inline`),
- * JavaScript (`reference`, slow), or none (`off`, for simulations). The first three always give the
- * same verdicts.
+ * JavaScript (`reference`, slow), or none (`off`, for simulations). The first three give identical
+ * verdicts.
  */
 export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
-  /** Worker threads of `pool`. Default: 2. */
+  /** Worker threads for `pool`. Default: 2. */
   threads?: number;
   /** Signatures that `pool` verifies in this thread before it uses workers. Default: 0. */
   threadsAfter?: number;
@@ -21,8 +21,8 @@ export interface VerifierOptions {
 }
 
 /**
- * Creates a verifier. Close it after its networks. If libsodium does not load, `pool` and `inline`
- * use the reference, which gives the same verdicts, and call `warn` once.
+ * Creates a verifier. Close the verifier after the networks that use it. If libsodium does not
+ * load, `pool` and `inline` call `warn` once and use the reference, which gives identical verdicts.
  *
  * @example
  * ```ts

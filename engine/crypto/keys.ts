@@ -13,13 +13,13 @@ export interface KeyPair {
   readonly publicKey: Uint8Array;
   /** 64 lower-case hex digits. */
   readonly publicKeyHex: string;
-  /** 64 bytes as in libsodium: the seed, then the public key. Never log it. */
+  /** 64 bytes as in libsodium: the seed, then the public key. Never log the secret key. */
   readonly secretKey: Uint8Array;
 }
 
 /**
- * Derives the key pair of a 32-byte seed (the secret key of RFC 8032).
- * @throws {RangeError} for another length.
+ * Derives a key pair from a 32-byte seed (the secret key of RFC 8032).
+ * @throws {RangeError} for a seed of a different length.
  */
 export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   if (seed.length !== seedBytes) {
@@ -42,7 +42,9 @@ export function generateKeyPair(): KeyPair {
   return keyPairFromSeed(randomBytes(seedBytes));
 }
 
-/** Returns the 64-byte Ed25519 signature of a message, which is deterministic (RFC 8032, 5.1.6). */
+/**
+ * Returns the 64-byte Ed25519 signature of a message. Signing is deterministic (RFC 8032, 5.1.6).
+ */
 export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   if (sodium === null) return nobleSign(message, keyPair.secretKey.subarray(0, seedBytes));
   const signature = new Uint8Array(signatureBytes);

@@ -1,8 +1,10 @@
-/** `@noble/ed25519`, with the SHA-512 that its synchronous calls need. Import it only from here. */
+/**
+ * `@noble/ed25519`, with the SHA-512 that its synchronous calls need. Import noble only from here.
+ */
 import { etc, getPublicKey, hashes, Point, sign } from '@noble/ed25519';
 import { sha512 } from '@noble/hashes/sha2.js';
 
-// Module state of noble: each thread sets it.
+// The hash is module state in noble, so each thread sets it.
 hashes.sha512 = sha512;
 
 export { etc, getPublicKey, Point, sha512, sign };

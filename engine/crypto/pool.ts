@@ -1,6 +1,6 @@
 /**
  * Verifier on worker threads, in batches. Settles each call exactly once, even if a thread dies.
- * Queues a bounded number of signatures.
+ * The queue holds a bounded number of signatures.
  */
 
 import { createRequire } from 'node:module';
@@ -22,21 +22,21 @@ import {
 
 /**
  * Smallest batch that is split between threads. A handover costs about as much as one verification.
- * Measured with 16 callers: 40,000/s with 8, and 22,000/s with 16.
+ * Measured with 16 callers: 40,000/s for a value of 8, and 22,000/s for 16.
  */
 const smallestShare = 8;
 
-/** Queue length that starts a batch before the end of the turn. */
+/** Queue length at which a batch starts before the turn ends. */
 const worthwhile = 64;
 
 export interface PoolVerifier extends Verifier {
-  /** Current threads. A thread that dies is replaced. */
+  /** Current threads. The pool replaces a thread that dies. */
   readonly threads: readonly Worker[];
 }
 
 /**
- * Creates a pool. Callers must not change jobs until the call is settled: jobs are copied when
- * their batch is formed.
+ * Creates a pool. Callers must not change jobs until the call is settled, because jobs are copied
+ * only when their batch is formed.
  * @param options.threads worker threads. Default: 2, or 1 on a machine with one core.
  */
 export function createPoolVerifier(options: { threads?: number } = {}): PoolVerifier {
@@ -51,7 +51,7 @@ class Pool implements PoolVerifier {
   readonly name = 'pool';
   readonly stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
   readonly #queue = new VerifyQueue();
-  /** Number of calls that are not settled. */
+  /** Number of unsettled calls. */
   #open = 0;
   readonly #threads: VerifyThreads;
   #freeSlots: number;
@@ -90,7 +90,10 @@ class Pool implements PoolVerifier {
     return this.#closed;
   }
 
-  /** Also checks for free slots: batches of a failed call can run after it is settled. */
+  /**
+   * Checks for free slots too, because batches from a failed call can run after the call is
+   * settled.
+   */
   #isIdle(): boolean {
     return this.#open === 0 && this.#freeSlots === this.#threads.slots;
   }
@@ -103,9 +106,9 @@ class Pool implements PoolVerifier {
   }
 
   /**
-   * Schedules the next batches for the end of this turn of the event loop, so that requests of many
-   * connections share a batch. A microtask would run after each request. With enough jobs in the
-   * queue, starts at once, so that the threads are not idle.
+   * Schedules the next batches for the end of this event-loop turn, so that requests from many
+   * connections share a batch. A microtask would run after each request. If the queue already
+   * contains enough jobs, starts at once, so that the threads are not idle.
    */
   #planPump(): void {
     if (this.#freeSlots === 0) return;
@@ -139,7 +142,7 @@ class Pool implements PoolVerifier {
     if (this.#isIdle()) this.#drained?.();
   }
 
-  /** Packs the jobs for each attempt: the buffer is lost with a thread that dies. */
+  /** Packs the jobs again for each attempt, because the buffer is lost with a thread that dies. */
   async #attempt(batch: readonly BatchPart[]): Promise<Uint8Array> {
     const jobs: VerifyJob[] = [];
     for (const { request, from, to } of batch) {
@@ -172,7 +175,7 @@ class Pool implements PoolVerifier {
     }
   }
 
-  /** Marks a request as settled. Returns false if it already was. */
+  /** Marks a request as settled. Returns false if it was already settled. */
   #settles(request: VerifyRequest): boolean {
     const { open } = request;
     if (open) this.#open -= 1;
@@ -194,9 +197,7 @@ class Pool implements PoolVerifier {
   }
 }
 
-/*
- * Two FIFO queues, so that a request with many signatures does not delay single votes.
- */
+/* Two FIFO queues, so that a request with many signatures does not delay individual votes. */
 
 /** A pending call of `verify`. */
 interface VerifyRequest {
@@ -204,7 +205,7 @@ interface VerifyRequest {
   readonly verdicts: boolean[];
   /** Number of jobs already in batches. */
   taken: number;
-  /** Number of missing verdicts. The promise is settled at 0. */
+  /** Number of missing verdicts. The promise resolves at 0. */
   missing: number;
   /** True until the request is settled. */
   open: boolean;
@@ -212,7 +213,7 @@ interface VerifyRequest {
   reject(reason: Error): void;
 }
 
-/** Consecutive jobs of one request in a batch. */
+/** Consecutive jobs from one request in a batch. */
 interface BatchPart {
   readonly request: VerifyRequest;
   readonly from: number;
@@ -236,8 +237,9 @@ class VerifyQueue {
   }
 
   /**
-   * Takes the next batch of at most `size` jobs. Bulk requests get a quarter of it while small ones
-   * wait, and never more than `limits.verifyBulk`, since the next vote has to wait for the batch.
+   * Takes the next batch of at most `size` jobs. While small requests wait, bulk requests get a
+   * quarter of the batch. Bulk jobs never exceed `limits.verifyBulk`, since the next vote has to
+   * wait for the batch.
    */
   take(size: number): BatchPart[] {
     const batch: BatchPart[] = [];
@@ -248,7 +250,7 @@ class VerifyQueue {
     return batch;
   }
 
-  /** Removes the rest of a failed request. */
+  /** Removes a failed request's remaining jobs. */
   drop(request: VerifyRequest): void {
     const line = request.jobs.length > limits.verifyBulk ? this.#bulk : this.#small;
     const index = line.indexOf(request);
@@ -269,7 +271,7 @@ class VerifyQueue {
       room -= to - from;
       if (to === request.jobs.length) finished += 1;
     }
-    // One splice per batch: one shift() per request would be quadratic in a long queue.
+    // One splice per batch, because one shift() per request would be quadratic in a long queue.
     line.splice(0, finished);
     this.#waiting -= size - room;
     return size - room;
@@ -277,9 +279,9 @@ class VerifyQueue {
 }
 
 /*
- * Encodes a batch as one buffer, which is transferred to the thread without a copy.
- * Layout: count and message lengths (32 bits each, in native byte order), then key, signature and
- * message of each job.
+ * Encodes a batch as one buffer, which is transferred to the thread without a copy. Layout: count
+ * and message lengths (32 bits each, in native byte order), then each job's key, signature and
+ * message.
  */
 
 /** Copies jobs into a transferable buffer. */
@@ -302,7 +304,7 @@ function packJobs(jobs: readonly VerifyJob[]): ArrayBuffer {
   return buffer;
 }
 
-/** Decodes the buffer of `packJobs`. The jobs are views into the buffer. */
+/** Decodes a buffer from `packJobs`. The jobs are views into the buffer. */
 export function unpackJobs(buffer: ArrayBuffer): VerifyJob[] {
   const count = new Uint32Array(buffer, 0, 1)[0]!;
   const lengths = new Uint32Array(buffer, 4, count);
@@ -320,13 +322,13 @@ export function unpackJobs(buffer: ArrayBuffer): VerifyJob[] {
 }
 
 /*
- * Worker threads of the pool (piscina). Each batch gets verdicts, or a rejection if its thread
- * dies.
+ * The pool's worker threads (piscina). Each batch resolves to verdicts, or is rejected if its
+ * thread dies.
  */
 
 /**
- * Batches per thread. The second waits in the thread's port, so that the thread is not idle while
- * the calling thread is busy. Measured: 1 is about 3% slower, 3 gains nothing.
+ * Batches per thread. The second batch waits in the thread's port, so that the thread is not idle
+ * while the calling thread is busy. In measurements, 1 was about 3% slower and 3 gained nothing.
  */
 const tasksPerThread = 2;
 
@@ -363,11 +365,11 @@ class VerifyThreads {
       minThreads: this.#count,
       maxThreads: this.#count,
       concurrentTasksPerWorker: tasksPerThread,
-      // All batches can return to the queue at once if the threads die.
+      // If the threads die, all batches can return to the queue at once.
       maxQueue: this.slots,
     });
     this.#end = end;
-    // A thread that fails while idle has no batch, and piscina replaces it.
+    // A thread that fails while idle holds no batch, and piscina replaces the thread.
     pool.on('error', () => {});
     // piscina emits the event before it starts a replacement, hence the microtask.
     pool.on('workerDestroy', () => queueMicrotask(() => this.#revive(pool)));
@@ -376,9 +378,9 @@ class VerifyThreads {
 
   /**
    * piscina 5.3 stops replacing threads after one has died while starting, so its queue can be left
-   * without a thread. A new piscina then replaces it; destroying the old one rejects its queue.
-   * With an empty queue, waits for the next batch, so that threads that cannot start are not
-   * restarted forever.
+   * without a thread. A new piscina then replaces the old one, and destroying the old one rejects
+   * its queue. If the queue is empty, waits for the next batch, so that threads that cannot start
+   * are not restarted forever.
    */
   #revive(piscina: Piscina<ArrayBuffer, Uint8Array>): void {
     if (piscina !== this.#piscina || piscina.threads.length > 0 || piscina.queueSize === 0) return;
@@ -388,12 +390,12 @@ class VerifyThreads {
 }
 
 /*
- * Starts and ends a pool of worker threads for any task. The end waits until all threads have
- * loaded: in Node 20, terminating a thread that loads a module can crash the process
- * (v8::Module::IsGraphAsync).
+ * Starts and ends a pool of worker threads for any task. Ending the pool first waits until all
+ * threads have loaded, because in Node 20, terminating a thread while it loads a module can crash
+ * the process (v8::Module::IsGraphAsync).
  */
 
-/** Time limit for a thread to load. Then it is terminated anyway. */
+/** Time limit for a thread to load. After the limit, the thread is terminated anyway. */
 const LOADING_MS = 5_000;
 
 type PoolOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
@@ -401,14 +403,14 @@ type PoolOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 /** Loads piscina on demand, since most commands start no threads. */
 const load = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
-/** Starts a pool. `end` ends it. */
+/** Starts a pool. Call `end` to end the pool. */
 export function startPool<Task, Answer>(options: PoolOptions) {
   const { Piscina } = load();
   const pool = new Piscina<Task, Answer>(options);
   return { pool, end: endOf(pool) };
 }
 
-/** Resolves when a thread has loaded, which its first message indicates, or has ended. */
+/** Resolves when a thread has loaded (indicated by its first message) or has ended. */
 const loaded = (thread: Worker) =>
   new Promise<void>((resolve) => {
     for (const event of ['message', 'exit', 'error']) thread.once(event, () => resolve());
@@ -438,13 +440,13 @@ function endOf(pool: Piscina): () => Promise<void> {
 }
 
 /*
- * Lazy start of the pool. Starting a thread costs as much as some thousand verifications, so a
- * caller with few signatures should not wait for it.
+ * Lazy start of the pool. Starting a thread costs as much as about a thousand verifications, so a
+ * caller with few signatures should not wait for a thread.
  */
 
 /**
- * @param after number of signatures verified in this thread. `start` is called after half of them,
- *   so that its threads have time to load.
+ * @param after number of signatures verified in this thread. `start` is called after half of that
+ *   number, so that the threads have time to load.
  */
 export function createLazyVerifier(after: number, start: () => Verifier): Verifier {
   const first = createDirectVerifier('pool', verifyFastest);

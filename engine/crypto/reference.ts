@@ -1,7 +1,7 @@
 /**
  * Reference implementation of the rule in `verifier.ts`, with point arithmetic. Tests compare the
- * other implementations with this one, and it replaces libsodium where that does not load. Simple
- * rather than fast.
+ * other implementations with this one. It also replaces libsodium where libsodium does not load.
+ * Simple rather than fast.
  */
 
 import { etc, Point, sha512 } from './noble.js';
@@ -11,9 +11,9 @@ import { assertJob, createDirectVerifier, type Verifier, type VerifyJob } from '
 const groupOrder = Point.CURVE().n;
 
 /**
- * Verifies a signature, about 850/s. Uses only the points of noble, since its `verify` uses the
+ * Verifies a signature, at about 850/s. Uses only the points of noble, since its `verify` uses the
  * cofactored equation in both modes.
- * @throws {RangeError} for a key or signature of a wrong length.
+ * @throws {RangeError} for a key or signature with a wrong length.
  */
 export function verifyReference(job: VerifyJob): boolean {
   assertJob(job);
@@ -26,7 +26,7 @@ export function verifyReference(job: VerifyJob): boolean {
   if (a === null || r === null || a.isSmallOrder() || r.isSmallOrder()) return false;
   const digest = sha512(etc.concatBytes(encodedR, publicKey, message));
   const k = etc.mod(numberFromLittleEndian(digest), groupOrder);
-  // Cofactorless: R must equal S*B - k*A exactly, not up to a point of small order.
+  // The equation is cofactorless, so R must equal S*B - k*A exactly, not up to a small-order point.
   const recomputed = Point.BASE.multiply(s, false).subtract(a.multiply(k, false));
   return etc.bytesToHex(recomputed.toBytes()) === etc.bytesToHex(encodedR);
 }
@@ -36,7 +36,10 @@ export function createReferenceVerifier(): Verifier {
   return createDirectVerifier('reference', verifyReference);
 }
 
-/** Returns null if RFC 8032 does not decode: y >= p, not on the curve, or x = 0 with sign bit. */
+/**
+ * Returns null if decoding fails by RFC 8032: y >= p, not on the curve, or x = 0 with the sign bit
+ * set.
+ */
 function decodePoint(encoded: Uint8Array): Point | null {
   try {
     return Point.fromBytes(encoded, false);

@@ -1,13 +1,13 @@
 /**
  * Verifier interface. All implementations (`pool`, `inline`, `reference`) give the same verdict for
- * all inputs.
+ * a given input.
  *
  * The rule: reject S >= L, non-canonical encodings of A or R, and small-order A or R. Then check
- * the cofactorless equation of RFC 8032, comparing the recomputed R as bytes.
+ * the cofactorless equation from RFC 8032, comparing the recomputed R as bytes.
  */
 import { countSize } from '../protocol/limits.js';
 
-/** A signature to verify. A wrong length is a bug of the caller and not a verdict. */
+/** A signature to verify. A wrong length is a bug in the caller, not a verdict. */
 export interface VerifyJob {
   /** 32 bytes. */
   publicKey: Uint8Array;
@@ -24,7 +24,7 @@ export interface VerifierStats {
   /** Invalid signatures. */
   rejected: number;
   batches: number;
-  /** Batches by size: slot k counts those of 2^k to 2^(k+1) - 1 signatures. */
+  /** Batches by size: slot k counts batches with 2^k to 2^(k+1) - 1 signatures. */
   batchSizes: number[];
 }
 
@@ -33,14 +33,14 @@ export interface Verifier {
   readonly name: string;
   readonly stats: VerifierStats;
   /**
-   * Returns verdicts in the order of `jobs`.
+   * Verifies jobs. Returns verdicts in the order of `jobs`.
    * @throws {VerifierBusy} if the queue cannot take the jobs.
    */
   verify(jobs: readonly VerifyJob[]): Promise<boolean[]>;
   close(): Promise<void>;
 }
 
-/** Thrown when the queue of a verifier is full. The caller can retry later. */
+/** Thrown when a verifier's queue is full. The caller can retry later. */
 export class VerifierBusy extends Error {
   override name = 'VerifierBusy';
   /** @internal */
@@ -50,7 +50,7 @@ export class VerifierBusy extends Error {
 }
 
 /**
- * Creates a verifier without a queue, which is never busy. Each call counts as one batch.
+ * Creates a verifier without a queue, so it is never busy. Each call counts as one batch.
  * @param verifyOne throws a RangeError for wrong lengths, which rejects the whole call.
  */
 export function createDirectVerifier(
@@ -80,7 +80,9 @@ export function createDirectVerifier(
   };
 }
 
-/** Accepts every signature. Its stats remain 0, so that no report counts them as verified. */
+/**
+ * Accepts every signature. Its stats remain 0, so that no report counts the signatures as verified.
+ */
 export function createOffVerifier(): Verifier {
   return {
     name: 'off',
@@ -94,8 +96,8 @@ export const publicKeyBytes = 32;
 export const signatureBytes = 64;
 
 /**
- * @throws {RangeError} if a key or signature has a wrong length. The caller must reject malformed
- * input before verification.
+ * @throws {RangeError} if the length of a key or signature is wrong. The caller must reject
+ *   malformed input before verification.
  */
 export function assertJob(job: VerifyJob): void {
   if (job.publicKey.length !== publicKeyBytes) {

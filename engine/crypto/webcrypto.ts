@@ -1,6 +1,6 @@
 /**
- * The rule of `verifier.ts` with WebCrypto, for browsers. Inputs on which platforms differ are
- * rejected first; then WebCrypto checks the equation. Falls back to the reference if WebCrypto is
+ * The rule of `verifier.ts` with WebCrypto, for browsers. Inputs on which platforms disagree are
+ * rejected first. Then WebCrypto checks the equation. Falls back to the reference if WebCrypto is
  * missing or uses the cofactored equation.
  */
 
@@ -11,9 +11,9 @@ import { assertJob, type VerifyJob } from './verifier.js';
 const fieldPrime = 2n ** 255n - 19n;
 /** L, the prime order of the base point (RFC 8032, 5.1). */
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
-/** y of a point of order 8. All four points of order 8 have this y or its negative. */
+/** y coordinate of a point of order 8. All four such points have this y or its negative. */
 const orderEight = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
-/** y of the points of order 1, 2, 4 and 8. */
+/** y coordinates of the points of order 1, 2, 4 and 8. */
 const smallOrder = new Set([1n, fieldPrime - 1n, 0n, orderEight, fieldPrime - orderEight]);
 const withoutSign = 2n ** 255n - 1n;
 
@@ -27,8 +27,8 @@ type Key = Awaited<ReturnType<Subtle['importKey']>>;
 let chosen: Promise<Verify> | undefined;
 
 /**
- * Verifies a signature, with the same verdict as all other verifiers.
- * @throws {RangeError} for a key or signature of a wrong length.
+ * Verifies a signature, and gives the same verdict as all other verifiers.
+ * @throws {RangeError} for a key or signature with a wrong length.
  */
 export async function verifyWeb(job: VerifyJob): Promise<boolean> {
   assertJob(job);
@@ -110,7 +110,10 @@ const fits: VerifyJob = {
   ),
 };
 
-/** A signature whose key has a point of order 8 added: valid only by the cofactored equation. */
+/**
+ * A signature by a key to which a point of order 8 was added, valid only by the cofactored
+ * equation.
+ */
 const fitsWithCofactor: VerifyJob = {
   publicKey: bytesOf('d63c01223147541df4e170763e9e2788a8bf5971f52a93c5829dbe6f5ff6bba9'),
   message,

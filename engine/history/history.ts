@@ -1,6 +1,6 @@
 /**
- * Historical reads: state of a network after any entry. The first read replays the log and writes
- * checkpoints, from which later reads start.
+ * Reads a network's state after any entry. The first read replays the log and writes checkpoints,
+ * from which later reads start.
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -23,13 +23,16 @@ import { RecordsAt } from './records.js';
 
 /** Options of {@link History.open}. */
 export interface HistoryOptions {
-  /** Folder of a network. It can be open in this or another process. */
+  /** The network's folder. This or a different process may have it open. */
   path: string;
-  /** Folder for checkpoints; false for none. Default: `history` in the network's folder. */
+  /**
+   * Folder for checkpoints, or false to write no checkpoints. Default: `history` in the network's
+   * folder.
+   */
   checkpoints?: string | false | undefined;
-  /** Minimum of entries between two checkpoints. Default: 512. */
+  /** Minimum number of entries between two checkpoints. Default: 512. */
   spacing?: number | undefined;
-  /** Size limit of all checkpoints, as a share of the log's size. Default: 0.2. */
+  /** Size limit for all checkpoints together, as a share of the log's size. Default: 0.2. */
   share?: number | undefined;
 }
 
@@ -40,29 +43,29 @@ export interface HistoryWork {
   signal?: AbortSignal | undefined;
 }
 
-/** State of a network after an entry. */
+/** A network's state after an entry. */
 export interface Moment {
   /** The entry, its time, and both digests after it, as computed by `replay`. */
   readonly position: StoreMeta;
   readonly genesis: Genesis;
   /**
-   * Reads of that state. One exception: the table `requests`, which detects duplicates, lacks
-   * requests that expired and were accepted again later.
+   * Reads of that state. One exception: the table `requests`, used to detect duplicates, lacks
+   * requests that expired and were later accepted again.
    */
   readonly read: Views;
 }
 
-/** Default entries between checkpoints. Replaying one takes about 0.07 ms. */
+/** Default number of entries between checkpoints. Replaying an entry takes about 0.07 ms. */
 const SPACING = 512;
 const SHARE = 0.2;
-/** Entries per turn of the event loop. */
+/** Entries per event-loop turn. */
 const TURN = 128;
 
 /**
- * Historical reads of a network in a folder: state and digests after any entry. A writer, in this
- * or another process, can have the folder open. The first read replays the log and writes
- * checkpoints, up to a fifth of the log's size, from which later reads start. Checkpoints can be
- * deleted at any time.
+ * Reads a network's state and digests after any entry, from its folder. A writer in this or a
+ * different process can have the folder open. The first read replays the log and writes checkpoints
+ * (at most a fifth of the log's size), from which later reads start. Checkpoints can be deleted at
+ * any time.
  *
  * @example
  * ```ts
@@ -84,9 +87,9 @@ export class History {
   readonly #store: Store;
   readonly #folder: CheckpointFolder;
   readonly #spacing: number;
-  /** Parameters of the network, from entry 0. */
+  /** Network parameters, from entry 0. */
   readonly genesis: Genesis;
-  /** Serializes reads: two at once would write the same checkpoints. */
+  /** Serializes reads, because two concurrent reads would write the same checkpoints. */
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
   /** Size of the last checkpoint in bytes. */
@@ -127,14 +130,14 @@ export class History {
     return this.#store.meta()!;
   }
 
-  /** Statistics of the checkpoints. */
+  /** Statistics about the checkpoints. */
   get checkpoints(): CheckpointStats {
     return this.#folder.stats;
   }
 
   /**
-   * Returns the state of the network after an entry. Writes missing checkpoints on the way, which
-   * takes about a minute per million entries on an idle machine.
+   * Returns the network's state after an entry. Writes missing checkpoints on the way, which takes
+   * about a minute per million entries on an idle machine.
    *
    * @throws {RangeError} if the log does not contain the entry.
    * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
@@ -152,7 +155,7 @@ export class History {
     return this.checkpoints;
   }
 
-  /** Waits for running reads and closes the store. */
+  /** Waits for running reads, then closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#turn;
@@ -183,7 +186,7 @@ export class History {
     while (walk.seq < to) {
       const first = walk.seq + 1;
       const until = Math.min(to, first + Math.min(TURN, this.#spacing) - 1);
-      // Read at once, so that no read transaction stays open across turns of the event loop.
+      // Reads all lines at once, so that no read transaction stays open across event-loop turns.
       for (const line of [...storedLines(this.#store, first, until)]) walk.step(line);
       if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
@@ -198,11 +201,9 @@ export class History {
   }
 }
 
-/*
- * A checkpoint as text: one line of JSON with its position in the log, then one line per record.
- */
+/* A checkpoint as text: one JSON line with its position in the log, then one line per record. */
 
-/** Position of a checkpoint in the log, with both digests. */
+/** A checkpoint's position in the log, with both digests. */
 interface CheckpointHead {
   seq: number;
   at: number;
@@ -245,7 +246,7 @@ function recordOf(line: string): RecordChange {
   return { table, key: JSON.parse(key) as RecordKey, json };
 }
 
-/** A checkpoint file: its entry, and the size of the log up to that entry. */
+/** A checkpoint file, with its entry and the size of the log up to that entry. */
 interface File {
   seq: number;
   logBytes: number;
@@ -257,7 +258,7 @@ interface File {
 export interface CheckpointStats {
   count: number;
   bytes: number;
-  /** Reason why no more are written, such as a missing permission; null if they are. */
+  /** Reason why checkpoints are no longer written, such as a missing permission; otherwise null. */
   problem: string | null;
 }
 
@@ -273,7 +274,7 @@ class CheckpointFolder {
   /** By entry, ascending. */
   #files: File[] = [];
 
-  /** `share` limits the total size, relative to the log. Without a folder nothing is stored. */
+  /** `share` limits the total size relative to the log. Without a folder, nothing is stored. */
   constructor(folder: DerivedFolder | null, share: number, sourceOf: SourceOf) {
     this.#folder = folder;
     this.#share = share;
@@ -281,13 +282,13 @@ class CheckpointFolder {
     this.refresh();
   }
 
-  /** Counts files on disk, not those in memory. */
+  /** Returns statistics about files on disk, excluding files in memory. */
   get stats(): CheckpointStats {
     const files = this.#files.filter(({ inMemory }) => !inMemory);
     return { count: files.length, bytes: bytesOf(files), problem: this.#folder?.problem ?? null };
   }
 
-  /** Reloads the list. Other processes can add and delete files. */
+  /** Reloads the list, because other processes can add and delete files. */
   refresh(): void {
     this.#files = [];
     for (const { name, bytes, inMemory } of this.#folder?.list() ?? []) {
@@ -312,12 +313,12 @@ class CheckpointFolder {
     }
   }
 
-  /** Returns true if a checkpoint of about this size fits the share. */
+  /** Returns true if a checkpoint of about this size stays within the share. */
   hasRoom(logBytes: number, bytes: number): boolean {
     return this.#folder !== null && bytes <= this.#room(logBytes);
   }
 
-  /** Writes a checkpoint if there is room. Returns its size. */
+  /** Writes a checkpoint if there is room. Returns the checkpoint's size. */
   async write(seq: number, logBytes: number, content: Buffer): Promise<number> {
     const from = this.#sourceOf(seq);
     if (!from || !this.#folder) return 0;
@@ -361,7 +362,9 @@ function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store {
   };
 }
 
-/** Entries after which write-once records are read from the store again, to bound memory. */
+/**
+ * Number of entries after which write-once records are read from the store again, to bound memory.
+ */
 const REBASE = 256;
 
 class Walk {
@@ -374,7 +377,7 @@ class Walk {
   /** Size of all stored entries so far. */
   logBytes: number;
 
-  /** Starts before entry 0 or after a checkpoint. */
+  /** Creates a walk that starts before entry 0 or after a checkpoint. */
   constructor(
     live: Store,
     genesis: Genesis,
@@ -391,7 +394,7 @@ class Walk {
     this.#engine = Engine.restore(genesis, this.#overlay, { seq, at, event_seq });
   }
 
-  /** Last applied entry; -1 before the first. */
+  /** Last applied entry; -1 before the first entry. */
   get seq(): number {
     return this.#engine?.position.seq ?? -1;
   }
@@ -400,13 +403,13 @@ class Walk {
     return this.#engine!.summary();
   }
 
-  /** Returns the meta of a log that ends here. */
+  /** Returns the meta for a log that ends here. */
   meta(end: StoreMeta): StoreMeta {
     const { digest, logDigest: log_digest } = this.#digests;
     return { ...end, ...this.#engine!.position, digest, log_digest };
   }
 
-  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored ones. */
+  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored digests. */
   step(line: LogLine): Step {
     const { entry } = line;
     const step = this.#apply(line);
@@ -458,11 +461,11 @@ class Walk {
 
 const diverges = (seq: number, reason: string) => new StoreError('ENTRY_DIVERGES', { seq, reason });
 
-/** Entries per index row and per turn of the event loop. */
+/** Entries per index row and per event-loop turn. */
 const INDEX_TURN = 128;
 
 /**
- * Recomputes the index rows of entries 0 to `to`. Only reads the folder.
+ * Recomputes the index rows for entries 0 to `to`. Only reads the folder.
  *
  * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
  * @throws the reason of `signal` if it is aborted.

@@ -1,7 +1,7 @@
 /**
- * Records of a network after an entry of its log (the base, plus later changes). Tables whose
- * records change are held in memory. Write-once records are read from the live store, filtered to
- * those that existed at the base.
+ * A network's records after a log entry: the records at an earlier entry (the base) plus later
+ * changes. Tables whose records change are held in memory. Write-once records are read from the
+ * live store, limited to records that existed at the base.
  */
 import {
   type Head,
@@ -18,9 +18,11 @@ import {
   type Store,
 } from '../store/store.js';
 
-/** Tables whose records can change or be deleted at any time. */
+/** Tables whose records can be changed or deleted at any time. */
 const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;
-/** Tables whose records can change only for a while; only those are held. */
+/**
+ * Tables whose records can change only for a while. Only records that can still change are held.
+ */
 const partly = ['alliances', 'requests'] as const;
 const kept: ReadonlySet<string> = new Set([...whole, ...partly]);
 
@@ -29,7 +31,7 @@ interface Row {
   json: string;
 }
 
-/** Position whose records are in the live store or held in memory. */
+/** Position whose records the live store or memory contains. */
 export interface Base {
   seq: number;
   at: number;
@@ -40,7 +42,7 @@ export class RecordsAt {
   readonly #tables = new Map<string, Map<string, Row>>();
   #base: Base & { head: Head | null };
 
-  /** `rows` are those of {@link keptRows} at this entry; empty before entry 0. */
+  /** `rows` come from {@link keptRows} at this entry, and are empty before entry 0. */
   constructor(live: Store, base: Base | null, rows: Iterable<RecordChange> = []) {
     this.#live = live;
     for (const table of tables) this.#tables.set(table, new Map());
@@ -69,7 +71,7 @@ export class RecordsAt {
     }
   }
 
-  /** Applies the changes of an entry. */
+  /** Applies an entry's changes. */
   write(changes: Iterable<RecordChange>): void {
     for (const { table, key, json } of changes) {
       const id = keyId(key);
@@ -78,7 +80,7 @@ export class RecordsAt {
     }
   }
 
-  /** Moves the base to an entry and drops records that the live store has. */
+  /** Moves the base to an entry, and drops records that the live store contains. */
   rebase({ seq, at }: Base): void {
     this.#base = { seq, at, head: this.#head() };
     for (const [table, rows] of this.#tables) {
@@ -88,14 +90,17 @@ export class RecordsAt {
     }
   }
 
-  /** Yields the records of a checkpoint: those that the live store will not have later. */
+  /**
+   * Yields the records for a checkpoint, which are the records that the live store will not contain
+   * later.
+   */
   *keptRows(): Iterable<RecordChange & { json: string }> {
     for (const table of kept) {
       for (const { key, json } of this.#rows(table).values()) yield { table, key, json };
     }
   }
 
-  /** Drops closed alliances, except those of this instant, which a later entry can have. */
+  /** Drops closed alliances, except those from this instant, which a later entry can share. */
   #dropAlliances(rows: Map<string, Row>): void {
     for (const [id, { key, json }] of rows) {
       const { context } = JSON.parse(json) as RecordOf['alliances'];
@@ -104,7 +109,7 @@ export class RecordsAt {
     }
   }
 
-  /** Drops all requests except those of this instant, which a later entry can have. */
+  /** Drops all requests except those from this instant, which a later entry can share. */
   #dropRequests(rows: Map<string, Row>): void {
     for (const [id, { json }] of rows) {
       const { at } = JSON.parse(json) as RecordOf['requests'];
@@ -123,12 +128,12 @@ export class RecordsAt {
     return rows;
   }
 
-  /** Returns true if records of a table are read from the live store. */
+  /** Returns true if a table's records are read from the live store. */
   #before(table: string): boolean {
     return this.#base.head !== null && !(whole as readonly string[]).includes(table);
   }
 
-  /** Limits a range to numbers up to the base. */
+  /** Limits a range to keys up to the base. */
   #clamped(table: string, { from, to, reverse }: RangeOptions): RangeOptions {
     const end = this.#end(table);
     const most = end === null ? to : to === undefined || compareKeys(end, to) < 0 ? end : to;
@@ -156,7 +161,7 @@ export class RecordsAt {
     }
   }
 
-  /** Converts a live record to its state at the base; undefined if it is newer. */
+  /** Converts a live record to its state at the base. Returns undefined for a newer record. */
   #asOfBase(table: string, key: RecordKey, json: string): string | undefined {
     const end = this.#end(table);
     if (end !== null) return (key as number) < end ? json : undefined;

@@ -1,6 +1,6 @@
 /**
- * Moves old entries of a live network into archive segments, one small step per event-loop turn. It
- * moves only durable entries that the engine cannot read.
+ * Moves a live network's old entries into archive segments, one small step per event-loop turn.
+ * Moves only durable entries that the engine no longer reads.
  */
 import { setImmediate } from 'node:timers/promises';
 import { limits } from '../protocol/limits.js';
@@ -12,9 +12,9 @@ import {
   StoreError,
 } from '../store/store.js';
 
-/** Archiving of old entries into compressed segments: see docs/archives.md. */
+/** Options for archiving old entries into compressed segments. See docs/archives.md. */
 export interface ArchiveOptions {
-  /** Number of recent entries to keep in the store, approximately. Default: no archiving. */
+  /** Approximate number of recent entries to keep in the store. Default: no archiving. */
   archiveAfter?: number;
   /** Called after each new segment. */
   onArchived?: (moved: { first: number; last: number; file: string }) => void;
@@ -22,12 +22,12 @@ export interface ArchiveOptions {
   onArchiveFault?: (error: Error) => void;
 }
 
-/** Delay of a retry after a fault. */
+/** Delay before a retry after a fault. */
 const RETRY_MS = 60_000;
 
 /**
- * Returns the first entry that must stay in the store. Opening a network reads the proposals of
- * open blocks, and the time of the last entry.
+ * Returns the first entry that must stay in the store. Opening a network reads the proposals for
+ * open blocks, and the last entry's time.
  */
 export function findFirstKept(store: Store): number {
   let first = store.meta()?.seq ?? 0;
@@ -40,8 +40,8 @@ export function findFirstKept(store: Store): number {
 }
 
 /**
- * Wraps a store so that it archives in the background after commits, until it is closed. After the
- * archiver's transaction has failed, every commit fails.
+ * Wraps a store so that it archives in the background after commits, until it is closed. After an
+ * archiver transaction fails, every commit fails.
  */
 export function archiving(store: Store, options: ArchiveOptions): Store {
   if (!store.archive) return store;
@@ -60,7 +60,7 @@ export function archiving(store: Store, options: ArchiveOptions): Store {
   });
 }
 
-/** Reports the first missing segment, and the number of others. */
+/** Reports the first missing segment, and the number of further missing segments. */
 function noteProblems(archive: StoreArchive, onFault: (error: Error) => void): void {
   const problems = archive.problems();
   const [problem] = problems;
@@ -76,7 +76,7 @@ class Archiver {
   readonly #options: ArchiveOptions;
   /** Set after a failed transaction, whose result is unknown. */
   failure: StoreError | null = null;
-  /** Minimum number of entries of a segment. */
+  /** Minimum number of entries in a segment. */
   readonly #atLeast: number;
   #running: Promise<void> | null = null;
   #stopped = false;
@@ -105,7 +105,7 @@ class Archiver {
   }
 
   #start(): void {
-    // Starts in the next turn, so that callers that wait for the commit continue first.
+    // Starts in the next turn, so that callers waiting for the commit continue first.
     this.#running = setImmediate()
       .then(() => this.#run())
       .finally(() => {
@@ -124,7 +124,9 @@ class Archiver {
     }
   }
 
-  /** Deletes some archived entries or writes a segment. Returns false if there is nothing to do. */
+  /**
+   * Deletes some archived entries, or writes a segment. Returns false if there is nothing to do.
+   */
   async #step(): Promise<boolean> {
     if (await this.#archive.trim()) return true;
     const due = this.#due(this.#store.meta()?.seq ?? 0);
@@ -138,7 +140,9 @@ class Archiver {
     return true;
   }
 
-  /** Returns the end (exclusive) of the entries to archive, or null if there are too few. */
+  /**
+   * Returns the end (exclusive) of the entries to archive, or null if there are too few entries.
+   */
   #due(seq: number): number | null {
     const { archiveAfter } = this.#options;
     if (archiveAfter === undefined) return null;

@@ -1,19 +1,20 @@
 /** Source of engine time. */
 export interface Clock {
-  /** Returns milliseconds since 1970, which never descend. */
+  /** Returns milliseconds since 1970. The value never decreases. */
   now(): number;
-  /** Calls back at `at` or soon after. The owner of a clock without it fires deadlines. */
+  /** Calls back at `at` or soon after. If a clock lacks this method, its owner fires deadlines. */
   wakeAt?(at: number, wake: () => void): () => void;
-  /** Returns wall time if it differs: a clock that was held lags behind it. */
+  /** Returns wall time, if it can differ: a clock that was held lags behind wall time. */
   outside?(): number;
 }
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Creates a clock from the wall time at the start and monotonic time since then, so that setting
- * the wall clock has no effect. If the log is ahead of the wall clock (`least`), time continues
- * from the end of the log. It does not wait for the wall clock, because open blocks would wait too.
+ * Creates a clock that adds monotonic time to the wall time at start, so that setting the wall
+ * clock has no effect. If the log is ahead of the wall clock (`least`), time continues from the end
+ * of the log. The clock does not wait for the wall clock to catch up, because open blocks would
+ * wait too.
  */
 export function systemClock(least = 0): Clock {
   const wall = Math.max(Date.now(), least);
@@ -28,12 +29,15 @@ export function systemClock(least = 0): Clock {
   };
 }
 
-/** A clock that can be held. After its release it continues from that time without catching up. */
+/**
+ * A clock that can be held. After its release, the clock continues from the held time without
+ * catching up.
+ */
 class HoldableClock implements Clock {
   readonly #clock: Clock;
   #behindMs = 0;
   #heldAt: number | null = null;
-  /** Absent if the underlying clock has none. Must not be called while the clock is held. */
+  /** Absent if the underlying clock has no `wakeAt`. Must not be called while the clock is held. */
   readonly wakeAt?: (at: number, wake: () => void) => () => void;
 
   constructor(clock: Clock) {
@@ -70,8 +74,8 @@ export interface VirtualClock extends Clock {
 }
 
 /**
- * Creates a clock at `start` (milliseconds since 1970) that changes only by `set`. Deadlines of a
- * network with this clock fire by `fireDeadlines()` or with the next request.
+ * Creates a clock at `start` (milliseconds since 1970) that changes only by `set`. A network with
+ * this clock fires deadlines on `fireDeadlines()` or on the next request.
  */
 export function virtualClock(start: number): VirtualClock {
   let time = start;
@@ -84,7 +88,7 @@ export function virtualClock(start: number): VirtualClock {
   };
 }
 
-/** Calls back once at the time last set, if the clock has `wakeAt`. */
+/** Calls back once, at the most recently set time, if the clock has `wakeAt`. */
 class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -115,7 +119,7 @@ interface Timed {
 }
 
 /**
- * The time of a network. It never goes back, the operator can hold it, and an alarm fires the next
+ * A network's time. Time never goes back, the operator can hold it, and an alarm fires the next
  * deadline.
  */
 export class Timekeeper {
@@ -148,7 +152,7 @@ export class Timekeeper {
     this.setAlarm();
   }
 
-  /** Continues from the time of `hold`, without catching up. */
+  /** Resumes from the time at which `hold` was called, without catching up. */
   release(): void {
     this.clock.release();
     this.setAlarm();
@@ -167,7 +171,7 @@ export class Timekeeper {
   }
 
   /**
-   * Cancels the alarm for good.
+   * Cancels the alarm permanently.
    *
    * @internal
    */
@@ -177,5 +181,5 @@ export class Timekeeper {
   }
 }
 
-/** Retry interval of an overdue deadline. */
+/** Retry interval for an overdue deadline. */
 const OVERDUE_MS = 100;

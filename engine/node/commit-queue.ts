@@ -1,5 +1,5 @@
 /**
- * Group commit without timers: entries applied during a commit are the next batch. Callers get
+ * Group commit without timers. Entries applied during a commit form the next batch. Callers get
  * their outcomes, and events are published, only after the batch is durable.
  */
 import { type Outcome, refusedOutcome } from '../core/state.js';
@@ -16,18 +16,16 @@ type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
 };
 
 interface Owner<V> {
-  /** Returns the state at the end of the batch, called when the batch is taken. */
+  /** Returns the state at the end of the batch. Called when the commit of the batch begins. */
   snapshot(): { meta: StoreMeta; view: V };
   /** Called when a batch is durable and its events can be published. */
   committed(view: V, batch: Pick<Content, 'events' | 'changes'>): void;
-  /**
-   * Called when the result of a commit is unknown. The owner must stop responding and publishing.
-   */
+  /** Called when a commit's result is unknown. The owner must stop responding and publishing. */
   failed(error: Error): void;
 }
 
 interface Pending extends Content {
-  /** True if the batch must be committed, even if only its end changes. */
+  /** True if the batch must be committed even if it only moves the end of the log. */
   begun: boolean;
   bytes: number;
   durable: Promise<void>;
@@ -59,7 +57,7 @@ function withResolvers() {
     resolve = yes;
     reject = no;
   });
-  // Prevents an unhandled rejection if there is no waiting caller.
+  // Prevents an unhandled rejection if no caller is waiting.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }
@@ -71,7 +69,7 @@ export class CommitQueue<V> {
   #next = newPending();
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
-  /** Number of durable entries, and the duration and sizes of their commits. */
+  /** Number of durable entries, and the total duration and the sizes of their commits. */
   readonly #committed = { entries: 0, commitMs: 0, commitSizes: [] as number[] };
 
   constructor(store: Store, owner: Owner<V>) {
@@ -80,7 +78,7 @@ export class CommitQueue<V> {
     this.#index = new IndexWriter(store, store.meta());
   }
 
-  /** Number of entries that are applied but not durable. */
+  /** Number of entries that are applied but not yet durable. */
   get backlog(): number {
     return this.#next.entries.length + (this.#inFlight?.entries.length ?? 0);
   }
@@ -98,7 +96,10 @@ export class CommitQueue<V> {
     return full ? refusedOutcome('COMMIT_QUEUE_FULL', { backlog }).outcome : null;
   }
 
-  /** Returns true if the disk has room beyond the backlog. Fails the queue if that is unknown. */
+  /**
+   * Returns true if the disk has room beyond the backlog. Fails the queue if the free space is
+   * unknown.
+   */
   #hasRoom(): boolean {
     try {
       return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));
@@ -108,7 +109,7 @@ export class CommitQueue<V> {
     }
   }
 
-  /** Resolves when all added entries are durable, and rejects if that is unknown. */
+  /** Resolves when all added entries are durable. Rejects if their durability is unknown. */
   get durable(): Promise<void> {
     if (this.#failure) return this.#failure;
     if (this.#next.begun) return this.#next.durable;

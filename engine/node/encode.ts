@@ -1,4 +1,4 @@
-/** Encodes steps as canonical JSON, once for digest, disk and subscribers. */
+/** Encodes a step as canonical JSON, once for the digest, the disk and the subscribers. */
 import type { Step } from '../core/engine.js';
 import { canonical } from '../protocol/canonical.js';
 import type { Event, EventType } from '../protocol/schema/event.js';
@@ -14,7 +14,7 @@ export interface EncodedEvent {
 
 /** An event as published to followers. */
 export interface PublishedEvent extends EncodedEvent {
-  /** Final status of a block, for the event that closes it; otherwise null. */
+  /** The block's final status, if the event closes a block; otherwise null. */
   status: BlockStatus | null;
   /** The event itself, if it is available without parsing. */
   event?: Event;
@@ -44,7 +44,7 @@ export function encodeStep(step: Step): EncodedStep {
     const json = value === null ? null : canonical(value);
     changes.push({ table, key, json });
     // Builds the canonical JSON of [table, key, value] without encoding the value twice. Table
-    // names need no escapes, and keys are strings, numbers or arrays of them.
+    // names need no escapes, and keys are strings, numbers or arrays of strings and numbers.
     results.push(`["${table}",${JSON.stringify(key)},${json ?? 'null'}]`);
   }
   return { events, changes, results };

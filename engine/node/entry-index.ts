@@ -1,13 +1,13 @@
 /**
- * The index from entries to events. A row covers consecutive entries: the number of events of each,
- * and the changes of dormancy, which have no events. Its totals up to its last entry allow sums
- * over a part of a long log without reading it. No digest covers the index, which follows from the
- * log.
+ * The index from entries to events. A row covers consecutive entries. Each row contains the number
+ * of events per entry and the changes of dormancy, for which there are no events. A row also
+ * contains totals up to its last entry, so that computing sums over a part of a long log does not
+ * require reading that part. No digest covers the index, because it follows from the log.
  *
- * Encoding: integers in base 128, low digits first (LEB128): format, number of entries, number of
- * events up to its end, time of the last entry, totals. Then for each entry `8 * events + 4 *
- * turned + 2 * closes + registers`, and if agents turned, their number and `2 * ordinal + dormant`
- * for each.
+ * A row is encoded as integers in base 128, low digits first (LEB128): format, number of entries,
+ * number of events up to the end of the row, time of the last entry, totals. Then, per entry,
+ * `8 * events + 4 * turned + 2 * closes + registers`. If the entry turned agents dormant or awake,
+ * their number and one `2 * ordinal + dormant` per agent follow.
  */
 import type { DormancyChange } from '../core/agents.js';
 import type { Step } from '../core/engine.js';
@@ -18,10 +18,10 @@ import { type Store, StoreError, type StoreMeta } from '../store/store.js';
 
 const FORMAT = 1;
 
-/** Final statuses of blocks, in the order of the totals of a row. */
+/** Final block statuses, in the order of a row's totals. */
 export const blockEnds = BlockStatus.enum.filter((status) => status !== 'voting');
 
-/** Sums since the start of the log, or since the start of the index if that is later. */
+/** Sums since the start of the log, or since the start of the index if it starts later. */
 export interface IndexTotals {
   /** In the order of `eventTypes`. */
   events: number[];
@@ -45,7 +45,7 @@ export interface IndexRow {
   last: number;
   /** Time of the last entry. */
   at: number;
-  /** Number of the last event up to the last entry. */
+  /** Number of the last event, up to and including the last entry. */
   event_seq: number;
   totals: IndexTotals;
   entries: IndexedEntry[];
@@ -145,13 +145,13 @@ class Reader {
 }
 
 /*
- * Reads of the index. An older version of the program may have appended entries without rows, so
- * reads begin where the rows are complete up to the end of the log.
+ * Reads the index. An older version of the program may have appended entries without rows, so reads
+ * begin where the rows are complete up to the end of the log.
  */
 
 type Rows = Pick<Store, 'index'>;
 
-/** Returns the last row if it ends with the log and is intact, or null. */
+/** Returns the last row if it is intact and ends with the log; otherwise null. */
 function lastRow(store: Rows, end: Pick<StoreMeta, 'seq'>): IndexRow | null {
   const [stored] = store.index({ reverse: true, limit: 1 });
   if (stored?.seq !== end.seq) return null;
@@ -163,14 +163,14 @@ function lastRow(store: Rows, end: Pick<StoreMeta, 'seq'>): IndexRow | null {
   }
 }
 
-/** Returns the row with an entry, or undefined. @throws {StoreError} `CORRUPT` */
+/** Returns the row that contains an entry, or undefined. @throws {StoreError} `CORRUPT` */
 export function findIndexRow(store: Rows, seq: number): IndexRow | undefined {
   const [stored] = store.index({ from: seq, limit: 1 });
   const row = stored && decodeIndexRow(stored.seq, stored.bytes);
   return row && row.first <= seq ? row : undefined;
 }
 
-/** Yields the existing rows from the one with `from` to the one with `to`. */
+/** Yields the existing rows from the row that contains `from` to the row that contains `to`. */
 export function* readIndexRows(store: Rows, from: number, to: number): Generator<IndexRow, void> {
   for (const { seq, bytes } of store.index({ from })) {
     const row = decodeIndexRow(seq, bytes);
@@ -180,19 +180,19 @@ export function* readIndexRows(store: Rows, from: number, to: number): Generator
   }
 }
 
-/** Number of events before the totals of a row begin. Equal for all rows of one run. */
+/** Number of events before the totals begin. Equal for all rows in a run. */
 const eventsBefore = ({ event_seq, totals }: IndexRow) =>
   event_seq - totals.events.reduce((sum, count) => sum + count, 0);
 
 /**
- * Returns the first entry of the rows that are complete up to the end of the log, or the entry
- * after its end if there are none.
+ * Returns the first entry from which rows are complete up to the end of the log. Returns the entry
+ * after the end if there are no such rows.
  */
 export function findIndexStart(store: Rows, end: Pick<StoreMeta, 'seq'>): number {
   const last = lastRow(store, end);
   if (!last) return end.seq + 1;
   const before = eventsBefore(last);
-  // Rows of an older run have fewer events before them, or as many if there were none in between.
+  // An older run's rows have fewer events before them, or as many if no events lie in between.
   let low = 0;
   let high = last.first;
   while (low < high) {
@@ -204,7 +204,7 @@ export function findIndexStart(store: Rows, end: Pick<StoreMeta, 'seq'>): number
   return high;
 }
 
-/** Maximum number of entries of a row, which is the finest bucket of an overview. */
+/** Maximum number of entries in a row. A row is the finest bucket in an overview. */
 const ROW_ENTRIES = 256;
 
 const typeIndex = new Map(eventTypes.map((type, index) => [type, index]));
@@ -241,7 +241,7 @@ export class IndexWriter {
   #totals: IndexTotals;
   #eventSeq: number;
 
-  /** Continues an index that ends with the log, or else begins a new run of rows. */
+  /** Continues an index that ends with the log; otherwise begins a new run of rows. */
   constructor(store: Pick<Store, 'index'>, end: Pick<StoreMeta, 'seq' | 'event_seq'> | null) {
     this.#totals = (end && lastRow(store, end))?.totals ?? noTotals();
     this.#eventSeq = end?.event_seq ?? 0;
@@ -256,7 +256,7 @@ export class IndexWriter {
     return rows;
   }
 
-  /** Builds a row of one or more entries. */
+  /** Builds a row from one or more entries. */
   row(some: readonly IndexItem[]): Uint8Array {
     for (const one of some) this.#add(one);
     const { at } = some.at(-1)!;

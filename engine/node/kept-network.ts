@@ -1,5 +1,5 @@
 /**
- * A read-only network in a folder, which another process may still extend. It takes no lock and
+ * A read-only network in a folder, which a different process may still extend. Takes no lock and
  * writes nothing.
  */
 
@@ -28,21 +28,21 @@ import { type Applied, readGenesis } from './open-store.js';
 import { type CommittedView, Views } from './views.js';
 
 export interface KeptOptions {
-  /** Folder of the network. Another process may write to it. */
+  /** The network's folder. A different process may write to it. */
   path: string;
-  /** Checks the data first, and refuses damaged data. Default: true. */
+  /** Checks the data on opening, and refuses damaged data. Default: true. */
   whole?: boolean;
   /** Called once if the folder is deleted, replaced or damaged. Earlier data stays readable. */
   onLost?: (why: string) => void;
 }
 
-/** Poll interval of the folder, and number of events per page. */
+/** Poll interval for the folder, and number of events per page. */
 const LOOK_MS = 100;
 const PAGE = 1_024;
 
 /**
- * A read-only network in a folder: a finished run, or the network of another process, which it
- * follows. It refuses all writes.
+ * A read-only network in a folder: a finished run, or a network that a different process writes and
+ * this one follows. Refuses all writes.
  *
  * @example
  * ```ts
@@ -68,17 +68,17 @@ export class KeptNetwork implements ServedNetwork {
   readonly #lookout: FolderPoll;
   /** Number of the last event that was published to followers. */
   #notified: number;
-  /** Parameters of the network, from entry 0. */
+  /** Network parameters, from entry 0. */
   readonly genesis: Genesis;
-  /** Random id of the folder. */
+  /** The folder's random id. */
   readonly epoch: string;
   readonly folder: string;
   readonly durableOnDisk = true;
-  /** Verifies signatures of registered keys over any text. */
+  /** Verifies registered keys' signatures over any text. */
   readonly verification: Verification;
   /** Reads of committed state. */
   readonly read: Views;
-  /** Message of the refusal of writes. */
+  /** Message with which writes are refused. */
   readonly readOnly: string;
   readonly backlog = 0;
 
@@ -98,9 +98,9 @@ export class KeptNetwork implements ServedNetwork {
   }
 
   /**
-   * Opens a folder for reading, after a quick check of its data. Only `replay` checks all of it.
+   * Opens a folder for reading, after a quick check of its data. Only `replay` checks all data.
    *
-   * @throws {StoreError} if the folder has no network, or its data is damaged or unreadable.
+   * @throws {StoreError} if the folder contains no network, or its data is damaged or unreadable.
    */
   static open(options: KeptOptions): KeptNetwork {
     const { path, whole = true } = options;
@@ -141,7 +141,7 @@ export class KeptNetwork implements ServedNetwork {
     return { outcome: this.precheck(), events: [], durable: this.durable };
   }
 
-  /** Does nothing: the process that writes to the folder fires deadlines. */
+  /** Does nothing, because the process that writes to the folder fires deadlines. */
   fireDeadlines(): readonly [] {
     return [];
   }
@@ -158,7 +158,7 @@ export class KeptNetwork implements ServedNetwork {
     return { ...this.#verifier.stats, ...none };
   }
 
-  /** Calls back with events of another process. Returns a function that unsubscribes. */
+  /** Calls back with events from the writing process. Returns a function that unsubscribes. */
   onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
@@ -170,7 +170,7 @@ export class KeptNetwork implements ServedNetwork {
     await this.#verifier.close();
   }
 
-  /** Publishes what another process has added. */
+  /** Publishes events that the writing process has added. */
   #poll(): void {
     const meta = this.#store.meta()!;
     if (meta.seq !== this.read.position.seq) this.read.swap(this.#viewOf(meta));
@@ -185,7 +185,7 @@ export class KeptNetwork implements ServedNetwork {
     this.#notified = meta.event_seq;
   }
 
-  /** Computes the summary on demand, because it reads all agents. */
+  /** Computes the summary on demand, because computing it reads all agents. */
   #viewOf(meta: StoreMeta): CommittedView {
     const store = this.#store;
     let summary: CommittedView['summary'] | undefined;
@@ -206,7 +206,7 @@ export class KeptNetwork implements ServedNetwork {
   }
 }
 
-/** @throws {StoreError} if the archive is incomplete, or the digests of the last entry differ. */
+/** @throws {StoreError} if the archive is incomplete, or the last entry's digests differ. */
 function assertWhole(store: Store, end: StoreMeta, path: string): void {
   const [problem] = store.archive?.problems() ?? [];
   if (problem !== undefined) throw new StoreError('ARCHIVE_PROBLEM', { problem });
@@ -224,7 +224,8 @@ class FolderPoll {
   readonly #poll: () => void;
   readonly #onLost: (why: string) => void;
   /**
-   * Problem of the last poll. It is reported if it lasts, because a folder may be being renamed.
+   * Problem found by the last poll. Reported only if it persists, because a rename of the folder
+   * may be in progress.
    */
   #found: string | null = null;
   /** Reason why polling has stopped, or null. */
@@ -268,8 +269,8 @@ class FolderPoll {
 }
 
 /**
- * A request that another node admitted, or whose client has gone, with its outcome. Its cost is
- * charged here too.
+ * A request that a different node admitted, or whose client has disconnected, with its outcome. The
+ * request's cost is charged here too.
  *
  * @internal
  */
@@ -279,16 +280,16 @@ export interface Spent {
   publicKey: string;
   /** Hex. */
   signature: string;
-  /** Size of the body and the file. */
+  /** Total size of the body and the file. */
   bytes: number;
-  /** Client address as limits count it; empty if it is unknown. */
+  /** Client address as counted by the limits; empty if unknown. */
   spender: string;
   outcome: Outcome;
-  /** Time since its outcome. */
+  /** Time since the outcome. */
   ageMs: number;
 }
 
-/** The network of a server: a live network, a cluster node, or a read-only folder. */
+/** The network behind a server: a live network, a cluster node, or a read-only folder. */
 export interface ServedNetwork
   extends Pick<
     Network,
@@ -309,29 +310,29 @@ export interface ServedNetwork
   /** As {@link Network.precheck}; a promise in a cluster. */
   precheck(admitted: Admitted): Outcome | null | Promise<Outcome | null>;
   /**
-   * As {@link Network.apply}; a promise in a cluster, whose nodes charge `spender`, the client
-   * address as limits count it.
+   * As {@link Network.apply}; a promise in a cluster. Cluster nodes charge `spender`, the client
+   * address as counted by the limits.
    */
   apply(verified: Verified, spender?: string): Applied | Promise<Applied>;
   /**
-   * Calls back with the costs of requests at other nodes. The first listener also gets earlier
-   * ones. Absent outside a cluster.
+   * Calls back with the costs of requests at other nodes. The first listener receives earlier costs
+   * too. Absent outside a cluster.
    *
    * @internal
    */
   onSpent?(listener: (spent: Spent) => void): void;
   /**
-   * Resolves with null once everything that any node has returned to a client so far is durable
-   * here, or with a refusal if that is unknown. Absent outside a cluster.
+   * Resolves with null once all state that any node has returned to a client so far is durable
+   * here. Resolves with a refusal if the durability is unknown. Absent outside a cluster.
    */
   readonly barrier?: () => Promise<Refusal | null>;
-  /** Time without contact to the cluster, in ms; 0 while connected. Absent outside a cluster. */
+  /** Time without contact with the cluster, in ms; 0 while connected. Absent outside a cluster. */
   readonly cutOffMs?: () => number;
-  /** Message of the refusal of writes; absent if the network is writable. */
+  /** Message with which writes are refused; absent if the network is writable. */
   readonly readOnly?: string;
 }
 
-/** Computes the summary that an engine restored from the records would return. */
+/** Computes the summary that an engine would return if restored from the records. */
 function summaryOf(store: Store, at: number): Summary {
   const head = read(store, 'network', 'head');
   return {
@@ -369,7 +370,7 @@ function pendingIn(store: Store): number {
   return pending;
 }
 
-/** Counts the transactions finalized in the last minute, ascending, one row per instant. */
+/** Counts the transactions finalized in the last minute, one row per instant in ascending order. */
 function recentIn(store: Store, at: number): { at: number; count: number }[] {
   const recent: { at: number; count: number }[] = [];
   for (const { json } of store.range('heights', { reverse: true })) {

@@ -3,7 +3,7 @@ import type { DerivedFrom } from '../store/derived-folder.js';
 import type { Store, StoreMeta } from '../store/store.js';
 import { findIndexRow, findIndexStart, type IndexRow, readIndexRows } from './entry-index.js';
 
-/** Time of an entry and the digests after it. */
+/** An entry's time and the digests after it. */
 export interface EntryEnd {
   seq: number;
   /** Milliseconds since 1970. */
@@ -13,7 +13,7 @@ export interface EntryEnd {
   log_digest: string;
 }
 
-/** Reads of the committed log and of its index. */
+/** Reads the committed log and its index. */
 export class LogReads {
   readonly #store: Store;
   readonly #end: () => number;
@@ -24,7 +24,7 @@ export class LogReads {
     this.#end = end;
   }
 
-  /** Returns the time and digests of an entry, or undefined for an unknown entry. */
+  /** Returns an entry's time and digests, or undefined for an unknown entry. */
   entry(seq: number): EntryEnd | undefined {
     const stored = seq <= this.#end() ? this.#store.entry(seq) : undefined;
     if (!stored) return undefined;
@@ -33,7 +33,8 @@ export class LogReads {
   }
 
   /**
-   * Describes the log up to an entry as the source of a derived file; null for an unknown entry.
+   * Describes the log up to an entry as the source of a derived file. Returns null for an unknown
+   * entry.
    *
    * @internal
    */
@@ -77,7 +78,7 @@ export class LogReads {
   }
 
   /**
-   * Returns the index row with an entry.
+   * Returns the index row that contains an entry.
    *
    * @internal
    */
@@ -86,7 +87,7 @@ export class LogReads {
   }
 
   /**
-   * Returns the index rows from the one with `from` to the one with `to`.
+   * Returns the index rows from the row that contains `from` to the row that contains `to`.
    *
    * @internal
    */

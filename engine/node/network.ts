@@ -1,7 +1,7 @@
 /**
- * The embedded network. It orders requests, applies them, commits them in groups, and only then
- * resolves outcomes and publishes events. An error in between ends the process. The state on disk
- * always equals the end of the log, so a restart recovers the network.
+ * The embedded network orders requests, applies them, commits them in groups, and only then
+ * resolves outcomes and publishes events. An error between these steps ends the process. The state
+ * on disk always matches the end of the log, so a restart recovers the network.
  */
 import { type Admitted, admit, copyRequest } from '../admit/admit.js';
 import { isVerified, Verification, type Verified } from '../admit/verify.js';
@@ -29,8 +29,8 @@ import {
 import { type CommittedView, type Overlay, Views } from './views.js';
 
 /**
- * A network in this process. It verifies requests, applies them in order and commits them in
- * groups. Its state always equals the end of its log.
+ * A network in this process. Verifies requests, applies them in order and commits them in groups.
+ * The network's state always matches the end of its log.
  *
  * @example
  * ```ts
@@ -56,15 +56,15 @@ export class Network {
   readonly #queue: CommitQueue<CommittedView>;
   readonly #onFatal: (error: Error) => void;
   readonly #followers = new Followers();
-  /** Parameters of the network, from entry 0. */
+  /** Network parameters, from entry 0. */
   readonly genesis: Genesis;
-  /** True if published events survive the process. */
+  /** True if published events survive process exit. */
   readonly durableOnDisk: boolean;
-  /** Folder of the network; null if it is in memory. */
+  /** The network's folder; null if the network is in memory. */
   readonly folder: string | null;
-  /** Random id of the folder. Event numbers of a different epoch belong to a different history. */
+  /** The folder's random id. Event numbers from a different epoch belong to a different history. */
   readonly epoch: string;
-  /** Time of the network, which the operator can hold. */
+  /** The network's time, which the operator can hold. */
   readonly time: Timekeeper;
   /** Verifies signatures, in one call or in steps. */
   readonly verification: Verification;
@@ -102,7 +102,7 @@ export class Network {
 
   /**
    * Opens a new or existing network.
-   * @throws {StoreError} if the folder is locked, damaged, unreadable or of a different network.
+   * @throws {StoreError} if the folder is locked, damaged, unreadable or from a different network.
    * @throws {TypeError} if neither `path` nor `memory` is set, or a parameter is out of range.
    */
   static async open(options: NetworkOptions): Promise<Network> {
@@ -111,16 +111,16 @@ export class Network {
   }
 
   /**
-   * Checks the form and the signatures of a request, but not the freshness of its timestamp.
-   * Returns a refusal for any invalid value and never throws. The request is copied, so the caller
-   * can reuse its buffers.
+   * Checks a request's form and signatures, but not the freshness of its timestamp. Returns a
+   * refusal for any invalid value and never throws. The request is copied, so the caller can reuse
+   * its buffers.
    */
   async verify(request: SignedRequest): Promise<Verified | { refusal: Refusal }> {
     const admitted = admit(copyRequest(request), this.genesis.network_id);
     return 'refusal' in admitted ? admitted : this.verifyAdmitted(admitted);
   }
 
-  /** Verifies an admitted request: the second half of `verify`. */
+  /** Verifies an admitted request. This is the second half of `verify`. */
   async verifyAdmitted(admitted: Admitted): Promise<Verified | { refusal: Refusal }> {
     if (this.#state !== 'open') return { refusal: refuse('NETWORK_CLOSED') };
     return this.verification.all(admitted);
@@ -130,8 +130,8 @@ export class Network {
   knows = (publicKey: string): boolean => this.#engine.hasKey(publicKey);
 
   /**
-   * Returns the outcome of a request that would change nothing, or null. It is a cheap check before
-   * signatures are verified. Call `fireDeadlines` first.
+   * Returns the outcome if the request would change nothing, or null. Serves as a cheap check
+   * before signatures are verified. Call `fireDeadlines` first.
    */
   precheck(admitted: Admitted): Outcome | null {
     return this.unable() ?? this.#engine.precheck(admitted.command, this.time.now);
@@ -148,8 +148,8 @@ export class Network {
   }
 
   /**
-   * Applies the requests that the order of a cluster has at `mark`, in one turn. The clock shows
-   * the time of the mark.
+   * Applies the requests at `mark` in a cluster's order, in one turn. The clock shows the mark's
+   * time.
    *
    * @internal
    */
@@ -176,8 +176,8 @@ export class Network {
   }
 
   /**
-   * Applies a result of `verify` and waits until all state that the outcome depends on is durable.
-   * Passes on a refusal, and refuses any other value.
+   * Applies a result of `verify`, and waits until all state that the outcome depends on is durable.
+   * Returns a given refusal unchanged, and refuses any other value.
    */
   async submit(verified: Verified | { refusal: Refusal }): Promise<Outcome> {
     if (typeof verified !== 'object' || verified === null) return unverified();
@@ -188,8 +188,9 @@ export class Network {
   }
 
   /**
-   * Fires all deadlines before `now`, one entry each. A system clock does this automatically.
-   * @returns the events of the deadlines.
+   * Fires all deadlines before `now`, with one entry per deadline. A system clock does this
+   * automatically.
+   * @returns the events that the deadlines emit.
    */
   fireDeadlines(): readonly Event[] {
     const events = this.unable() ? [] : this.#fireUntil(this.time.now);
@@ -200,21 +201,18 @@ export class Network {
   /** Returns the time of the next deadline, or null. */
   nextDeadline = (): number | null => this.#engine.nextDeadline();
 
-  /**
-   * Returns the overall reputation of an agent by key, 0 to 1,000,000, as of the last applied
-   * entry.
-   */
+  /** Returns an agent's overall reputation by key, 0 to 1,000,000, as of the last applied entry. */
   reputationOf = (publicKey: string): number => this.#engine.reputationOf(publicKey);
 
-  /** Returns the minimum number of further votes that close a block; 0 if it is not open. */
+  /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose = (blockHash: string): number => this.#engine.votesUntilClose(blockHash);
 
-  /** Number of the last applied entry, durable or not. */
+  /** Number of the last applied entry, even if not yet durable. */
   get applied(): number {
     return this.#engine.position.seq;
   }
 
-  /** Number of entries that are applied but not durable. */
+  /** Number of entries that are applied but not yet durable. */
   get backlog(): number {
     return this.#queue.backlog;
   }
@@ -234,7 +232,7 @@ export class Network {
     return this.#followers.follow(this.read, since);
   }
 
-  /** Calls back with the encoded events of each commit. Returns a function that unsubscribes. */
+  /** Calls back with each commit's encoded events. Returns a function that unsubscribes. */
   onEvents = (listener: (events: readonly PublishedEvent[]) => void): (() => void) =>
     this.#followers.listen(listener);
 
@@ -311,7 +309,7 @@ export class Network {
     this.time.setAlarm();
   }
 
-  /** Stops the network if `work` throws, because the state of the engine is then unknown. */
+  /** Stops the network if `work` throws, because the engine's state is then unknown. */
   #guard<T>(work: () => T): T {
     try {
       return work();
@@ -353,23 +351,26 @@ export class Followers {
     for (const resume of waiting) resume();
   }
 
-  /** Ends all followers before the store closes. They can resume after the next opening. */
+  /**
+   * Ends all followers before the store closes. Followers can resume after the network is next
+   * opened.
+   */
   end(): void {
     this.#ended = true;
     this.publish([]);
   }
 
-  /** Yields committed events after `since`, at the pace of the consumer. */
+  /** Yields committed events after `since`, at the consumer's pace. */
   async *follow(read: Views, since: number): AsyncGenerator<Event, void> {
     let next = Math.max(0, since) + 1;
     while (!this.#ended) {
       const head = read.position.event_seq;
       if (head < next) {
-        // There is no await between this check and the wait, so no commit is missed.
+        // No await comes between this check and the wait, so no commit is missed.
         await new Promise<void>((resolve) => this.#waiting.add(resolve));
         continue;
       }
-      // Reads whole pages, because the store may close while a slow consumer holds one.
+      // Reads whole pages, because the store may close while a slow consumer holds a page.
       const last = Math.min(head, next + PAGE - 1);
       const page = [...read.events(next, last)];
       next = last + 1;

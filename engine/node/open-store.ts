@@ -1,4 +1,4 @@
-/** Opens the store of a new or existing network, and restores its engine. */
+/** Opens a new or existing network's store, and restores its engine. */
 import { randomUUID } from 'node:crypto';
 import { admitNow } from '../admit/admit.js';
 import { parseGenesis } from '../admit/genesis.js';
@@ -25,7 +25,7 @@ import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
 import { Overlay } from './views.js';
 
-/** Parameters of a network: its name, and values that differ from {@link genesisDefaults}. */
+/** Network parameters: the name, and values that differ from {@link genesisDefaults}. */
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
 interface OpenStoreOptions extends ArchiveOptions {
@@ -51,7 +51,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
     if (stored) assertOrder(stored, options);
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
-    // Nodes of a cluster can fetch ordered entries again, but genesis must be on this disk.
+    // Cluster nodes can fetch ordered entries again, but genesis must be on this disk.
     const store = options.order ? createWriteBehind(kept) : kept;
     const overlay = new Overlay(store, (entry) => readProposal(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
@@ -82,7 +82,9 @@ export function completeGenesis(options: GenesisOptions): Genesis {
   return genesis;
 }
 
-/** The stored parameters; asking for others than those at genesis is a mistake to be told. */
+/**
+ * Returns the stored parameters. Refuses requested parameters that differ from those at genesis.
+ */
 function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Genesis {
   const genesis = readGenesis(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
@@ -94,7 +96,10 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   return genesis;
 }
 
-/** A folder accepts entries of one order only; others would make the nodes diverge. */
+/**
+ * Asserts that the folder belongs to the same order, since entries from a different order would
+ * make the nodes diverge.
+ */
 function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;
@@ -161,7 +166,7 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
 }
 
 /**
- * Options of a network.
+ * Options for opening a network.
  *
  * @example
  * ```ts
@@ -180,40 +185,43 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
  */
 export interface NetworkOptions extends ArchiveOptions {
   /**
-   * Folder of the network, created if it is missing. With `memory: true` the network is only in
-   * memory. With `memory: 'state'` entries and events are digested but not kept.
+   * The network's folder, created if missing. With `memory: true`, the network exists only in
+   * memory. With `memory: 'state'`, entries and events are digested but not kept.
    */
   path?: string;
   memory?: boolean | 'state';
-  /** Must match the parameters of an existing folder. */
+  /** Network parameters, which must match those in an existing folder. */
   genesis: GenesisOptions;
   verifier: Verifier;
   /** Default: the system clock. */
   clock?: Clock;
-  /** Free space below which writes are refused, bytes. */
+  /** Free disk space in bytes below which writes are refused. */
   freeSpaceBytes?: number;
   /**
-   * Identifies the order of a cluster, which fixes the order of requests and the epoch of all of
-   * its networks. The folder can be opened with this order only.
+   * Identifies a cluster's order, which fixes the order of requests and the epoch of all of its
+   * networks. The folder can then be opened only with this order.
    *
    * @internal
    */
   order?: { log: string; epoch: string };
   /**
-   * Called once if a commit fails or an invariant breaks. Default: prints a line, exits with 13.
+   * Called once if a commit fails or an invariant breaks. Default: prints a line and exits with 13.
    */
   onFatal?: (error: Error) => void;
 }
 
-/** Result of `apply`, applied in memory but not durable yet. */
+/** Result of `apply`, whose effects are in memory but not yet durable. */
 export interface Applied {
   outcome: Outcome;
-  /** Events of the request and of deadlines before it. Do not publish them before `durable`. */
+  /**
+   * Events from the request and from deadlines before it. Do not publish these events before
+   * `durable`.
+   */
   events: readonly Event[];
   durable: Promise<void>;
 }
 
-/** Default of `onFatal`. A restart recovers the network. */
+/** Default for `onFatal`. A restart recovers the network. */
 export function endProcess(error: Error): void {
   process.stderr.write(`folkmoot: network failed: ${error.message}; restart to recover\n`);
   exitProcess(13);

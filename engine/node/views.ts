@@ -41,11 +41,11 @@ const AT_ONCE = 50;
 /** Number of attempts to read a list while agents change. */
 const ROUNDS = 3;
 
-/** Converts a score to 0 to 100. */
+/** Converts a score to the range 0 to 100. */
 const shown = (score: number) => score / 10_000;
 
 /**
- * Reads of committed state, from the store and the committed view, never from the engine. Ids and
+ * Reads committed state from the store and the committed view, never from the engine. Ids and
  * hashes are lower-case hex.
  */
 export class Views {
@@ -60,11 +60,12 @@ export class Views {
   readonly log: LogReads;
   #view: CommittedView;
   /**
-   * Cached responses: of one millisecond, and of one view. They are frozen because they are shared.
+   * Cached responses, valid for one millisecond or one view. Frozen, because callers share the
+   * objects.
    */
   #state: { outside: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
-  /** Cached agents that have not changed since, and their ids by ordinal. */
+  /** Cached agents, dropped when they change, and their ids by ordinal. */
   readonly #rows = new Map<string, Readonly<AgentView>>();
   readonly #ids = new Map<number, string>();
 
@@ -80,7 +81,7 @@ export class Views {
   /**
    * Replaces the committed view.
    *
-   * @param changes the changed records; if absent, any record may have changed.
+   * @param changes the changed records; if omitted, any record may have changed.
    * @internal
    */
   swap(view: CommittedView, changes?: Batch['changes']): void {
@@ -108,7 +109,7 @@ export class Views {
   }
 
   /**
-   * End of the stored log. On a node of a cluster it lags behind `position`.
+   * End of the stored log. On a cluster node, the stored log lags behind `position`.
    *
    * @internal
    */
@@ -116,7 +117,7 @@ export class Views {
     return this.#store.stored?.() ?? this.position;
   }
 
-  /** Returns the state of the network as of now. */
+  /** Returns the network's current state. */
   networkState(): Readonly<NetworkState> {
     const { meta, summary } = this.#view;
     const outside = Math.max(this.#clock.outside?.() ?? this.#clock.now(), meta.at);
@@ -182,8 +183,8 @@ export class Views {
   }
 
   /**
-   * As `activeAgents`, but yields between slices. If many agents change meanwhile, the rows can be
-   * from different entries.
+   * As `activeAgents`, but yields between slices. If many agents change meanwhile, the rows can
+   * reflect different entries.
    *
    * @internal
    */
@@ -210,7 +211,7 @@ export class Views {
     return activeAmong(agents);
   }
 
-  /** Returns the scores of an agent, or undefined for an unknown id. */
+  /** Returns an agent's scores, or undefined for an unknown id. */
   reputation(agentId: string): ReputationView | undefined {
     const profile = this.record('agents', agentId);
     if (!profile) return undefined;
@@ -260,7 +261,7 @@ export class Views {
     };
   }
 
-  /** Counts the votes of an open block, whose record has no tally yet. */
+  /** Counts the votes on an open block, whose record contains no tally yet. */
   #countVotes({ ordinal, electorate }: RecordOf['blocks']['context']) {
     const { agents, weights } = this.record('electorates', electorate)!;
     const weightOf = new Map(agents.map((agent, position) => [agent, weights[position]!]));
@@ -271,7 +272,7 @@ export class Views {
     return tally;
   }
 
-  /** Returns the electors of an electorate with their weights. */
+  /** Returns an electorate's electors with their weights. */
   electors(id: number): { agent_id: string; public_key: string; weight: number }[] {
     const { agents, weights } = this.record('electorates', id)!;
     return agents.map((ordinal, position) => {
@@ -289,8 +290,8 @@ export class Views {
   }
 
   /**
-   * Returns the signed body of an entry, the signing key, and the number of bytes read: those of
-   * the body and of unpacked blocks of the archive.
+   * Returns an entry's signed body, the signing key, and the number of bytes read from the body and
+   * from unpacked archive blocks.
    * @throws {Error} for an unknown entry.
    */
   signed(entry: number): { public_key: string; body: Record<string, unknown>; bytes: number } {
@@ -303,7 +304,7 @@ export class Views {
     return { public_key, body: JSON.parse(text), bytes: body.length + unpacked };
   }
 
-  /** Returns the file of a meme, or undefined. */
+  /** Returns a meme's file, or undefined. */
   memeContent(memeId: string): { bytes: Uint8Array; mediaType: string } | undefined {
     const meme = this.record('memes', memeId);
     const bytes = meme && this.#store.blob(meme.content_sha256);
@@ -318,7 +319,7 @@ export class Views {
   /** Yields committed events as stored JSON, both ends inclusive. */
   *eventTexts(from: number, to: number): Iterable<EncodedEvent> {
     for (const { seq, json } of this.#store.events(from, to)) {
-      // Canonical JSON of an event ends with the member `type`.
+      // An event's canonical JSON ends with the member `type`.
       const type = json.slice(json.lastIndexOf('"type":"') + 8, -2) as EventType;
       yield { seq, type, json };
     }
@@ -330,7 +331,7 @@ export class Views {
     return json === undefined ? undefined : (JSON.parse(json) as RecordOf[T]);
   }
 
-  /** Yields committed records of a table, in key order. */
+  /** Yields a table's committed records, in key order. */
   *records<T extends Table>(
     table: T,
     options: RangeOptions = {},
@@ -359,11 +360,13 @@ function activeAmong(agents: Iterable<Readonly<AgentView>>): Readonly<AgentList>
 }
 
 /*
- * The engine's reader. It overlays uncommitted records on the store, because LMDB does not show
+ * The engine's reader. Overlays uncommitted records on the store, because LMDB does not show
  * uncommitted writes.
  */
 
-/** Tables that the engine reads by key while it runs. It only writes the others. */
+/**
+ * Tables that the engine reads by key while it runs. The engine only writes the remaining tables.
+ */
 const readTables: readonly Table[] = [
   'agents',
   'alliances',
@@ -380,7 +383,7 @@ type Records = Pick<Store, 'get' | 'range'>;
 
 const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
 
-/** Uncommitted records of one table, by key, in the order of entries. */
+/** Uncommitted records in one table, by key, in entry order. */
 type Laid = Map<string | number, { value: unknown; seq: number }>;
 
 export class Overlay implements Reader {
@@ -395,7 +398,7 @@ export class Overlay implements Reader {
 
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
     const laid = this.#laid.get(table);
-    // The overlay is mostly empty; then no text of a composite key is built.
+    // The overlay is mostly empty, and an empty overlay needs no text for a composite key.
     const pending = laid && laid.size > 0 ? laid.get(idOf(key)) : undefined;
     if (pending) return (pending.value ?? undefined) as RecordOf[T] | undefined;
     const json = this.#store.get(table, key);
@@ -412,7 +415,7 @@ export class Overlay implements Reader {
     return this.#proposal(entry);
   }
 
-  /** Adds the changes of entry `seq`. */
+  /** Adds the changes made by entry `seq`. */
   add(seq: number, changes: readonly Change[]): void {
     for (const { table, key, value } of changes) {
       const laid = this.#laid.get(table);
@@ -424,7 +427,7 @@ export class Overlay implements Reader {
     }
   }
 
-  /** Removes the changes of entries up to `seq`, which are now in the store. */
+  /** Removes the changes made by entries up to `seq`, which are now in the store. */
   remove(seq: number): void {
     for (const laid of this.#laid.values()) {
       for (const [id, pending] of laid) {

@@ -1,13 +1,13 @@
 /**
- * Canonical JSON (RFC 8785) of JSON values without lone surrogates, for signing, hashing and
- * storing. Pure and safe in a browser.
+ * Canonical JSON (RFC 8785) for JSON values without lone surrogates, used for signing, hashing and
+ * storing. Pure; runs in browsers.
  */
 import { stringify } from 'safe-stable-stringify';
 
 /**
- * Encodes a value. Values with sorted members, which are frequent, use JSON.stringify: it is faster
- * and returns a flat string. A test compares the result with a library for RFC 8785, which takes
- * three to six times as long.
+ * Encodes a value. Values with sorted members, which are frequent, go through JSON.stringify, which
+ * is faster and returns a flat string. A test compares the result with an RFC 8785 library, which
+ * takes three to six times as long.
  * @throws {TypeError} for a value without a JSON form.
  */
 export function canonical(value: unknown): string {

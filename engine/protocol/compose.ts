@@ -1,6 +1,6 @@
 /**
- * Composes signed requests for clients and scripted agents. Pure and safe in a browser. The private
- * key stays behind `sign`.
+ * Composes signed requests for clients and scripted agents. Pure; runs in browsers. The private key
+ * stays behind `sign`.
  */
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
@@ -17,17 +17,20 @@ import {
 import { utf8 } from './text.js';
 import { type AroundBody, plainJson, UnsignedRequest } from './unsigned.js';
 
-/** A signing key. `sign` takes the text of a signing input and returns hex. */
+/** A signing key. `sign` takes a signing input as text and returns hex. */
 export interface Signatory {
   /** Hex. */
   publicKey: string;
   sign(input: string): string;
-  /** Placeholder for all signatures of a network without signatures. No inputs are built. */
+  /**
+   * Placeholder for every signature in a network without signatures. If set, no signing inputs are
+   * built.
+   */
   unsigned?: string;
 }
 
 /**
- * Returns the text that the signature of a request covers; `raw` is its parsed body.
+ * Returns the text that a request's signature covers. `raw` is the parsed body.
  *
  * @example
  * ```ts
@@ -97,7 +100,7 @@ function withBody(by: Signatory, around: AroundBody, body: Record<string, unknow
 }
 
 /**
- * Data of a registration: a personality (any word; scripted agents know some), a name of 1 to 64
+ * Registration data: a personality (any word; scripted agents recognize some), a name of 1 to 64
  * characters, and capabilities.
  */
 export interface Registration {
@@ -108,7 +111,8 @@ export interface Registration {
 }
 
 /**
- * Composes a signed registration. The id of the agent is `agentId` (`folkmoot/signing`) of its key.
+ * Composes a signed registration. The agent's id is `agentId` (`folkmoot/signing`) applied to its
+ * key.
  *
  * @param timestamp time of signing, RFC 3339; servers allow a skew of 5 minutes.
  */
@@ -117,8 +121,8 @@ export function composeRegister(by: Signatory, timestamp: string, fields: Regist
 }
 
 /**
- * Composes a signed status update of the agent `agentId`, which must be the signer. The timestamp
- * must be later than that of the agent's last update.
+ * Composes a signed status update for the agent `agentId`, which must be the signer. The timestamp
+ * must be later than the one in the agent's last update.
  *
  * @param timestamp time of signing, RFC 3339.
  */
@@ -131,7 +135,7 @@ export function composeStatus(
   return signedInHeader('status', by, timestamp, { ...fields }, agentId);
 }
 
-/** A vote. `reason` has up to 1,024 characters, and `meme_references` up to 16 ids. */
+/** A vote. `reason` takes up to 1,024 characters, and `meme_references` up to 16 ids. */
 export interface VoteFields {
   block_hash: string;
   decision: Decision;
@@ -146,7 +150,8 @@ export interface VoteFields {
  * @param timestamp time of signing, RFC 3339.
  */
 export function composeVote(by: Signatory, timestamp: string, fields: VoteFields) {
-  // Listed by name, because most requests are votes and a spread takes 20 times as long.
+  // Members are listed by name, because most requests are votes and a spread takes 20 times as
+  // long.
   const { block_hash, decision, reason, meme_references } = fields;
   const known = { block_hash, decision, reason, meme_references, timestamp, signature: '' };
   for (const name in fields) {
@@ -159,7 +164,7 @@ export function composeVote(by: Signatory, timestamp: string, fields: VoteFields
 const isVoteField = (name: string): boolean =>
   name === 'block_hash' || name === 'decision' || name === 'reason' || name === 'meme_references';
 
-/** A transaction of a proposal. `sender` is absent if the producer signs it. */
+/** A transaction in a proposal. `sender` is absent if the producer signs the transaction. */
 export interface SignedTransaction {
   hash: string;
   data: string;
@@ -168,9 +173,9 @@ export interface SignedTransaction {
 }
 
 /**
- * Composes a signed transaction of a proposal.
+ * Composes a signed transaction for a proposal.
  *
- * @param networkId id of the only network on which the transaction is valid.
+ * @param networkId id of the only network that accepts the transaction.
  * @param data up to 4,096 characters, opaque to the network.
  * @param bySender true if the signer is not the producer.
  */
@@ -186,7 +191,7 @@ export function composeTransaction(
 }
 
 /**
- * A block: its parent (the head), up to 1,000 transactions, the change of the application state,
+ * A block: its parent (the head), up to 1,000 transactions, the change to the application state,
  * and a meme.
  */
 export interface ProposalFields
@@ -219,7 +224,7 @@ export interface MemeFields {
 }
 
 /**
- * Composes a signed meme. The signed fields have the hash of the file.
+ * Composes a signed meme. The signed fields contain the file's hash.
  *
  * @param timestamp time of signing, RFC 3339.
  */
@@ -231,7 +236,7 @@ export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields
   return withBody(by, { kind: 'meme', ...around }, form);
 }
 
-/** A message about a block, of up to 2,048 characters. */
+/** A message about a block, up to 2,048 characters long. */
 export interface DiscussFields {
   block_hash: string;
   message: string;
@@ -249,8 +254,8 @@ export function composeDiscuss(by: Signatory, timestamp: string, fields: Discuss
 }
 
 /**
- * An alliance to found: 1 to 31 ids of agents to invite, the purpose, and the duration (ISO 8601,
- * PT1M to P30D; default PT1H).
+ * An alliance to found: the ids of 1 to 31 agents to invite, the purpose, and the duration (ISO
+ * 8601, PT1M to P30D; default PT1H).
  */
 export interface AllianceFields {
   target_ids: readonly string[];
@@ -259,7 +264,7 @@ export interface AllianceFields {
 }
 
 /**
- * Composes a signed proposal of an alliance.
+ * Composes a signed alliance proposal.
  *
  * @param timestamp time of signing, RFC 3339.
  */

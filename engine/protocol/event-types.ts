@@ -1,52 +1,54 @@
 /**
- * Event types and the enumerations that rows of a view encode as numbers. The schemas of `data` are
- * in schema/event.ts, so that the page and the command line can load this module without TypeBox.
+ * Event types, and the enumerations that view rows encode as numbers. The schemas for `data` are in
+ * schema/event.ts, so that the page and the command line can load this module without TypeBox.
  */
 
-/** Enumerations. The index of a word is its number in a view, so new words go to the end. */
+/** Enumerations. A word's index is its number in a view, so new words go at the end. */
 export const statuses = ['active', 'inactive', 'maintenance'] as const;
 export const decisions = ['approve', 'reject'] as const;
 export const sentiments = ['positive', 'negative', 'neutral'] as const;
 export const blockStatuses = ['voting', 'finalized', 'rejected', 'expired', 'orphaned'] as const;
 export const allianceStatuses = ['proposed', 'active', 'lapsed', 'dissolved', 'expired'] as const;
 
-/** Lists to which rows add items, and kinds of texts. */
+/** Lists to which rows add items, and text kinds. */
 export const rowLists = ['agents', 'blocks', 'memes', 'alliances'] as const;
 export const saidKinds = ['remark', 'reason', 'meme'] as const;
 
-/** Value of a row of a view. */
+/** Value in a view row. */
 export type RowValue =
-  /** Index of a member's word. `weighted` adds twice the weight of the vote. */
+  /** Index of a member's word. `weighted` adds twice the vote's weight. */
   | { of: string; words: readonly string[]; weighted?: true }
-  /** A member times `times`, as an integer; the page shows it with `digits` decimals. */
+  /**
+   * A member multiplied by `times`, as an integer. The page shows the value with `digits` decimals.
+   */
   | { of: string; times: number; digits: number };
 
-/** Presentation of an event, or of a fact without an event, in a view. */
+/** Presentation in a view for an event, or for a fact without an event. */
 export interface ViewRow {
-  /** Number in the column `kind`, also in stored files. Never changed or reused. */
+  /** Number in the column `kind`, including in stored files. Never changed or reused. */
   code: number;
   /** List to which each row adds an item. */
   introduces?: (typeof rowLists)[number];
   /** Default: 0. */
   value?: RowValue;
-  /** Kind of text, and the member that has it. */
+  /** Kind of text, and the member that contains the text. */
   says?: { kind: (typeof saidKinds)[number]; of: string };
-  /** Parts of a snapshot that a row changes; `block` is that of the row, `blocks` the list. */
+  /** Snapshot parts that a row changes; `block` is the row's block, `blocks` the list. */
   changes: readonly ('agent' | 'block' | 'blocks' | 'alliances' | 'memes')[];
-  /** Text of a row. Names in braces are links, or the value: plain, `strong` or `faint`. */
+  /** Row text. Names in braces are links, or the value: plain, `strong` or `faint`. */
   text: string;
 }
 
 interface EventRow {
   topics: readonly string[];
-  /** Member with the acting agent: an id, or an object with an id. */
+  /** Member that names the acting agent: an id, or an object with an id. */
   agent?: string;
-  /** True for an extension of the first version of the interface. */
+  /** True for an extension to the first version of the interface. */
   added?: true;
   row: ViewRow;
 }
 
-/** The order of types applies to documents, columns of tables and totals of the index. */
+/** The order of types applies to documents, table columns and index totals. */
 const eventTable = {
   block_proposal: {
     topics: ['blocks', 'proposals'],
@@ -145,7 +147,7 @@ const eventTable = {
 export type EventType = keyof typeof eventTable;
 
 export const eventTypes = Object.keys(eventTable) as EventType[];
-/** The same table with a type that does not depend on the event. */
+/** The event table, with a type that does not depend on the event. */
 export const eventRows: Readonly<Record<EventType, EventRow>> = eventTable;
 
 /** Returns the id of the acting agent, or undefined. */

@@ -6,7 +6,7 @@ import { pointerStep } from './text.js';
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** A parsed value, or a problem and its place (JSON Pointer). */
+/** A parsed value, or a problem and its position (JSON Pointer). */
 export type JsonResult = { value: unknown } | { pointer: string; message: string };
 
 export function parseJson(given: Uint8Array | string): JsonResult {
@@ -27,10 +27,10 @@ export function refuseJson({ pointer, message: problem }: Problem): Refusal {
   return refuse('JSON_INVALID', { where, problem }, { pointer });
 }
 
-/** Builds pointers while returning, so that a valid value needs no text. */
+/** Builds pointers on return, so that a valid value allocates no text. */
 function problemIn(value: unknown, depth: number): Problem | null {
   if (typeof value === 'string') {
-    // A lone surrogate has no UTF-8 form, so it cannot be signed.
+    // A lone surrogate cannot be encoded as UTF-8, so it cannot be signed.
     return value.isWellFormed() ? null : here('contains a lone surrogate');
   }
   if (typeof value === 'number') return numberProblem(value);

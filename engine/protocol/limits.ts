@@ -1,50 +1,56 @@
 /**
- * All bounds of the engine, with units in their names. docs/protocol.md lists those for clients.
+ * All of the engine's limits, with units in their names. docs/protocol.md lists the limits that
+ * affect clients.
  */
 export const limits = {
-  /** Nesting of request JSON. Encoders overflow with deeper values; JSON.parse accepts 200,000. */
+  /**
+   * Nesting depth of request JSON. JSON.parse accepts 200,000, but encoders overflow on such
+   * depths.
+   */
   jsonDepth: 16,
   /** Size of request bodies and files. */
   bodyBytes: 64 * 1024,
   proposalBytes: 2 * 1024 * 1024,
   memeFileBytes: 1024 * 1024,
-  /** Total size of the meme files of an agent. */
+  /** Total size of an agent's meme files. */
   memeQuotaBytes: 64 * 1024 * 1024,
   openBlocks: 8,
   activeAlliancesPerAgent: 5,
   allianceInvitationMs: 60_000,
-  /** Time for which duplicates of discussion and alliance requests are detected, in engine time. */
+  /** Engine time during which duplicate discussion and alliance requests are detected. */
   requestMemoryMs: 600_000,
   metricsIntervalMs: 5_000,
   throughputWindowMs: 60_000,
   /** Number of cached electorates. */
   electorateCache: 16,
-  /** Allowed difference of a signed timestamp from the server time, in both directions. */
+  /** Allowed difference between a signed timestamp and the server time, in either direction. */
   skewMs: 300_000,
-  /** Signatures that wait for a verifier. Further requests are refused with QUEUE_FULL. */
+  /** Signatures waiting for a verifier. Further requests are refused with QUEUE_FULL. */
   verifyQueue: 65_536,
   /** Signatures in one batch for a worker. */
   verifyBatch: 256,
-  /** Of these, signatures of requests that have more signatures than this. */
+  /**
+   * Signatures in that batch from bulk requests, which are requests with more signatures than this.
+   */
   verifyBulk: 64,
-  /** Retries of a batch whose worker died. */
+  /** Retries for a batch whose worker died. */
   verifyRetries: 3,
-  /** Entries and bytes that are not durable yet. Further requests are refused with QUEUE_FULL. */
+  /** Entries and bytes that are not yet durable. Further requests are refused with QUEUE_FULL. */
   pendingEntries: 16_384,
   pendingBytes: 64 * 1024 * 1024,
   /** Free disk space below which writes are refused, because LMDB does not survive a full disk. */
   freeSpaceBytes: 256 * 1024 * 1024,
-  /** Unpacked size of an archive block, unless one entry is larger; unpacking takes 0.1 ms. */
+  /** Unpacked size of an archive block, unless a single entry is larger. Unpacking takes 0.1 ms. */
   archiveBlockBytes: 32 * 1024,
   /** A segment ends at the first of these limits. */
   archiveSegmentEntries: 16_384,
   archiveSegmentBytes: 16 * 1024 * 1024,
-  /** Caches of unpacked blocks, and of segment indexes (100 KB each). */
+  /** Cache sizes for unpacked blocks and for segment indexes (100 KB each). */
   archiveCacheBytes: 8 * 1024 * 1024,
   archiveIndexes: 64,
-  /** Archived rows deleted in one transaction. */
+  /** Archived rows deleted per transaction. */
   archiveTrimRows: 512,
-  /** Disk bytes reserved for each pending byte. A vote takes 2.1. */
+  /** Disk bytes reserved per pending byte. A vote takes 2.1. */
   diskBytesPerByte: 4,
   /** Time for which a batch waits for free disk space, and its poll interval. */
   roomPatienceMs: 30_000,

@@ -1,13 +1,13 @@
 /**
  * The encoding of the log and its two digest chains. A frame is a sequence of parts, each preceded
- * by its length as eight bytes, big-endian. An entry is the frame of `seq, at, kind, public_key,
- * target, timestamp, signature, body`, with decimal numbers.
+ * by its length in eight bytes, big-endian. An entry is a frame with the parts
+ * `seq, at, kind, public_key, target, timestamp, signature, body`, and its numbers are decimal.
  *
  *   log_digest(n) = sha256(log_digest(n-1) || frame of entry n)
  *   digest(n)     = sha256(digest(n-1) || log_digest(n) || frame of its events and changed records)
  *
  * Both chains start from 32 zero bytes. Events and records are canonical JSON. A record is
- * `[table, key, value]`, with the value null for a deleted record.
+ * `[table, key, value]`, where the value null marks a deleted record.
  */
 import { sha256 } from '#sha256';
 import type { Entry, EntryKind } from './schema/entry.js';
@@ -22,11 +22,11 @@ const STORED_HEAD = 2 * DIGEST_BYTES;
 /** Writes frames into a reused buffer. */
 class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(64 * 1024);
-  /** View of the same bytes, which writes numbers in a third of the time of a Buffer. */
+  /** View of the same bytes, which writes numbers three times as fast as a Buffer. */
   #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
-  /** Begins a frame after the bytes of `head`. */
+  /** Begins a frame after the bytes in `head`. */
   begin(...head: Uint8Array[]): this {
     this.#end = 0;
     for (const bytes of head) this.#append(bytes);
@@ -59,7 +59,7 @@ class FrameWriter {
     this.#end += this.#buffer.write(text, this.#end);
   }
 
-  /** Writes short ASCII texts, for which a native call takes longer. */
+  /** Writes short ASCII texts in a loop, because a native call takes longer for them. */
   #writeShort(text: string): boolean {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
@@ -97,7 +97,7 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength);
 const hexOf = (bytes: Uint8Array) => viewOf(bytes).toString('hex');
 
-/** Reads the parts of a frame in order. Throws a `RangeError` for an invalid frame. */
+/** Reads a frame's parts in order. Throws a `RangeError` for an invalid frame. */
 class FrameReader {
   readonly #view: Buffer;
   #end = 0;
@@ -171,12 +171,12 @@ export class Digests {
     this.#state = Buffer.from(digest, 'hex');
   }
 
-  /** Digest of the entries, hex. */
+  /** Digest of the entries, in hex. */
   get logDigest(): string {
     return hexOf(this.#log);
   }
 
-  /** Digest of the entries and their results, hex. */
+  /** Digest of the entries and their results, in hex. */
   get digest(): string {
     return hexOf(this.#state);
   }
@@ -189,7 +189,7 @@ export class Digests {
     // Reserves space for the new digests, so that the frame is written once.
     const gap = this.#state;
     const framed = writer.begin(gap, this.#log).parts(entryParts(entry)).view();
-    // Buffer.from uses a shared pool, which is cheaper than an ArrayBuffer for each entry.
+    // Buffer.from uses a shared pool, which is cheaper than one ArrayBuffer per entry.
     const stored = Buffer.from(framed);
     this.#log = sha256(stored.subarray(DIGEST_BYTES));
     this.#state = sha256(writer.begin(this.#state, this.#log).parts(results).view());

@@ -1,9 +1,10 @@
 /**
- * Message tables: the texts of refusals, errors and verdicts as data, one table per subsystem.
+ * Message tables contain the texts of refusals, errors and verdicts as data, one table per
+ * subsystem.
  *
- * A row says what is wrong, with the value, and what to do about it. Names in braces are
- * placeholders; the compiler checks that each call gives exactly the values that a row names.
- * Tests assert the key of a row, so its wording can be improved without changing a test.
+ * A row says what is wrong (including the value) and what to do about it. Names in braces are
+ * placeholders. The compiler checks that each call passes exactly the values that the row names.
+ * Tests assert a row's key, so its wording can be improved without changing a test.
  *
  *     const storeMessages = {
  *       FOLDER_IN_USE: { code: 'LOCKED', text: 'folder in use: {path}', fix: 'stop its server' },
@@ -24,15 +25,17 @@ type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never;
 
-/** The names that a row uses. */
+/** The placeholder names that a row uses. */
 export type MessageNames<Row extends MessageRow> = Placeholder<Row['text'] | Row['fix']>;
 
-/** One value for each placeholder of a row. */
+/** One value per placeholder in a row. */
 export type MessageValues<Row extends MessageRow> = Readonly<
   Record<MessageNames<Row>, string | number>
 >;
 
-/** The last argument of a function that formats a row: absent if the row has no placeholders. */
+/**
+ * The last argument to a function that formats a row; absent if the row contains no placeholders.
+ */
 export type ValuesOf<Row extends MessageRow> = [MessageNames<Row>] extends [never]
   ? [values?: Record<never, never>]
   : [values: MessageValues<Row>];

@@ -1,12 +1,15 @@
 /**
- * The messages of refusals, by key. Several keys may share a reason: the reason is what a program
- * acts on, the message tells a person which value was wrong and what the client does next. Messages
- * are for people only; they are in no log entry, digest or event, so a wording can change.
+ * Refusal messages, by key. Several keys may share a reason. A program acts on the reason; the
+ * message tells a person which value was wrong and what the client should do next. No log entry,
+ * digest or event contains a message, so its wording can change.
  */
 import type { MessageRow } from './messages.js';
 
 interface RefusalRow extends MessageRow {
-  /** A key of `reasons`, which `refuse` checks: schema/reason.ts imports this module. */
+  /**
+   * A key of `reasons`. The type is checked in `refuse`, because schema/reason.ts imports this
+   * module.
+   */
   readonly reason: string;
 }
 
@@ -480,7 +483,7 @@ export const refusalMessages = {
     fix: 'send PNG, JPEG, WebP, GIF, or plain UTF-8 text that does not begin with <',
   },
 
-  // Limits of clients.
+  // Client limits.
   RATE_LIMIT: {
     reason: 'QUOTA_USED',
     text: 'rate limit exceeded: {limit} ({quota} per {window})',
@@ -579,7 +582,7 @@ export const refusalMessages = {
     fix: 'send auth, then subscribe',
   },
 
-  // The past, views and control.
+  // Historical reads, views and control.
   ENTRY_UNKNOWN: {
     reason: 'UNKNOWN_ENTRY',
     text: 'unknown log entry: {entry}',
@@ -782,5 +785,5 @@ export const refusalMessages = {
   },
 } as const satisfies Readonly<Record<string, RefusalRow>>;
 
-/** A message of a refusal. */
+/** Key of a refusal message. */
 export type RefusalKey = keyof typeof refusalMessages;

@@ -1,6 +1,6 @@
 /**
- * Signing inputs and content ids, used by clients and the network. Pure and safe in a browser.
- * Inputs are UTF-8; LF is one line feed.
+ * Signing inputs and content ids, used by clients and the network. Pure; runs in browsers. Inputs
+ * are UTF-8; LF is one line feed.
  */
 import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
@@ -10,28 +10,31 @@ import { lowerAscii } from './unicode.js';
 export type JsonBody = Readonly<Record<string, unknown>>;
 
 function withoutSignature(body: JsonBody): JsonBody {
-  // Takes a third of the time of `{ signature, ...rest }`. parseJson has checked the names.
+  // Runs three times as fast as `{ signature, ...rest }`. parseJson has already validated the
+  // names.
   const rest: Record<string, unknown> = {};
   for (const name in body) if (name !== 'signature') rest[name] = body[name];
   return rest;
 }
 
-/** Builds the signing input of a vote from its body, without `signature`, with unknown members. */
+/**
+ * Builds a vote's signing input from its body, without `signature` but including unknown members.
+ */
 export function voteInput(body: JsonBody): string {
   return `agentnet-v1-vote\n${canonical(withoutSignature(body))}`;
 }
 
-/** Builds the signing input of a block proposal from its body. */
+/** Builds a block proposal's signing input from its body. */
 export function proposalInput(body: JsonBody): string {
   return `agentnet-v1-block\n${canonical(withoutSignature(body))}`;
 }
 
-/** Builds the signing input of a transaction. The hash is signed in lower case. */
+/** Builds a transaction's signing input. The hash is signed in lower case. */
 export function transactionInput(networkId: string, hash: string): string {
   return `agentnet-v1-tx\n${networkId}\n${lowerAscii(hash)}`;
 }
 
-/** Members that the signature of a meme covers. */
+/** Members that a meme's signature covers. */
 export interface SignedMeme {
   caption: string;
   /** Signed in lower case. */
@@ -41,7 +44,7 @@ export interface SignedMeme {
   timestamp: string;
 }
 
-/** Builds the signing input of a meme. */
+/** Builds a meme's signing input. */
 export function memeInput(meme: SignedMeme): string {
   return `agentnet-v1-meme\n${memeObject(meme)}`;
 }
@@ -50,7 +53,9 @@ function memeObject({ caption, content_sha256, tags, timestamp }: SignedMeme): s
   return canonical({ caption, content_sha256: lowerAscii(content_sha256), tags, timestamp });
 }
 
-/** Builds the signing input of a header signature. `bodySha256` is that of the raw body, hex. */
+/**
+ * Builds the signing input for a header signature. `bodySha256` is the raw body's sha256 in hex.
+ */
 export function httpInput(request: {
   method: string;
   target: string;
@@ -61,7 +66,9 @@ export function httpInput(request: {
   return `agentnet-v1-http\n${method}\n${target}\n${timestamp}\n${bodySha256}`;
 }
 
-/** Builds the signing input of the WebSocket `auth` message: key and timestamp as sent. */
+/**
+ * Builds the signing input for the WebSocket `auth` message, with the key and timestamp as sent.
+ */
 export function authInput(publicKey: string, timestamp: string): string {
   return `auth:${publicKey}:${timestamp}`;
 }
@@ -80,7 +87,7 @@ export interface AnsweredRequest {
   timestamp: string;
 }
 
-/** Builds the signing input of a response, which is bound to one request. */
+/** Builds a response's signing input, which binds the response to one request. */
 export function responseInput(response: {
   status: number;
   request: AnsweredRequest;
@@ -96,28 +103,34 @@ export function responseInput(response: {
 
 const short = (text: string) => sha256Hex(text).slice(0, 32);
 
-/** Computes the agent id of a public key (hex, any case): `agent_` and 32 hex digits. */
+/** Computes the agent id for a public key (hex, any case): `agent_` and 32 hex digits. */
 export function agentId(publicKey: string): string {
   return `agent_${short(`agentnet-v1-agent\n${lowerAscii(publicKey)}`)}`;
 }
 
-/** Computes a block hash without the signature, so a second signature makes no second block. */
+/**
+ * Computes a block hash. The hash excludes the signature, so that a second signature creates no
+ * second block.
+ */
 export function blockHash(body: JsonBody, producer: string, networkId: string): string {
   const object = { ...withoutSignature(body), producer, network_id: networkId };
   return sha256Hex(`agentnet-v1-blockhash\n${canonical(object)}`);
 }
 
-/** Computes a meme id from the key of its creator and its signed members. */
+/** Computes a meme id from the creator's key and the signed members. */
 export function memeId(publicKey: string, meme: SignedMeme): string {
   return `meme_${short(`agentnet-v1-memeid\n${publicKey}\n${memeObject(meme)}`)}`;
 }
 
-/** Computes an alliance id. `inputSha256` is that of the founding request's signing input, hex. */
+/**
+ * Computes an alliance id. `inputSha256` is the sha256 of the founding request's signing input, in
+ * hex.
+ */
 export function allianceId(founderKey: string, inputSha256: string): string {
   return `ally_${short(`agentnet-v1-allianceid\n${founderKey}\n${inputSha256}`)}`;
 }
 
-/** Computes the id of a discussion or alliance request from its key and signing input. */
+/** Computes the id of a discussion or alliance request from the key and the signing input. */
 export function requestId(publicKey: string, inputSha256: string): string {
   return sha256Hex(`agentnet-v1-requestid\n${publicKey}\n${inputSha256}`);
 }

@@ -1,12 +1,12 @@
-/** Text helpers: hex of keys, signatures and hashes, UTF-8, closest known names, pointer steps. */
+/** Text helpers: hex for keys, signatures and hashes, UTF-8, closest known names, pointer steps. */
 import { lowerAscii } from './unicode.js';
 
-/** Pattern of a number of hex characters, for schemas. */
+/** Pattern for a given number of hex characters, for schemas. */
 export const hexPattern = (characters: number) => `^[0-9a-fA-F]{${characters}}$`;
 
 /**
- * Lower-cases a text of `characters` hex characters; null for any other. A loop is faster than a
- * pattern, whose compiled code is too long to stay in the instruction cache.
+ * Lower-cases a text of `characters` hex characters. Returns null for any other text. A loop is
+ * faster than a pattern, whose compiled code is too long to stay in the instruction cache.
  */
 function lowerHex(text: string, characters: number): string | null {
   if (text.length !== characters) return null;
@@ -20,7 +20,7 @@ function lowerHex(text: string, characters: number): string | null {
   return capitals ? lowerAscii(text) : text;
 }
 
-/** Caches the last text. */
+/** Caches the most recent text. */
 function remembering(characters: number): (text: string) => string | null {
   let last = '';
   let lower: string | null = null;
@@ -31,11 +31,14 @@ function remembering(characters: number): (text: string) => string | null {
   };
 }
 
-/** Lower-cases a public key. Head checks, body and credentials check the same key. */
+/**
+ * Lower-cases a public key. Cached, because the checks of head, body and credentials use the same
+ * key.
+ */
 export const lowerKey = remembering(64);
-/** Lower-cases a sha256. It has its own cache, because many votes name the same block. */
+/** Lower-cases a sha256. Uses a separate cache, because many votes name the same block. */
 export const lowerHash = remembering(64);
-/** In a network without signatures, all of them are equal. */
+/** Cached, because all signatures are equal in a network without signatures. */
 const lowerSignature = remembering(128);
 
 export const isPublicKey = (text: string): boolean => lowerKey(text) !== null;
@@ -44,7 +47,9 @@ export const isSignature = (text: string): boolean => lowerSignature(text) !== n
 
 const encoder = new TextEncoder();
 
-/** Size of shared memory for short texts. An ArrayBuffer for each takes three times as long. */
+/**
+ * Size of shared memory for short texts. One ArrayBuffer per text would take three times as long.
+ */
 const SHARED_BYTES = 8 * 1024;
 const LONGEST = 1024;
 let shared = new Uint8Array(0);
@@ -63,13 +68,13 @@ export function utf8(text: string): Uint8Array {
   return shared.subarray(start, used);
 }
 
-/** Longest name to compare, because the cost is quadratic. */
+/** Maximum length of a name to compare, because the cost is quadratic. */
 const LONGEST_WORD = 64;
 
 /**
- * Returns the known name with the fewest edits (insertion, deletion, substitution, swap of
- * neighbors; ASCII case is ignored), the first of equals. Returns null if it needs more than one
- * edit per three characters.
+ * Returns the known name that needs the fewest edits (insertion, deletion, substitution, swap of
+ * neighbors; ASCII case is ignored), or the first such name. Returns null if that name needs more
+ * than one edit per three characters.
  */
 export function nearest(name: string, known: Iterable<string>): string | null {
   if (name.length === 0 || name.length > LONGEST_WORD) return null;
@@ -107,13 +112,15 @@ function edits(a: string, b: string): number {
   return above[b.length]!;
 }
 
-/** Escapes the name of a member as a step of a JSON Pointer. */
+/** Escapes a member name as a step in a JSON Pointer. */
 export const pointerStep = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 const EXCERPT_CHARACTERS = 64;
 const KEY_EXCERPT_CHARACTERS = 16;
 
-/** Shows a received value in a message: quotes and cuts strings, names the type of objects. */
+/**
+ * Formats a received value for a message: quotes and truncates strings, names the type of objects.
+ */
 export function excerpt(value: unknown, most = EXCERPT_CHARACTERS): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > most ? `${value.slice(0, most)}..` : value);
@@ -122,5 +129,5 @@ export function excerpt(value: unknown, most = EXCERPT_CHARACTERS): string {
   return Array.isArray(value) ? 'an array' : 'an object';
 }
 
-/** Shows the first characters only: a client may have sent a private key by mistake. */
+/** Shows only the first characters, because a client may have sent a private key by mistake. */
 export const excerptKey = (value: unknown): string => excerpt(value, KEY_EXCERPT_CHARACTERS);

@@ -1,11 +1,11 @@
-/** Strict parsers of RFC 3339 timestamps and ISO 8601 durations. */
+/** Strict parsers for RFC 3339 timestamps and ISO 8601 durations. */
 
 const instant =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /**
- * Parses a timestamp to milliseconds since 1970 (truncated), or null. Requires an offset and a real
- * calendar date; `new Date` would accept 30 February and `1`.
+ * Parses a timestamp to milliseconds since 1970 (truncated). Returns null for an invalid timestamp.
+ * Requires an offset and a real calendar date, whereas `new Date` accepts 30 February and `1`.
  */
 export function parseInstant(text: string): number | null {
   if (text === latest.text) return latest.instant;
@@ -13,10 +13,13 @@ export function parseInstant(text: string): number | null {
   return latest.instant;
 }
 
-/** Cache: the time of a request is parsed repeatedly, and concurrent requests share it. */
+/**
+ * Cache of the last timestamp, because a request's time is parsed repeatedly and concurrent
+ * requests share it.
+ */
 let latest: { text: string; instant: number | null } = { text: '', instant: null };
 
-/** Cache: the text of the last minute up to the seconds, and its start. */
+/** Cache of the last minute: its text up to the seconds, and its start. */
 let lastMinute = { text: '-', at: 0 };
 
 /** Fast path: a timestamp in the cached minute, with milliseconds and `Z`. */
@@ -29,7 +32,7 @@ function readUsual(text: string): number | null {
   return second < 60 && ms >= 0 ? lastMinute.at + 1_000 * second + ms : null;
 }
 
-/** Parses two digits; NaN for other characters. */
+/** Parses two digits. Returns NaN for other characters. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
@@ -58,7 +61,7 @@ function readInstant(text: string): number | null {
 }
 
 /**
- * Years, months, weeks, days; then hours, minutes, seconds. The last unit of time may have a
+ * Years, months, weeks, days; then hours, minutes, seconds. The last time unit may include a
  * fraction. Only P must be upper case. Temporal.Duration.from accepts the same texts.
  */
 const whole = (unit: string) => `(?:(\\d+)[${unit}])?`;
@@ -67,13 +70,13 @@ const days = ['Yy', 'Mm', 'Ww', 'Dd'].map(whole).join('');
 const hours = ['Hh', 'Mm', 'Ss'].map(cut).join('');
 const duration = new RegExp(`^P(?=.)${days}(?:[Tt](?=\\d)${hours})?$`);
 
-/** Limits of Temporal.Duration. */
+/** Limits from Temporal.Duration. */
 const CALENDAR_UNITS = 2n ** 32n;
 const SECONDS = 2n ** 53n;
 const SECOND_NS = 1_000_000_000n;
 
 interface Parts {
-  /** True if there are years or months, which have no fixed length. */
+  /** True if the duration contains years or months, which have no fixed length. */
   varies: boolean;
   weeks: bigint;
   /** Sum of days and shorter units. */
@@ -89,7 +92,7 @@ function partsOf(text: string): Parts | null {
   let ended = false;
   for (const [place, seconds] of [3_600n, 60n, 1n].entries()) {
     const [units, fraction] = [found[5 + 2 * place], found[6 + 2 * place]];
-    // Only the last unit may have a fraction.
+    // Only the last unit may include a fraction.
     if (units !== undefined && ended) return null;
     ended ||= fraction !== undefined;
     const parts = BigInt((fraction ?? '').padEnd(9, '0'));

@@ -1,7 +1,8 @@
+/** Unicode 16.0 tables, in base 36. Written by tools/unicode-tables.mjs and read by unicode.ts. */
 /**
- * Unicode 16.0, in base 36. tools/unicode-tables.mjs writes it, unicode.ts reads it.
+ * Borders between code points inside and outside General_Category L, M and N, each as the step from
+ * the last.
  */
-/** Where what is in General_Category L, M or N begins and ends, each as the step from the last. */
 export const tagBorders = [
   '1c a 7 q 6 q 1b 1 7 2 1 1 3 2 1 3 1 n 1 v 1 cq 4 c e 5 7 1 1 1 h 39 1 2 2 4 1 1 6 1 1 3 1 1 1',
   'k 1 2b 1 3v 1 4t 1 12 2 1 6 15 8 19 1 1 1 2 1 2 1 1 8 r 4 4 t b 5 22 4 2u 1 8 2 a 1 j 2 1 g 1n',
@@ -43,7 +44,7 @@ export const tagBorders = [
   'd 25f a sm wyo w 37e 6 66 2 4g2 e 5rl f ha 1wi f2 15u 3t7 5 38g f9e8 6o',
 ].join(' ');
 
-/** Simple_Lowercase_Mapping: runs of (first, how many, how far apart, what to add). */
+/** Simple_Lowercase_Mapping, as runs of (first code point, count, step, offset to add). */
 export const lowerRuns = [
   '1t q 1 w 5c n 1 w 60 7 1 w 74 o 2 1 8g 1 1 -5j 8i 3 2 1 8p 8 2 1 96 n 2 1 ag 1 1 -3d ah 3 2 1',
   'ap 1 1 5u aq 2 2 1 au 1 1 5q av 1 1 1 ax 2 1 5p az 1 1 1 b2 1 1 27 b3 1 1 5m b4 1 1 5n b5 1 1',

@@ -1,12 +1,12 @@
 /**
- * Character classes and lower case by a fixed version of Unicode. The tables of the platform change
- * with its version, which would change the replay of a log, so the engine must not use them.
+ * Character classes and lower case by a fixed Unicode version. A platform's tables change with its
+ * version, which would change the replay of a log, so the engine must not use platform tables.
  */
 import { lowerRuns, tagBorders } from './unicode-tables.js';
 
 export const UNICODE_VERSION = '16.0';
 
-/** Pattern for the documents. Validation uses `isTag`. */
+/** Pattern for use in the documents. Validation uses `isTag`. */
 export const TAG_PATTERN = '^[\\p{L}\\p{M}\\p{N}_-]{1,32}$';
 
 const LONGEST_TAG = 32;
@@ -55,7 +55,7 @@ function isInTag(point: number): boolean {
     if (borders[middle]! <= point) low = middle + 1;
     else high = middle;
   }
-  // With an odd number of borders at or below the point, the last one begins a range.
+  // If the number of borders at or below the point is odd, the last border begins a range.
   return low % 2 === 1;
 }
 

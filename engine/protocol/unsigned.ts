@@ -1,14 +1,14 @@
 /**
  * Fast JSON encoding of small ASCII bodies, for runs without signatures. JSON.stringify and
- * TextEncoder take three times as long in a run. Safe in a browser.
+ * TextEncoder take three times as long in a run. Runs in browsers.
  */
 import type { CommandKind } from './schema/command.js';
 import type { SignedRequest } from './schema/entry.js';
 import type { JsonBody } from './signing.js';
 
-/** Size of shared memory. An ArrayBuffer for each body takes longer than filling it. */
+/** Size of shared memory. Allocating an ArrayBuffer per body takes longer than filling it. */
 const SHARED_BYTES = 16 * 1024;
-/** Longest body in bytes, and the reserve for punctuation after a text. */
+/** Longest body in bytes, and the space reserved for punctuation after a text. */
 const LONGEST = 2 * 1024;
 const MARKS = 16;
 
@@ -25,7 +25,7 @@ let used = 0;
 
 /**
  * Encodes a body of strings, booleans and lists of strings in printable ASCII without escapes.
- * Returns null for any other body. Replaces each list of the body by a copy.
+ * Returns null for any other body. Replaces each list in the body with a copy.
  */
 export function plainJson(body: Record<string, unknown>): Uint8Array | null {
   if (bytes.length - used < LONGEST) {
@@ -80,13 +80,13 @@ function quoted(text: string, start: number): number {
   return end + 1;
 }
 
-/** The last text of a length, and its bytes. */
+/** The most recent text of a given length, and its bytes. */
 interface Last {
   text: string;
   bytes: Uint8Array;
 }
 
-/** Lengths of texts that repeat: hashes of blocks, and the placeholder of signatures. */
+/** Lengths of texts that repeat: block hashes, and the signature placeholder. */
 const HASH = 64;
 const SIGNATURE = 128;
 const lasts = new Map<number, Last>(
@@ -100,7 +100,7 @@ function again(text: string, start: number, last: Last): number {
   }
   const end = word(text, start);
   if (end !== NOT_PLAIN) {
-    // Copied, because the next body overwrites these bytes if this one is not plain.
+    // Copied, because the next body overwrites these bytes if the current body is not plain.
     last.text = text;
     last.bytes = bytes.slice(start, end);
   }
@@ -123,8 +123,8 @@ function word(text: string, start: number): number {
 export type AroundBody = Omit<SignedRequest, 'body'>;
 
 /**
- * A request that keeps its parsed body, so that admission in the same process need not parse it.
- * Signing inputs still use its bytes.
+ * A request that keeps its parsed body, so that admission in the same process need not parse the
+ * bytes again. Signing inputs still use the bytes.
  */
 export class UnsignedRequest implements SignedRequest {
   kind: CommandKind;
@@ -137,7 +137,7 @@ export class UnsignedRequest implements SignedRequest {
   readonly #body: JsonBody;
   readonly #bytes: Uint8Array;
 
-  /** @param bytes JSON of `said`, by `plainJson`. */
+  /** @param bytes JSON of `composedBody`, from `plainJson`. */
   constructor(around: AroundBody, composedBody: JsonBody, bytes: Uint8Array) {
     this.kind = around.kind;
     this.public_key = around.public_key;
@@ -151,8 +151,8 @@ export class UnsignedRequest implements SignedRequest {
   }
 
   /**
-   * Returns the parsed body, or null if the body must be parsed: for a copy of the request, or
-   * after its body was replaced.
+   * Returns the parsed body. Returns null if the body must be parsed, because the request is a copy
+   * or its body was replaced.
    */
   static composedBody(request: SignedRequest): JsonBody | null {
     return #body in request && request.#bytes === request.body ? request.#body : null;

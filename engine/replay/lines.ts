@@ -6,7 +6,7 @@ import { lowerAscii } from '../protocol/unicode.js';
 import { type Store, StoreError } from '../store/store.js';
 import { type LogLine, parseLine } from './recompute.js';
 
-/** Yields lines of a stored log, both ends inclusive. */
+/** Yields lines from a stored log, both ends inclusive. */
 export function* storedLines(
   store: Pick<Store, 'entries' | 'blob'>,
   from: number,
@@ -61,7 +61,7 @@ function contentHash({ body }: Entry): string {
 }
 
 /**
- * Yields the log lines of an NDJSON file written by `folkmoot log`.
+ * Yields the log lines in an NDJSON file written by `folkmoot log`.
  *
  * @throws {StoreError} `CORRUPT` with the number of the invalid line.
  */
@@ -73,11 +73,11 @@ export async function* fileLines(path: string): AsyncIterable<LogLine> {
   }
 }
 
-/** Limits of one verification batch, below the capacity of the verifier's queue. */
+/** Limits for a verification batch, below the capacity of the verifier's queue. */
 const CHUNK = 1_024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Yields lines up to entry `to`, in batches for verification. */
+/** Yields lines up to entry `to`, in batches that can be verified together. */
 export async function* toChunks(
   lines: Iterable<LogLine> | AsyncIterable<LogLine>,
   to = Number.POSITIVE_INFINITY,
@@ -97,7 +97,7 @@ export async function* toChunks(
       }
     }
   } catch (error) {
-    // The lines before the unreadable one can be checked.
+    // The lines before the unreadable line can still be checked.
     if (chunk.length > 0) yield chunk;
     throw error;
   }
@@ -117,11 +117,11 @@ async function* readyOf(
  * versions, at characters that are valid in JSON strings.
  */
 
-/** Length limit of a line. No entry with its results is as long. */
+/** Length limit of a line. No entry with its results reaches this length. */
 const MOST_CHARACTERS = 64 * 1_048_576;
 
 /**
- * Yields the lines of a UTF-8 stream. The last line needs no LF. Invalid UTF-8 becomes U+FFFD.
+ * Yields the lines in a UTF-8 stream. The last line needs no LF. Invalid UTF-8 becomes U+FFFD.
  *
  * @throws {StoreError} `CORRUPT` for a line of more than 64 Mi characters.
  */
@@ -130,7 +130,7 @@ export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGener
   let rest = '';
   for await (const chunk of stream) {
     const lines = decoder.decode(chunk, { stream: true }).split('\n');
-    // Only the new chunk is searched, so that a long line costs linear time.
+    // Only the new chunk is searched, so that a long line takes linear time.
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MOST_CHARACTERS) {

@@ -1,6 +1,7 @@
 /**
- * Recomputes the effects of each entry with a fresh engine, from genesis and entries only, and
- * compares them with the stored ones. Runs in browsers: the caller provides the storage of records.
+ * Recomputes each entry's effects with a fresh engine, from genesis and entries only, and compares
+ * these with the stored effects. Runs in browsers, because the caller provides the storage for
+ * records.
  */
 
 import { type Admitted, admit } from '../admit/admit.js';
@@ -16,18 +17,18 @@ import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey } from '../protocol/schema/record.js';
 import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
 
-/** Recomputed effects of one entry. */
+/** An entry's recomputed effects. */
 export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
   entry: Entry;
   digest: string;
   log_digest: string;
 }
 
-/** Storage of recomputed records. */
+/** Storage for recomputed records. */
 export interface KeptRecords {
   get(table: string, key: RecordKey): string | undefined;
   range(table: string, options?: RangeOptions): Iterable<{ key: RecordKey; json: string }>;
-  /** Stores the changes of entry `seq`. */
+  /** Stores the changes made by entry `seq`. */
   write(seq: number, changes: readonly RecordChange[]): void;
 }
 
@@ -36,11 +37,13 @@ export type StoredEvents = Generator<{ seq: number; json: string }, undefined>;
 
 interface RecomputeOptions {
   records: KeptRecords;
-  /** Checks every signature again. */
+  /** Verifies every signature again. */
   verifier?: Verifying | undefined;
-  /** Reads stored events. Compared before the digest, since a differing event says more. */
+  /**
+   * Reads stored events. Events are compared before the digest, since a differing event says more.
+   */
   storedEvents?: ((first: number) => StoredEvents) | undefined;
-  /** Compares other stored data of an entry. */
+  /** Compares an entry's other stored data. */
   compareStep?: ((entry: Entry, step: Step) => Divergence | null) | undefined;
   /** Called for each entry, in order. */
   onStep?: ((done: ReplayedStep) => void) | undefined;
@@ -83,7 +86,7 @@ export class Recompute {
     return this.#digests.logDigest;
   }
 
-  /** Effects of the last applied entry, even if it diverged. */
+  /** Effects of the last applied entry, even if that entry diverged. */
   get last(): ReplayedStep | null {
     if (!this.#last) return null;
     const { entry, done } = this.#last;
@@ -98,9 +101,11 @@ export class Recompute {
     return checkLines(lines, this.#genesis, this.#options.verifier);
   }
 
-  /** Applies and compares entries up to the first divergence. Must not be called after one. */
+  /**
+   * Applies and compares entries up to the first divergence. Must not be called after a divergence.
+   */
   apply(checked: readonly CheckedLine[]): Divergence | null {
-    // No read transaction stays open across turns of the event loop.
+    // No read transaction stays open across event-loop turns.
     const events = this.#options.storedEvents?.((this.#engine?.position.event_seq ?? 0) + 1);
     try {
       for (const one of checked) {
@@ -138,7 +143,7 @@ export class Recompute {
     return { seq, kind, what: 'outcome', expected: 'an accepted command', found };
   }
 
-  /** @throws {Error} if the entry cannot follow the previous one. */
+  /** @throws {Error} if the entry cannot follow the preceding entry. */
   #apply(entry: Entry, admitted: Admitted | undefined): Step {
     const { seq, at } = entry;
     if (entry.kind !== 'genesis') {
@@ -182,7 +187,10 @@ export class Recompute {
   }
 }
 
-/** Compares the frame if both digests match, such as a number stored with a leading zero. */
+/**
+ * Compares the frame if both digests match. Finds, for example, a number stored with a leading
+ * zero.
+ */
 function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Divergence | null {
   if (stored === undefined) return null;
   const { seq, kind } = entry;
@@ -193,7 +201,7 @@ function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Diverge
   return { seq, kind, what: 'entry', which, expected: byteOf(bytes), found: byteOf(stored) };
 }
 
-/** Returns the first event that differs from the stored one. */
+/** Returns the first event that differs from the stored event. */
 function eventDivergence(
   { seq, kind }: Entry,
   { events }: EncodedStep,
@@ -257,12 +265,12 @@ async function verified(checked: CheckedLine, verifier: Verifying): Promise<Chec
   return { line, divergence: { seq, kind, what: 'signature', which, ...difference } };
 }
 
-/** An entry with its stored digests, which are absent in logs of other programs. */
+/** An entry with its stored digests, which are absent in logs from other programs. */
 export interface LogLine {
   entry: Entry;
   logDigest: string | undefined;
   digest: string | undefined;
-  /** The file of a meme. */
+  /** A meme's file. */
   file: Uint8Array | undefined;
   /** Stored bytes, including both digests. Allows a fast comparison. */
   stored?: Uint8Array;
@@ -331,7 +339,7 @@ export interface Divergence {
   seq: number;
   kind: string;
   what: 'entry' | 'signature' | 'outcome' | 'event' | 'record' | 'log_digest' | 'digest' | 'end';
-  /** Event number, record table and key, or another part of the entry. */
+  /** Event number, record table and key, or a different part of the entry. */
   which?: string;
   expected: string;
   found: string;

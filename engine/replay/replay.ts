@@ -1,6 +1,6 @@
 /**
- * Replay: recomputes events, records and digests from genesis and entries with a fresh engine, and
- * compares them with the stored ones. Reports the first divergence.
+ * Replay recomputes events, records and digests from genesis and entries with a fresh engine, and
+ * compares these with the stored data. Reports the first divergence.
  */
 import type { Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
@@ -28,14 +28,14 @@ import {
   type StoredEvents,
 } from './recompute.js';
 
-/** Result of a replay. `match` is true if all stored data follows from the log. */
+/** Replay result. `match` is true if all stored data follows from the log. */
 export interface ReplayResult {
   match: boolean;
   /** Number of replayed entries, including genesis. */
   entries: number;
   digest: string;
   log_digest: string;
-  /** False if a writer committed during the replay: the stored records are then newer. */
+  /** False if a writer committed during the replay, since the stored records are then newer. */
   records_compared: boolean;
   first_divergence: Divergence | null;
 }
@@ -44,13 +44,13 @@ export interface ReplayResult {
 export interface ReplayOptions {
   /** Ascending from entry 0. */
   lines: Iterable<LogLine> | AsyncIterable<LogLine>;
-  /** Store of the lines. Its events, records, index and archive are compared, too. */
+  /** Store that contains the lines. Its events, records, index and archive are compared too. */
   stored?: Store;
-  /** End of the log when the lines were read. Default: its current end. */
+  /** End of the log when the lines were read. Default: the current end. */
   end?: StoreMeta;
-  /** Checks every signature again. */
+  /** Verifies every signature again. */
   verifier?: Verifier;
-  /** Last entry. Compares only the effects of the entries up to this one. */
+  /** Last entry to replay. Only effects of entries up to this entry are compared. */
   to?: number;
   onProgress?: (seq: number) => void;
   /** Called for each entry, in order. */
@@ -58,7 +58,7 @@ export interface ReplayOptions {
 }
 
 /**
- * Recomputes a network from its log and compares the results with the stored data.
+ * Recomputes a network from its log, and compares the results with the stored data.
  *
  * @throws {StoreError} if the log cannot be read.
  *
@@ -90,10 +90,10 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
 async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
   const chunks = toChunks(options.lines, options.to);
   try {
-    // Verifies one chunk while applying the previous one.
+    // Verifies a chunk while applying the previous chunk.
     for (let ahead: Promise<CheckedLine[]> = Promise.resolve([]); ; ) {
       const reading = chunks.next();
-      // A read error is reported after any divergence before it.
+      // A divergence before a read error is reported first.
       const chunk = await reading.then(
         ({ value }) => value,
         () => undefined,
@@ -127,8 +127,8 @@ function comparingIndex(stored: Store) {
 }
 
 /**
- * Compares all segments with their records, and the records with the log. Reads of entries check
- * only parts of both.
+ * Compares all segments with their records, and the records with the log. Reading entries checks
+ * only parts of the segments and records.
  */
 async function assertArchive(stored: Store | undefined): Promise<void> {
   if (!stored?.archive) return;
@@ -226,7 +226,7 @@ class Replay {
     const grown = () => stored.meta()?.seq !== meta.seq;
     if (grown()) return null;
     const divergence = this.#isBeyond(stored, at) ?? compareRecords(this.#computed, stored);
-    // After a commit in between, the stored records are newer than the recomputed ones.
+    // After a commit in between, the stored records are newer than the recomputed records.
     this.#recordsCompared = !grown();
     return this.#recordsCompared ? divergence : null;
   }
@@ -276,7 +276,7 @@ function compareRecords(computed: Computed, stored: Store): Divergence | null {
 
 type Row = { key: RecordKey; json: string };
 
-/** Merges two sorted iterations by key. Yields each key with the values of both. */
+/** Merges two sorted iterations by key. Yields each key with the values from both iterations. */
 function* sideBySide(
   computed: Iterable<Row>,
   stored: Iterable<Row>,
@@ -295,23 +295,23 @@ function* sideBySide(
 const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;
 
 /*
- * Compares the stored index from entries to events with the recomputed one. No digest covers the
- * index, so no other check detects a changed byte. Old programs wrote no index: missing rows are
- * valid, and the totals of the rows after a gap start from zero.
+ * Compares the stored index from entries to events with the recomputed index. No digest covers the
+ * index, so no other check detects a changed byte. Old programs wrote no index, so missing rows are
+ * valid, and totals after a gap start from zero.
  */
 
 type IndexRow = { seq: number; bytes: Uint8Array };
 
-/** Starts an index whose totals count from this position. */
+/** Starts an index with totals that count from this position. */
 const anew = (end: { seq: number; event_seq: number }) => new IndexWriter({ index: () => [] }, end);
 
 class IndexComparison {
   readonly #store: Pick<Store, 'index'>;
-  /** The row that covers the next entry, with its first entry; null if there is none. */
+  /** The row that covers the next entry, with the row's first entry; null if no row does. */
   #row: (IndexRow & { first: number }) | null = null;
-  /** Entries of that row so far. */
+  /** Entries in that row so far. */
   #taken: IndexItem[] = [];
-  /** Computes the expected next row; null at the start and after a gap. */
+  /** Computes the next expected row; null at the start and after a gap. */
   #writer: IndexWriter | null = null;
   /** Number of events before the row. */
   #eventSeq = 0;
@@ -320,7 +320,7 @@ class IndexComparison {
     this.#store = store;
   }
 
-  /** Takes the index item of each entry, in order. */
+  /** Takes each entry's index item, in order. */
   take(kind: string, one: IndexItem): Divergence | null {
     this.#row ??= this.#rowFrom(one.seq);
     const { seq } = one;
@@ -370,7 +370,7 @@ class IndexComparison {
   }
 }
 
-/** Returns the first entry of a row, or the last one if the row cannot be decoded. */
+/** Returns a row's first entry, or its last entry if the row cannot be decoded. */
 function firstOf({ seq, bytes }: IndexRow): number {
   try {
     return decodeIndexRow(seq, bytes).first;
@@ -390,8 +390,8 @@ function textOf({ seq, bytes }: IndexRow): string {
 }
 
 /*
- * Recomputed records, each with the last entry that wrote it. Beyond a limit, they are moved to a
- * scratch store on disk, so that memory does not grow with the log.
+ * Recomputed records, each with the last entry that wrote it. Beyond a limit, the records are moved
+ * to a scratch store on disk, so that memory does not grow with the log.
  */
 
 /** Limit of records in memory, about 20 MB. */
@@ -406,7 +406,7 @@ interface Written {
 
 class Computed {
   readonly #most: number;
-  /** By table and key. Numeric keys, which are rewritten most often, need no conversion. */
+  /** Records by table and key. Numeric keys, which are rewritten most often, need no conversion. */
   readonly #recent = new Map<string, Map<string | number, Written>>(
     tables.map((table) => [table, new Map()]),
   );
@@ -433,7 +433,7 @@ class Computed {
     return stored === undefined ? undefined : Number.parseInt(stored, 10);
   }
 
-  /** Stores the changes of entry `seq`. */
+  /** Stores the changes made by entry `seq`. */
   write(seq: number, changes: readonly RecordChange[]): void {
     for (const { table, key, json } of changes) {
       const rows = this.#rows(table);
@@ -450,7 +450,7 @@ class Computed {
     if (this.#held > this.#most) this.#move();
   }
 
-  /** Yields the records of a whole table, in key order. */
+  /** Yields all records in a table, in key order. */
   *range(table: string, options: RangeOptions = {}): Iterable<{ key: RecordKey; json: string }> {
     if (options.from !== undefined || options.to !== undefined) {
       throw new Error('computed records have no partial ranges');

@@ -1,6 +1,6 @@
 /**
- * The archive of a folder: old entries and events in compressed segments. The cache of unpacked
- * blocks is bounded; a random read of an old entry unpacks at most one block.
+ * A folder's archive: old entries and events in compressed segments. The cache of unpacked blocks
+ * is bounded. A random read of an old entry unpacks at most one block.
  */
 
 import { createHash } from 'node:crypto';
@@ -57,7 +57,7 @@ interface Unpacked {
 class Archive {
   readonly #environment: Environment;
   #segments: Segment[] = [];
-  /** Least recently used first, as in `#blocks`. */
+  /** Indexes, least recently used first, as in `#blocks`. */
   readonly #indexes = new Map<string, SegmentIndex>();
   readonly #blocks = new Map<string, Unpacked>();
   #keptBytes = 0;
@@ -74,13 +74,13 @@ class Archive {
     return this.#segments;
   }
 
-  /** Last archived entry and event; 0 if there are none. */
+  /** Last archived entry and event; 0 if nothing is archived. */
   get end(): { entry: number; event: number } {
     const last = this.#segments.at(-1);
     return { entry: last?.last ?? 0, event: last?.last_event ?? 0 };
   }
 
-  /** Reloads the list of segments. Another process may have added some. */
+  /** Reloads the list of segments, because a different process may have added some. */
   refresh(): void {
     const { archive, folder } = this.#environment;
     this.#segments = [];
@@ -100,7 +100,7 @@ class Archive {
     return segment && this.item('entries', segment, seq);
   }
 
-  /** Returns the canonical JSON of an event. @throws {ArchiveError} */
+  /** Returns an event's canonical JSON. @throws {ArchiveError} */
   event(seq: number): string | undefined {
     const segment = this.find('events', seq);
     return segment && this.item('events', segment, seq).toString();
@@ -126,7 +126,7 @@ class Archive {
     return items[seq - first]!;
   }
 
-  /** Checks names and lengths of all files. Returns one message per problem. */
+  /** Checks the names and lengths of all files. Returns one message per problem. */
   problems(): string[] {
     const { folder } = this.#environment;
     return this.#segments.flatMap((segment) => outerProblem(folder, segment)?.message ?? []);
@@ -157,7 +157,7 @@ class Archive {
   }
 }
 
-/** Always finds a block: the index is sorted and was checked for gaps. */
+/** Always finds a block, because the index is sorted and was checked for gaps. */
 const blockOf = (blocks: readonly Block[], seq: number) =>
   lastAtMost(blocks, seq, ({ first }) => first)!;
 
@@ -224,7 +224,7 @@ async function prepareCompaction(environment: Environment): Promise<void> {
 
 /*
  * Cleanup after a process that was killed while it archived or copied data. A file is removed only
- * if LMDB still has all of its content.
+ * if LMDB still contains everything in it.
  */
 
 /** @throws {StoreError} `UNREADABLE` */
@@ -232,7 +232,8 @@ function removeLeftovers(environment: Environment, archive: Archive): void {
   try {
     remove(environment, archive);
   } catch (cause) {
-    // No cause: its system code would make the CLI report a wrong path (exit code 2).
+    // Omits the cause, because its system code would make the CLI report a wrong path (exit code
+    // 2).
     throw new StoreError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
   }
 }
@@ -248,7 +249,7 @@ function remove(environment: Environment, archive: Archive): void {
   const recorded = new Set(archive.segments.map(({ file }) => file));
   for (const name of readdirSync(path)) {
     const range = recorded.has(name) ? null : rangeOfName(name);
-    // Named but not recorded: none of its entries has been deleted from the log.
+    // A segment that is named but not recorded: none of its entries has been deleted from the log.
     if (range && log.get(range.first) !== undefined && log.get(range.last) !== undefined) {
       rmSync(join(path, name));
     }
@@ -256,16 +257,16 @@ function remove(environment: Environment, archive: Archive): void {
 }
 
 /*
- * Moves old entries out of LMDB. The order is: write a segment, sync the file, record it in LMDB,
- * delete the archived rows in small transactions. A crash at any point leaves each entry in at
- * least one place: a segment is used only once it is recorded, and rows that are not deleted yet
- * hold the same bytes.
+ * Moves old entries out of LMDB. The order is: write a segment, sync the file, record the segment
+ * in LMDB, delete the archived rows in small transactions. A crash at any point leaves each entry
+ * in at least one place, because a segment is used only after it is recorded, and rows that are not
+ * yet deleted hold the same bytes.
  */
 
 /**
  * Moves entries below `before`, up to one segment, and the events older than the first entry that
  * remains. Returns null if there is nothing to move.
- * @throws {StoreError} `CORRUPT` if the rows are damaged. They remain in LMDB.
+ * @throws {StoreError} `CORRUPT` if the rows are damaged. The rows then remain in LMDB.
  */
 async function moveSegment(
   environment: Environment,
@@ -275,7 +276,7 @@ async function moveSegment(
   const { folder } = environment;
   const meta = readMeta(environment);
   const first = archive.end.entry + 1;
-  // The last entry remains: its time decides which events can be moved.
+  // The last entry remains, because its time decides which events can be moved.
   if (meta === null || first >= Math.min(before, meta.seq)) return null;
   const digests = archive.segments.at(-1) ?? storedDigests(storedRow(environment, 0));
   const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);
@@ -296,7 +297,10 @@ async function moveSegment(
   return segment;
 }
 
-/** Maps file system errors to `FULL` or `UNREADABLE`. Nothing has changed before the record. */
+/**
+ * Maps file system errors to `FULL` or `UNREADABLE`. Until the segment is recorded, nothing has
+ * changed.
+ */
 async function named<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -343,7 +347,7 @@ async function writeSegment(
   }
 }
 
-/** Verifies the written file, then renames it. */
+/** Verifies the written file, then gives it its final name. */
 async function giveName(folder: string, segment: Segment): Promise<void> {
   const unfinished = join(archiveFolder(folder), unfinishedName);
   await assertFile(folder, segment, unfinished);
@@ -353,9 +357,9 @@ async function giveName(folder: string, segment: Segment): Promise<void> {
 }
 
 /**
- * Deletes some archived rows from LMDB. Returns false if none are left. Each segment is verified in
- * full before its rows are deleted.
- * @throws {ArchiveError} if a segment is damaged. Its rows remain.
+ * Deletes some archived rows from LMDB. Returns false if no archived rows are left. Each segment is
+ * verified in full before its rows are deleted.
+ * @throws {ArchiveError} if a segment is damaged. The segment's rows then remain.
  */
 async function trimStep(
   environment: Environment,
@@ -444,11 +448,11 @@ async function syncFolder(folder: string): Promise<void> {
 
 /*
  * Sources of a segment's rows. Rows are read in small batches, so that no LMDB read transaction
- * stays open across turns of the event loop. Each entry is checked against the digest chain.
+ * stays open across event-loop turns. Each entry is checked against the digest chain.
  */
 
 const digestBytes = 32;
-/** A stored entry is its log digest, its digest, then the frame with its parts. */
+/** A stored entry consists of its log digest, its digest, then the frame with its parts. */
 const frameAt = 2 * digestBytes;
 const lengthBytes = 8;
 
@@ -465,7 +469,7 @@ function storedDigests(stored: Uint8Array): ChainDigests {
   };
 }
 
-/** Reads the time of a stored entry, which is the second part of its frame. */
+/** Reads a stored entry's time, which is the second part of its frame. */
 function storedAt(stored: Uint8Array): number {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const seqLength = Number(bytes.readBigUInt64BE(frameAt));
@@ -480,7 +484,7 @@ class EntryRun implements Iterator<Item> {
   readonly #rows: Iterator<{ seq: number; value: Uint8Array }>;
   readonly first: number;
   #bytes = 0;
-  /** Last entry returned so far; `digests` are those after it. */
+  /** Last entry returned so far; `digests` are the digests after that entry. */
   last: number;
   digests: ChainDigests;
 
@@ -523,7 +527,7 @@ function* eventsBefore(
   const last = Number.MAX_SAFE_INTEGER;
   for (const { seq, value } of rowsFrom(history, first, last, ({ length }) => length)) {
     const { data } = JSON.parse(value) as { data?: { timestamp?: string } };
-    // Events are in order of time. An event without a time ends the range.
+    // Events are in time order. An event without a time ends the range.
     if (!(Date.parse(data?.timestamp ?? '') < cutAt)) return;
     yield { seq, bytes: Buffer.from(value) };
   }
@@ -557,8 +561,8 @@ function* rowsFrom<Value>(
 }
 
 /*
- * A store whose reads cover LMDB and the segments. LMDB is read first: a row that it still holds
- * needs no segment.
+ * A store whose reads cover LMDB and the segments. LMDB is read first, because a row that LMDB
+ * still holds needs no segment.
  */
 
 export function withArchive(store: Store, environment: Environment, readOnly: boolean): Store {
@@ -583,7 +587,7 @@ export function withArchive(store: Store, environment: Environment, readOnly: bo
     return segment && archive.item(kind, segment, seq);
   };
 
-  /** Yields rows of LMDB up to the first gap, then those of a segment, and repeats. */
+  /** Yields rows from LMDB up to the first gap, then rows from a segment, and repeats. */
   function* both<Row extends { seq: number }>(
     kind: Kind,
     rows: (from: number, to: number) => Iterable<Row>,
@@ -603,7 +607,7 @@ export function withArchive(store: Store, environment: Environment, readOnly: bo
       const last = Math.min(to, rangeOf(kind, segment)[1]);
       for (; next <= last; next += 1) yield rowOf(next, archive.item(kind, segment, next));
     }
-    // Missing from both: yields the rest of LMDB, and the caller sees the gap.
+    // If both lack the row, yields the rest of LMDB, and the caller sees the gap.
     if (next <= to) yield* rows(next, to);
   }
 

@@ -1,11 +1,11 @@
 /**
- * A cache of files derived from a log, such as indexes. A data folder can come from another person,
- * and its log proves nothing about the cached files next to it. So each file is sealed with an
- * HMAC. The key belongs to this installation and is stored outside the data folder. The HMAC covers
- * the content, the unpacked and packed sizes, and the source (network, genesis, entry, both
- * digests, format). A file whose seal does not match is deleted and derived again. Thus a reader
- * decompresses only data that this installation compressed. If no file can be written, or no key is
- * available, the cache is in memory, up to a limit.
+ * A cache of files derived from a log, such as indexes. A data folder can come from a different
+ * person, and its log proves nothing about the cached files alongside it. So each file is sealed
+ * with an HMAC. The key belongs to this installation and is stored outside the data folder. The
+ * HMAC covers the content, the unpacked and packed sizes, and the source (network, genesis, entry,
+ * both digests, format). A file whose seal does not match is deleted and derived again. A reader
+ * therefore decompresses only data that this installation compressed. If no file can be written, or
+ * no key is available, the cache is kept in memory, up to a limit.
  *
  * File format: magic line, unpacked and packed length (4 bytes each, big-endian), SHA-256 of the
  * packed bytes, HMAC-SHA256, packed bytes (Brotli).
@@ -37,7 +37,7 @@ import { freeBytes, makeFolder } from './folder.js';
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
 
-/** Identifies the content of a derived file and the log position that it was derived from. */
+/** Identifies a derived file's content and the log position from which it was derived. */
 export interface DerivedFrom {
   /** Kind and version of the content. */
   format: string;
@@ -51,7 +51,7 @@ export interface DerivedFrom {
   digest: string;
 }
 
-/** A file of the folder, or its replacement in memory. */
+/** A file in the folder, or its replacement in memory. */
 export interface DerivedFile {
   name: string;
   bytes: number;
@@ -65,13 +65,13 @@ const SIZES_BYTES = 8;
 const HEADER_BYTES = MAGIC.length + SIZES_BYTES + 2 * SHA256_BYTES;
 /** Largest content that is stored. */
 const MOST_BYTES = 2 ** 30;
-/** Limit of the cache in memory. */
+/** Size limit of the in-memory cache. */
 const MEMORY_BYTES = 64 * 1024 * 1024;
 const unfinished = /^\.[0-9a-f-]{36}\.tmp$/;
 /** Age after which an unfinished file is abandoned. */
 const STALE_MS = 60_000;
 
-/** Derived files in one folder. They can be deleted at any time. */
+/** Derived files in one folder. The files can be deleted at any time. */
 export class DerivedFolder {
   readonly #folder: string | null;
   readonly #beside: string | null;
@@ -79,12 +79,12 @@ export class DerivedFolder {
   readonly #memory = new Map<string, Buffer>();
   #memoryBytes = 0;
   #key: Key | null = null;
-  /** Reason why no more files are written, such as a missing permission; null if they are. */
+  /** Reason why files are no longer written, such as a missing permission; otherwise null. */
   problem: string | null = null;
 
   /**
-   * @param folder for the files; null keeps them in memory.
-   * @param beside path of the source data. No file is written after it has been deleted.
+   * @param folder for the files; null keeps the files in memory.
+   * @param beside path of the source data. No file is written after that path has been deleted.
    */
   constructor(folder: string | null, beside: string | null = null) {
     this.#folder = folder;
@@ -98,7 +98,7 @@ export class DerivedFolder {
       files.push({ name, bytes: length, inMemory: true });
     }
     const names = namesIn(this.#folder);
-    // Without the key no seal can be checked, so the files are neither listed nor removed.
+    // Without the key, no seal can be verified, so the files are neither listed nor removed.
     if (names.length > 0 && !this.#sealingKey().isKept) return files;
     for (const name of names) {
       const found = statOf(join(this.#folder!, name));
@@ -110,14 +110,15 @@ export class DerivedFolder {
   }
 
   /**
-   * Returns the content of a file that this installation wrote under this name and derived from
-   * exactly this source, else null. Removes a file that is damaged or was written elsewhere.
+   * Returns a file's content if this installation wrote the file under this name and derived it
+   * from exactly this source; otherwise null. Removes a file that is damaged or was written
+   * elsewhere.
    */
   async read(name: string, from: DerivedFrom): Promise<Buffer | null> {
     const key = this.#sealingKey();
     const kept = this.#memory.get(name);
     if (kept) return unsealed(kept, { key, name, from });
-    // Without the installation's key a forged file cannot be detected.
+    // Without the installation's key, a forged file cannot be detected.
     if (this.#folder === null || !key.isKept) return null;
     const file = await opened(join(this.#folder, name));
     if (!file) return null;
@@ -131,8 +132,8 @@ export class DerivedFolder {
   }
 
   /**
-   * Stores content unless its sealed size exceeds `most` bytes. Returns that size. Sets `problem`
-   * if the file cannot be written.
+   * Stores content unless its sealed size exceeds `most` bytes. Returns the sealed size. Sets
+   * `problem` if the file cannot be written.
    */
   async write(
     name: string,
@@ -190,7 +191,7 @@ export class DerivedFolder {
   async #writeFile(folder: string, name: string, content: Buffer): Promise<boolean> {
     const temporary = join(folder, `.${randomUUID()}.tmp`);
     try {
-      // Do not recreate the folder of a network that was deleted.
+      // Must not recreate the folder of a deleted network.
       if (this.#beside !== null && !existsSync(this.#beside)) {
         throw new Error(`${this.#beside} was deleted`);
       }
@@ -232,7 +233,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** Opens a regular file, else returns null. Does not block on a pipe. */
+/** Opens a regular file. Returns null for anything else, and does not block on a pipe. */
 async function opened(path: string): Promise<FileHandle | null> {
   try {
     const file = await open(path, flags.O_RDONLY | (flags.O_NONBLOCK ?? 0));
@@ -260,7 +261,7 @@ async function sealed(content: Uint8Array, sealing: Sealing): Promise<Buffer> {
   return Buffer.concat([head, macOf(head, sealing), packed]);
 }
 
-/** Checks the header before reading the rest, so that a large foreign file costs little. */
+/** Checks the header before reading further, so that a large foreign file costs little. */
 async function contentOf(file: FileHandle, sealing: Sealing): Promise<Buffer | null> {
   const header = Buffer.alloc(HEADER_BYTES);
   const { bytesRead } = await file.read(header, 0, HEADER_BYTES, 0);
@@ -309,15 +310,15 @@ const KEY_BYTES = 32;
 const KEY_TEXT = /^[0-9a-f]{64}\n$/;
 const KEY_FILE = 'derived.key';
 
-/** A key for this process only. */
+/** Creates a key for this process only. */
 const passingKey = (): Key => ({ bytes: randomBytes(KEY_BYTES), isKept: false });
 
-/** By file. */
+/** Keys by file. */
 const keys = new Map<string, Key>();
 
 /**
- * Returns the key of this user on this machine. Creates it if it does not exist. Reads it once per
- * process.
+ * Returns this user's key on this machine. Creates the key if it does not exist. Reads the key file
+ * once per process.
  *
  * @throws {Error} with the reason if the key cannot be used.
  */
@@ -331,7 +332,7 @@ function installationKey(): Key {
   return key;
 }
 
-/** State folder of this user, as in the XDG Base Directory specification. */
+/** This user's state folder, as in the XDG Base Directory specification. */
 function stateFolder(): string {
   const { XDG_STATE_HOME = '', LOCALAPPDATA = '' } = process.env;
   const own = process.platform === 'win32' ? LOCALAPPDATA : XDG_STATE_HOME;
@@ -342,7 +343,10 @@ function stateFolder(): string {
   return join(home, '.local', 'state', 'folkmoot');
 }
 
-/** Creates the key. If two processes do so at once, `link` succeeds for one, and both use it. */
+/**
+ * Creates the key. If two processes do so at once, `link` succeeds for one process, and both use
+ * that key.
+ */
 function drawKey(file: string): void {
   const temporary = join(dirname(file), `.${randomUUID()}.tmp`);
   try {
@@ -364,7 +368,7 @@ function drawKey(file: string): void {
   }
 }
 
-/** Root with the home of another user would create a key that this user cannot read. */
+/** Root running with a different user's home would create a key that this user cannot read. */
 function assertOwnGround(folder: string): void {
   if (process.getuid?.() !== 0) return;
   let ground = folder;

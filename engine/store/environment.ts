@@ -1,4 +1,4 @@
-/** Interface between lmdb and the store: databases, transactions and retries. */
+/** The interface between lmdb and the store: databases, transactions and retries. */
 
 import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ export interface Database<Value> {
   removeSync(key: RecordKey): boolean;
 }
 
-/** The databases of one folder. */
+/** A folder's databases. */
 export interface Environment {
   folder: string;
   log: Database<Uint8Array>;
@@ -27,13 +27,16 @@ export interface Environment {
   /** Segment records by first entry. */
   archive: Database<string>;
   tables: ReadonlyMap<string, Database<string>>;
-  /** Moves reads to the newest batch. Running iterations keep their snapshot. */
+  /** Moves reads to the newest batch. Iterations that are already running keep their snapshot. */
   refresh(): void;
-  /** Runs `write` in a transaction. Resolves when durable; rejects if the outcome is unknown. */
+  /**
+   * Runs `write` in a transaction. Resolves when the transaction is durable; rejects if the outcome
+   * is unknown.
+   */
   transaction(write: () => void): Promise<void>;
   /** Writes a copy without free pages into an empty folder. */
   copyTo(folder: string): Promise<void>;
-  /** Runs between the closing of the data and the release of the writer's lock. */
+  /** Runs after the data is closed and before the writer's lock is released. */
   beforeRelease?: () => void;
   close(): Promise<void>;
 }
@@ -41,7 +44,7 @@ export interface Environment {
 /** Key of the only value in the database `meta`. */
 export const metaKey = 'meta';
 
-/** Replaces a database that does not exist yet, for readers. */
+/** Stands in, for readers, for a database that does not exist yet. */
 export const emptyDatabase: Database<never> = {
   get: () => undefined,
   getRange: () => [],
@@ -55,7 +58,7 @@ export function readMeta({ folder, meta }: Environment): StoreMeta | null {
   return text === undefined ? null : parseMeta(folder, text);
 }
 
-/** Builds the error of a failed commit. */
+/** Builds the error for a failed commit. */
 export function commitFailed(folder: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StoreError('COMMIT_FAILED', { path: folder, reason }, { cause });
@@ -70,7 +73,8 @@ export function getTable({ folder, tables }: Environment, name: string): Databas
 
 /**
  * Commits a batch. While the disk is full, retries for up to `limits.roomPatienceMs`.
- * @throws {StoreError} `FULL` if there is still no room then; and as {@link Store.commit}.
+ * @throws {StoreError} `FULL` if there is still no room after that time, and as
+ *   {@link Store.commit}.
  */
 export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> {
   const end = performance.now() + limits.roomPatienceMs;
@@ -87,8 +91,8 @@ export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> 
 
 /**
  * Runs transactions one at a time. Two concurrent transactions would share the opening lock, and
- * the first to end would release it while the second still needs it. A transaction that had to
- * queue waits one more turn of the event loop, so that an opening is not starved.
+ * the first to end would release the lock while the second still needs it. A transaction that had
+ * to queue waits one more event-loop turn, so that an opening is not starved.
  */
 export function withMutex<Argument>(
   work: (argument: Argument) => Promise<void>,
@@ -103,7 +107,7 @@ export function withMutex<Argument>(
   };
 }
 
-/** Retries of a transaction that a signal interrupted before its commit. */
+/** Maximum number of retries for a transaction that a signal interrupts before its commit. */
 export const interruptions = 100;
 
 /** True if a signal interrupted the operation (EINTR). */

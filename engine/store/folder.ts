@@ -1,4 +1,4 @@
-/** The files of a data folder: checks before LMDB opens them, locks, and free disk space. */
+/** A data folder's files: checks before LMDB opens them, locks, and free disk space. */
 import {
   accessSync,
   chmodSync,
@@ -25,9 +25,9 @@ import { checkDataFile, type ScanDepth } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
 import { StoreError } from './store.js';
 
-/** LMDB's name for its data. */
+/** LMDB's name for its data file. */
 export const dataFileName = 'data.mdb';
-/** Marks a folder with committed data. An empty data file next to it means data loss. */
+/** Marks a folder with committed data. An empty data file alongside this marker means data loss. */
 const begunFileName = 'begun';
 
 /** Twice the size of an empty database with all tables. */
@@ -37,20 +37,21 @@ const firstBytes = 512 * 1024;
 function hasData(folder: string, readOnly: boolean): boolean {
   const file = join(folder, dataFileName);
   if (!existsSync(file)) return false;
-  // Killed between the file's creation and its first page: nothing was ever committed.
+  // The process was killed between creating the file and writing its first page, so nothing was
+  // ever committed.
   if (statSync(file).size === 0 && !existsSync(join(folder, begunFileName))) return false;
   accessSync(file, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
   return true;
 }
 
-/** Only the owner has access: a process that can write the log can forge it. */
+/** Grants access only to the owner, because a process that can write the log can forge it. */
 const OWNER_FOLDER = 0o700;
 export const OWNER_FILE = 0o600;
 
 /**
- * Creates a folder and its parents. Node's recursive mkdir does not return if an existing folder
- * answers ENOENT, as /proc does.
- * @param mode of the folder, but not of its parents.
+ * Creates a folder and its parents. Node's recursive mkdir never returns if an existing folder
+ * reports ENOENT, as /proc does.
+ * @param mode applies to the folder, but not to its parents.
  */
 export function makeFolder(folder: string, mode = 0o777): void {
   try {
@@ -128,7 +129,10 @@ function assertFirstRoom(folder: string): void {
   throw new StoreError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
 }
 
-/** Creates the lock file. A reader without write permission does without it, as LMDB does. */
+/**
+ * Creates the lock file. A reader without write permission works without the lock file, as LMDB
+ * does.
+ */
 function readyLocks(folder: string, readOnly: boolean): void {
   try {
     makeLockFile(folder);
@@ -161,15 +165,16 @@ function unreadable(folder: string, cause: unknown): StoreError {
 }
 
 /*
- * One writer per folder: an exclusive lock on an open file. The kernel releases the lock when its
- * process dies, so there is never a stale lock. The file stays empty.
+ * Enforces one writer per folder with an exclusive lock on an open file. The kernel releases the
+ * lock when the process dies, so a lock is never stale. The file stays empty.
  */
 
 const lockFileName = 'writer.lock';
 
 /**
- * Folders that this process has open for reading, with the number of readers. lmdb has one
- * environment per file and process, so a writer opened after a reader would get the read-only one.
+ * Folders that this process has open for reading, with the number of readers. lmdb keeps one
+ * environment per file and process, so a writer opened after a reader would get the read-only
+ * environment.
  */
 const readersHere = new Map<string, number>();
 const writersHere = new Set<string>();
@@ -177,7 +182,7 @@ const writersHere = new Set<string>();
 /** Returns true if this process has the folder open for writing. */
 export const isWriterHere = (folder: string): boolean => writersHere.has(realpathSync(folder));
 
-/** Registers a reader of this process. Returns an idempotent function that removes it. */
+/** Registers a reader in this process. Returns an idempotent function that removes the reader. */
 export function noteReader(folder: string): () => void {
   const path = realpathSync(folder);
   readersHere.set(path, (readersHere.get(path) ?? 0) + 1);
@@ -189,14 +194,15 @@ export function noteReader(folder: string): () => void {
   };
 }
 
-/** Returns true if a writer of any process has, or may have, the folder open. */
+/** Returns true if a writer in any process has, or may have, the folder open. */
 export function hasWriter(folder: string): boolean {
   if (isWriterHere(folder)) return true;
   let fd: number;
   try {
     fd = openSync(join(folder, lockFileName), 'r+');
   } catch (error) {
-    // Without the file there was never a writer. Without permission there may be one.
+    // If the file does not exist, there was never a writer. If permission is missing, there may be
+    // a writer.
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
   try {
@@ -216,8 +222,8 @@ function tryLockTwice(fd: number): boolean {
 }
 
 /**
- * Locks the folder for writing. Returns an idempotent function that releases the lock. Also
- * excludes other writers of this process.
+ * Locks the folder for writing. Returns an idempotent function that releases the lock. Excludes
+ * other writers in this process too.
  * @throws {StoreError} `LOCKED`, or `UNREADABLE` if the lock file cannot be locked.
  */
 export function lockFolder(folder: string): () => void {
@@ -250,19 +256,22 @@ export function lockFolder(folder: string): () => void {
 }
 
 /*
- * Replaces the data file of a folder with a rename. After a crash the folder has either the old or
+ * Replaces a folder's data file by a rename. After a crash, the folder contains either the old or
  * the new file, complete. Unfinished files are in temporary subfolders.
  */
 
-/** Subfolder with a copy of the data for another node. The next writer removes it. */
+/**
+ * Subfolder for a copy of the data to send to a different node. The next writer removes the
+ * subfolder.
+ */
 export const copiedName = 'copied.tmp';
-/** Subfolder with data received from another node. The next writer removes it. */
+/** Subfolder for data received from a different node. The next writer removes the subfolder. */
 export const receivedName = 'received.tmp';
 
 /**
- * Replaces the data file. The caller holds the writer lock and has the data closed. Readers of
+ * Replaces the data file. The caller holds the writer lock and has closed the data. Readers in
  * other processes keep the old file.
- * @param file the new data, complete, on the same file system. It is renamed.
+ * @param file the new data, complete, on the same file system. The file is renamed.
  */
 export function replaceData(folder: string, file: string): void {
   chmodSync(file, OWNER_FILE);
@@ -280,8 +289,8 @@ export function replaceData(folder: string, file: string): void {
 }
 
 /**
- * Renames a synced file to the folder's data file. Current readers keep the old data and lock file.
- * LMDB then creates a new lock file, without those readers.
+ * Renames a synced file to the folder's data file. Current readers keep the old data file and lock
+ * file. LMDB then creates a new lock file that does not list those readers.
  */
 export function putInPlace(folder: string, file: string): void {
   rmSync(join(folder, 'lock.mdb'), { force: true });
@@ -302,15 +311,15 @@ export function syncFile(file: string): void {
 const MIB = 1_048_576;
 const PIPE_BYTES = 65_536;
 
-/** Size limits of files, in bytes. */
+/** File size limits, in bytes. */
 export const fileBounds = {
   /** Scenarios, limits files, TLS keys and certificates. */
   text: 4 * MIB,
-  /** Results of runs, sweeps and test suites; data files of scenarios. */
+  /** Results from runs, sweeps and test suites, and scenario data files. */
   result: 256 * MIB,
 } as const;
 
-/** Thrown for a file that exceeds the size limit of its reader. */
+/** Thrown for a file that exceeds its reader's size limit. */
 export class FileTooLarge extends Error {
   override name = 'FileTooLarge';
 }
@@ -319,7 +328,7 @@ export class FileTooLarge extends Error {
  * Reads a file of at most `most` bytes. The limit also applies to pipes and devices, whose size is
  * unknown.
  *
- * @throws {FileTooLarge} before it has read more than that.
+ * @throws {FileTooLarge} before reading more than the limit.
  */
 export function readBounded(path: string, most: number): Buffer {
   const fd = openSync(path, 'r');
@@ -328,7 +337,8 @@ export function readBounded(path: string, most: number): Buffer {
     if (size > most) throw tooLarge(path, `${size} bytes`, most);
     const parts: Buffer[] = [];
     for (let length = 0; ; ) {
-      // One byte more than the rest, to detect the end. The size of a pipe is unknown.
+      // Reads one byte more than the remaining length, to detect the end. The size of a pipe is
+      // unknown.
       const rest = size > length ? size - length + 1 : PIPE_BYTES;
       const part = Buffer.allocUnsafe(Math.min(MIB, rest));
       const read = readSync(fd, part);
@@ -346,13 +356,13 @@ const tooLarge = (path: string, size: string, most: number) =>
   new FileTooLarge(`file too large: ${path} has ${size} (expected at most ${most} bytes)`);
 
 /*
- * Creates the files that LMDB would create on its first opening: an empty data file and the lock
- * file. lmdb 3.5.6 aborts the process if a system call fails while it opens, and a sparse lock file
- * causes SIGBUS on a full disk. Here each failure is an exception.
+ * Creates the files that LMDB would create when first opened: an empty data file and the lock file.
+ * lmdb 3.5.6 aborts the process if a system call fails during opening, and a sparse lock file
+ * causes SIGBUS on a full disk. Here, each failure is an exception.
  */
 
 /**
- * Size of the lock file for lmdb's 126 readers: `MDB_txninfo` and 125 times `MDB_reader`, as in
+ * Size of the lock file for lmdb's 126 readers: `MDB_txninfo` plus 125 times `MDB_reader`, as in
  * lmdb 3.5.6. If the file were too small, lmdb would extend it.
  */
 const lockBytes = 8272;
@@ -393,7 +403,7 @@ function makeDataFile(file: string, pageBytes: number): void {
 
 /**
  * Extends the lock file to the size that lmdb needs, without holes. Must not run while this process
- * has the lock file open: closing it here would release the locks of lmdb (POSIX).
+ * has the lock file open, because closing it here would release lmdb's locks (POSIX).
  */
 function makeLockFile(folder: string): void {
   const file = join(folder, 'lock.mdb');
@@ -406,7 +416,7 @@ function makeLockFile(folder: string): void {
   }
 }
 
-/** Syncs a folder, so that its file names survive a power failure. Ignores lack of support. */
+/** Syncs a folder, so that its file names survive a power failure. Ignores missing support. */
 function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r');
   try {
@@ -426,29 +436,32 @@ function isEmptyFile(file: string): boolean {
 }
 
 /*
- * Mutual exclusion of openings and commits. When lmdb 3.5.6 opens a file, it reads the number of
- * the last transaction from the header and stores it in the shared lock table, from which the
- * writer takes it. A reader whose opening overlaps a commit would revert that commit (mdb.c,
+ * Mutual exclusion of openings and commits. When lmdb 3.5.6 opens a file, it reads the last
+ * transaction's number from the header and stores the number in the shared lock table, where the
+ * writer reads it. A reader whose opening overlaps a commit would revert that commit (mdb.c,
  * mdb_env_open2).
  */
 
 const fileName = 'opening.lock';
 const retryMs = 1;
-/** A commit takes milliseconds, or a second on a slow disk. */
+/** Timeout for the lock. A commit takes milliseconds, or a second on a slow disk. */
 const patienceMs = 30_000;
 
 export interface OpeningLock {
-  /** Blocks until the lock is taken, for openings. @throws {StoreError} `LOCKED` on timeout. */
+  /** Blocks until it takes the lock, for openings. @throws {StoreError} `LOCKED` on timeout. */
   takeSync(): void;
-  /** Takes the lock if it is free. Returns false if not. */
+  /** Takes the lock if it is free; otherwise returns false. */
   tryTake(): boolean;
-  /** Waits without a timeout, for the writer: each opening ends, or its process does. */
+  /**
+   * Waits for the lock without a timeout. Used by the writer, because every opening ends, at the
+   * latest with its process.
+   */
   take(): Promise<void>;
   leave(): void;
   close(): void;
 }
 
-/** For a reader that needs no lock because it cannot write to the lock table. */
+/** Lock for a reader that needs none because it cannot write to the lock table. */
 export const noOpeningLock: OpeningLock = {
   takeSync: () => undefined,
   tryTake: () => true,
@@ -457,7 +470,10 @@ export const noOpeningLock: OpeningLock = {
   close: () => undefined,
 };
 
-/** Opens the lock file. A reader without write permission needs no lock: lmdb takes none. */
+/**
+ * Opens the lock file. A reader without write permission needs no lock, because lmdb takes none
+ * either.
+ */
 export function openingLock(folder: string, readOnly: boolean): OpeningLock {
   let fd: number | null;
   try {

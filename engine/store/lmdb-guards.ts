@@ -1,9 +1,9 @@
 /**
  * Shares one LMDB environment per data file within this process. LMDB announces its readers to
- * other processes with POSIX locks on `lock.mdb`. POSIX releases all locks of a process on a file
- * when the process closes any descriptor of that file, and lmdb 3.5.6 closes one each time it opens
- * a file that is already open. The next process would then find the lock table unused, reset it,
- * and overwrite pages that are being read (`MDB_BAD_RSLOT`, or corruption).
+ * other processes with POSIX locks on `lock.mdb`. POSIX releases all of a process's locks on a file
+ * when the process closes any descriptor for that file, and lmdb 3.5.6 closes a descriptor whenever
+ * it opens a file that is already open. The next process would then find the lock table unused,
+ * reset the table, and overwrite pages that are being read (`MDB_BAD_RSLOT`, or corruption).
  */
 
 import { spawnSync } from 'node:child_process';
@@ -23,11 +23,11 @@ type Databases = Pick<
   'log' | 'history' | 'blobs' | 'index' | 'meta' | 'archive' | 'tables'
 >;
 
-/** One use of a shared environment. */
+/** A use of a shared environment. */
 export interface RootUse {
   root: Root;
   databases: Databases;
-  /** Ends this use. The last one closes the environment. Must be called once. */
+  /** Ends this use. The last use to end closes the environment. Must be called once. */
   leave(): Promise<void>;
 }
 
@@ -35,17 +35,18 @@ interface SharedRoot {
   root: Root;
   readOnly: boolean;
   users: number;
-  /** By name. Contains only databases that exist in the file. */
+  /** Databases by name. Contains only databases that exist in the file. */
   databases: Map<string, Database<never>>;
 }
 
 /**
- * Measured with 4, 8 and 16 KiB: 1,108, 1,052 and 1,042 bytes of disk per vote, with entries of 520
- * bytes in batches of 64. A larger page wastes less, but a small commit rewrites whole pages.
+ * Pages of 4, 8 and 16 KiB were measured to take 1,108, 1,052 and 1,042 bytes on disk per vote,
+ * with 520-byte entries in batches of 64. A larger page wastes less, but a small commit rewrites
+ * whole pages.
  */
 export const PAGE_BYTES = 8192;
 
-/** Mode of the files. The native code reads this option; lmdb's types omit it. */
+/** File mode. The native code reads this option, but lmdb's types omit it. */
 const permissions = { permissionsMode: OWNER_FILE };
 
 /** All databases except the tables, with the encoding of their values. */
@@ -58,13 +59,16 @@ const ownDatabases = {
   archive: 'string',
 } as const;
 
-/** By device and inode of the data file: a folder can have several paths, or get a new file. */
+/**
+ * Keyed by the data file's device and inode, because a folder can have several paths or get a new
+ * file.
+ */
 const shared = new Map<string, SharedRoot>();
 
 /**
  * Opens a folder's data file, or shares the environment that this thread has open. A reader shares
  * the environment of the writer.
- * @throws the errors of lmdb.
+ * @throws lmdb's errors.
  */
 export function useRoot(folder: string, tables: readonly string[], readOnly: boolean): RootUse {
   const key = keyOf(folder) ?? folder;
@@ -73,7 +77,7 @@ export function useRoot(folder: string, tables: readonly string[], readOnly: boo
   try {
     findDatabases(used, tables);
   } catch (error) {
-    // Closing after a failed commit can hang, so it is left to the end of the process.
+    // Closing after a failed commit can hang, so closing is left to process exit.
     if (!found && readOnly) void used.root.close();
     throw error;
   }
@@ -106,10 +110,10 @@ function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot
   const root = open<Uint8Array, string>({
     ...permissions,
     path: folder,
-    // Without this, lmdb takes a path with a dot for a file.
+    // Without this option, lmdb takes a path that contains a dot for a file.
     noSubdir: false,
     overlappingSync: false,
-    // Turn batching makes a second promise, whose rejection is unhandled when a commit fails.
+    // Turn batching creates a second promise, whose rejection is unhandled when a commit fails.
     eventTurnBatching: false,
     encoding: 'binary',
     maxDbs: tables + Object.keys(ownDatabases).length,
@@ -119,7 +123,7 @@ function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot
   return { root, readOnly, users: 0, databases: new Map() };
 }
 
-/** Opens all databases at once: opening one later would end running iterations. */
+/** Opens all databases at once, because opening a database later would end running iterations. */
 function findDatabases(
   { root, readOnly, users, databases }: SharedRoot,
   tables: readonly string[],
@@ -131,13 +135,14 @@ function findDatabases(
   const missing = wanted.filter(([name]) => !databases.has(name));
   const openAll = () => {
     for (const [name, encoding] of missing) {
-      // A reader gets undefined for a database that does not exist; lmdb's types omit that.
+      // A reader gets undefined for a database that does not exist, although lmdb's types omit that
+      // case.
       const database: unknown = root.openDB(name, { encoding });
       if (database !== undefined) databases.set(name, database as Database<never>);
     }
   };
   if (readOnly) openAll();
-  // One transaction: all new databases cost one commit.
+  // Uses one transaction, so that all new databases cost one commit.
   else if (users === 0) retryInterrupted(() => root.transactionSync(openAll, 2));
 }
 
@@ -156,13 +161,13 @@ function databasesOf({ databases }: SharedRoot, tables: readonly string[]): Data
 }
 
 /*
- * Trial opening in a child process. lmdb 3.5.6 aborts the process if mapping the file fails, such
- * as with a limited address space (`ulimit -v`).
+ * Trial opening in a child process. lmdb 3.5.6 aborts the process if mapping the file fails, for
+ * example in a limited address space (`ulimit -v`).
  */
 
 const program = fileURLToPath(new URL('./try-open-child.js', import.meta.url));
 
-/** Returns true if the address space of this process is limited (Linux only). */
+/** Returns true if this process's address space is limited (Linux only). */
 function mayLackMemory(): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -184,9 +189,9 @@ export function tryOpening(folder: string, tables: readonly string[], readOnly: 
 }
 
 /**
- * Checks every page of a folder's data file. Returns the number of pages.
+ * Checks every page in a folder's data file. Returns the number of pages.
  * @throws {StoreError} `CORRUPT`, `LOCKED` while a writer has the folder open, `MISSING` or
- * `UNREADABLE`.
+ *   `UNREADABLE`.
  */
 export function checkStorePages(folder: string): number {
   prepareFolder(folder, { create: false, readOnly: true });

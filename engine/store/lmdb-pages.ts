@@ -1,8 +1,8 @@
 /**
- * Checks an LMDB data file as plain bytes before LMDB maps it. LMDB has no checksums. A page
- * missing from a mapped file is SIGBUS, and a wrong byte in a B-tree can crash the process. Neither
- * can be caught. The quick check compares the header with the file's length and walks the branch
- * pages; the full check reads every page.
+ * Checks an LMDB data file as plain bytes before LMDB maps it. LMDB stores no checksums. A page
+ * missing from a mapped file causes SIGBUS, and a wrong byte in a B-tree can crash the process.
+ * Neither failure can be caught. The quick check compares the header with the file's length and
+ * walks the branch pages. The full check reads every page.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { StoreError } from './store.js';
@@ -11,7 +11,7 @@ import { StoreError } from './store.js';
 export type ScanDepth = 'header' | 'branches' | 'pages';
 
 /**
- * Checks that a data file is LMDB's and contains every page that its header counts.
+ * Checks that LMDB wrote a data file and that the file contains every page that its header counts.
  * @throws {StoreError} `CORRUPT`
  */
 export function checkDataFile(file: string, look: ScanDepth = 'branches'): void {
@@ -20,7 +20,8 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
     const header = readHeader(fd, file);
     const fileBytes = fstatSync(fd).size;
     const expectedBytes = (Number(header.lastPage) + 1) * header.pageBytes;
-    // LMDB does not write free pages at the end. A short file is damaged only if used pages lack.
+    // LMDB does not write free pages at the end. A short file is damaged only if used pages are
+    // missing.
     if (fileBytes < expectedBytes) {
       assertReachable(file, fd, header, () => {
         return corrupt(file, `truncated to ${fileBytes} of ${expectedBytes} bytes`);
@@ -34,8 +35,8 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
 }
 
 /**
- * Checks that each page is in use once or free, and that keys are in order. Reads the whole file;
- * no commit may run meanwhile. Returns the number of pages.
+ * Checks that each page is either free or used exactly once, and that keys are in order. Reads the
+ * whole file. No commit may run meanwhile. Returns the number of pages.
  * @throws {StoreError} `CORRUPT`
  */
 export function checkWholeFile(file: string): number {
@@ -65,7 +66,7 @@ function checkPages(name: string, fd: number): number {
   return file.pages;
 }
 
-/** Walks all pages in use and all entries of the free list. */
+/** Walks all pages in use and all entries in the free list. */
 function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) => void): void {
   for (const tree of walkMain(file, header)) walkTree(file, tree);
   walkTree(file, header.trees.free, {
@@ -74,17 +75,17 @@ function walkAll(file: PageFile, header: DataHeader, visitFree?: (entry: Entry) 
   });
 }
 
-/** Throws the error of `fail` if a page in use is beyond the end, or a tree is invalid. */
+/** Throws the error that `fail` builds if a page in use is beyond the end, or a tree is invalid. */
 function assertReachable(name: string, fd: number, header: DataHeader, fail: () => Error): void {
   try {
     walkAll(pagesOf(name, fd, header), header);
   } catch (cause) {
-    // Garbage in a page leads to reads out of bounds.
+    // Garbage in a page leads to out-of-bounds reads.
     throw cause instanceof RangeError || cause instanceof StoreError ? fail() : cause;
   }
 }
 
-/** Checks only the branch pages of all trees, which takes milliseconds. */
+/** Checks only the branch pages in all trees, which takes milliseconds. */
 function checkBranches(name: string, fd: number, header: DataHeader): void {
   const file = pagesOf(name, fd, header);
   const trees = walkMain(file, header);
@@ -98,7 +99,7 @@ function pagesOf(name: string, fd: number, { pageBytes, lastPage }: DataHeader):
   return new PageFile(name, fd, pageBytes, Number(lastPage) + 1);
 }
 
-/** Reads the main tree, which maps names to trees. It is small. */
+/** Reads the main tree, which maps names to trees and is small. */
 function walkMain(file: PageFile, header: DataHeader): Description[] {
   const trees: Description[] = [];
   walkTree(file, header.trees.main, {
@@ -110,7 +111,10 @@ function walkMain(file: PageFile, header: DataHeader): Description[] {
   return trees;
 }
 
-/** Claims the pages of a free list: descending page numbers; a negative number is a run length. */
+/**
+ * Claims the pages in a free list, which contains descending page numbers. A negative number is a
+ * run length.
+ */
 function takeFree(file: PageFile, list: Buffer): void {
   const number = (at: number) => Number(list.readBigInt64LE(8 * at));
   const count = list.length < 8 ? -1 : number(0);
@@ -125,7 +129,7 @@ function takeFree(file: PageFile, list: Buffer): void {
 
 const noPage = 0xffff_ffff_ffff_ffffn;
 
-/** The `MDB_db` record of a tree. */
+/** A tree's `MDB_db` record. */
 interface Description {
   name: string;
   depth: number;
@@ -133,7 +137,7 @@ interface Description {
   leaves: number;
   overflows: number;
   entries: number;
-  /** Null if the tree is empty. */
+  /** Root page; null if the tree is empty. */
   root: number | null;
 }
 
@@ -151,12 +155,12 @@ function describe(name: string, bytes: Buffer): Description {
 }
 
 /*
- * The two meta pages of an LMDB data file. Transaction n writes meta page n % 2, so the transaction
- * numbers of the two pages differ by one. The later page is current.
+ * The two meta pages of an LMDB data file. Transaction n writes meta page n % 2, so the pages'
+ * transaction numbers differ by one. The page with the higher number is current.
  *
  * Source of the layout: `MDB_page_header`, `MDB_meta` and `MDB_db` in lmdb 3.5.6,
- * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), verified with
- * files that lmdb wrote.
+ * dependencies/lmdb/libraries/liblmdb/mdb.c (data version 2, 64-bit, little-endian), verified
+ * against files that lmdb wrote.
  */
 
 /** Byte offsets in a meta page. The page header takes the first 24 bytes. */
@@ -176,14 +180,14 @@ const at = {
 } as const;
 
 const metaPageFlag = 0x08;
-/** Keys of the free list are numbers (0x08). 0x1000: lmdb did not wait for the disk. */
+/** 0x08: the keys in the free list are numbers. 0x1000: lmdb did not wait for the disk. */
 const freeTreeFlags = [0x08, 0x1008];
 const magic = 0xbeefc0de;
 const dataVersion = 2;
-/** More than the address space of a process. */
+/** Exceeds a process's address space. */
 const mostBytes = 2n ** 46n;
 
-/** Content of the current meta page. */
+/** Contents of the current meta page. */
 interface DataHeader {
   pageBytes: number;
   lastPage: bigint;
@@ -198,7 +202,8 @@ function readHeader(fd: number, file: string): DataHeader {
   if (second.pageBytes !== first.pageBytes) throw corrupt(file, 'page sizes of headers differ');
   const [even, odd] = [first.transaction, second.transaction];
   const areNeighbours = even % 2n === 0n && (odd === even + 1n || odd + 1n === even);
-  // A new file, or a compacted copy: LMDB gives a copy an odd number and an empty first page.
+  // True for a new file or a compacted copy. LMDB gives a copy an odd number and an empty first
+  // page.
   const isFirst = even === 0n && first.trees.main.root === null && (odd === 0n || odd % 2n === 1n);
   if (!isFirst && !areNeighbours) {
     throw corrupt(file, `transactions of headers are ${even} and ${odd}`);
@@ -248,7 +253,7 @@ function readMeta(fd: number, number: number, offset: number, file: string): Dat
 const corrupt = (path: string, reason: string) => new StoreError('DATA_DAMAGED', { path, reason });
 
 /*
- * The pages of an LMDB data file. Each reader of a page claims it, and a page can be claimed once.
+ * The pages in an LMDB data file. Reading a page claims it, and a page can be claimed only once.
  * See "Source of the layout" above.
  */
 
@@ -259,7 +264,7 @@ const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04 } as const;
 interface Page {
   number: number;
   kind: number;
-  /** In the order of keys; each starts with its header of 8 bytes. */
+  /** In key order. Each node starts with an 8-byte header. */
   nodes: Buffer[];
 }
 
@@ -289,7 +294,8 @@ class PageFile {
     const end = first + count;
     if (first < 2 || end > this.pages) this.fail(`${who} has an invalid page number: ${first}`);
     for (let number = first; number < end; number += 1) {
-      // Free pages can be beyond the end of the file. For pages in use, the read detects that.
+      // Free pages can be beyond the end of the file. For a page in use, the read detects a
+      // position beyond the end.
       if (this.#claimed[number] === 1) this.fail(`page ${number} of ${who} is used twice`);
       if (number < this.#claimed.length) this.#claimed[number] = 1;
     }
@@ -352,7 +358,7 @@ class PageFile {
 }
 
 const nodeHeaderBytes = 8;
-/** Node flags of a leaf: the value is on overflow pages, or is the record of a named tree. */
+/** Leaf node flags: the value is on overflow pages, or is the record of a named tree. */
 const largeValue = 0x01;
 const namedTree = 0x02;
 /** Sizes of `MDB_ovpage` and `MDB_db`. */
@@ -367,7 +373,7 @@ interface Entry {
 
 type Compare = (a: Buffer, b: Buffer) => number;
 
-/** Order of all keys except those of the free list, which are numbers. */
+/** Order of all keys except the free list's, which are numbers. */
 const byBytes: Compare = (a, b) => Buffer.compare(a, b);
 
 interface TreeWalk {
@@ -400,7 +406,7 @@ function walkTree(file: PageFile, expected: Description, options: TreeOptions = 
   }
 }
 
-/** Walks a subtree, whose keys must be at least `low` and below `high`. */
+/** Walks a subtree. Its keys must be at least `low` and below `high`. */
 function descend(
   walk: TreeWalk,
   number: number,
@@ -437,7 +443,7 @@ function keysOf(walk: TreeWalk, page: Page, low: Buffer | null, high: Buffer | n
     if (nodeHeaderBytes + length > node.length) file.fail(`truncated key in page ${page.number}`);
     return node.subarray(nodeHeaderBytes, nodeHeaderBytes + length);
   });
-  // The first key of a branch is a placeholder for all lower keys.
+  // The first key in a branch is a placeholder for all lower keys.
   const first = page.kind === kinds.branch ? 1 : 0;
   for (let at = first; at < keys.length; at += 1) {
     const key = keys[at]!;

@@ -1,10 +1,10 @@
 /**
- * Store in one LMDB environment. Each batch is one transaction. Readers take no lock and see whole
- * batches.
+ * A store in one LMDB environment. Each batch is one transaction. Readers take no lock and see
+ * whole batches.
  *
- * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, the promise of a
- * transaction resolves after the flush to disk. A callback that throws does not roll back, so all
- * values are encoded before the transaction starts.
+ * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, a transaction's promise
+ * resolves after the flush to disk. A callback that throws does not roll back the transaction, so
+ * all values are encoded before the transaction starts.
  */
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
@@ -51,22 +51,25 @@ import {
   StoreError,
 } from './store.js';
 
-/** Options of {@link openLmdbStore}. */
+/** Options for {@link openLmdbStore}. */
 export interface LmdbStoreOptions {
-  /** Folder of the store. Created if missing, unless `create` is false or `readOnly` is set. */
+  /** The store's folder. Created if missing, unless `create` is false or `readOnly` is set. */
   path: string;
   /** Names of all record tables. */
   tables: readonly string[];
   /** Schema version of this program. */
   schemaVersion: number;
-  /** Expected network, if the folder holds one. */
+  /** Id of the expected network, if the folder contains a network. */
   networkId?: string;
-  /** Opens without the writer lock, next to a writer; `commit` throws. */
+  /** Opens without the writer lock, alongside a writer; `commit` throws. */
   readOnly?: boolean;
   create?: boolean;
   /** Checks every page first, unless a writer has the folder open. Takes about 1 s per GB. */
   whole?: boolean;
-  /** Free disk space below which `hasRoom` is false. `commit` fails below half of it. */
+  /**
+   * Free disk space in bytes below which `hasRoom` is false. `commit` fails below half of that
+   * amount.
+   */
   freeSpaceBytes?: number;
 }
 
@@ -92,7 +95,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
     if (!readOnly) crashPoint('store.opened');
     return archived;
   } catch (error) {
-    // `close` also releases, but is not awaited.
+    // `close` releases the lock too, but is not awaited.
     release();
     void environment?.close();
     throw error;
@@ -100,8 +103,8 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
 }
 
 /**
- * Copies a folder's data as of its last commit into an empty folder, without free pages. The writer
- * of the folder, which must be another process, can continue.
+ * Copies a folder's data as of its last commit into an empty folder, without free pages. The
+ * folder's writer, which must be a different process, can continue.
  * @throws {StoreError} `MISSING`, `UNREADABLE` or `CORRUPT`
  * @throws {Error} if LMDB cannot write the copy.
  */
@@ -121,7 +124,10 @@ export async function copyLmdbStore(
   }
 }
 
-/** Opens the environment under the opening lock: no other process commits or opens meanwhile. */
+/**
+ * Opens the environment under the opening lock, so that no other process commits or opens
+ * meanwhile.
+ */
 function openApart(
   folder: string,
   { tables, readOnly, whole }: { tables: readonly string[]; readOnly: boolean; whole: boolean },
@@ -143,12 +149,12 @@ function openApart(
     opening.leave();
     return environment;
   } finally {
-    // Only a writer needs the lock again, for its commits.
+    // Only a writer needs the lock later, for its commits.
     if (readOnly || environment === undefined) opening.close();
   }
 }
 
-/** Depth of the check. Commits of a writer in this process could run during a deep check. */
+/** Depth of the check. A writer in this process could commit during a deep check. */
 function lookAt(
   folder: string,
   readOnly: boolean,
@@ -159,8 +165,8 @@ function lookAt(
 }
 
 /**
- * Opens and closes only LMDB, in a child of the process that holds the locks. Ignores store errors:
- * the parent reports them.
+ * Opens and closes only LMDB, in a child of the process that holds the locks. Ignores store errors,
+ * because the parent reports them.
  */
 export async function tryEnvironment(asked: {
   folder: string;
@@ -187,7 +193,7 @@ function openEnvironment(
     return { folder, ...use.databases, ...lifecycle(use, release, opening) };
   } catch (cause) {
     const failure = { path: folder, reason: (cause as Error).message };
-    // System errors have positive codes, LMDB's own are negative.
+    // System errors have positive codes; LMDB's own codes are negative.
     const bySystem = Number((cause as { code?: unknown }).code) > 0;
     throw new StoreError(bySystem ? 'LMDB_UNREADABLE' : 'LMDB_CORRUPT', failure, { cause });
   }
@@ -214,7 +220,7 @@ function lifecycle(
     }),
     copyTo: (folder) => root.backup(folder, true),
     async close(this: Environment) {
-      // Closing after a failed commit can hang, so it is left to the end of the process.
+      // Closing after a failed commit can hang, so closing is left to process exit.
       if (state !== 'open') return;
       state = 'closed';
       try {
@@ -240,7 +246,7 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
     await trackCommit(begin);
     return true;
   } catch (error) {
-    // lmdb rejects a second promise with the cause. Unhandled, it would end the process.
+    // lmdb rejects a second promise with the cause. An unhandled rejection would end the process.
     const { commitError } = error as { commitError?: Promise<never> };
     const cause = await Promise.race([commitError, undefined]).then(
       () => error,
@@ -251,13 +257,11 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
   }
 }
 
-/*
- * The store over an open {@link Environment}. All writes of a batch are in one transaction.
- */
+/* The store over an open {@link Environment}. All writes in a batch go into one transaction. */
 
 const append = { append: true };
 const anywhere = { append: false };
-/** Lifetime of a measurement of free disk space. */
+/** Time for which a measurement of free disk space is reused. */
 const ROOM_KNOWN_MS = 20;
 
 interface DiskStoreOptions {
@@ -281,7 +285,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
 
   function hasRoom(waiting = 0): boolean {
     const needed = freeSpaceBytes + waiting * limits.diskBytesPerByte;
-    // Measures at most every 20 ms, but always while there is no room, to see new room at once.
+    // Measures at most every 20 ms. Without room, always measures, to notice new room at once.
     if (free < needed || performance.now() - lookedAt > ROOM_KNOWN_MS) look();
     return free >= needed;
   }
@@ -291,7 +295,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
     look();
-    // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserve.
+    // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserved space.
     const needed = freeSpaceBytes / 2;
     if (free < needed) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
     const write = encode(environment, batch);
@@ -312,7 +316,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
   async function close(): Promise<void> {
     if (state === 'closed') return;
     if (state === 'committing') throw new Error(`${folder}: close during a commit`);
-    // Closing after a failed commit can hang, so it is left to the end of the process.
+    // Closing after a failed commit can hang, so closing is left to process exit.
     if (state !== 'failed') await environment.close();
     state = 'closed';
   }
@@ -331,7 +335,8 @@ function reads(environment: Environment, readOnly: boolean): Reads {
   return {
     kind: 'lmdb',
     meta() {
-      // LMDB keeps a read snapshot for a while. Reading the meta moves a reader to the newest one.
+      // LMDB keeps a read snapshot for a while. Reading the meta moves a reader to the newest
+      // snapshot.
       if (readOnly) environment.refresh();
       return readMeta(environment);
     },
@@ -361,8 +366,8 @@ function reads(environment: Environment, readOnly: boolean): Reads {
 }
 
 /**
- * Encodes a batch and returns the callback of its transaction. The callback must not throw: the
- * first half of its writes would stay in the transaction.
+ * Encodes a batch, and returns the callback for its transaction. The callback must not throw,
+ * because writes made before the error would stay in the transaction.
  */
 function encode(environment: Environment, batch: Batch): () => void {
   const { log, history, blobs, index, meta } = environment;

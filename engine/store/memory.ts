@@ -1,5 +1,5 @@
 /**
- * Store in memory, for simulations and tests. Tests also compare the store on disk with it.
+ * A store in memory, for simulations and tests. Tests also compare the on-disk store with this one.
  */
 
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -16,11 +16,11 @@ import {
 
 interface Slot {
   key: RecordKey;
-  /** Null if deleted. The slot remains until the next sweep. */
+  /** Null for a deleted record. The slot remains until the next sweep. */
   json: string | null;
 }
 
-/** Records by key. The sorted list of the same slots is updated when a range needs it. */
+/** Records by key. The sorted list of the same slots is updated when a range read needs it. */
 interface Table {
   slots: Map<string, Slot>;
   sorted: Slot[];
@@ -28,15 +28,15 @@ interface Table {
   deleted: number;
 }
 
-/** Beyond this number of new slots, sorting all is cheaper than inserting each. */
+/** Beyond this number of new slots, sorting all slots is cheaper than inserting each new slot. */
 const insertAtMost = 64;
 
 export interface MemoryStoreOptions {
-  /** Also stores entries, events and blobs; default true. */
+  /** True to store entries, events and blobs too. Default: true. */
   history?: boolean;
 }
 
-/** Creates an empty store; see {@link Store}. Does not copy bytes: callers must not change them. */
+/** Creates an empty {@link Store}. Does not copy bytes, so callers must not change them. */
 export function createMemoryStore({ history: held = true }: MemoryStoreOptions = {}): Store {
   const tables = new Map<string, Table>();
   const log = new Map<number, Uint8Array>();
@@ -133,7 +133,7 @@ function change(table: Table, key: RecordKey, json: string | null): void {
   slot.json = json;
 }
 
-/** Returns a snapshot: a commit during the iteration does not change it. */
+/** Returns a snapshot, which a commit during the iteration does not change. */
 function select(name: string, table: Table, options: RangeOptions) {
   assertRange(name, options);
   const sorted = sortedSlots(table);

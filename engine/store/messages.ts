@@ -1,7 +1,7 @@
-/** Messages of {@link StoreError}, by problem: category, text and advice. */
+/** Messages for {@link StoreError}, by problem: category, text and advice. */
 import type { MessageRow, MessageTable } from '../protocol/messages.js';
 
-/** Category of a {@link StoreError}; see docs/operating.md. */
+/** Category of a {@link StoreError}. See docs/operating.md. */
 export type StoreErrorCode =
   | 'LOCKED'
   | 'OTHER_NETWORK'
@@ -300,7 +300,7 @@ export const storeMessages = {
     fix: runReplay,
   },
 
-  // Output and results of runs.
+  // Run output and results.
   OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder: {reason}' },
   OUTPUT_NOT_EMPTY: { code: 'UNREADABLE', text: 'folder not empty: {path}', fix: newFolder },
   OUTPUT_HAS_RUN: {
@@ -407,5 +407,5 @@ export const storeMessages = {
 
 export type StoreMessages = typeof storeMessages;
 
-/** Key of a message of {@link StoreError}. */
+/** Key of a {@link StoreError} message. */
 export type StoreProblem = keyof StoreMessages;

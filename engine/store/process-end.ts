@@ -1,9 +1,10 @@
 /**
  * Ends the process safely while a commit is in progress. LMDB writes in a thread that calls back on
- * the main thread. If the process exits in between, Node waits for that thread and the thread waits
- * for the main thread: a deadlock. So {@link exitProcess} waits for commits in progress. Any other
- * exit is killed rather than left hanging; commits are unaffected. Imports nothing of the engine,
- * since the command line uses this module before the engine is loaded.
+ * the main thread. If the process exits in between, Node waits for that thread while the thread
+ * waits for the main thread, which is a deadlock. So {@link exitProcess} waits for commits in
+ * progress. After any other exit, the process is killed rather than left hanging, which does not
+ * affect commits. This module imports nothing from the engine, since the command line uses it
+ * before the engine is loaded.
  */
 import { inspect } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
@@ -12,7 +13,10 @@ const underWay = new Set<Promise<unknown>>();
 let ending = false;
 let guarded = false;
 
-/** Starts and tracks a transaction. While the process exits, starts none and never resolves. */
+/**
+ * Starts and tracks a transaction. While the process exits, starts no transaction and never
+ * resolves.
+ */
 export function trackCommit<T>(begin: () => Promise<T>): Promise<T> {
   if (ending) return new Promise(() => {});
   guard();
@@ -31,7 +35,7 @@ export function exitProcess(code: number): void {
 }
 
 function guard(): void {
-  // The end of a worker does not end the process.
+  // A worker's exit does not end the process.
   if (guarded || !isMainThread) return;
   guarded = true;
   process.on('uncaughtExceptionMonitor', (error) => {
@@ -45,15 +49,15 @@ function guard(): void {
 }
 
 /*
- * Crash points: named places between durable steps at which a test can kill the process. Without
- * the environment variable `FOLKMOOT_CRASH_AT` they do nothing.
+ * Crash points are named places between durable steps at which a test can kill the process. Without
+ * the environment variable `FOLKMOOT_CRASH_AT`, crash points do nothing.
  */
 
-/** Crash points, with the state of disk and clients at each. */
+/** Crash points, with the state of the disk and the clients at each point. */
 export const crashPoints = [
-  /** The folder is locked, checked and open. Nothing is written yet. */
+  /** The folder is locked, checked and open. Nothing has been written yet. */
   'store.opened',
-  /** The batch is applied in memory and not on disk. */
+  /** The batch is applied in memory but not on disk. */
   'commit.before',
   /** The batch is durable. No response has been sent. */
   'commit.after',
@@ -61,21 +65,21 @@ export const crashPoints = [
   'publish.after',
   /** A segment is on disk under its temporary name. */
   'archive.written',
-  /** The segment has its final name and is not recorded. */
+  /** The segment has its final name but is not recorded. */
   'archive.named',
   /** The segment is recorded. LMDB still holds all of its rows. */
   'archive.recorded',
   /** Some archived rows are deleted from LMDB. */
   'archive.trimmed',
-  /** A compacted copy is on disk and not used yet. */
+  /** A compacted copy is on disk but not yet in use. */
   'compact.copied',
   /** The copy has replaced the data. */
   'compact.swapped',
-  /** Data of another node is on disk, checked, and not used yet. */
+  /** Data from a different node is on disk and checked, but not yet in use. */
   'snapshot.checked',
-  /** The data of the other node has replaced the own data. */
+  /** The other node's data has replaced this node's data. */
   'snapshot.swapped',
-  /** Results are computed. Their file is unchanged. */
+  /** Results are computed. The result file is unchanged. */
   'output.before',
 ] as const;
 
@@ -96,7 +100,10 @@ export function crashPoint(name: CrashPoint): void {
   if (plan.passesLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Parses `name` or `name:N`. An unknown name throws: a test that never crashes proves nothing. */
+/**
+ * Parses `name` or `name:N`. Throws for an unknown name, because a test that never crashes proves
+ * nothing.
+ */
 function parsePlan(text: string | undefined): Plan | null {
   if (text === undefined || text === '') return null;
   const [name, passes = '1'] = text.split(':');

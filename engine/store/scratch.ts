@@ -1,6 +1,6 @@
 /**
  * Temporary records on disk, for a replay whose state does not fit in memory. Nothing is synced.
- * The files are unlinked once they are open, so they disappear with the process.
+ * The files are unlinked once open, so they disappear with the process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,27 +62,28 @@ export function openScratch(tables: readonly string[]): Scratch {
 }
 
 /*
- * A rate limit shared by several processes, in an LMDB file that need not survive them. An exact
- * sliding window: a use is granted if the use `quota` before it is at least a window old.
+ * A rate limit shared by several processes, in an LMDB file that need not outlive the processes.
+ * The limit is an exact sliding window: a use is granted if the use `quota` positions earlier is at
+ * least a window old.
  */
 
-/** Interval at which idle subjects are removed, so that memory grows with active subjects only. */
+/** Interval at which idle subjects are removed, so that memory grows only with active subjects. */
 const SWEEP_MS = 10_000;
 
 export interface SharedQuotaOptions {
-  /** An existing folder, the same for all processes. */
+  /** An existing folder, shared by all processes. */
   folder: string;
   /** Uses granted per window. */
   quota: number;
   windowMs: number;
 }
 
-/** Counts uses per subject, such as an address. All processes must pass times of one clock. */
+/** Counts uses per subject, such as an address. All processes must pass times from one clock. */
 export class SharedQuota {
   readonly #root: RootDatabase;
   /** Number of uses by subject. */
   readonly #used: LmdbDatabase<number, string>;
-  /** Times of the last uses, by subject and number of the use modulo the quota. */
+  /** Times of recent uses, by subject and by the use's number modulo the quota. */
   readonly #times: LmdbDatabase<number, [string, number]>;
   readonly #quota: number;
   readonly #windowMs: number;

@@ -1,7 +1,7 @@
 /**
- * Segments: files with a range of old entries and events. Each read is verified against the record
- * in the folder, so a changed file is an {@link ArchiveError} and never wrong data. Reads are
- * synchronous, like LMDB's: unpacking a block takes 0.1 ms.
+ * A segment is a file that contains a range of old entries and events. Each read is verified
+ * against the record in the folder, so a changed file yields an {@link ArchiveError} and never
+ * wrong data. Reads are synchronous, like LMDB's, because unpacking a block takes only 0.1 ms.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -14,12 +14,15 @@ import { type Segment, type SegmentRange, StoreError } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Larger than the index of any segment that this program writes. */
+/** Exceeds the index size of any segment that this program writes. */
 const MOST_INDEX_BYTES = 64 * 1024 * 1024;
-/** A block ends with the item that fills it. No entry or event is larger than two requests. */
+/** A block ends with the item that fills it. No entry or event exceeds the size of two requests. */
 const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
 
-/** @throws {ArchiveError} if the file is missing, or its length or index does not match. */
+/**
+ * @throws {ArchiveError} if the file is missing, or if its length or index does not match the
+ *   record.
+ */
 export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
   // The record can come from an untrusted folder, so the allocation is bounded.
@@ -36,7 +39,7 @@ export function readIndex(folder: string, segment: Segment): SegmentIndex {
 }
 
 /**
- * Compares the folder's record of a segment with the index in its file.
+ * Compares the folder's record of a segment with the index in the segment file.
  * @throws {ArchiveError}
  */
 export function assertRecord(folder: string, segment: Segment): void {
@@ -67,7 +70,7 @@ const rangeNames = [
   'digest',
 ] as const satisfies (keyof SegmentRange)[];
 
-/** Returns what is wrong with an index, or null. */
+/** Describes the first problem in an index, or returns null. */
 function indexProblem(text: string, segment: Segment): string | null {
   let index: Partial<SegmentIndex>;
   try {
@@ -84,7 +87,10 @@ function indexProblem(text: string, segment: Segment): string | null {
 
 const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const;
 
-/** Checks that blocks cover a range in order, are inside the file, and unpack within bounds. */
+/**
+ * Checks that blocks cover a range in order, lie inside the file, and stay within the unpacked size
+ * limit.
+ */
 function blocksProblem(
   blocks: readonly Partial<Block>[] | undefined,
   [first, last]: [number, number],
@@ -132,7 +138,7 @@ function itemsOf(raw: Buffer, count: number): Buffer[] {
   return items;
 }
 
-/** Returns an error if the file is missing or has a wrong length, else null. */
+/** Returns an error if the file is missing or its length is wrong; otherwise null. */
 export function outerProblem(folder: string, segment: Segment): ArchiveError | null {
   try {
     readAt(folder, segment, 0, 0);
@@ -143,7 +149,7 @@ export function outerProblem(folder: string, segment: Segment): ArchiveError | n
   }
 }
 
-/** Opens the file for each read, so that archived data keeps no file descriptors. */
+/** Opens the file for each read, so that archived data keeps no file descriptors open. */
 function readAt(folder: string, segment: Segment, offset: number, length: number): Buffer {
   const fd = openSegment(folder, segment);
   try {
@@ -184,8 +190,9 @@ function unreadable(folder: string, segment: Segment, cause: unknown): ArchiveEr
 }
 
 /*
- * File format. Entries and events are compressed in blocks, so that one can be read without
- * unpacking the rest. The record in the folder is enough to detect any change. In order:
+ * File format. Entries and events are compressed in blocks, so that an item can be read without
+ * unpacking everything. The record in the folder is enough to detect any change. A file contains,
+ * in order:
  *
  *   magic, blocks of entries, blocks of events, index (JSON), length of the index (8 bytes,
  *   big-endian), sha256 of the index (32 bytes)
@@ -197,17 +204,17 @@ const archiveFolderName = 'archive';
 const segmentMagic = Buffer.from('folkmoot segment 1\n');
 /** Length and SHA-256 of the index, at the end of the file. */
 const trailerBytes = 8 + 32;
-/** Length field before each item of a block. */
+/** Length field before each item in a block. */
 const itemHeadBytes = 4;
 
-/** Position, items and digest of one compressed block. */
+/** Position, items and digest of a compressed block. */
 export interface Block {
   offset: number;
   bytes: number;
   raw_bytes: number;
   first: number;
   count: number;
-  /** Hex, of the compressed bytes. */
+  /** SHA-256 of the compressed bytes, in hex. */
   sha256: string;
 }
 
@@ -221,12 +228,12 @@ export interface SegmentIndex extends SegmentRange {
 
 const padded = (seq: number) => String(seq).padStart(16, '0');
 
-/** Names sort in the order of the log. */
+/** Names sort in log order. */
 const segmentFileName = (first: number, last: number) => `${padded(first)}-${padded(last)}.seg`;
 
 const namePattern = /^(\d{16})-(\d{16})\.seg$/;
 
-/** Parses the range of entries from a file name; null if it is not the name of a segment. */
+/** Parses the range of entries from a file name. Returns null if the name is not a segment's. */
 export function rangeOfName(name: string): { first: number; last: number } | null {
   const [, first, last] = namePattern.exec(name) ?? [];
   return first === undefined ? null : { first: Number(first), last: Number(last) };
@@ -239,7 +246,7 @@ export const segmentPath = (folder: string, segment: Pick<Segment, 'file'>) =>
 const numbers = ['first', 'last', 'first_event', 'last_event', 'bytes', 'index_bytes'] as const;
 const texts = ['file', 'sha256', 'index_sha256', 'log_digest', 'digest'] as const;
 
-/** Parses the record of a segment. @throws {StoreError} `CORRUPT` */
+/** Parses a segment's record. @throws {StoreError} `CORRUPT` */
 export function parseSegment(folder: string, text: string): Segment {
   let value: Partial<Segment> | null = null;
   try {
@@ -250,17 +257,20 @@ export function parseSegment(folder: string, text: string): Segment {
   const wrong =
     numbers.find((name) => !Number.isSafeInteger(value?.[name])) ??
     texts.find((name) => typeof value?.[name] !== 'string');
-  // The name becomes part of a path, so only the name of a segment is accepted.
+  // The name becomes part of a path, so only a segment name is accepted.
   if (wrong !== undefined || rangeOfName(value!.file!) === null) {
     throw new StoreError('SEGMENT_RECORD_DAMAGED', { path: folder, name: wrong ?? 'file' });
   }
   return value as Segment;
 }
 
-/** An archived segment that cannot be read (`ARCHIVE`). The message names its file and range. */
+/**
+ * An archived segment that cannot be read (`ARCHIVE`). The message names the segment's file and
+ * range.
+ */
 export class ArchiveError extends StoreError {
   /**
-   * @param segment the record of the segment.
+   * @param segment the segment's record.
    *
    * @internal
    */
@@ -279,12 +289,12 @@ export class ArchiveError extends StoreError {
 }
 
 /*
- * Writes a segment under a temporary name. Each turn of the event loop reads one block of rows;
- * other threads compress and write.
+ * Writes a segment under a temporary name. Each event-loop turn reads one block of rows; other
+ * threads compress and write.
  */
 
 const deflate = promisify(deflateRaw);
-/** Higher levels take twice the time to save 1% of the space. */
+/** Higher levels take twice as long and save 1% of the space. */
 const level = constants.Z_DEFAULT_COMPRESSION;
 
 export interface Item {
@@ -318,7 +328,7 @@ export class SegmentWriter {
     let packing = nextBlock(items);
     while (packing !== null) {
       const { first, count, raw, packed } = packing;
-      // Reads the next block while this one is compressed.
+      // Reads the next block while the current block is compressed.
       const following = nextBlock(items);
       const bytes = await packed;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -331,7 +341,7 @@ export class SegmentWriter {
     return blocks;
   }
 
-  /** Completes and syncs the file, which keeps its temporary name. */
+  /** Completes and syncs the file. The file keeps its temporary name. */
   async finish(index: SegmentIndex): Promise<Segment> {
     const { format: _, network_id: __, entries: ___, events: ____, ...range } = index;
     const text = Buffer.from(JSON.stringify(index));
@@ -351,7 +361,7 @@ export class SegmentWriter {
     };
   }
 
-  /** Closes the file. An unfinished one is replaced by the next segment or opening. */
+  /** Closes the file. The next segment or opening replaces an unfinished file. */
   async close(): Promise<void> {
     await this.#file.close();
   }
@@ -373,7 +383,7 @@ interface Packing {
   packed: Promise<Buffer>;
 }
 
-/** Takes items until a block is full; null if there are none. */
+/** Takes items until a block is full. Returns null if no items are left. */
 function nextBlock(items: Iterator<Item>): Packing | null {
   const parts: Uint8Array[] = [];
   let first = 0;
@@ -392,7 +402,7 @@ function nextBlock(items: Iterator<Item>): Packing | null {
   if (count === 0) return null;
   const raw = Buffer.concat(parts, bytes);
   const packed = deflate(raw, { level });
-  // Awaited later. Prevents an unhandled rejection until then.
+  // Prevents an unhandled rejection until the promise is awaited.
   packed.catch(() => {});
   return { first, count, raw, packed };
 }

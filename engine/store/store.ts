@@ -1,6 +1,6 @@
 /**
- * Store interface, with implementations on disk (LMDB) and in memory. A store handles bytes and
- * does not interpret them. Record values are canonical JSON.
+ * The store interface, implemented on disk (LMDB) and in memory. A store handles bytes without
+ * interpreting them. Record values are canonical JSON.
  */
 import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -13,7 +13,7 @@ import {
 
 export type { StoreErrorCode } from './messages.js';
 
-/** A change of one record. */
+/** A change to a record. */
 export interface RecordChange {
   table: string;
   key: RecordKey;
@@ -21,48 +21,48 @@ export interface RecordChange {
   json: string | null;
 }
 
-/** Content of one commit. A commit is atomic. */
+/** Content of a commit. A commit is atomic. */
 export interface Batch {
   /** Encoded log entries that continue the log, ascending. */
   entries: { seq: number; bytes: Uint8Array }[];
   /** Events as canonical JSON that continue the history, ascending. */
   events: { seq: number; json: string }[];
   changes: RecordChange[];
-  /** Files by SHA-256 of their content, in hex. */
+  /** Files by the SHA-256 of their content, in hex. */
   blobs: { hash: string; bytes: Uint8Array }[];
-  /** Rows of the index from entries to events, each by the last entry that it covers. */
+  /** Rows in the index from entries to events, each by the last entry that it covers. */
   index?: readonly { seq: number; bytes: Uint8Array }[];
   /** Replaces the stored meta. */
   meta: StoreMeta;
 }
 
-/** End of the log, and identity of the folder. */
+/** The end of the log, and the folder's identity. */
 export interface StoreMeta {
   schema_version: number;
   network_id: string;
   /** Random id of the folder, not covered by any digest. */
   epoch: string;
-  /** Sequence and time of the last entry. */
+  /** Sequence number and time of the last entry. */
   seq: number;
   at: number;
-  /** Sequence of the last event. */
+  /** Sequence number of the last event. */
   event_seq: number;
-  /** Hex; of the last entry. */
+  /** Digests after the last entry, in hex. */
   log_digest: string;
   digest: string;
-  /** Position in the order of requests, in a cluster. */
+  /** Position in a cluster's request order. */
   order?: OrderMark;
 }
 
-/** Position in the order of requests of a cluster. Not covered by any digest. */
+/** Position in a cluster's request order. Not covered by any digest. */
 export interface OrderMark {
   /** Random id of the order. */
   log: string;
-  /** Number of batches so far. */
+  /** Number of batches in the order so far. */
   version: number;
   /** Revision of the last batch in the coordinator (etcd). */
   revision: number;
-  /** Milliseconds since 1970. Batches without an entry advance it, too. */
+  /** Milliseconds since 1970. Batches without an entry advance the time too. */
   time: number;
 }
 
@@ -72,19 +72,19 @@ export interface RangeOptions {
   from?: RecordKey;
   /** Last key, exclusive. */
   to?: RecordKey;
-  /** Descending from `to` instead of ascending from `from`. */
+  /** Reads descending from `to` instead of ascending from `from`. */
   reverse?: boolean;
   limit?: number;
 }
 
-/** Storage of one network. */
+/** Storage for one network. */
 export interface Store {
   readonly kind: 'lmdb' | 'memory';
   /** Commits that became durable since the store was opened. */
   readonly commits: number;
   /** The stored meta, or null in a new store. */
   meta(): StoreMeta | null;
-  /** The durable part of {@link meta}, in a store that writes behind. */
+  /** The durable part of {@link meta}, in a write-behind store. */
   stored?(): StoreMeta | null;
   /** Canonical JSON of a record. */
   get(table: string, key: RecordKey): string | undefined;
@@ -96,52 +96,61 @@ export interface Store {
   /** Events from `from` to `to`, both inclusive, ascending. */
   events(from: number, to: number): Iterable<{ seq: number; json: string }>;
   blob(hash: string): Uint8Array | undefined;
-  /** Rows of the index from entries to events, by the last entry that each covers. */
+  /** Rows in the index from entries to events, by the last entry that each row covers. */
   index(options?: RangeOptions): Iterable<{ seq: number; bytes: Uint8Array }>;
   /**
-   * Resolves when the batch is durable. Must not be called again before that.
+   * Commits a batch. Resolves when the batch is durable. Must not be called again before that.
    * @throws {StoreError} `FULL` if nothing was written; `FAILED` if the outcome is unknown, after
-   * which the process must end.
+   *   which the process must end.
    */
   commit(batch: Batch): Promise<void>;
   /**
-   * Returns true if the disk has room for `waiting` bytes of unwritten entries and files and stays
-   * above the free-space limit. During a commit it uses the free space measured before.
+   * Returns true if the disk has room for `waiting` bytes of unwritten entries and files and then
+   * stays above the free-space limit. During a commit, uses the free space measured before the
+   * commit.
    * @throws {StoreError} `UNREADABLE` if the free space is unknown.
    */
   hasRoom(waiting?: number): boolean;
   close(): Promise<void>;
-  /** Archive of old entries, on disk only. Reads of the store include it. */
+  /**
+   * Archive of old entries, for stores on disk only. Reads from the store include archived entries.
+   */
   readonly archive?: StoreArchive | undefined;
 }
 
-/** Old entries and events of a store, in compressed files (segments). */
+/** A store's old entries and events, in compressed files (segments). */
 export interface StoreArchive {
   /** Ascending, from entry 1, without gaps. */
   readonly segments: readonly Segment[];
-  /** Last archived entry and event; 0 if there are none. */
+  /** Last archived entry and event; 0 if nothing is archived. */
   readonly end: { entry: number; event: number };
   /** Total size of the blocks unpacked for reads since the store was opened. */
   readonly unpackedBytes: number;
-  /** Checks names and lengths of the files. Returns one message per problem. */
+  /** Checks the files' names and lengths. Returns one message per problem. */
   problems(): string[];
   /** Verifies all segments in full. Yields one message per problem. */
   damage(): AsyncIterable<string>;
   /**
-   * Writes one segment of entries below `before` and of the events older than the rest. Returns
-   * null if there is nothing to move. Reads and commits can continue. Must not run concurrently.
+   * Writes one segment with entries below `before` and the events older than the remaining entries.
+   * Returns null if there is nothing to move. Reads and commits can continue. Calls must not
+   * overlap.
    * @throws {StoreError} `CORRUPT` if an entry does not continue the digest chain.
    */
   move(before: number): Promise<Segment | null>;
-  /** Deletes some archived rows. Returns false if none are left. Must not run during `move`. */
+  /**
+   * Deletes some archived rows. Returns false if no archived rows are left. Must not run during
+   * `move`.
+   */
   trim(): Promise<boolean>;
-  /** Rewrites the data without free pages and closes the store. Nothing else may be running. */
+  /**
+   * Rewrites the data without free pages, and closes the store. No other operation may be running.
+   */
   compactAndClose(): Promise<void>;
   /** Free disk space in bytes. */
   freeBytes(): number;
 }
 
-/** A problem with the values of its message, and optionally a cause. */
+/** A problem with the values for its message, and optionally a cause. */
 type StoreReason = {
   [Problem in StoreProblem]: keyof MessageValues<StoreMessages[Problem]> extends never
     ? [problem: Problem, values?: Record<never, never>, options?: ErrorOptions | undefined]
@@ -153,15 +162,15 @@ type StoreReason = {
 }[StoreProblem];
 
 /**
- * Error of a store or of files of a run: a folder, file or disk cannot be used. `code` is the
- * category, `problem` the stable key of the message.
+ * Error in a store or a run's files: a folder, file or disk cannot be used. `code` is the category,
+ * `problem` the stable key of the message.
  */
 export class StoreError extends Error {
   override name = 'StoreError';
   readonly code: StoreErrorCode;
   readonly problem: string;
   /**
-   * Formats the message of a problem.
+   * Formats the message for a problem.
    *
    * @internal
    */
@@ -173,7 +182,7 @@ export class StoreError extends Error {
 }
 
 /*
- * Assertions on batches. A failure is a bug of the caller; it throws before anything is written.
+ * Assertions on batches. A failure is a bug in the caller, and throws before anything is written.
  */
 
 /** @throws {Error} if the batch does not continue the log and the history. */
@@ -185,7 +194,7 @@ export function assertBatch(batch: Batch, stored: StoreMeta | null): void {
   for (const { hash } of batch.blobs) assertRecordKey('blobs', hash);
 }
 
-/** Rows must cover entries of the batch, so that they can be appended. */
+/** Rows must cover entries in the batch, so that the rows can be appended. */
 function assertIndex({ index = [], entries }: Batch): void {
   let previous = (entries[0]?.seq ?? 0) - 1;
   const last = entries.at(-1)?.seq ?? previous;
@@ -195,7 +204,7 @@ function assertIndex({ index = [], entries }: Batch): void {
   }
 }
 
-/** Appended rows must follow the last one, since LMDB does not search for their position. */
+/** Appended rows must follow the last row, since LMDB does not search for their position. */
 function assertSequence(
   what: string,
   items: readonly { seq: number }[],
@@ -216,13 +225,13 @@ function assertSequence(
 }
 
 /*
- * Record keys and their order, the same for every store. The order is that of lmdb's ordered-binary
- * encoding, so that both stores return the same ranges.
+ * Record keys and their order, which are the same in every store. The order follows lmdb's
+ * ordered-binary encoding, so that both stores return the same ranges.
  */
 
 /**
- * Limit of UTF-16 units in all strings of a key. LMDB accepts 1,978 bytes with lmdb's defaults. 512
- * units are at most 1,536 bytes of UTF-8, which leaves room for numbers and separators.
+ * Limit of UTF-16 units in all strings in a key. LMDB accepts 1,978 bytes with lmdb's defaults. 512
+ * units take at most 1,536 bytes in UTF-8, which leaves room for numbers and separators.
  */
 const maxKeyUnits = 512;
 const maxKeyParts = 8;
@@ -231,24 +240,27 @@ const maxKeyParts = 8;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern detects control characters
 const unstorable = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
 
-/** The last code point, a noncharacter. Sorts after every string in use. */
+/** The last code point, a noncharacter. Sorts after every string used in keys. */
 const lastText = '\u{10ffff}';
 
 /**
  * Returns true for a valid record key: a safe integer (not -0), a string of at most 512 characters
- * without control characters, or a tuple of 2 to 8 of these.
+ * without control characters, or a tuple of 2 to 8 such values.
  */
 export function isRecordKey(key: RecordKey): boolean {
   if (typeof key !== 'object') return isPart(key) && units(key) <= maxKeyUnits;
   return key.length >= 2 && isBound(key);
 }
 
-/** @throws {TypeError} for an invalid key, which is a bug of the caller. */
+/** @throws {TypeError} for an invalid key, which is a bug in the caller. */
 function assertRecordKey(table: string, key: RecordKey): void {
   if (!isRecordKey(key)) throw new TypeError(`${table}: not a record key: ${JSON.stringify(key)}`);
 }
 
-/** A bound can also be a tuple of one part, which precedes all keys that start with that part. */
+/**
+ * Asserts that bounds are valid. A bound can also be a tuple with one part, which precedes all keys
+ * that start with that part.
+ */
 export function assertRange(table: string, options: RangeOptions): void {
   for (const key of [options.from, options.to]) {
     if (key === undefined || isRecordKey(key) || (typeof key === 'object' && isBound(key)))
@@ -265,15 +277,15 @@ export function keysUnder(...parts: readonly (string | number)[]): {
   return { from: parts, to: [...parts, lastText] };
 }
 
-/** Returns a text that is unique to the key: `1` and `'1'` differ. */
+/** Returns a text that is unique to the key, so that `1` and `'1'` differ. */
 export function keyId(key: RecordKey): string {
   if (typeof key === 'string') return `s${key}`;
   return typeof key === 'number' ? `n${key}` : JSON.stringify(key);
 }
 
 /**
- * Compares record keys: numbers before strings, numbers by value, strings by code point, tuples
- * part by part, and a key before every tuple that continues it.
+ * Compares record keys. Numbers come before strings, and a key before every tuple that continues
+ * it. Numbers are compared by value, strings by code point, tuples part by part.
  */
 export function compareKeys(a: RecordKey, b: RecordKey): number {
   if (typeof a !== 'object' && typeof b !== 'object') return compareParts(a, b);
@@ -354,7 +366,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
   return value as StoreMeta;
 }
 
-/** Accepts undefined: only networks in a cluster have an order mark. */
+/** Accepts undefined, because only networks in a cluster have an order mark. */
 function isMark(value: unknown): boolean {
   if (value === undefined) return true;
   if (typeof value !== 'object' || value === null) return false;
@@ -376,7 +388,10 @@ export function assertExpected(meta: StoreMeta, expected: Expected): void {
   }
 }
 
-/** Converts to lmdb's range, which starts inclusive and ends exclusive in both directions. */
+/**
+ * Converts a range to lmdb's, whose start is inclusive and whose end is exclusive in both
+ * directions.
+ */
 export function bounds({ from, to, reverse = false, limit }: RangeOptions): object {
   const start = reverse ? to : from;
   const end = reverse ? from : to;
@@ -388,29 +403,29 @@ export function bounds({ from, to, reverse = false, limit }: RangeOptions): obje
   };
 }
 
-/** Entries and events of a segment, both ends inclusive, with the digests at both ends. */
+/** Entries and events in a segment, both ends inclusive, with the digests at both ends. */
 export interface SegmentRange {
   first: number;
   last: number;
   /** `last_event` is `first_event - 1` if there are no events. */
   first_event: number;
   last_event: number;
-  /** Hex digests before the first entry and after the last. */
+  /** Digests before the first entry and after the last entry, in hex. */
   log_digest_before: string;
   digest_before: string;
   log_digest: string;
   digest: string;
 }
 
-/** Record of a segment in the folder. Detects any change of the file. */
+/** A segment's record in the folder. Detects any change to the file. */
 export interface Segment extends SegmentRange {
   /** Name in the folder's `archive/`. */
   file: string;
   bytes: number;
-  /** Hex, of the whole file. */
+  /** SHA-256 of the whole file, in hex. */
   sha256: string;
   index_bytes: number;
-  /** Hex, of the index, which contains the digest of each block. */
+  /** SHA-256 of the index, which contains each block's digest, in hex. */
   index_sha256: string;
   /** Size of the entries and events before compression. */
   raw_bytes: number;

@@ -1,4 +1,7 @@
-/** Child process of lmdb-guards.ts: opens and closes an environment. Exit code 0 means success. */
+/**
+ * Child process started by lmdb-guards.ts. Opens and closes an environment. Exit code 0 means
+ * success.
+ */
 import { tryEnvironment } from './lmdb.js';
 
 const asked = JSON.parse(process.argv[2]!) as Parameters<typeof tryEnvironment>[0];

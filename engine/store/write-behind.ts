@@ -1,7 +1,8 @@
 /**
- * Write-behind store: makes a batch readable at once and writes it later, many batches per commit.
- * For a node of a cluster, whose requests are already durable in the coordinator. After a crash the
- * node gets the unwritten batches from there. Reads cover unwritten and written data.
+ * A write-behind store makes a batch readable at once and writes it later, many batches per commit.
+ * Used by a cluster node, whose requests are already durable in the coordinator. After a crash, the
+ * node fetches the unwritten batches from the coordinator. Reads cover both unwritten and written
+ * data.
  */
 
 import type { RecordKey } from '../protocol/schema/record.js';
@@ -17,15 +18,17 @@ import {
   type StoreMeta,
 } from './store.js';
 
-/** Longest delay before a batch is written, unless the disk is slower. */
+/** Maximum delay before a batch is written, unless the disk is slower. */
 const BEHIND_MS = 100;
-/** Bytes of entries and files that trigger a write; at `MOST_BYTES`, `commit` waits for it. */
+/**
+ * Size of entries and files that triggers a write. At `MOST_BYTES`, `commit` waits for the write.
+ */
 const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * Wraps a store, which it then owns. Once that store fails, `commit` and `hasRoom` throw its error.
- * `close` writes the rest.
+ * Wraps a store, which the wrapper then owns. Once the wrapped store fails, `commit` and `hasRoom`
+ * throw the store's error. `close` writes the unwritten batches.
  */
 export const createWriteBehind = (store: Store): Store => new WriteBehind(store);
 
@@ -160,7 +163,7 @@ class WriteBehind implements Store {
     this.#writing = null;
   }
 
-  /** Writes the next layer, or waits for the running write. Also resolves after a failure. */
+  /** Writes the next layer, or waits for the running write. Resolves even after a failure. */
   #writeNow(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -201,7 +204,7 @@ function rowOf<Kind extends 'entries' | 'events'>(
 
 type Change = RecordChange;
 
-/** A row of the index from entries to events. */
+/** A row in the index from entries to events. */
 type IndexRow = { seq: number; bytes: Uint8Array };
 
 class Layer {
@@ -209,9 +212,9 @@ class Layer {
   readonly events: Batch['events'] = [];
   readonly index: IndexRow[] = [];
   readonly #blobs = new Map<string, Uint8Array>();
-  /** Last change of each record, by table and key. */
+  /** Last change to each record, by table and key. */
   readonly #changes = new Map<string, Map<string, Change>>();
-  /** Meta of the last batch; null before the first. */
+  /** Meta from the last batch; null before the first batch. */
   meta: StoreMeta | null = null;
   /** Size of entries and files. */
   bytes = 0;
@@ -247,7 +250,7 @@ class Layer {
     return this.#changes.get(table)?.get(keyId(key));
   }
 
-  /** Returns the last change of each record in a range, unordered. */
+  /** Returns the last change to each record in a range, unordered. */
   changed(table: string, { from, to }: RangeOptions): Change[] {
     const all = [...(this.#changes.get(table)?.values() ?? [])];
     return all.filter(
@@ -268,7 +271,7 @@ class Layer {
 
 type Found = { key: RecordKey; json: string };
 
-/** Yields the records of a range with changes applied. Both inputs are in range order. */
+/** Yields the records in a range with changes applied. Both inputs are in range order. */
 function* recordsOver(
   stored: Iterable<Found>,
   changes: readonly Change[],
@@ -306,7 +309,7 @@ function* shown({ key, json }: Change): Generator<Found, void> {
   if (json !== null) yield { key, json };
 }
 
-/** Returns the newest change of each record in range order. `lists` are oldest first. */
+/** Returns the newest change to each record, in range order. `lists` are oldest first. */
 function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): Change[] {
   const last = new Map<string, Change>();
   for (const list of lists) for (const change of list) last.set(keyId(change.key), change);
@@ -315,8 +318,8 @@ function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): 
 }
 
 /**
- * Yields numbered rows of the store, then those in memory.
- * @param stored reads rows of the store, both ends inclusive.
+ * Yields numbered rows from the store, then rows in memory.
+ * @param stored reads rows from the store, both ends inclusive.
  */
 function rowsOver<Row extends { seq: number }>(
   stored: (from: number, to: number) => Iterable<Row>,
@@ -326,7 +329,7 @@ function rowsOver<Row extends { seq: number }>(
 ): Iterable<Row> {
   const first = laid.find((rows) => rows.length > 0)?.[0]?.seq;
   if (first === undefined || to < first) return stored(from, to);
-  // Copied now: a layer that is written before the iteration ends is no longer in memory.
+  // Copied now, because a layer that is written before the iteration ends leaves memory.
   const rows = laid.flatMap((some) => within(some, from, to));
   const below = () => (from < first ? stored(from, first - 1) : []);
   return chained(below, () => rows);

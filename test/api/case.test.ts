@@ -1,4 +1,4 @@
-/** Hex in either case, over the wire and in process: the same outcomes, ids and digests. */
+/** Hex in either case, over the wire and in process, yields the same outcomes, ids and digests. */
 import fc from 'fast-check';
 import {
   composeAllianceLeave,
@@ -27,7 +27,7 @@ import { oneTransport, serve } from '../support/service/server.js';
 
 type Cased = (hex: string) => string;
 
-/** Requests of two agents, with each hex text in the case chosen by `cased`. */
+/** Builds requests from two agents, with each hex text in the case that `cased` chooses. */
 function life(cased: Cased): SignedRequest[] {
   const [ada, bob] = [1, 2].map((number): Signatory => {
     const { publicKey, sign } = signatoryOf(number);
@@ -67,7 +67,7 @@ function inputOf({ target, timestamp, body }: SignedRequest): string {
   return httpInput({ method: 'POST', target, timestamp, bodySha256: sha256Hex(body) });
 }
 
-/** The response, or the reason of the refusal. */
+/** The response, or the reason for the refusal. */
 type CallerAnswer = { data: object } | { reason: string };
 const answerTo = (outcome: Outcome): CallerAnswer =>
   'data' in outcome ? { data: outcome.data } : { reason: outcome.refusal.reason };
@@ -122,8 +122,7 @@ test.each(
       const requests = life(cased);
       const here = await inProcess(requests);
       expect(await overTheWire(requests, transport)).toEqual(here);
-      // The ids that follow from the content as sent differ; those that do not, and what is done,
-      // are the same.
+      // Ids derived from the content as sent differ. All other ids, and the effects, are the same.
       for (const [index, answer] of here.answers.entries()) {
         expect('reason' in answer ? answer : null).toBe(null);
         for (const member of ['agent_id', 'meme_id']) {

@@ -1,4 +1,7 @@
-/** /metrics: labels come from the route table, totals are counters, blocks count by status. */
+/**
+ * /metrics: labels come from the route table, totals are counters, and blocks are counted by
+ * status.
+ */
 import { expect, test } from 'vitest';
 import { oneTransport, world } from '../support/service/server.js';
 
@@ -56,7 +59,7 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
   const types = (names: string[]) => names.map((name) => [name, typeOf(text, name)]);
   expect(types(counters)).toEqual(counters.map((name) => [name, 'counter']));
   expect(types(gauges)).toEqual(gauges.map((name) => [name, 'gauge']));
-  // Computed at each reading, never accumulated.
+  // The values are computed on each read, never accumulated.
   const again = (await there.get('/metrics')).text;
   const verified = /^folkmoot_verified_total (\d+)$/m;
   expect(verified.exec(text)?.[1]).toBe('1');

@@ -1,4 +1,6 @@
-/** Long reads in slices: event-loop turns pass in between, and all reads share a slice per turn. */
+/**
+ * Long reads in slices. Event-loop turns pass in between, and all reads share one slice per turn.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runInSlices, type SlicedWork } from '../../dist/api/time-slices.js';

@@ -1,4 +1,6 @@
-/** Barriers, especially for unknown keys: callers share one, and empty batches are limited. */
+/**
+ * Barriers, especially for unknown keys. Callers share one barrier, and empty batches are limited.
+ */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
@@ -10,7 +12,7 @@ import { call } from '../support/service/world.js';
 const [ada, bob] = agents as [(typeof agents)[0], (typeof agents)[0]];
 
 async function served(node: TestNode): Promise<string> {
-  // The sources and the built package have distinct types.
+  // The sources and the built package declare distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,

@@ -1,7 +1,7 @@
 /**
- * Three nodes over three etcd members under mixed load. Processes of both are killed and stopped,
- * and messages between them are lost, at random from a seed. Every acknowledged request is in every
- * log once, and a subscriber that switches nodes each second misses nothing.
+ * Three nodes over three etcd members under mixed load. Node and etcd processes are killed and
+ * stopped, and messages between them are lost, at random from a seed. Every acknowledged request is
+ * in every log once, and a subscriber that switches nodes every second misses nothing.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,7 +26,7 @@ import { agentOf, register } from '../support/service/signer.js';
 const ada = agentOf('ada');
 const agents = [ada, ...['bob', 'eve', 'kim', 'lee', 'max', 'zoe'].map(agentOf)] as const;
 
-/** Valid refusals of agents that act on slightly stale state. */
+/** Valid refusals for agents that act on slightly stale state. */
 const usual = new Set([
   ...['VOTING_CLOSED', 'STALE_PARENT', 'OPEN_BLOCK', 'TOO_MANY_OPEN', 'REPLAYED'],
   // An agent that has missed votes is dormant until it acts again.
@@ -38,7 +38,7 @@ const what = hasNamespaces
   ? 'die, stand still and do not hear each other'
   : 'die and stand still (who is cut off needs network namespaces: left out)';
 
-/** Count of each outcome. */
+/** Counts each outcome. */
 function reasonsOf(told: readonly Told[]): Record<string, number> {
   const found: Record<string, number> = {};
   for (const { status, reason } of told) {
@@ -73,7 +73,7 @@ test.skipIf(!hasEtcd)(`faults: nodes and members of etcd ${what}`, async () => {
   const begun = performance.now();
   const seconds = () => (performance.now() - begun) / 1_000;
   while (drawn.length < counts.clusterFaults || seconds() < counts.clusterSeconds) {
-    // Each fault once before any repeats.
+    // Draws each fault once before any fault repeats.
     const name = names[drawn.length] ?? names[below(names.length)]!;
     drawn.push(name);
     const from = performance.now();

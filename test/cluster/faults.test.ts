@@ -1,6 +1,7 @@
 /**
- * Random faults between nodes and their order, with nodes that stop: batches repeated, late, out of
- * order or lost. All nodes reach the same state, and each acknowledged request is applied once.
+ * Random faults between nodes and their order, with nodes that stop. Batches are repeated, late,
+ * out of order or lost. All nodes reach the same state, and each acknowledged request is applied
+ * once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createVerifier, Network, type Outcome, type SignedRequest, virtualClock } from 'folkmoot';
@@ -29,11 +30,11 @@ interface Asked {
   outcome: Outcome;
 }
 
-/** Part of the body for votes and proposals. */
+/** Returns a request's signature, which for votes and proposals is in the body. */
 const signatureOf = ({ signature, body }: Pick<SignedRequest, 'signature' | 'body'>): string =>
   signature || (JSON.parse(Buffer.from(body).toString()) as { signature: string }).signature;
 
-/** Counts each signature in the log of a node. */
+/** Counts each signature in a node's log. */
 function entriesOf({ network: { read } }: TestNode): Map<string, number> {
   const found = new Map<string, number>();
   for (const { bytes } of read.log.entries(1, read.position.seq)) {
@@ -45,7 +46,7 @@ function entriesOf({ network: { read } }: TestNode): Map<string, number> {
   return found;
 }
 
-/** Returns the problems of a history: acknowledged requests that are missing, and repeats. */
+/** Returns the problems in a history: acknowledged requests that are missing, and repeats. */
 function wrongIn(asked: readonly Asked[], entries: ReadonlyMap<string, number>): string[] {
   const twice = [...entries.values()].filter((count) => count > 1).map(() => 'stands twice');
   const lost = asked
@@ -83,7 +84,8 @@ test('faults: all nodes reach the same state, with each acknowledged request onc
   const below = drawnFrom(seed);
   const random = () => below(1_000_000) / 1_000_000;
   const doors: Door[] = [];
-  // Continues until each fault has occurred: some need waiting batches, which is random.
+  // Continues until each fault has occurred. Some faults need waiting batches, which occur at
+  // random.
   for (let life = 0; life < counts.clusterLives || !hadAll(doors); life += 1) {
     const order = new MemoryOrder();
     const names = ['n1', 'n2', 'n3'];
@@ -130,7 +132,7 @@ test('faults: all nodes reach the same state, with each acknowledged request onc
   }
 });
 
-/** Delivers own batches before they are durable, and loses them when the node stops. */
+/** Delivers a node's own batches before they are durable, and loses them when the node stops. */
 class HastyDoor extends Door {
   readonly #own: Batch[] = [];
   #take: ((batch: OrderedBatch) => Promise<void>) | null = null;

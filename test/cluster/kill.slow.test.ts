@@ -1,6 +1,6 @@
 /**
- * A request above the size limit of etcd, at a node that is killed while it puts the parts: applied
- * completely or not at all, once after a retry, and no parts remain.
+ * A request above etcd's size limit, sent to a node that is killed while it puts the parts. The
+ * request is applied completely or not at all, and only once after a retry. No parts remain.
  */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -35,7 +35,7 @@ const PARTS = 'folkmoot/network/town/part/';
 const agents = ['ada', 'bob'].map(agentOf) as [Agent, Agent];
 const [ada, bob] = agents;
 
-/** A unique meme of 1 MiB. */
+/** Builds a unique meme of 1 MiB. */
 function picture(): { file: Buffer; request: Request } {
   const file = Buffer.alloc(1_048_576, stamp());
   Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
@@ -49,7 +49,7 @@ function block(by: Agent): Request {
   return propose(by, { parent_hash: '0'.repeat(64), transactions });
 }
 
-/** The parts in etcd, each as `hash/number`. */
+/** Lists the parts in etcd, each as `hash/number`. */
 async function partsIn(client: EtcdClient): Promise<string[]> {
   const { values } = await client.range({ prefix: PARTS }, { keysOnly: true });
   return values.map(({ key }) => key.slice(PARTS.length));
@@ -57,14 +57,14 @@ async function partsIn(client: EtcdClient): Promise<string[]> {
 
 /**
  * Sends a request to a node that is killed once the first part is in etcd, before its put returns.
- * @returns the hash of the batch, one for each attempt.
+ * @returns the batch hashes, one per attempt.
  */
 async function killedAt(client: EtcdClient, tap: Tap, node: NodeProcess, request: Request) {
   const before = await partsIn(client);
   const end = new AbortController();
   for await (const { events } of client.watch({ prefix: PARTS }, { signal: end.signal })) {
     if (events.length > 0) break;
-    // The watch is active; the request is sent now.
+    // The watch is active, so the request is sent now.
     tap.silent = true;
     void askOnce([node], request, 0);
   }
@@ -119,7 +119,7 @@ test.skipIf(!hasEtcd)('parts: a meme and a proposal survive a kill between parts
   for (const node of nodes) {
     expect(await readFrom([node], 0, path)).toMatchObject({ transactions: 440 });
   }
-  // Trimming also deletes parts without a batch.
+  // Trimming deletes even parts without a batch.
   const isLeft = async () =>
     [...new Set((await partsIn(client)).map((part) => part.split('/')[0]!))].filter((hash) =>
       left.includes(hash),

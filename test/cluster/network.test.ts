@@ -1,4 +1,4 @@
-/** Networks with several nodes: the same state on each node, for clients of any node. */
+/** Networks with several nodes. Every node reaches the same state, for clients of any node. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createVerifier,
@@ -86,7 +86,7 @@ test('nodes: fire each deadline once on all nodes, also without requests', async
   const statusOf = (hash: string) => () => n3.network.read.block(hash)?.status;
   await expect.poll(statusOf(block), { timeout: 30_000 }).toBe('expired');
   await expectSame(order, nodes);
-  // A single remaining node fires them, too.
+  // A single remaining node fires deadlines too.
   await n1.close();
   await n2.close();
   const head = n3.network.read.block(block)!.parent_hash;
@@ -137,7 +137,7 @@ test('nodes: a cut-off node refuses unsent requests; others are UNCERTAIN', asyn
   order.news();
   await expect.poll(() => n1.network.cutOffMs(), { timeout: 30_000 }).toBe(0);
   await expectSame(order, nodes);
-  // It was applied after all, once.
+  // The request was applied after all, and only once.
   expect(await n1.submit(registration(bob))).toMatchObject({ result: 'duplicate' });
 });
 
@@ -153,7 +153,7 @@ test('nodes: answer DISK_FULL until the order has space', async () => {
   expect(n2.network.cutOffMs()).toBe(0);
   for (const { door } of nodes) door.full = false;
   await expectSame(order, nodes);
-  // The requests retried meanwhile are applied now.
+  // The requests that were retried meanwhile are applied now.
   await expect
     .poll(async () => (await n1.submit(registration(bob))).result, { timeout: 60_000 })
     .toBe('duplicate');
@@ -165,7 +165,7 @@ test('nodes: a node with a wrong clock refuses writes and does not advance time'
   await openNode(order, { name: 'n2' });
   const fast = await openNode(order, { name: 'n3', wall: () => Date.now() + 600_000 });
   await right.submit(registration(ada));
-  // One card of each node suffices.
+  // One card per node suffices.
   await expect
     .poll(async () => (await fast.submit(registration(bob))) as object, { timeout: 30_000 })
     .toMatchObject({ refusal: { reason: 'CLOCK', status: 503 } });
@@ -175,7 +175,7 @@ test('nodes: a node with a wrong clock refuses writes and does not advance time'
   expect(endOf(right).time).toBeLessThan(Date.now() + 1_000);
 });
 
-/** Checks at each card that the folder of its node has what the card states. */
+/** Checks for each card that its node's folder contains the state that the card announces. */
 class CheckedOrder extends MemoryOrder {
   readonly checked: { said: number; has: number | undefined }[] = [];
   readonly #path: string;
@@ -198,7 +198,7 @@ test('nodes: a card states no more than the folder holds, from the first card on
   const path = temporaryFolder();
   const order = new CheckedOrder(path);
   const node = await openNode(order, { path });
-  // Writes to the folder are always in flight.
+  // Keeps writes to the folder always in flight.
   for (let number = 1; order.checked.length < 4; number += 1) {
     await node.submit(registration(signatoryOf(number)));
     await sleep(5);
@@ -233,7 +233,7 @@ test('nodes: refuse to start with another parameter, order or folder', async () 
   const alone = Network.open({ path, genesis: { network_id: 'devnet' }, verifier });
   await expect(alone).rejects.toThrow(StoreError);
   await expect(alone).rejects.toMatchObject({ problem: 'CLUSTER_FOLDER' });
-  // The order as it was before.
+  // Empties the order, as if an earlier state had been restored.
   order.batches.length = 0;
   const restored = openNode(order, { path });
   await expect(restored).rejects.toMatchObject({ problem: 'ORDER_BEHIND' });

@@ -1,4 +1,6 @@
-/** Quotas of agents over several nodes of one network: each agent has them once. */
+/**
+ * Agents' quotas across several nodes in one network. An agent's quota applies once for all nodes.
+ */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
@@ -13,7 +15,7 @@ const STATUS_QUOTA = 30;
 const update = () => status(ada, { status: 'active' });
 
 async function served(node: TestNode): Promise<string> {
-  // The sources and the built package have distinct types.
+  // The sources and the built package declare distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({ network, transport: 'node', version: '0.0.0-test' });
   onTestFinished(() => server.close());
@@ -31,7 +33,7 @@ async function three() {
   return { order, nodes, urls };
 }
 
-/** Sends `count` requests to the nodes in turn; returns the number accepted. */
+/** Sends requests to the nodes in turn. Returns the number accepted. */
 async function inTurn(urls: readonly string[], times: number): Promise<number> {
   let done = 0;
   for (let time = 0; time < times; time += 1) {
@@ -44,7 +46,7 @@ async function inTurn(urls: readonly string[], times: number): Promise<number> {
 test('quotas: an agent that rotates over three nodes has each quota once', async () => {
   const { order, nodes, urls } = await three();
   expect((await call(urls[0]!, register(ada))).status).toBe(201);
-  // The address has one registration a minute, too.
+  // An address may register one agent per minute.
   await expectSame(order, nodes);
   expectError(await call(urls[1]!, register(bob)), 429, 'RATE_LIMITED', 'QUOTA_USED');
   expect(await inTurn(urls, STATUS_QUOTA)).toBe(STATUS_QUOTA);
@@ -97,7 +99,7 @@ test('quotas: a starting node counts the requests of the window in the order, by
   const late = await openNode(order, { name: 'n4', path });
   expectError(await call(await served(late), update()), 429, 'RATE_LIMITED', 'QUOTA_USED');
   for (const node of [...nodes, late]) await node.close();
-  // Without other nodes there are no clock offsets, so a minute has passed.
+  // Without other nodes, there are no clock offsets, so a minute has passed.
   order.cards.clear();
   const wall = () => Date.now() + 61_000;
   const later = await openNode(order, { name: 'n5', wall });

@@ -29,7 +29,7 @@ import {
 const agents = ['ada', 'bob', 'eve', 'kim', 'lee', 'max'].map(agentOf);
 const [ada] = agents as [(typeof agents)[0]];
 
-// biome-ignore lint/suspicious/noExplicitAny: what it has is looked at by the test
+// biome-ignore lint/suspicious/noExplicitAny: the test inspects the value
 async function readJson(url: string): Promise<any> {
   const answer = await fetch(url);
   return ((await answer.json()) as { data: unknown }).data;
@@ -98,7 +98,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
       statuses.push((await insist(nodes, update(ada), turn)).status);
     }
     const done = statuses.filter((status) => status === 200).length;
-    // One at a time, including requests that two other nodes have not applied yet.
+    // Sends requests one at a time, including requests that two other nodes have not applied yet.
     expect(done).toBeGreaterThanOrEqual(30);
     expect(done).toBeLessThanOrEqual(32);
     expect(statuses.slice(-12)).toEqual(Array.from({ length: 12 }, () => 429));
@@ -185,7 +185,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
       [n1, n2, n3].map(({ name, url }) => ({ node: name, alive: true, url })),
     );
     expect(members).toMatchObject([{ leader: true }]);
-    // A running node that is forgotten stops.
+    // A running node stops when it is forgotten.
     expect((await folkmoot(['cluster', 'forget', 'n3', ...where])).code).toBe(0);
     expect(await n3.ended()).toBe(13);
     const again = await folkmoot(['cluster', 'forget', 'n3', ...where]);

@@ -1,4 +1,4 @@
-/** Servers of one network: responses of a node that lags or is cut off. */
+/** Servers on one network: responses from a node that lags or is cut off. */
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
@@ -11,7 +11,7 @@ import { call, get } from '../support/service/world.js';
 const within = { timeout: 60_000 };
 
 async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promise<string> {
-  // The sources and the built package have distinct types.
+  // The sources and the built package declare distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({
     network,
@@ -43,7 +43,7 @@ test('servers: report the status of all nodes and of etcd', async () => {
     .toMatchObject({ node: 'n2', cut_off_ms: 0, nodes: [of('n1'), of('n2')], etcd });
   const { knows } = (await get(url2, '/api/v1/control')).data;
   expect(knows).toEqual(['cluster']);
-  // The last card of a stopped node remains.
+  // A stopped node's last card remains.
   await n1.close();
   const { version } = order.head;
   await n2.network.barrier();

@@ -1,6 +1,6 @@
 /**
- * An etcd that is compacted under running nodes, and one without space: no acknowledged request is
- * lost.
+ * An etcd that is compacted under running nodes, and an etcd without space. No acknowledged request
+ * is lost.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,18 +22,18 @@ import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, meme, register } from '../support/service/signer.js';
 
 const MIB = 1_048_576;
-/** Longer than the time after which a node reports that etcd does not answer. */
+/** Exceeds the time after which a node reports that etcd does not answer. */
 const PATIENCE_MS = 120_000;
 const ada = agentOf('ada');
 
-/** A unique meme that fits into one batch without parts. */
+/** Builds a unique meme that fits into one batch without parts. */
 const large = (number: number) => {
   const file = Buffer.alloc(600 * 1024, number);
   Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
   return meme(ada, { file });
 };
 
-/** The end of the order, once the cards of all nodes have reached it. */
+/** Returns the end of the order, once all nodes' cards have reached it. */
 async function inAllFolders(order: EtcdOrder): Promise<Position> {
   for (;;) {
     const [head, cards] = [await order.head(), await order.cards()];
@@ -58,13 +58,13 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL until there is space again', 
   onTestFinished(() => all.close());
   while (told.length < 8) await post();
   const early = await all.head();
-  // The nodes have announced these.
+  // Returns the lowest position that the nodes have announced.
   const least = async () =>
     Math.min(...(await all.cards()).map(({ position }) => position.version));
   await expect.poll(least).toBeGreaterThanOrEqual(early.version);
   while (told.at(-1)!.status === 201) await post();
   const unknown = told.at(-1)!;
-  // The first request to wait has an unknown outcome, since it was sent.
+  // The first waiting request has an unknown outcome, since it was sent.
   expect(unknown).toMatchObject({ status: 503, reason: 'UNCERTAIN' });
   const refused: Told[] = [];
   for (const at of nodes.keys()) {
@@ -77,7 +77,7 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL until there is space again', 
   const { blocks } = await readFrom(nodes, 0, '/api/v1/blocks');
   expect(blocks).toEqual([]);
   expect(await client.alarms()).toMatchObject([{ alarm: 'NOSPACE' }]);
-  // Nodes trim what all of them have; the rest is up to the operator of etcd.
+  // Nodes trim batches that all nodes have stored. Anything else is up to etcd's operator.
   const isThere = () =>
     client.range('folkmoot', { revision: early.revision - 1 }).then(
       () => true,
@@ -102,7 +102,8 @@ test.skipIf(!hasEtcd)(
     onTestFinished(() => order.close());
     for (let round = 0; round < 6; round += 1) {
       const before = await expectTogether(nodes);
-      // As an operator compacts etcd by hand, up to the announced positions of all nodes.
+      // Compacts etcd as an operator would by hand, up to the positions that all nodes have
+      // announced.
       const compacted = order.trim(await inAllFolders(order));
       const asked = nodes.map((_, at) => insist(nodes, update(ada), at));
       told.push(...(await Promise.all(asked)));

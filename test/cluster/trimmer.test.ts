@@ -1,4 +1,7 @@
-/** The trimmer deletes batches that all nodes have, and limits what is kept for absent nodes. */
+/**
+ * The trimmer deletes batches that all nodes have stored, and limits the amount kept for absent
+ * nodes.
+ */
 import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
 import { Trimmer } from '../../dist/cluster/node/ticker.js';
@@ -14,7 +17,7 @@ function cardOf(node: string, version: number, peer = ''): Card {
 
 const placeOf = (version: number): Position => ({ version, revision: version * 3 });
 
-/** Trims as n1 next to n2: the position trimmed to after `batches` batches of 1 MiB. */
+/** Trims as n1 alongside n2. Returns the position trimmed to after `batches` batches of 1 MiB. */
 async function trimmed(batches: number, cards: Card[], alive: string[]) {
   const trims: number[] = [];
   const warnings: string[] = [];

@@ -1,4 +1,4 @@
-/** Values in etcd that were not written by a node are skipped or repaired, and no node stops. */
+/** Values in etcd that no node has written are skipped or repaired, and no node stops. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { composeMeme, composeRegister, createVerifier } from 'folkmoot';
@@ -56,7 +56,7 @@ const registration = () => {
   });
 };
 
-/** Registers an agent at each node, then waits until all nodes are at the same position. */
+/** Registers an agent on each node, then waits until all nodes are at the same position. */
 async function expectAlive(nodes: readonly Node[]) {
   for (const { submit, fatal, name } of nodes) {
     // The node may have to repair its own key first.
@@ -74,7 +74,7 @@ async function expectAlive(nodes: readonly Node[]) {
   await expect.poll(() => new Set(places()).size, { timeout: 60_000 }).toBe(1);
 }
 
-/** The holder of a node name, and the number of its last batch. */
+/** Pattern for a node name's holder and the number of its last batch. */
 const HOLDER = /^[^:]*:\d+$/;
 
 const bytes = (most: number) => Buffer.from(Array.from({ length: draw(most) }, () => draw(256)));
@@ -96,7 +96,7 @@ function json(depth = 0): unknown {
   return kinds[draw(depth > 3 ? 5 : kinds.length)]!();
 }
 
-/** JSON with one member, at any depth, replaced. */
+/** Returns JSON with one member, at any depth, replaced. */
 function otherMember(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || draw(4) === 0) return json();
   const names = Object.keys(value);
@@ -107,12 +107,12 @@ function otherMember(value: unknown): unknown {
   return copy;
 }
 
-/** A random value, or a mutation of a valid one. */
+/** Returns a random value, or a mutation of a valid value. */
 function unreadable(written: Buffer): Buffer {
   const at = draw(Math.max(1, written.length));
   const changed = Buffer.from(written);
   if (changed.length > 0) changed[at] = changed[at]! ^ (1 + draw(255));
-  // After the length of a batch head, or in the whole card.
+  // Mutates bytes after the length of a batch head, or anywhere in a card.
   const from = written[0] === 0x7b ? 0 : 4;
   const end = from === 0 ? written.length : 4 + (written.length < 4 ? 0 : written.readUInt32BE(0));
   const member = () => {
@@ -148,7 +148,7 @@ test.skipIf(!hasEtcd)(
     const reported: string[] = [];
     const nodes = [await opened('n1', running, reported), await opened('n2', running, reported)];
     await expectAlive(nodes);
-    // A batch above the size limit of one etcd value.
+    // Builds a batch above the size limit of an etcd value.
     const file = Buffer.alloc(1024 * 1024, 7);
     Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
     const meme = composeMeme(signatoryOf(1), new Date().toISOString(), {
@@ -168,22 +168,23 @@ test.skipIf(!hasEtcd)(
       const key = prefix + name;
       const { value: written } = (await client.get(key)) ?? { value: Buffer.from('{}') };
       for (let count = 0; count < counts.unreadableValues; count += 1) {
-        // The order has a new value after each batch.
+        // The order's value changes after each batch.
         const latest = name === 'order' ? (await client.get(key))!.value : written;
         let value = unreadable(latest);
-        // A well-formed holder is another process that takes the name, and stops the node.
+        // A well-formed holder means that a different process takes the name, which stops the node.
         while (name.startsWith('node/') && HOLDER.test(value.toString())) {
           value = unreadable(latest);
         }
         await client.put(key, value);
-        // Cards carry clocks: a card with another time makes a node refuse writes for a minute.
+        // Cards carry clocks, so a card with a different time makes a node refuse writes for a
+        // minute.
         if (count % 50 === 49 && !name.startsWith('card/')) await expectAlive(nodes);
       }
       await client.put(key, bytes(40));
       await expectAlive(nodes);
     }
     expect(reported.join('\n')).toMatch(/card\/n9/);
-    // A new node reads all of it, with the parts as of the revision of their batch.
+    // A new node reads the whole order, with the parts at their batch's revision.
     const late = await opened('n3', running, reported);
     await expectAlive([...nodes, late]);
     expect(late.network.read.log.entry(1)).toEqual(nodes[0]!.network.read.log.entry(1));

@@ -1,4 +1,4 @@
-/** Helpers of the engine tests: a population of agents that send requests to a network. */
+/** Helpers for engine tests: a population of agents that send requests to a network. */
 import {
   type AllianceFields,
   type AnswerOf,
@@ -40,12 +40,12 @@ import {
 
 export type Capability = 'validator' | 'producer';
 
-/** Returns the result of an outcome, or the reason of its refusal. */
+/** Returns an outcome's result, or the reason for its refusal. */
 export function word(outcome: Outcome): string {
   return outcome.result === 'refused' ? outcome.refusal.reason : outcome.result;
 }
 
-/** Returns the response of an accepted or duplicate command. */
+/** Returns the response to an accepted or duplicate command. */
 export function answerOf<K extends keyof AnswerOf>(outcome: Outcome): AnswerOf[K] {
   if (!('data' in outcome)) throw new Error(`was not done: ${JSON.stringify(outcome.refusal)}`);
   return outcome.data as AnswerOf[K];
@@ -57,13 +57,13 @@ export function refusalOf(outcome: Outcome) {
   return outcome.refusal;
 }
 
-/** Expects a refusal with this reason, and its code and status. */
+/** Expects a refusal with this reason and the reason's code and status. */
 export function expectRefused(outcome: Outcome, reason: Reason, more: Partial<Refusal> = {}): void {
   const { code, status } = reasons[reason];
   expect(refusalOf(outcome)).toMatchObject({ code, status, reason, ...more });
 }
 
-/** A population, by default without verification and with made-up keys. */
+/** Creates a population, by default without verification and with made-up keys. */
 export async function newPopulation(options: TestNetworkOptions = {}): Promise<Population> {
   return new Population(
     await testNetwork({ verifier: 'off', ...options }),
@@ -74,7 +74,7 @@ export async function newPopulation(options: TestNetworkOptions = {}): Promise<P
 export class Population {
   network: TestNetwork['network'];
   submit: TestNetwork['submit'];
-  /** Registered agents in order. */
+  /** Registered agents, in order of registration. */
   readonly citizens: Citizen[] = [];
   #clock: TestNetwork['clock'];
   readonly #keyOf: (number: number) => Signatory;
@@ -112,7 +112,7 @@ export class Population {
     await this.at(this.now + ms);
   }
 
-  /** Returns a timestamp that is later than the last one. */
+  /** Returns a timestamp later than the previous one. */
   stamp(): string {
     this.#stamps += 1;
     return instant(this.#stamps);
@@ -180,7 +180,7 @@ export class Population {
     return this.submit(composeVote(by, this.stamp(), { block_hash, decision, ...fields }));
   }
 
-  /** Votes with several agents in order, and returns the words of their outcomes. */
+  /** Votes with several agents in order, and returns their outcomes as words. */
   async votes(by: readonly Signatory[], hash: string, decision: Decision): Promise<string[]> {
     const words: string[] = [];
     for (const voter of by) words.push(word(await this.vote(voter, hash, decision)));
@@ -232,7 +232,7 @@ export class Population {
     return [...this.network.read.events(mark + 1, this.mark())];
   }
 
-  /** Returns the data of all events of a type after a mark. */
+  /** Returns the data from all events with a given type after a mark. */
   told<T extends EventType>(type: T, mark = 0): EventData[T][] {
     const found = this.since(mark).filter((event) => event.type === type);
     return found.map((event) => event.data as EventData[T]);

@@ -1,6 +1,6 @@
 /**
- * Builds row batches from entries and their events. Numbers of agents, blocks, memes and alliances
- * continue those of a snapshot.
+ * Builds row batches from entries and their events. Numbers for agents, blocks, memes and alliances
+ * continue from a snapshot.
  */
 
 import { neededToFinalize } from '../../../engine/core/quorum.js';
@@ -50,7 +50,7 @@ export class Builder {
   /** Open alliances, by id. */
   readonly #alliances = new Map<string, AllianceRow>();
   readonly #messages: Message[] = [];
-  /** Characters of all texts so far. */
+  /** Number of characters in all texts so far. */
   characters = 0;
   #agents: number;
   #memes: number;
@@ -103,7 +103,7 @@ export class Builder {
     };
   }
 
-  /** @throws {StoreError} if the stored data is inconsistent; the builder is then unusable. */
+  /** @throws {StoreError} if the stored data is inconsistent. The builder is then unusable. */
   add({ seq, at, indexed, events }: Built): void {
     if (seq !== this.#to + 1) throw new Error(`entry ${seq} does not follow ${this.#to}`);
     if (!(at >= this.#at)) throw new StoreError('TIME_DECREASES', { seq });
@@ -138,7 +138,7 @@ export class Builder {
     }
   }
 
-  /** Adds the row of an event: for its agent, or for the producer of its block. */
+  /** Adds an event's row, under its agent or its block's producer. */
   #tell(seq: number, at: number, event: Event): void {
     const { type, data } = event;
     const { value, says } = eventRows[type].row;
@@ -233,9 +233,9 @@ function indexIn(names: readonly string[], name: string): number {
 }
 
 /**
- * Adds the entries of an index row, from the builder's position to `to`.
+ * Adds an index row's entries, from the builder's position to `to`.
  *
- * @throws {StoreError} if data is unreadable or inconsistent; the builder is then unusable.
+ * @throws {StoreError} if data is unreadable or inconsistent. The builder is then unusable.
  */
 export function addRow(
   builder: Builder,
@@ -273,7 +273,7 @@ function add(
   }
 }
 
-/** The events of an entry have the entry's time. */
+/** Returns the entry's time, which its events carry. */
 function timeOf(network: ServedNetwork, seq: number, event: Event | undefined): number {
   if (event) return Date.parse(event.data.timestamp);
   const entry = network.read.log.entry(seq);
@@ -328,7 +328,7 @@ class Columns {
     this.length += 1;
   }
 
-  /** Returns the rows so far, without later ones. */
+  /** Returns the rows so far, without rows added later. */
   view(): Rows {
     const { entry, at, kind, who, what, value } = this.#rows;
     const { length } = this;
@@ -349,7 +349,7 @@ class Columns {
   }
 }
 
-/** Cached events. Older ones are read from the store. */
+/** Number of cached events. Older events are read from the store. */
 const MOST = 65_536;
 
 export class EventCache {
@@ -362,7 +362,7 @@ export class EventCache {
     this.#network = network;
   }
 
-  /** Caches published events until all holders have released. Returns the release function. */
+  /** Caches published events until all holders have released them. Returns the release function. */
   retain(): () => void {
     this.#holders += 1;
     if (this.#holders === 1) this.#stop = this.#network.onEvents((events) => this.#take(events));
@@ -390,7 +390,7 @@ export class EventCache {
   }
 }
 
-/** Truncates a text to the limit of a snapshot. */
+/** Truncates a text to the snapshot's limit. */
 const shortened = (text: string) =>
   text.length <= viewLimits.textCharacters ? text : text.slice(0, viewLimits.textCharacters);
 
@@ -403,7 +403,7 @@ export class Roster {
     this.#read = read;
   }
 
-  /** @throws {StoreError} `CORRUPT` if there is no such agent. */
+  /** @throws {StoreError} `CORRUPT` if the agent does not exist. */
   at(number: number): AgentRow {
     while (this.#rows.length <= number) this.#readNext();
     return this.#rows[number]!;
@@ -438,7 +438,7 @@ export class Roster {
   }
 }
 
-/** Cached numbers of closed blocks, for late remarks. */
+/** Number of closed blocks whose numbers are cached, for late remarks. */
 const REMEMBERED = 256;
 
 interface OpenBlock {
@@ -461,7 +461,7 @@ class Blocks {
     this.#roster = roster;
   }
 
-  /** @throws {StoreError} `CORRUPT` if there is no such block. */
+  /** @throws {StoreError} `CORRUPT` if the block does not exist. */
   of(hash: string): OpenBlock {
     const known = this.#known.get(hash);
     if (known) return known;
@@ -472,7 +472,7 @@ class Blocks {
     return block;
   }
 
-  /** Returns the introduction of a block. Its record keeps all of it. */
+  /** Returns a block's introduction, all of which its record keeps. */
   introduced(hash: string): BlockRow {
     const context = this.#context(hash);
     const unvoted = { ...context, approve: 0, reject: 0, voted: 0, vetoed: false };

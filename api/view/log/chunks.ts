@@ -1,6 +1,6 @@
 /**
- * The finished chunks of a view, in files. A missing or damaged chunk is rebuilt when needed. Also
- * the index from entries to events.
+ * A view's finished chunks, in files. A missing or damaged chunk is rebuilt when needed. This
+ * module also contains the index from entries to events.
  */
 
 import { replayedIndex } from '../../../engine/history/history.js';
@@ -19,7 +19,7 @@ import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
 import type { Roster } from './builder.js';
 
-/** Decoded chunks in memory, about two megabytes each. */
+/** Number of decoded chunks in memory, about two megabytes each. */
 const UNPACKED = 6;
 
 const pattern = /^(\d{16})-(\d{16})\.view$/;
@@ -32,7 +32,7 @@ interface Place {
 
 const nameOf = ({ first, last }: Place) => `${padded(first)}-${padded(last)}.view`;
 
-/** Rebuilds a chunk from the snapshot before it. */
+/** Rebuilds a chunk from the preceding snapshot. */
 type Remake = (before: Snapshot, last: number) => Promise<Chunk>;
 
 export class Chunks {
@@ -61,7 +61,7 @@ export class Chunks {
     return this.#places.length;
   }
 
-  /** Finds the chunks of this log that an earlier process wrote. */
+  /** Finds the chunks that an earlier process wrote for this log. */
   async open(): Promise<void> {
     for (const { name } of this.#folder.list()) {
       const [, first = '', last = ''] = pattern.exec(name) ?? [];
@@ -69,14 +69,14 @@ export class Chunks {
       const place = { first: Number(first), last: Number(last) };
       if (place.first === this.end + 1 && place.last >= place.first) this.#places.push(place);
     }
-    // The last chunk builds on those before it. If it is valid, all are.
+    // The last chunk builds on the preceding chunks. If the last chunk is valid, all chunks are.
     for (let last = this.#places.at(-1); last; last = this.#places.at(-1)) {
       if (await this.#stored(last)) return;
       this.#places.pop();
     }
   }
 
-  /** Adds a finished chunk after the last one. */
+  /** Adds a finished chunk after the last chunk. */
   async add(chunk: Chunk): Promise<void> {
     const place = { first: chunk.batch.from, last: chunk.batch.to };
     if (place.first !== this.end + 1)
@@ -98,7 +98,7 @@ export class Chunks {
     return this.#places.length === 0 ? null : this.#after(this.#places.length - 1);
   }
 
-  /** Returns the snapshot that a chunk begins with. */
+  /** Returns the snapshot with which a chunk begins. */
   before(chunk: Chunk): Snapshot {
     return decodeSnapshot(chunk.before, this.#roster);
   }
@@ -135,7 +135,7 @@ export class Chunks {
     return read.log.sourceOf(CHUNK_FORMAT, read.position, last);
   }
 
-  /** Reads a chunk of this log and version. Removes any other file. */
+  /** Reads a chunk if it belongs to this log and version. Removes any other file. */
   async #stored(place: Place): Promise<Chunk | null> {
     const name = nameOf(place);
     const from = this.#sourceOf(place);
@@ -148,7 +148,7 @@ export class Chunks {
   #cache(index: number, chunk: Promise<Chunk>): void {
     this.#unpacked.delete(index);
     this.#unpacked.set(index, chunk);
-    // A failed load is retried at the next request.
+    // A failed load is retried on the next request.
     chunk.catch(() => this.#unpacked.delete(index));
     if (this.#unpacked.size > UNPACKED) {
       this.#unpacked.delete(this.#unpacked.keys().next().value!);
@@ -163,15 +163,15 @@ export function createInitialSnapshot({ genesis, epoch }: ServedNetwork): Snapsh
 }
 
 /*
- * A chunk: a snapshot, and the rows of the entries after it. Its bytes are the length of the
- * snapshot's JSON, the JSON, and the row batch. Agents occur only by number; the network's records
- * have the details.
+ * A chunk contains a snapshot and the rows for the entries after it. The bytes are the length of
+ * the snapshot's JSON, the JSON, and the row batch. Agents occur only by number; the network's
+ * records contain the details.
  */
 
-/** Changes with the encoding and with the rows. */
+/** Must change with the encoding and with the rows. */
 const CHUNK_FORMAT = 'view 2';
 
-/** Encodes a snapshot. Per agent: status, dormant, reputation, votes, memes, blocks. */
+/** Encodes a snapshot. An agent is encoded as status, dormant, reputation, votes, memes, blocks. */
 export function encodeSnapshot({ agents, ...rest }: Snapshot): string {
   const numbers = agents.map((agent) => [
     (statuses as readonly string[]).indexOf(agent.status),
@@ -201,7 +201,7 @@ export function decodeSnapshot(text: string, roster: Roster): Snapshot {
   return { ...rest, agents: known };
 }
 
-/** The encoded snapshot before the entries, and their rows. */
+/** The encoded snapshot before the entries, and the entries' rows. */
 export interface Chunk {
   before: string;
   batch: RowBatch;
@@ -214,7 +214,7 @@ function encodeChunk({ before, batch }: Chunk): Buffer {
   return Buffer.concat([length, text, encodeRowBatch(batch)]);
 }
 
-/** Returns null if the bytes are not a complete chunk. */
+/** Decodes a chunk. Returns null if the bytes are not a complete chunk. */
 function decodeChunk(bytes: Buffer): Chunk | null {
   try {
     const end = 4 + bytes.readUInt32LE(0);
@@ -229,12 +229,12 @@ function decodeChunk(bytes: Buffer): Chunk | null {
 
 /*
  * The index from entries to events. Rows come from the network. For entries written by an older
- * program, one replay computes them, and a file of the view keeps them.
+ * program, one replay computes the rows, and a file in the view's folder keeps them.
  */
 
-/** Progress reports and cancellation of long work. */
+/** Progress reports and cancellation for long work. */
 export interface ViewWork {
-  /** Called with the current and the last entry. */
+  /** Called with the current entry and the last entry. */
   onProgress?: ((entry: number, to: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -244,7 +244,7 @@ interface Bytes {
   bytes: Uint8Array;
 }
 
-/** Changes with the encoding. */
+/** Must change with the encoding. */
 const INDEX_FORMAT = 'index 2';
 
 const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
@@ -252,7 +252,7 @@ const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`
 export class IndexSource {
   readonly #network: ServedNetwork;
   readonly #folder: DerivedFolder;
-  /** Rows before those of the network. */
+  /** Rows that precede the network's rows. */
   #old: Bytes[] = [];
   #base: IndexTotals = noTotals();
   /** First entry of the network's rows. */
@@ -287,7 +287,7 @@ export class IndexSource {
     this.#from = from;
   }
 
-  /** Yields the index rows of the entries from `from` to `to`. */
+  /** Yields the index rows for the entries from `from` to `to`. */
   *rows(from: number, to: number): Generator<IndexRow, void> {
     let next = from;
     for (let place = this.#place(from); place < this.#old.length && next <= to; place += 1) {
@@ -309,7 +309,7 @@ export class IndexSource {
     throw new StoreError('INDEX_ROW_MISSING', { seq });
   }
 
-  /** Returns the index row of an event, by binary search. */
+  /** Returns the index row that contains an event, by binary search. */
   rowOfEvent(event: number): IndexRow {
     let low = 0;
     let high = this.#network.read.position.seq;
@@ -322,7 +322,7 @@ export class IndexSource {
     }
   }
 
-  /** Adds the totals of the computed rows to those of a network's row. */
+  /** Adds the computed rows' totals to a network row's totals. */
   #whole(row: IndexRow): IndexRow {
     if (this.#old.length === 0) return row;
     const sum = (a: number[], b: number[]) => a.map((value, index) => value + b[index]!);
@@ -350,13 +350,13 @@ export class IndexSource {
   }
 }
 
-/** One line per row: last entry, and the bytes in base64. */
+/** Encodes rows as lines, each with the last entry and the bytes in base64. */
 function fileOf(rows: readonly Bytes[]): Buffer {
   const lines = rows.map(({ seq, bytes }) => `${seq} ${Buffer.from(bytes).toString('base64')}`);
   return Buffer.from(lines.join('\n'));
 }
 
-/** Returns null unless the rows cover all entries up to `last`. */
+/** Decodes rows. Returns null unless the rows cover all entries up to `last`. */
 function rowsIn(file: Buffer, last: number): Bytes[] | null {
   const lines = file.toString('latin1').split('\n');
   const rows = lines.map((line): Bytes => {

@@ -1,4 +1,6 @@
-/** Reads of a view: overview of the log, computed from the index; single entries; and memes. */
+/**
+ * Reads from a view: an overview of the log computed from the index, individual entries, and memes.
+ */
 
 import { blockEnds, type IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
@@ -12,9 +14,9 @@ import { StoreError } from '../../../engine/store/store.js';
 import type { Bucket, Closing, Overview } from '../model.js';
 import type { IndexSource } from './chunks.js';
 
-/** Closings in one overview. */
+/** Maximum number of closings in an overview. */
 const MOST_CLOSINGS = 1_000;
-/** An entry closes blocks in its first events. */
+/** Number of events to examine, because an entry closes blocks in its first events. */
 const FIRST_EVENTS = 16;
 
 /** Computes the overview. The index must be prepared. */
@@ -92,7 +94,10 @@ function* closingsOf(
 
 const closedBy = ({ totals }: IndexRow) => totals.ends.reduce((sum, count) => sum + count, 0);
 
-/** Finds the last earlier row with a closing: the first with as many closings in total. */
+/**
+ * Finds the last earlier row with a closing, which is the first row with the same total of
+ * closings.
+ */
 function beforeWithClosing(index: IndexSource, row: IndexRow): IndexRow | null {
   if (row.first === 0) return null;
   const previous = index.rowOf(row.first - 1);
@@ -130,15 +135,15 @@ function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number
   }
 }
 
-/** A log entry without the file of a meme, with its events. */
+/** A log entry with its events, but without a meme's file. */
 interface EntryShown extends Omit<PrintedLine, 'seq' | 'file'> {
   entry: number;
-  /** Id of the sending agent; empty if there is none. */
+  /** Id of the sending agent; empty if no agent sent the entry. */
   agent_id: string;
   events: Event[];
 }
 
-/** Reads an entry; undefined if the log has none. The index must be prepared. */
+/** Reads an entry. Returns undefined if the log does not contain it. The index must be prepared. */
 export function readEntry(
   network: ServedNetwork,
   index: IndexSource,
@@ -169,16 +174,16 @@ type MemeRecord = RecordOf['memes'];
 
 interface MemePage {
   memes: MemeRecord[];
-  /** Cursor of the next page: an event number; null on the last page. */
+  /** Cursor of the next page, which is an event number; null on the last page. */
   before: number | null;
 }
 
-/** A page of memes before an event, of one or all agents. */
+/** A page of memes before an event, from one agent or all agents. */
 interface MemeQuery {
   before: number;
   limit: number;
   creator?: string;
-  /** Most index rows to scan. */
+  /** Maximum number of index rows to scan. */
   rows: number;
 }
 

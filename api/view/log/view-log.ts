@@ -1,6 +1,6 @@
 /**
- * The view of a log at any entry. Built on demand, in slices of the event loop, and stored in
- * chunks that begin with a snapshot.
+ * The view of a log at any entry. Built on demand, in slices between event-loop turns, and stored
+ * in chunks that begin with a snapshot.
  */
 
 import { join } from 'node:path';
@@ -29,13 +29,13 @@ const CHUNK_ROWS = 32_768;
 const CHUNK_CHARACTERS = 1_000_000;
 /** Work per event-loop turn. */
 const TURN_MS = 4;
-/** Rows applied to a snapshot per turn, and entries whose index is read together. */
+/** Rows applied to a snapshot per turn, and entries whose index rows are read together. */
 const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
 
-/** Files of a view, and their size. */
+/** A view's files, and their size. */
 export interface ViewLogOptions {
-  /** Default: `view` in the network's folder. Null for no files. */
+  /** Default: `view` in the network's folder. Null to write no files. */
   folder?: string | null;
   /** Rows after which a chunk ends. */
   chunkRows?: number;
@@ -46,9 +46,11 @@ interface Tail {
   /** The encoded snapshot before the rows. */
   before: string;
   builder: Builder;
-  /** The snapshot after `entry`, some rows behind the builder until it is read. */
+  /**
+   * The snapshot after `entry`. Until it is read, the snapshot can be some rows behind the builder.
+   */
   head: Snapshot;
-  /** Rows of the builder applied to `head`. */
+  /** Number of the builder's rows that are applied to `head`. */
   folded: number;
 }
 
@@ -80,7 +82,7 @@ export class ViewLog {
     );
   }
 
-  /** Last indexed entry; -1 before the first. */
+  /** Last indexed entry; -1 before the first entry is indexed. */
   get end(): number {
     return this.#tail?.builder.to ?? -1;
   }
@@ -95,7 +97,7 @@ export class ViewLog {
     return this.#queue.progress ? this.#queue.idle : undefined;
   }
 
-  /** Reason why files cannot be written, or null. Reads work nevertheless. */
+  /** Reason why files cannot be written, or null. Reads work anyway. */
   get problem(): string | null {
     return this.#folder.problem;
   }
@@ -105,7 +107,7 @@ export class ViewLog {
     return this.#index;
   }
 
-  /** Keeps published events, to avoid parsing them again. Returns the release function. */
+  /** Caches published events, to avoid parsing them again. Returns the release function. */
   watch(): () => void {
     return this.#cache.retain();
   }
@@ -125,9 +127,9 @@ export class ViewLog {
   }
 
   /**
-   * Returns a copy of the network after an entry; default: the last.
+   * Returns a snapshot of the network after an entry. Default: the last entry.
    *
-   * @throws {RangeError} if the log has no such entry.
+   * @throws {RangeError} if the log does not contain the entry.
    */
   async readSnapshot(at?: number, work: ViewWork = {}): Promise<Snapshot> {
     const entry = await this.#reach(at, work);
@@ -135,7 +137,7 @@ export class ViewLog {
   }
 
   /**
-   * Returns a snapshot as JSON. The text of the last entry is cached. No rows are added meanwhile,
+   * Returns a snapshot as JSON. The text for the last entry is cached. No rows are added meanwhile,
    * and `making` includes this work.
    */
   async pictureText(at?: number): Promise<string> {
@@ -156,7 +158,7 @@ export class ViewLog {
     return text;
   }
 
-  /** Returns true if `entry` is the last of the tail; its head is then up to date. */
+  /** Returns true if `entry` is the last entry in the tail. The tail's head is then up to date. */
   #isHead(entry: number): boolean {
     const tail = this.#tail;
     if (!tail || entry <= this.#chunks.end) return false;
@@ -180,10 +182,10 @@ export class ViewLog {
   }
 
   /**
-   * Returns the rows of the entries from `from` to `to`, both inclusive, within the bounds. `to` of
-   * the batch is its last entry.
+   * Returns the rows for the entries from `from` to `to`, both inclusive, within the bounds. The
+   * batch's `to` is its last entry.
    *
-   * @throws {RangeError} if the log has no such entries.
+   * @throws {RangeError} if the log does not contain the entries.
    */
   async readRowBatch(from: number, to?: number, bounds: BatchBounds = {}): Promise<RowBatch> {
     const last = Math.min(await this.#reach(to === undefined ? to : Math.max(from, to)), this.end);
@@ -199,7 +201,7 @@ export class ViewLog {
     return { ...part, said: part.said.slice(-said), omitted };
   }
 
-  /** Returns the encoded batch, of at most about `most.bytes`, but at least one entry. */
+  /** Returns the encoded batch, with at most about `most.bytes` bytes but at least one entry. */
   async spanBytes(
     from: number,
     to: number | undefined,
@@ -278,7 +280,7 @@ export class ViewLog {
     return tail;
   }
 
-  /** Reads index rows at once, so no store reader stays open across turns. */
+  /** Reads all index rows at once, so that no store reader stays open across turns. */
   #some(from: number, to: number) {
     return [...this.#index.rows(from, Math.min(to, from + INDEX_ROWS))];
   }
@@ -380,13 +382,13 @@ const unknownEntry = (entry: number, last: number) =>
 const isEntry = (value: number) => Number.isSafeInteger(value) && value >= 0;
 
 interface BatchBounds {
-  /** Rows, but at least those of one entry. */
+  /** Maximum number of rows. A batch contains at least the rows for one entry. */
   rows?: number;
-  /** Messages; the last ones are kept. */
+  /** Maximum number of messages. The last messages are kept. */
   said?: number;
 }
 
-/** Returns the last entry such that the part from `from` has at most `rows` rows. */
+/** Returns the last entry for which the part from `from` contains at most `rows` rows. */
 function within(batch: RowBatch, from: number, to: number, rows: number): number {
   const last = Math.min(to, batch.to);
   const start = firstRow(batch, from);

@@ -1,6 +1,6 @@
 /**
- * The parts of gRPC in use. The build bundles this file, so the package does not depend on the 28
- * packages of gRPC, and only a program that uses etcd loads it.
+ * The parts of gRPC that etcd calls use. The build bundles this file, so that the package does not
+ * depend on gRPC's 28 packages and only a program that uses etcd loads gRPC.
  */
 
 export type { ChannelCredentials, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';

@@ -1,6 +1,6 @@
 /**
- * Reexports the parts of XState that the engine uses, for the bundle. All modules of the package
- * take three times as long to load.
+ * Re-exports the parts of XState that the engine uses, for the bundle. Loading all of XState's
+ * modules takes three times as long.
  */
 export {
   type Actor,

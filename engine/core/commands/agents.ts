@@ -1,5 +1,5 @@
 /**
- * Registration and status. A second registration of a key is a duplicate if its data is the same,
+ * Registration and status. A second registration of a key is a duplicate if its data is identical,
  * and is refused if its data differs.
  */
 

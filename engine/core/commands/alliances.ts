@@ -20,7 +20,7 @@ import { findRemembered, rememberRequest } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 
-/** Builds the response to a duplicate: the alliance as its first request left it. */
+/** Builds the response to a duplicate: the alliance as the first request left it. */
 function shownThen(known: StoredAlliance, { at, alliance }: RecordOf['requests']) {
   if (!alliance) throw new Error(`no stored response for alliance ${known.context.alliance_id}`);
   const { status, members, invited } = alliance;
@@ -42,7 +42,7 @@ function founding({ target_ids }: AllianceProposeCommand, context: AllianceConte
 export const alliancePropose: CommandRule<AllianceProposeCommand, Agent> = {
   check(state, command) {
     const known = allianceNow(state, command.alliance_id);
-    // The id covers the request, so a second request is always a duplicate.
+    // The id is derived from the whole request, so a second request is always a duplicate.
     if (known) return repeatedOutcome(founding(command, known.context));
     const agent = state.agents.byKey(command.public_key)!;
     return (
@@ -116,7 +116,7 @@ export const allianceLeave: CommandRule<AllianceLeaveCommand, Agent> = {
   },
 };
 
-/** Sends an event to the alliance and returns the alliance after it. */
+/** Sends an event to the alliance, and returns the alliance after the event. */
 function turn(
   state: State,
   command: AllianceRespondCommand | AllianceLeaveCommand,

@@ -1,6 +1,6 @@
 /**
- * Proposals and votes. A proposal fixes the electorate and the deadline of its block; the block
- * closes when its tally or its deadline decides.
+ * Proposals and votes. A proposal fixes its block's electorate and deadline. The block closes when
+ * its tally decides or its deadline passes.
  */
 import { limits } from '../../protocol/limits.js';
 import { blockOf, proposedOf } from '../../protocol/schema/block.js';
@@ -106,7 +106,7 @@ function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, times
   block.actor.send({ type: 'proposed', data });
 }
 
-/** Refuses a proposal on a wrong parent, or one for which there is no room. */
+/** Refuses a proposal with a wrong parent, or one that exceeds the limit of open blocks. */
 function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<never> | null {
   const { headHash: head_hash, height } = state;
   const { parent_hash } = command;
@@ -132,8 +132,8 @@ function crowded(state: State, agent: Agent, command: ProposeCommand): Precheck<
 const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBlocks;
 
 /**
- * Returns the block to orphan if the limit is reached: the newest block of the producer with the
- * lowest reputation, if that reputation is lower than the agent's.
+ * Returns the block to orphan if the limit is reached: the newest block from the producer with the
+ * lowest reputation, provided that reputation is lower than the agent's.
  */
 function displacedBy(state: State, agent: Agent): OpenBlock | null {
   if (!isFull(state)) return null;
@@ -186,7 +186,7 @@ function answerProposal({ status, context }: Omit<BlockState, 'tally'>): AnswerO
 
 type VotePlan =
   | { agent: Agent; block: OpenBlock; position: number }
-  /** `blockOrdinal` is the block with two conflicting votes. */
+  /** `blockOrdinal` is the block that received two conflicting votes. */
   | { agent: Agent; conflict: Outcome & { result: 'equivocation' }; blockOrdinal: number };
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
@@ -238,7 +238,7 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
   },
 };
 
-/** Refuses a conflicting vote. The evidence is logged once for each agent and block. */
+/** Refuses a conflicting vote. The evidence is logged once per agent and block. */
 function conflicting(
   state: State,
   agent: Agent,
@@ -273,7 +273,7 @@ function answerVote(
   };
 }
 
-/** Closes a block after its votes or its deadline have decided. */
+/** Closes a block that its votes or its deadline have decided. */
 export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
   retire(state, block, outcome);
   if (outcome === 'finalized') {
@@ -285,7 +285,7 @@ export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecisi
   if (outcome === 'expired') countAbsences(state, block);
 }
 
-/** Orphans a block: a sibling is final, or a proposal needs its place. */
+/** Orphans a block because a sibling is final or a new proposal needs its place. */
 function orphan(state: State, block: OpenBlock): void {
   retire(state, block, 'orphaned');
 }
@@ -322,14 +322,14 @@ function finalize(state: State, block: OpenBlock): void {
   scheduleMetrics(state, state.now);
 }
 
-/** `from` is the earliest time of a report. */
+/** `from` is the earliest time at which a report can be due. */
 function scheduleMetrics(state: State, from: number): void {
   state.metricsAt = state.throughput.nextReport(from);
   if (state.metricsAt === 0) state.deadlines.remove(METRICS);
   else state.deadlines.set(METRICS, state.metricsAt);
 }
 
-/** Emits the periodic metrics. The last report has a rate of zero. */
+/** Emits the periodic metrics. The last report shows a rate of zero. */
 export function reportMetrics(state: State): void {
   emitMetrics(state);
   scheduleMetrics(state, state.now);
@@ -344,7 +344,7 @@ function emitMetrics(state: State): void {
   state.outbox.emit({ type: 'network_metrics', data });
 }
 
-/** Computes the figures of the network_metrics event and of the network state. */
+/** Computes the figures for the network_metrics event and the network state. */
 export function computeMetrics(state: State, now: number) {
   const pending = state.blocks.open().reduce((sum, b) => sum + b.proposal.transactions.length, 0);
   return {

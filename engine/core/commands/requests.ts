@@ -1,6 +1,6 @@
 /**
- * Duplicate detection for discussions and alliance requests. They have no content id, so the hash
- * of their signing input is stored.
+ * Duplicate detection for discussions and alliance requests. These requests have no content id, so
+ * the hash of the signing input is stored.
  */
 import { limits } from '../../protocol/limits.js';
 import type { AllianceThen, RecordOf } from '../../protocol/schema/record.js';

@@ -1,4 +1,4 @@
-/** Memes and discussion. They affect scores only if a vote refers to a meme. */
+/** Memes and discussion. A meme affects scores only if a vote refers to it. */
 import { limits } from '../../protocol/limits.js';
 import type { DiscussCommand, MemeCommand } from '../../protocol/schema/command.js';
 import { formatInstant } from '../../protocol/schema/primitives.js';
@@ -72,7 +72,7 @@ export const discuss: CommandRule<DiscussCommand, Agent> = {
     if (!now) return refuseUnknownBlock(command.block_hash);
     const agent = state.agents.byKey(command.public_key)!;
     const first = findRemembered(state, command.request_id);
-    // Equal signing inputs have equal messages, so only the time is stored.
+    // Equal signing inputs mean equal messages, so only the time is stored.
     if (first) return repeatedOutcome(discussion(command, agent, first.at));
     if (now.status !== 'voting') return refuseVotingClosed(now);
     return (

@@ -1,30 +1,31 @@
-/** Options with which the build compiles schemas. */
+/** Options that the build uses to compile schemas. */
 import type { Options } from 'ajv';
 import { hexPattern, isHash } from '../text.js';
 import { isTag, TAG_PATTERN } from '../unicode.js';
 
 /**
- * Patterns that functions check: those that depend on the version of Unicode, and frequent ones.
+ * Patterns implemented by functions, because they depend on the Unicode version or are tested
+ * often.
  */
 const checks: Readonly<Record<string, (text: string) => boolean>> = {
   [TAG_PATTERN]: isTag,
   [hexPattern(64)]: isHash,
 };
 
-/** Returns a test for a pattern: one of `checks`, or a RegExp. */
+/** Returns the test for a pattern: a function from `checks`, or a RegExp. */
 export function pattern(source: string, flags: string): Pick<RegExp, 'test'> {
   const test = checks[source];
   const check = test && { test, toString: () => source };
   return check ?? new RegExp(source, flags);
 }
-/** Name of the function in generated code, which imports it. */
+/** The function's name in generated code, which imports it. */
 pattern.code = 'pattern';
 
-// Formats are checked by parseInstant, isDuration and durationMs, which know the calendar.
+// Formats are left to parseInstant, isDuration and durationMs, which know the calendar.
 export const ajvOptions: Options = {
   allErrors: false,
   strict: true,
-  // Tests validate the schemas. At run time it would take 80 ms.
+  // Tests validate the schemas. Validating them at run time would take 80 ms.
   validateSchema: false,
   code: { regExp: pattern },
   formats: { 'date-time': true, duration: true },

@@ -1,5 +1,5 @@
 /**
- * Validators of request bodies and genesis, which ajv generates at the end of the build
+ * Validators for request bodies and genesis. Ajv generates them at the end of the build
  * (tools/bundle.mjs), so that no process compiles schemas and no page needs `new Function`.
  */
 /** A generated validator. Declared here because ajv is not a runtime dependency. */
@@ -11,5 +11,5 @@ export interface Validate {
     | undefined;
 }
 
-/** By kind of request, and `genesis`. */
+/** Validators by request kind, plus `genesis`. */
 export declare const validators: Readonly<Record<string, Validate>>;

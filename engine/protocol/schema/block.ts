@@ -1,13 +1,13 @@
 /**
- * Members of a block that are copied from the command to the record, and from the record to events
- * and views. A member that is added to these tables reaches all of their schemas and values.
+ * Block members that are copied from the command to the record, and from the record to events and
+ * views. A member added to these tables appears in all of their schemas and values.
  */
 import { type Static, type TProperties, Type } from '../bundled/typebox.js';
 import { Count, Hash } from './primitives.js';
 
-/** Members of the proposal after admission. */
+/** Proposal members after admission. */
 export const proposedFields = { parent_hash: Hash };
-/** Members of the block. */
+/** Block members. */
 export const blockFields = { block_hash: Hash, ...proposedFields, height: Count };
 
 const Proposed = Type.Object(proposedFields);

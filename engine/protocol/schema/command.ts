@@ -1,7 +1,7 @@
 /**
  * Commands: requests after admission, with hex in lower case, defaults filled in and ids computed.
  * The engine sees only commands. A command depends on its request alone, so replay derives the same
- * one.
+ * command.
  */
 import { type Static, Type } from '../bundled/typebox.js';
 import { proposedFields } from './block.js';
@@ -55,7 +55,7 @@ export const VoteCommand = Type.Object({
 export const ProposedTransaction = Type.Object({
   hash: Hash,
   type: Type.String(),
-  /** Signing key: that of the sender if there is one, or that of the producer. */
+  /** Signing key: the sender's if there is a sender, otherwise the producer's. */
   signer: PublicKey,
 });
 
@@ -127,7 +127,7 @@ export const AllianceLeaveCommand = Type.Object({
  */
 export type RegisterCommand = Static<typeof RegisterCommand>;
 /**
- * Changes the status of the signer. `signed_at` is in milliseconds since 1970.
+ * Changes the signer's status. `signed_at` is in milliseconds since 1970.
  *
  * @interface
  */
@@ -139,13 +139,13 @@ export type StatusCommand = Static<typeof StatusCommand>;
  */
 export type VoteCommand = Static<typeof VoteCommand>;
 /**
- * A transaction of a proposal: its hash and its signing key.
+ * A transaction in a proposal: its hash and its signing key.
  *
  * @interface
  */
 export type ProposedTransaction = Static<typeof ProposedTransaction>;
 /**
- * Proposes a block: transactions, the change of the application state, and a meme.
+ * Proposes a block: transactions, the change to the application state, and a meme.
  *
  * @interface
  */
@@ -193,7 +193,7 @@ export type Command =
   | AllianceRespondCommand
   | AllianceLeaveCommand;
 
-/** Kind of a request: `register`, `status`, `vote`, `propose`, `meme`, `discuss`, `alliance_*`. */
+/** Request kind: `register`, `status`, `vote`, `propose`, `meme`, `discuss`, `alliance_*`. */
 export type CommandKind = Command['kind'];
-/** The command of one kind. */
+/** The command type for a kind. */
 export type CommandOf<K extends CommandKind> = Extract<Command, { kind: K }>;

@@ -1,32 +1,34 @@
 import type { CommandKind } from './command.js';
 
 /**
- * A request as received. `signature` is from the header or the meme form; that of a vote or a
- * proposal is in the body. Members that a kind does not use are ''.
+ * A request as received. `signature` comes from the header or the meme form; the signature of a
+ * vote or a proposal is in the body. Members that a kind does not use are ''.
  */
 export interface SignedRequest {
   kind: CommandKind;
   /** Header X-Agent-Public-Key. */
   public_key: string;
-  /** Request-target, from /api/v1/ on, with its query. */
+  /** Request-target, starting at /api/v1/ and including its query. */
   target: string;
   /** Header X-Timestamp. */
   timestamp: string;
   signature: string;
-  /** Raw body; of a meme, the signed fields `{caption, content_sha256, tags}` as JSON. */
+  /** Raw body; for a meme, the signed fields `{caption, content_sha256, tags}` as JSON. */
   body: Uint8Array;
-  /** File of a meme, whose hash is in the body. */
+  /** A meme's file, whose hash is in the body. */
   file?: Uint8Array;
 }
 
-/** Kind of a log entry: a kind of request, `tick` (a deadline fired) or `genesis` (entry 0). */
+/** Log entry kind: a request kind, `tick` (a deadline fired) or `genesis` (entry 0). */
 export type EntryKind = 'genesis' | 'tick' | CommandKind;
 
-/** An entry of the log. The body of genesis is its parameters. A tick has only a time. */
+/**
+ * A log entry. The body of the genesis entry contains the parameters. A tick contains only a time.
+ */
 export interface Entry {
   /** Sequence number, from 0 without gaps. */
   seq: number;
-  /** Engine time, milliseconds since 1970, which never descends. */
+  /** Engine time in milliseconds since 1970. Never decreases. */
   at: number;
   kind: EntryKind;
   public_key: string;
@@ -55,16 +57,16 @@ export function createEntry(
   return { seq, at, kind, public_key, target, timestamp, signature, body };
 }
 
-/** HTTP binding of a kind of request. */
+/** HTTP binding for a request kind. */
 export interface Carriage {
   method: 'POST' | 'PUT';
   /** Path with at most one parameter, `{id}`. */
   path: string;
-  /** Place of the signature. */
+  /** Position of the signature. */
   signed: 'body' | 'form' | 'header';
 }
 
-/** Method, path and place of the signature of each kind of request over HTTP. */
+/** Method, path and position of the signature over HTTP, by request kind. */
 export const carriage: Record<CommandKind, Carriage> = {
   register: { method: 'POST', path: '/api/v1/agents/register', signed: 'header' },
   status: { method: 'PUT', path: '/api/v1/agents/{id}/status', signed: 'header' },
@@ -89,7 +91,10 @@ export const carriage: Record<CommandKind, Carriage> = {
   },
 };
 
-/** Returns the path parameter of a request-target of this kind, valid or not; null for others. */
+/**
+ * Returns the path parameter in a request-target of this kind, even if invalid. Returns null for a
+ * target of a different kind.
+ */
 export function pathParameter(kind: CommandKind, target: string): string | null {
   const [before = '', after = ''] = carriage[kind].path.split('{id}');
   const path = target.split('?', 1)[0] ?? '';
@@ -98,7 +103,7 @@ export function pathParameter(kind: CommandKind, target: string): string | null 
   return /^[^/]+$/.test(id) ? id : null;
 }
 
-/** Returns the path parameter of a request-target if it is a well-formed id, or null. */
+/** Returns the path parameter in a request-target if it is a well-formed id, or null. */
 export function targetId(kind: CommandKind, target: string): string | null {
   if (!carriage[kind].path.includes('{id}')) return null;
   const id = pathParameter(kind, target);
@@ -112,7 +117,7 @@ export function isTargetOf(kind: CommandKind, target: string): boolean {
   return target === path || target.split('?', 1)[0] === path;
 }
 
-/** Builds the request-target of a kind. */
+/** Builds the request-target for a kind. */
 export function targetOf(kind: CommandKind, id = ''): string {
   return carriage[kind].path.replace('{id}', id);
 }

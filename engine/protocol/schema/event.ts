@@ -1,4 +1,4 @@
-/** Schemas of events, and their topics. */
+/** Event schemas and topics. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { type EventType, eventRows, eventTypes } from '../event-types.js';
 import { blockFields } from './block.js';
@@ -36,7 +36,7 @@ export const MetricsData = Type.Object({
   ...timed,
 });
 
-/** Schema of `data` by event type. The table in event-types.ts has the rest. */
+/** Schema of `data` by event type. The table in event-types.ts contains everything else. */
 export const eventData = {
   block_proposal: Type.Object({
     ...blockFields,
@@ -113,7 +113,7 @@ export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[Even
 /** A numbered event. `seq` counts from 1 without gaps. */
 export type Event = Emitted & { seq: number };
 
-/** Topics of each event type. `proposals` and `outcomes` are opt-in. */
+/** Topics by event type. `proposals` and `outcomes` are opt-in. */
 export const eventTopics = Object.fromEntries(
   eventTypes.map((type) => [type, eventRows[type].topics]),
 ) as Record<EventType, readonly string[]>;

@@ -1,4 +1,4 @@
-/** Parameters of a network, fixed in entry 0 and covered by every digest. */
+/** Network parameters, fixed in entry 0 and covered by every digest. */
 import { type Static, Type } from '../bundled/typebox.js';
 
 export const Policy = Type.Enum(['bft', 'majority', 'veto']);
@@ -13,11 +13,11 @@ export const Genesis = Type.Object(
     min_validators: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     /** Consecutive absences from expired blocks that make a validator dormant; 0: never. */
     dormant_after: Type.Integer({ minimum: 0, maximum: 1_000 }),
-    /** Largest share of the weight of active validators that may be dormant, in 1/10,000. */
+    /** Largest share of the active validators' weight that may be dormant, in 1/10,000. */
     dormant_share_max: Type.Integer({ minimum: 0, maximum: 10_000 }),
     /**
-     * Consecutive failed voting periods after which the same share of the rest may follow; 0:
-     * never.
+     * Consecutive failed voting periods after which the same share of the remaining weight may
+     * become dormant; 0: never.
      */
     leak_periods: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** Turnout that `majority` needs, in 1/10,000 of the electorate's weight. */
@@ -31,26 +31,26 @@ export const Genesis = Type.Object(
 );
 
 /**
- * Decision rule. `bft`: more than two thirds of the weight finalize, and one third rejects.
- * `majority`: more approving than rejecting weight, with enough turnout. `veto`: as `bft`, and a
- * personality group of three or more rejects a block by a unanimous rejection.
+ * Decision rule. `bft`: more than two thirds of the weight finalize a block, and one third rejects
+ * it. `majority`: more weight approves than rejects, with enough turnout. `veto`: as `bft`, but a
+ * personality group of three or more can also reject a block by rejecting unanimously.
  */
 export type Policy = Static<typeof Policy>;
-/** Weight of a vote: equal, by reputation, or with a bonus for allied agents. */
+/** Vote weight: equal, by reputation, or with a bonus for allied agents. */
 export type Weights = Static<typeof Weights>;
 /**
- * Parameters of a network, fixed in entry 0. Periods are in milliseconds, shares in 1/10,000.
+ * Network parameters, fixed in entry 0. Periods are in milliseconds, shares in 1/10,000.
  *
  * @interface
  */
 export type Genesis = Static<typeof Genesis>;
 
-/** Values of the parameter `policy`. */
+/** Allowed values of the parameter `policy`. */
 export const policies = Policy.enum;
-/** Values of the parameter `weights`. */
+/** Allowed values of the parameter `weights`. */
 export const weightings = Weights.enum;
 
-/** Defaults of all parameters except `network_id`. */
+/** Defaults for all parameters except `network_id`. */
 export const genesisDefaults: Omit<Genesis, 'network_id'> = {
   policy: 'bft',
   weights: 'equal',

@@ -1,4 +1,4 @@
-/** Schemas of hex, identifiers, enumerations and times. */
+/** Schemas for hex, identifiers, enumerations and times. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import {
   allianceStatuses,
@@ -26,11 +26,11 @@ export const AllianceId = identifier('ally');
 
 /** RFC 3339 with an offset. `parseInstant` checks the calendar. */
 export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
-/** ISO 8601 duration. `isDuration` and `durationMs` check it. */
+/** ISO 8601 duration. `isDuration` and `durationMs` validate the text. */
 export const Duration = Type.String({ maxLength: 64, format: 'duration' });
 
 export const Capability = Type.Enum(['validator', 'producer']);
-/** Personalities of scripted agents. A registration may have any other. */
+/** Personalities that scripted agents use. A registration may name any personality. */
 export const builtInPersonalities = [
   'lawful',
   'rational',
@@ -64,40 +64,40 @@ export const Count = Type.Integer({ minimum: 0 });
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** Capability of an agent: to vote (`validator`) or to propose blocks (`producer`). */
+/** Agent capability: to vote (`validator`) or to propose blocks (`producer`). */
 export type Capability = Static<typeof Capability>;
-/** Status of an agent. Only `active` agents are in electorates. */
+/** Agent status. Only `active` agents are in electorates. */
 export type Status = Static<typeof Status>;
 /** Decision of a vote. */
 export type Decision = Static<typeof Decision>;
 /** The tone of a message about a block. */
 export type Sentiment = Static<typeof Sentiment>;
-/** Type of a meme, detected from the bytes of its file. */
+/** Meme type, detected from the bytes of the file. */
 export type MemeType = Static<typeof MemeType>;
 /**
- * Status of a block. A block is `orphaned` by a block that is finalized at its height, or by a
- * newer block if too many are open.
+ * Block status. A block is `orphaned` when a different block is finalized at its height, or by a
+ * newer block if too many blocks are open.
  */
 export type BlockStatus = Static<typeof BlockStatus>;
 /**
- * Status of an alliance. It has `lapsed` if no agent joined in time, is `dissolved` if its founder
- * or all members but one left, and has `expired` at the end of its duration.
+ * Alliance status. An alliance is `lapsed` if no agent joined in time, `dissolved` if its founder
+ * or all members but one left, and `expired` after its duration.
  */
 export type AllianceStatus = Static<typeof AllianceStatus>;
-/** Role of an agent in an alliance. */
+/** An agent's role in an alliance. */
 export type Role = Static<typeof Role>;
 
 /** `parent_hash` of the first block: 64 zeros, the head of a network without blocks. */
 export const GENESIS_HASH = '0'.repeat(64);
 
 let lastInstant = { milliseconds: 0, text: '1970-01-01T00:00:00.000Z' };
-/** The last second, and its text up to the decimal point. */
+/** The most recent second, and its text up to the decimal point. */
 let lastSecond = { second: 0, text: '1970-01-01T00:00:00.' };
 const thousandths = Array.from({ length: 1_000 }, (_, ms) => `${String(ms).padStart(3, '0')}Z`);
 
 /**
- * Formats milliseconds since 1970 as RFC 3339 in UTC with milliseconds. Caches the last second,
- * because consecutive calls are mostly in the same second.
+ * Formats milliseconds since 1970 as RFC 3339 in UTC with milliseconds. Caches the most recent
+ * second, because consecutive calls are mostly within one second.
  */
 export function formatInstant(milliseconds: number): string {
   if (milliseconds === lastInstant.milliseconds) return lastInstant.text;

@@ -1,4 +1,4 @@
-/** The reasons of refusals with their error codes and HTTP statuses, and `refuse`. */
+/** Refusal reasons with their error codes and HTTP statuses, and `refuse`. */
 import {
   formatMessage,
   type MessageNames,
@@ -7,7 +7,7 @@ import {
 } from '../messages.js';
 import { type RefusalKey, refusalMessages } from '../refusals.js';
 
-/** The class of a refusal, `error.code` in responses. */
+/** Refusal class, sent as `error.code` in responses. */
 export type ErrorCode =
   | 'INVALID_SIGNATURE'
   | 'RATE_LIMITED'
@@ -17,7 +17,7 @@ export type ErrorCode =
 
 const row = (code: ErrorCode, status: number, meaning: string) => ({ code, status, meaning });
 
-/** Error code, HTTP status and meaning of each reason. */
+/** Error code, HTTP status and meaning, by reason. */
 export const reasons = {
   MISSING: row('INVALID_SIGNATURE', 401, 'a key, timestamp or signature is missing or ""'),
   MALFORMED: row(
@@ -104,17 +104,17 @@ export const reasons = {
 
 export type { RefusalKey };
 
-/** Reason of a refusal: a key of {@link reasons}. */
+/** Refusal reason: a key of {@link reasons}. */
 export type Reason = keyof typeof reasons;
 
-/** A request that was not done: a value, never an exception. */
+/** The refusal of a request. Always a value, never an exception. */
 export interface Refusal {
   code: ErrorCode;
   status: number;
   reason: Reason;
-  /** For people: what is wrong, and what to do next. */
+  /** Message for people: what is wrong, and what to do next. */
   message: string;
-  /** The offending member, as a JSON Pointer into the body. */
+  /** JSON Pointer to the offending member in the body. */
   pointer?: string;
   /** Values for programs, such as the current head. */
   details?: Record<string, unknown>;
@@ -127,12 +127,12 @@ interface More {
 
 type Row<K extends RefusalKey> = (typeof refusalMessages)[K];
 
-/** Arguments after the key: one value for each placeholder of the row, then pointer and details. */
+/** Arguments after the key: one value per placeholder in the row, then pointer and details. */
 export type RefusalArgs<K extends RefusalKey> = [MessageNames<Row<K>>] extends [never]
   ? [values?: Record<never, never>, more?: More]
   : [values: MessageValues<Row<K>>, more?: More];
 
-/** Builds a refusal from a row of the message table. */
+/** Builds a refusal from a row in the message table. */
 export function refuse<K extends RefusalKey>(key: K, ...[values, more]: RefusalArgs<K>): Refusal {
   const found: MessageRow & { reason: Reason } = refusalMessages[key];
   const { reason } = found;

@@ -1,6 +1,6 @@
 /**
- * Records: the stored state of the network, by table. Values are canonical JSON. An actor is stored
- * as the state and context of its machine, so that a new version of XState can read old folders.
+ * Records: the network's stored state, by table. Values are canonical JSON. An actor is stored as
+ * its machine's state and context, so that a new version of XState can read old folders.
  */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { blockFields } from './block.js';
@@ -41,9 +41,11 @@ export const AgentContext = Type.Object({
   reason: Type.String(),
   expected_duration: Type.String(),
   previous: Status,
-  /** Engine time of the last status update, or of registration. */
+  /** Engine time at which the status was last updated, or of registration before any update. */
   changed_at: Milliseconds,
-  /** Signed timestamp and input hash of the last status update; 0 and '' before the first. */
+  /**
+   * Signed timestamp and input hash from the last status update; 0 and '' before the first update.
+   */
   signed_at: Type.Integer(),
   input_sha256: Type.String(),
   dormant: Type.Boolean(),
@@ -52,9 +54,10 @@ export const AgentContext = Type.Object({
 });
 
 /**
- * Columns of a standing: reputation and attendance of an agent. `told` is `overall` in the last
- * reputation_update. `missed` counts consecutive voting periods in which blocks expired without a
- * vote of this elector. `judged` is the number of blocks proposed when `missed` was last updated.
+ * Columns of a standing, which is an agent's reputation and attendance. `told` is `overall` in the
+ * last reputation_update. `missed` counts consecutive voting periods in which blocks expired
+ * without a vote from this elector. `judged` is the number of blocks proposed when `missed` was
+ * last updated.
  */
 export const standingFields = [
   'meme',
@@ -76,7 +79,7 @@ export const BlockContext = Type.Object({
   ...blockFields,
   /** Number in order of proposal, from 0 without gaps. */
   ordinal: Count,
-  /** Log entry of the signed proposal. */
+  /** Log entry that contains the signed proposal. */
   entry: Count,
   producer: AgentId,
   producer_key: PublicKey,
@@ -91,7 +94,7 @@ export const BlockContext = Type.Object({
   approve: Count,
   reject: Count,
   total: Count,
-  /** Number of voters, of `electors`. */
+  /** Number of electors that voted, out of `electors`. */
   voted: Count,
   electors: Count,
   /** True if a personality group has vetoed the block (policy `veto`). */
@@ -115,7 +118,7 @@ export const AllianceContext = Type.Object({
   changed_at: Milliseconds,
 });
 
-/** An alliance after a response or a leave, stored for the response to duplicates. */
+/** An alliance after a response or a departure, stored to answer duplicates. */
 export const AllianceThen = Type.Object({
   status: AllianceStatus,
   members: Type.Array(AgentId),
@@ -128,7 +131,7 @@ export const Head = Type.Object({
   agents: Count,
   blocks: Count,
   electorates: Count,
-  /** Time of the next network_metrics; 0 while the network is idle. */
+  /** Time of the next network_metrics event; 0 while the network is idle. */
   metrics_at: Count,
   /** Consecutive voting periods with an expired block since the last finalized block. */
   failed: Count,
@@ -192,13 +195,13 @@ export const records = {
 } as const;
 
 /**
- * Name of a table of records: see docs/protocol.md.
+ * Name of a record table. See docs/protocol.md.
  *
  * @useDeclaredType
  */
 export type Table = keyof typeof records;
 /**
- * Type of a record by table. Times are engine time, milliseconds since 1970.
+ * Record type by table. Times are engine time, milliseconds since 1970.
  *
  * @interface
  */
@@ -211,7 +214,7 @@ export type AgentContext = Static<typeof AgentContext>;
  * @useDeclaredType
  */
 export type StandingField = (typeof standingFields)[number];
-/** Reputation and attendance of an agent. Scores are in 1/10,000 of a point. */
+/** An agent's reputation and attendance. Scores are in 1/10,000 of a point. */
 export type Standing = Record<StandingField, number>;
 export type BlockContext = Static<typeof BlockContext>;
 export type AllianceContext = Static<typeof AllianceContext>;
@@ -230,8 +233,8 @@ export function standingOf(row: RecordOf['standings']): Standing {
   return named;
 }
 
-/** Version of stored schemas and rules. Folders of a different version are refused. */
+/** Version of the stored schemas and rules. Folders with a different version are refused. */
 export const SCHEMA_VERSION = 2;
 
-/** A key inside a table: a string, an integer, or a tuple of these. */
+/** A key in a table: a string, an integer, or a tuple of strings and integers. */
 export type RecordKey = string | number | readonly (string | number)[];

@@ -1,7 +1,7 @@
 /**
- * Schemas of request bodies. They describe the member `signature` for the documents, but validation
- * omits it (`unsigned`): a missing or malformed signature is a failed signature (401), not an
- * invalid request (400).
+ * Schemas for request bodies. The schemas describe the member `signature` for the documents, but
+ * validation omits it (`unsigned`), because a missing or malformed signature is a failed signature
+ * (401) and not an invalid request (400).
  */
 import { type Static, Type } from '../bundled/typebox.js';
 import {
@@ -85,7 +85,7 @@ export const ProposalBody = Type.Object({
   signature: Signature,
 });
 
-/** Signed fields of a meme without the timestamp. */
+/** A meme's signed fields without the timestamp. */
 export const MemeForm = Type.Object({
   caption: Type.String({ maxLength: 280 }),
   content_sha256: Hash,
@@ -107,10 +107,10 @@ export const AllianceProposeBody = Type.Object({
 
 export const AllianceRespondBody = Type.Object({ accepted: Type.Boolean() });
 
-/** The body may be absent. Its members are ignored. */
+/** The body may be absent. Any members are ignored. */
 export const AllianceLeaveBody = Type.Object({});
 
-/** Bodies with their signatures, by kind. That of a meme is built from its form. */
+/** Bodies with their signatures, by kind. A meme's body is built from its form. */
 export const requestSchemas = {
   register: RegisterBody,
   status: StatusBody,
@@ -141,7 +141,7 @@ export const unsigned = {
 
 export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
 /**
- * A transaction of a proposal as sent.
+ * A transaction in a proposal, as sent.
  *
  * @interface
  */

@@ -1,10 +1,10 @@
-/** Validates request bodies and genesis, with code that ajv generates at build time. */
+/** Validates request bodies and genesis parameters, with code that ajv generates at build time. */
 import { type Validate, validators } from '../bundled/validators.js';
 import { excerpt, nearest, pointerStep } from '../text.js';
 import { type Refusal, refuse } from './reason.js';
 import type { RequestBody } from './request.js';
 
-/** A validation problem and its place (JSON Pointer). */
+/** A validation problem and its position (JSON Pointer). */
 export interface Problem {
   pointer: string;
   message: string;
@@ -29,7 +29,7 @@ export function findProblem(validate: Validate, value: unknown): Problem | null 
   return { pointer: `${place}/${pointerStep(String(member))}`, message };
 }
 
-/** Refuses a body for its first problem. */
+/** Builds the refusal for a body's first problem. */
 export function refuseMember({ pointer, message: problem, value }: Problem): Refusal {
   const where = pointer || 'body';
   return value === undefined
@@ -37,7 +37,7 @@ export function refuseMember({ pointer, message: problem, value }: Problem): Ref
     : refuse('MEMBER_INVALID', { where, value, problem }, { pointer });
 }
 
-/** Describes a missing member, with a similar name if there is one. */
+/** Describes a missing member, and mentions a similar name if the body contains one. */
 function missing(name: string, around: unknown): string {
   const near = typeof around === 'object' && around ? nearest(name, Object.keys(around)) : null;
   return near === null ? 'is missing; add it' : `is missing; add it, or rename ${near}`;
@@ -55,18 +55,18 @@ function valueAt(value: unknown, pointer: string): unknown {
   );
 }
 
-/** Lists the allowed values of an enumeration. */
+/** Lists an enumeration's allowed values. */
 function allowedOf({ allowedValues, allowedValue }: Record<string, unknown> = {}): string {
   const allowed = Array.isArray(allowedValues) ? allowedValues : allowedValue ? [allowedValue] : [];
   return allowed.length === 0 ? '' : `: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`;
 }
 
-/** Returns the first problem of a request body, or null. */
+/** Returns the first problem in a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
   return findProblem(validators[kind]!, value);
 }
 
-/** Returns the first problem of genesis parameters, or null. */
+/** Returns the first problem in genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
   return findProblem(validators.genesis!, value);
 }

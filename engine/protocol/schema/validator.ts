@@ -1,5 +1,5 @@
 /**
- * Validators of messages, files and responses. The build generates them with ajv, so that no
+ * Validators for messages, files and responses. The build generates their code with ajv, so that no
  * process compiles a schema at run time. Node only.
  */
 import { createRequire } from 'node:module';
@@ -10,12 +10,12 @@ import { findProblem, type Problem } from './validate.js';
 
 const require = createRequire(import.meta.url);
 
-/** Registered schemas. The build loads all modules and compiles these. */
+/** Registered schemas. The build loads all modules and compiles the registered schemas. */
 validator.schemas = new Map<string, TSchema>();
 
 /**
- * Returns a function that finds the first problem of a value, or null. Call it while a module
- * loads.
+ * Returns a function that finds the first problem in a value, or null. Call `validator` while a
+ * module loads.
  * @throws {Error} for a duplicate name.
  */
 export function validator(name: string, schema: TSchema): (value: unknown) => Problem | null {

@@ -18,7 +18,7 @@ import {
 } from './primitives.js';
 
 const Text = Type.String();
-/** True if the command was applied before and nothing changed. */
+/** True if the command was applied earlier and nothing changed. */
 const duplicate = { duplicate: Type.Optional(Type.Literal(true)) };
 
 export const Tally = Type.Object({
@@ -147,13 +147,13 @@ export const BlockView = Type.Object({
 });
 
 /**
- * State of the network. `network_tps` is final transactions per second over the last minute.
+ * The network's state. `network_tps` is finalized transactions per second over the last minute.
  *
  * @interface
  */
 export type NetworkState = Static<typeof NetworkState>;
 /**
- * Current state of an agent. `reputation_score` is 0 to 100.
+ * An agent's current state. `reputation_score` is 0 to 100.
  *
  * @interface
  */
@@ -165,14 +165,14 @@ export type AgentView = Static<typeof AgentView>;
  */
 export type AgentList = Static<typeof AgentList>;
 /**
- * The five scores of an agent, each 0 to 100.
+ * An agent's five scores, each 0 to 100.
  *
  * @interface
  */
 export type ReputationView = Static<typeof ReputationView>;
 /**
- * Current state of a block. `tally` is in weights: an approving weight of `needed` finalizes the
- * block. `transactions` is their number.
+ * A block's current state. `tally` is in weights; an approving weight of `needed` finalizes the
+ * block. `transactions` is the number of transactions.
  *
  * @interface
  */

@@ -28,7 +28,7 @@ interface Answer {
   json: { data?: Record<string, unknown>; error?: { details: { reason: string } } };
 }
 
-/** A server whose responses are validated against the document. */
+/** Starts a server whose responses are validated against the document. */
 async function checkedServer() {
   const { network, clock } = await testNetwork({ genesis: { min_validators: 1 } });
   const options = { network, version: '0', limits: 'off' as const, now: () => clock.now() };
@@ -72,7 +72,7 @@ const at = (ms: number) => new Date(START_MS + ms).toISOString();
 const capabilities = ['validator', 'producer'] as const;
 const registration = { personality: 'lawful', name: 'Ada', capabilities };
 
-/** Status and reason of a response, for the test's messages. */
+/** Returns a response's status and reason, for the test's messages. */
 const outcome = ({ status, json }: Answer) => [status, json.error?.details.reason ?? ''].join(' ');
 
 test('responses: conform for every signed request, its repeat, and some refusals', async () => {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The reference pages in a browser: show the operations, and load only from the server. */
+/** The reference pages in a browser show the operations and load only from the server. */
 import { startServer } from 'folkmoot/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { commandRoutes } from '../../../dist/api/contract/commands.js';

@@ -35,7 +35,7 @@ const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
 );
 
 test('openapi: passes all recommended lint rules', async () => {
-  // The web page's URL ends with a slash, because its assets are below it.
+  // The web page's URL ends with a slash, because its assets are below that path.
   const rules = { 'no-path-trailing-slash': 'off' } as const;
   const config = await createConfig({ extends: ['recommended'], rules });
   const problems = await lintFromString({ source: JSON.stringify(openapi), config });
@@ -47,7 +47,7 @@ test('openapi: passes all recommended lint rules', async () => {
 
 test('asyncapi: parses without problems', async () => {
   const { document, diagnostics } = await new Parser().parse(JSON.stringify(asyncapi));
-  // Ignore the hint that a newer AsyncAPI version exists.
+  // Ignores the hint that a newer AsyncAPI version exists.
   const wrong = diagnostics.filter(({ code }) => code !== 'asyncapi-latest-version');
   expect(wrong).toEqual([]);
   expect(document?.allOperations().length).toBe(8);
@@ -91,7 +91,7 @@ test('openapi: marks all additions to the original interface, and nothing else',
 test('openapi: lists every reason of refusal with an operation', () => {
   const used = JSON.stringify(openapi.components.responses);
   const unused = Object.keys(reasons).filter((reason) => !used.includes(`"${reason}"`));
-  // METHOD belongs to no operation; the others are for WebSockets.
+  // METHOD belongs to no operation; the other reasons are for WebSockets.
   expect(unused.sort()).toEqual(['METHOD', 'NO_WATCH', 'SOCKET_VERSION', 'UNKNOWN_TOPIC']);
 });
 

@@ -1,4 +1,4 @@
-/** Runs the tests of the uws transport with front processes. */
+/** Runs the uws transport's tests with front processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -48,7 +48,7 @@ test('fronts: lose no acknowledged write and no event when killed repeatedly', a
   const worker = async () => {
     for (let one = queue.shift(); one; one = queue.shift()) {
       const answered = await insist(there.url, register(one, { name: 'someone' }));
-      // 200 if the response of an earlier attempt was lost.
+      // 200 means that the response to an earlier attempt was lost.
       expect([200, 201]).toContain(answered);
     }
   };
@@ -57,13 +57,13 @@ test('fronts: lose no acknowledged write and no event when killed repeatedly', a
   await killing;
   expect(kills).toBeGreaterThan(0);
   expect(ended).toHaveLength(kills);
-  // Each event once, in order.
+  // Each event arrives once, in order.
   const ids = agents.map(({ agentId }) => agentId).sort();
   expect([...seen].sort()).toEqual(ids);
   await expect.poll(async () => (await there.get('/metrics')).text).toMatch(/^folkmoot_fronts 2$/m);
   const { text } = await there.get('/metrics');
   const restarts = Number(/^folkmoot_fronts_restarts_total (\d+)$/m.exec(text)?.[1]);
-  // A front that is killed while it starts is restarted as well.
+  // A front that is killed while starting is restarted too.
   expect(restarts).toBeGreaterThan(0);
   expect(restarts).toBeLessThanOrEqual(kills);
 });
@@ -121,7 +121,7 @@ test('fronts: count the connections of an address exactly over all processes', a
     const others = () => fronts().filter((pid) => pid !== before[0]);
     await expect.poll(others).toHaveLength(threads);
     const one = await raw(there.url, health);
-    // Skip the check if the machine took longer than the window of the limit.
+    // Skips the check if the machine took longer than the limit's window.
     if (performance.now() - begun < 9_000) {
       expect(answers.filter((text) => statusOf(text) === 200)).toHaveLength(40);
       expect(answers.filter((text) => text === '')).toHaveLength(50);

@@ -1,4 +1,4 @@
-/** Signatures verified in fronts: responses equal those of a single process. */
+/** Signatures verified in fronts. Responses equal those from a single process. */
 import { request as httpRequest } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -36,7 +36,7 @@ const changed = (request: Request, headers: Record<string, string>, body = reque
   body,
 });
 
-/** A response without its random parts. */
+/** Returns a response without its random parts. */
 async function answer(url: string, request: Request): Promise<unknown[]> {
   const { status, headers, text } = await call(url, request);
   const id = headers.get('x-request-id')!;
@@ -44,7 +44,7 @@ async function answer(url: string, request: Request): Promise<unknown[]> {
   return [status, kept, text.replaceAll(id, 'ID')];
 }
 
-/** Sends on a new connection, which any front may accept. */
+/** Sends a request on a new connection, which any front may accept. */
 function alone(url: string, { method, path, headers, body }: Request): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(`${url}${path}`, { method, headers, agent: false }, (response) => {
@@ -140,7 +140,7 @@ test('fronts: refuse wrong requests byte for byte like a single process', async 
     expect(there.answers).toEqual(answers);
     const { verify_batches_total: batches, ...counts } = there.counts;
     expect(counts).toEqual(without);
-    // The engine's process did not verify what the fronts verified.
+    // The engine's process did not verify signatures that the fronts verified.
     expect(all! - batches!).toBeGreaterThan(Object.keys(cases).length / 2);
   }
 });
@@ -207,7 +207,7 @@ test('preverified: accepts only keys whose last request was accepted', () => {
   answered(200);
   expect(holds(tried(forged(ada)))).toBe(false);
   expect(holds(good)).toBe(false);
-  // Without signature verification there is nothing to verify ahead.
+  // Without signature verification, there is nothing to verify ahead.
   const off = new PreverifiedSignatures(null);
   off.answered(route, good.head, 200);
   expect(off.holds(route, good.head, good.body)).toBe(false);

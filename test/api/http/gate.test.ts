@@ -1,4 +1,7 @@
-/** Every kind of signature, tampered with, of another kind, or replayed, changes nothing. */
+/**
+ * A signature of any kind that is tampered with, belongs to a different kind or is replayed changes
+ * nothing.
+ */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {
@@ -23,17 +26,17 @@ interface Scene {
   there: World;
   ada: Agent;
   bob: Agent;
-  /** A block of Bob's in voting. */
+  /** A block by Bob that is in voting. */
   block: string;
   /** Id of an invitation for Ada. */
   invitation: string;
-  /** Id of an alliance with Ada as a member. */
+  /** Id of an alliance that has Ada as a member. */
   alliance: string;
 }
 
 interface Kind {
   name: string;
-  /** A valid request. */
+  /** Builds a valid request. */
   good(scene: Scene, by: Agent, at: string): Request;
   prefix: string;
   others: string[];
@@ -82,7 +85,7 @@ const tampering = (by: Agent): Agent => ({
   sign: (text) => by.sign(text).replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
 });
 
-/** Signs the same bytes with the prefix of another kind. */
+/** Signs the same bytes with a different kind's prefix. */
 const mistaking = (by: Agent, prefix: string, other: string): Agent => ({
   ...by,
   sign: (text) => by.sign(text.replace(prefix, `agentnet-v1-${other}\n`)),
@@ -184,7 +187,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
       kind: name,
       request_target: request.path,
     };
-    // A form is refused unread, so its signing input is unknown.
+    // A form is refused before it is read, so its signing input is unknown.
     const of = name === 'meme' ? { expected_input_sha256: null } : {};
     expect(answer.error.details).toEqual({ ...expected, ...of });
     expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));

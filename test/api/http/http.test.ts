@@ -8,7 +8,7 @@ import { expectError, GENESIS_HASH, type World } from '../../support/service/wor
 const json = { 'Content-Type': 'application/json' };
 const REGISTER = '/api/v1/agents/register';
 
-/** After the test, the server must still answer. */
+/** Expects the server to still answer after the test. */
 function stays(there: World): void {
   onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
 }

@@ -7,7 +7,7 @@ import { expectError } from '../../support/service/world.js';
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
-/** Minimal files of each type, recognized by their first bytes. */
+/** Minimal files for each type, recognized by their first bytes. */
 const PNG = bytes(
   `89504e470d0a1a0a 0000000d49484452 00000001000000010806000000 1f15c489
   0000000d49444154 78da63fccfc0500f0004850180 84a98c21 0000000049454e44ae426082`.replaceAll(
@@ -81,7 +81,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     }
   });
 
-  /** Applies a change to the text of a valid form. */
+  /** Applies a change to a valid form's text. */
   const changed = (request: Request, change: (text: string) => string): Request => ({
     ...request,
     body: Buffer.from(change(Buffer.from(request.body as Uint8Array).toString('latin1')), 'latin1'),

@@ -1,4 +1,6 @@
-/** Order of checks: with two mistakes, the refusal names the one checked first. */
+/**
+ * Order of checks. If there are two mistakes, the refusal names the mistake that is checked first.
+ */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {

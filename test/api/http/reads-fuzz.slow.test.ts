@@ -13,7 +13,7 @@ interface Parameter {
 type Paths = Record<string, Record<string, { parameters?: Parameter[] } | undefined>>;
 
 const LONG = 'a'.repeat(513);
-/** Values as written in a request-target. */
+/** Hostile values, as written in a request-target. */
 const hostile = [
   '%00',
   '%0a',
@@ -47,7 +47,7 @@ const hostile = [
   "'%20or%201=1--",
 ];
 
-/** Valid values for the other parameters. */
+/** Returns valid values for the other parameters. */
 async function filledIn(there: World): Promise<Record<string, string>> {
   const [ada, bob] = await there.joinAll('Ada', 'Bob');
   const block_hash = await there.propose(ada!);
@@ -58,10 +58,12 @@ async function filledIn(there: World): Promise<Record<string, string>> {
   return { agent_id: ada!.agentId, block_hash, meme_id: String(meme_id), ...rest };
 }
 
-/** Parameters that are entry or event numbers, which may be unknown. */
+/** Parameters that take entry or event numbers, which may be unknown. */
 const positions = new Set(['after', 'at', 'from', 'to', 'entry']);
 
-/** Values that are valid after all: numbers for positions, and printable keys. */
+/**
+ * Returns true for a value that is valid after all: a number for a position, or a printable key.
+ */
 const harmless = (path: string, name: string, value: string): boolean => {
   if (name === 'key') return /^[\x21-\x7e]{1,128}$/.test(decode(value));
   // The web page handles all paths below /ui/.
@@ -134,7 +136,7 @@ test('pages: are bounded in bytes', async () => {
   const names = Array.from({ length: 200 }, (_, index) => `Agent ${index}`);
   const agents = await there.joinAll(...names);
   const block_hash = await there.propose(agents[0]!);
-  // Two thirds would close the block. Whitespace is logged but not signed.
+  // Two thirds of the votes would close the block. Whitespace is logged but not signed.
   for (const agent of agents.slice(0, 132)) {
     const request = vote(agent, { block_hash, reason: '\u20ac'.repeat(1_024) });
     await there.do({ ...request, body: String(request.body).padEnd(6_140, ' ') });

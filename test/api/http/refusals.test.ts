@@ -1,11 +1,11 @@
-/** The ten most common mistakes of a new client: each message names the value and what to do. */
+/** A new client's ten most common mistakes. Each message names the value and the fix. */
 import { expect, test } from 'vitest';
 import { type RefusalKey, refusalMessages } from '../../../dist/engine/protocol/refusals.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import { agentOf, propose, register, sha256, status, vote } from '../../support/service/signer.js';
 import type { Answer, World } from '../../support/service/world.js';
 
-/** Checks the reason, and that the message has all values and the fix of its row. */
+/** Checks the reason, and that the message contains all values and the row's fix. */
 function expectRefusal(answer: Answer, key: RefusalKey, values: readonly (string | number)[]) {
   const { reason, fix } = refusalMessages[key] as { reason: string; fix: string };
   expect(answer.error?.details.reason, answer.text).toBe(reason);
@@ -15,7 +15,7 @@ function expectRefusal(answer: Answer, key: RefusalKey, values: readonly (string
   expect(message).not.toMatch(/[{}]|undefined/);
 }
 
-/** A finalized block, and an elector who has not voted on it. */
+/** Returns a finalized block, and an elector who has not voted on it. */
 async function closedBlock(there: World) {
   const agents = await there.joinAll('ada', 'bob', 'cy', 'dan', 'eve');
   const block_hash = await there.propose(agents[0]!);

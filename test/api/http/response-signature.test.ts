@@ -1,4 +1,4 @@
-/** Signed responses, verified by a client, with a lying proxy in between. */
+/** Signed responses that a client verifies, with a lying proxy in between. */
 import { createHash } from 'node:crypto';
 import { generateKeyPair } from 'folkmoot';
 import { AgentClient, type AgentClientOptions, generateKeys } from 'folkmoot/client';
@@ -19,7 +19,7 @@ async function started(transport: TransportName, more: Partial<AgentClientOption
   return { client, service, register };
 }
 
-/** A proxy that records responses and can replace them. */
+/** Creates a proxy that records responses and can replace them. */
 function proxy() {
   const seen: Response[] = [];
   let give: (own: Response) => Response | undefined = (own) => own;
@@ -36,7 +36,7 @@ function proxy() {
     gives(answer: (own: Response) => Response | undefined) {
       give = answer;
     },
-    /** The recorded responses. */
+    /** Returns the recorded responses. */
     answers: () => seen.map((one) => one.clone()),
   };
 }

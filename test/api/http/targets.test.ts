@@ -1,11 +1,11 @@
-/** Malformed request-targets: refused alike over HTTP and in process. */
+/** Malformed request-targets are refused alike over HTTP and in process. */
 import { type CommandKind, carriage } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { changed } from '../../engine/admit/admission.js';
 import { world } from '../../support/service/server.js';
 
-/** A server with a registered key, because the target is checked after the key. */
+/** Starts a server with a registered key, because the target is checked after the key. */
 async function server() {
   const running = await world();
   const { publicKey } = await running.join('ada');

@@ -8,7 +8,7 @@ import { propose, signed, status, transaction } from '../../support/service/sign
 import { expectError, GENESIS_HASH } from '../../support/service/world.js';
 
 const BAD = { status: 'active' };
-/** Size of a member as canonical JSON, with colon and comma. */
+/** Returns a member's size as canonical JSON, including colon and comma. */
 const bytesOf = (name: string, value: unknown) =>
   Buffer.byteLength(canonical(name)) + Buffer.byteLength(canonical(value)) + 2;
 
@@ -21,7 +21,7 @@ test('unknown members: allow exactly 512 bytes of any values', () => {
       const all = unknown.reduce((sum, [name, value]) => sum + bytesOf(name, value), 0);
       const body = { ...BAD, ...Object.fromEntries(unknown) };
       expect(unknownMembers('status', body).refusal === null).toBe(all <= 512);
-      // As much as fits, and one byte more.
+      // Sends as much as fits, then one byte more.
       const rest = 512 - all - bytesOf('filling', '');
       if (rest < 0) return;
       const full = { ...body, filling: 'x'.repeat(rest) };

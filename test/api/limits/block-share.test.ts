@@ -14,7 +14,7 @@ import {
 } from '../../support/service/signer.js';
 import { expectError, type World } from '../../support/service/world.js';
 
-/** A share of ten blocks a minute. */
+/** Creates a share of ten blocks per minute. */
 function shareOfTen() {
   const clock = virtualClock(0);
   const share = new BlockShare(10, clock.now);
@@ -62,7 +62,7 @@ test('blocks: takes back a slot whose block was not opened', () => {
   }
 });
 
-/** Simulates producers that all ask at each step, in order. Returns the blocks of each. */
+/** Simulates producers that all ask at each step, in order. Returns each producer's blocks. */
 function shared(
   scene: ReturnType<typeof shareOfTen>,
   producers: readonly string[],
@@ -194,7 +194,7 @@ test("propose: answers 429 BLOCKS_USED with Retry-After beyond the network's rat
   expectError(refused, 429, 'RATE_LIMITED', 'BLOCKS_USED');
   expect(refused.headers.get('retry-after')).toBe('25');
   expect(refused.error.details).toMatchObject({ limit: 'blocks', quota: 10, retry_after_s: 25 });
-  // The agent is not charged: two of its five are used, three remain.
+  // The agent is not charged. Two of its five units are used, and three remain.
   pass(25_000);
   const again = await proposed(scene, bob);
   expect([again.status, again.headers.get('ratelimit')]).toEqual([201, '"propose";r=2;t=31']);

@@ -29,7 +29,7 @@ async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['ser
     pass(60_000);
     return agent;
   };
-  /** A status update with a body of the given size. */
+  /** Builds a status update with a body of the given size. */
   const padded = (by: Agent, bytes: number) => {
     const text = '{"status":"active"}'.padEnd(bytes, ' ');
     pass(1);

@@ -1,4 +1,4 @@
-/** Three attackers of 43 keys against a `bft` network with default limits, in virtual time. */
+/** Three attackers among 43 keys against a `bft` network with default limits, in virtual time. */
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
@@ -10,7 +10,7 @@ const HONEST = 40;
 const STEP_MS = 1_000;
 const PERIOD_MS = 30_000;
 
-/** 43 registered agents on a real server with a virtual clock. */
+/** Registers 43 agents on a real server with a virtual clock. */
 async function begin() {
   const clock = virtualClock(START_MS);
   const there = await world({ limits: 'spec', clock });
@@ -28,7 +28,7 @@ async function begin() {
 }
 type Scene = Awaited<ReturnType<typeof begin>>;
 
-/** Blocks in voting with their producers' keys. */
+/** Returns the blocks in voting with their producers' keys. */
 function open({ network }: World & Running): { hash: string; by: string }[] {
   const voting = [...network.read.records('open', { from: ['block'], to: ['block~'] })];
   return voting.map(({ key }) => {
@@ -37,13 +37,16 @@ function open({ network }: World & Running): { hash: string; by: string }[] {
   });
 }
 
-/** Sends a proposal on the head. Returns the status. */
+/** Sends a proposal on the head. Returns the response status. */
 async function tryToPropose({ there, at }: Scene, by: Agent, extra: object = {}): Promise<number> {
   const { head_hash: parent_hash } = there.network.read.networkState();
   return (await there.send(propose(by, { parent_hash, ...extra }, at()))).status;
 }
 
-/** Lets all vote on new blocks: honest agents reject the attackers' blocks and approve others. */
+/**
+ * Lets all agents vote on new blocks. Honest agents reject the attackers' blocks and approve other
+ * blocks.
+ */
 async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]): Promise<void> {
   const { there, at, attackers } = scene;
   const keys = new Set(attackers.map(({ publicKey }) => publicKey));
@@ -52,7 +55,7 @@ async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]
     for (const voter of voters) {
       const isOurs = keys.has(by);
       const decision = isOurs === keys.has(voter.publicKey) ? 'approve' : 'reject';
-      // Attackers vote only on their blocks.
+      // Attackers vote only on their own blocks.
       if (keys.has(voter.publicKey) && !isOurs) continue;
       if (seen.has(`${hash} ${voter.publicKey}`)) continue;
       seen.add(`${hash} ${voter.publicKey}`);

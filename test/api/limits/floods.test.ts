@@ -70,8 +70,8 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const before = there.network.stats.rejected;
     const forged = vote(forgedBy(ada!), { block_hash: HASH }, at());
     const codes: number[] = [];
-    // Not all connect at once, because a busy machine's accept queue is shorter.
-    // The server closes idle connections, which a next request may meet.
+    // Connections are not all opened at once, because a busy machine's accept queue is shorter. The
+    // server closes idle connections, which a later request may encounter.
     const send = async (): Promise<number> => {
       try {
         return (await there.send(forged)).status;
@@ -86,7 +86,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await Promise.all(many(120, one));
     expect(codes.filter((code) => code === 401).length).toBe(60);
     expect(codes.filter((code) => code === 429).length).toBe(540);
-    // Mistakes of the first five are diagnosed, each with at most 20 verifications.
+    // Only the first five failures are diagnosed, each with at most 20 verifications.
     expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
   });
 
@@ -138,7 +138,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const { rejected } = there.network.stats;
     expect(rejected - before).toBeLessThanOrEqual(120 + 6 + 6 * 5 * 20);
     scene.clock.set(scene.clock.now() + 1);
-    // Ada had a valid signature here; Bob's first attempt is free.
+    // Ada has sent a valid signature from here, and Bob's first attempt is free.
     await there.do(active(ada), 200);
     await there.do(active(bob), 200);
   });
@@ -151,7 +151,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const headers = { 'Content-Type': 'application/json', 'X-Agent-Public-Key': ada!.publicKey };
     const body = `[${'0,'.repeat(1024 * 1024 - 2)}0]`;
     const send = () => there.send({ method: 'POST', path, headers, body });
-    // 600 units; 2 MiB are 64.
+    // The quota is 600 units, and 2 MiB cost 64 units.
     for (let times = 0; times < 9; times += 1) {
       expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
       scene.clock.set(scene.clock.now() + 1_000);
@@ -161,7 +161,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const unread = await raw(there.url, `${head}X-Agent-Public-Key: ${ada!.publicKey}\r\n\r\n`);
     expect(statusOf(unread)).toBe(429);
     expect(unread).toContain('"limit":"refused"');
-    // Other clients of the address, and small requests of Ada's, continue.
+    // Other clients at the address, and small requests by Ada, are still served.
     expectError(
       await there.send(propose(bob!, { parent_hash: HASH }, at())),
       409,

@@ -24,7 +24,7 @@ import { type Answer, expectError, GENESIS_HASH, type World } from '../../suppor
 interface Scene {
   there: World & Running;
   clock: VirtualClock;
-  /** Current time as a timestamp. */
+  /** Returns the current time as a timestamp. */
   at(): string;
   pass(milliseconds: number): void;
 }
@@ -43,7 +43,7 @@ async function join({ there, at, pass }: Scene, name: string): Promise<Agent> {
   return agent;
 }
 
-/** Remaining quota by the header. */
+/** Returns the remaining quota from the header. */
 const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
 const HASH = 'a'.repeat(64);
 const ALLY = `ally_${'0'.repeat(32)}`;
@@ -64,7 +64,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
-    // One a second, then none for the rest of the minute.
+    // Sends one request per second, then none for the rest of the minute.
     for (let used = 1; used <= most; used += 1) {
       const answer = await there.send(of(ada, at()));
       expect([answer.status === 429, left(answer)], answer.text).toEqual([false, most - used]);
@@ -77,7 +77,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     expect(early.headers.get('ratelimit')).toBe(`"${name}";r=0;t=1`);
     expect(early.headers.get('retry-after')).toBe('1');
     pass(1);
-    // One use has left the window, not all.
+    // Only one use has left the window.
     expect(left(await there.send(of(ada, at())))).toBe(0);
     pass(1);
     const second = await there.send(of(ada, at()));
@@ -115,7 +115,8 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
 });
 
 test('alliance_propose: is not used up by repeats in flight', async () => {
-  // On disk, where a commit takes a while, so all of a round wait for the same ones.
+  // Runs on disk, where a commit takes a while, so that all requests in a round wait for the same
+  // commits.
   const scene = await begin('spec', diskFolder());
   const { there, at, pass } = scene;
   const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
@@ -155,7 +156,7 @@ describe('register: 1 a minute per address', () => {
       401,
     );
     expect((await send('Ada')).status).toBe(201);
-    // The quota is checked before the body, so a repeat must wait as well.
+    // The quota is checked before the body, so a repeat must wait too.
     for (const name of ['Ada', 'Bob']) expect((await send(name)).status).toBe(429);
     pass(59_999);
     const early = await send('Bob');
@@ -167,7 +168,7 @@ describe('register: 1 a minute per address', () => {
   });
 
   test('accepts one of ten concurrent registrations', async () => {
-    // On disk, where a commit takes a while.
+    // Runs on disk, where a commit takes a while.
     const { there, at } = await begin('spec', diskFolder());
     const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
     const codes = await Promise.all(ten.map(async (request) => (await there.send(request)).status));

@@ -1,4 +1,4 @@
-/** Usage on other nodes, compared with the counts of a single server. */
+/** Usage on other nodes, compared with a single server's counts. */
 import fc from 'fast-check';
 import type { Outcome } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -24,7 +24,7 @@ const refused: Outcome = { result: 'refused', refusal: refuse('BLOCK_UNKNOWN', {
 const vote = (number: number) =>
   ({ kind: 'vote', publicKey: key, signature: signatureOf(number), bytes: 200 }) as const;
 
-/** Counters of one server. */
+/** Creates one server's counters. */
 function door(now: () => number) {
   const figures = resolveLimits('spec', { vote: QUOTA });
   const limits = new Limits('spec', figures, now);
@@ -39,7 +39,7 @@ function door(now: () => number) {
 
 type Door = ReturnType<typeof door>;
 
-/** A request admitted by one server, not yet in the order. */
+/** A request that one server has admitted but that is not yet in the order. */
 interface UnderWay {
   at: Door;
   number: number;
@@ -101,10 +101,10 @@ test('remote usage: counts accepted and refused requests, and no repeats', () =>
   expect(left()).toBe(QUOTA - 1);
   of(2, refused);
   expect(left()).toBe(QUOTA - 2);
-  // A captured request, replayed on another server.
+  // A captured request, replayed on a different server.
   of(2, refused);
   expect(left()).toBe(QUOTA - 2);
-  // Bytes count only for logged entries, against agent and address.
+  // Bytes count only for logged entries, against both agent and address.
   const { bytes, address_bytes } = limits.figures!;
   expect(limits.account(subject).quota('bytes')!.remaining).toBe(bytes - 712);
   expect(limits.account(address).quota('address_bytes')!.remaining).toBe(address_bytes - 712);

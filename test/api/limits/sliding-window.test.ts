@@ -1,4 +1,4 @@
-/** The sliding window against a model that keeps every use, at random edges. */
+/** The sliding window, compared at random edges with a model that keeps every use. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SlidingWindow } from '../../../api/limits/sliding-window.js';
@@ -37,7 +37,7 @@ test.each([1, 7])('sliding window: equals its definition with slots of %i ms', (
           model.uses = model.live(now);
           if (one.do === 'wait') now += one.ms;
           if (one.do === 'use') {
-            // A use counts at the end of its slot; time that goes back counts as the latest.
+            // A use counts at the end of its slot. Time that goes back counts as the latest time.
             last = Math.max(model.uses.at(-1)?.at ?? 0, Math.ceil(now / slotMs) * slotMs);
             expect(window.use(now, one.amount)).toBe(last);
             model.uses.push({ at: last, amount: one.amount });
@@ -76,7 +76,7 @@ test('sliding window: predicts exactly when enough is free', () => {
         window.forget(now);
         for (let amount = 1; amount <= quota; amount += 1) {
           const at = window.freeAt(amount, quota, now);
-          // The same history, seen just before that time and at it.
+          // Replays the same history up to just before that time, and up to that time.
           const replay = (until: number) => {
             const copy = new SlidingWindow(windowMs);
             let then = 0;

@@ -81,7 +81,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expectError(await there.send(second), 409, 'INVALID_REQUEST', 'OPEN_BLOCK');
     await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
     pass(60_000);
-    // Refused before, accepted now: charged at the first request.
+    // The request was refused earlier and is accepted now. It was charged at the first attempt.
     expect((await there.send(second)).status).toBe(201);
   });
 

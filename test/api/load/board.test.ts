@@ -1,4 +1,4 @@
-/** The board of a load run: detects readers, and costs nothing without them. */
+/** A load run's board detects readers, and costs nothing without readers. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Board } from '../../../dist/api/load-server.js';
 import { toLoadState } from '../../../dist/bench/load/page-data.js';
@@ -62,7 +62,7 @@ test('board: waits for readers of the last version only for a bounded time', asy
   expect(versionIn((await board.read(null, here)) as string)).toBe(1);
   board.post(shown, true);
   const seen = board.seen();
-  // The reader returns for the version posted meanwhile, which is the last.
+  // The reader returns for the version posted meanwhile, which is the last version.
   expect(versionIn((await board.read(1, here)) as string)).toBe(2);
   await seen;
   const gone = new Board(shown);

@@ -1,4 +1,4 @@
-/** The server of a load run's page: state, long polling and control. */
+/** The server for a load run's page: state, long polling and control. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import {
@@ -93,12 +93,12 @@ describe.each(oneTransport)('load over %s', (transport) => {
       over += 1;
       return answer.version;
     });
-    // Reads without `after` do not wait behind others.
+    // Reads without `after` do not wait behind other reads.
     for (let turn = 0; turn < 5; turn += 1) expect((await read()).version).toBe(version);
     expect(over).toBe(0);
     board.post(going(1));
     expect(await Promise.all(next)).toEqual([2, 2, 2]);
-    // Versions of an earlier run at the same address.
+    // Versions from an earlier run at the same address.
     for (const other of [0, 1, 99]) expect((await read(`?after=${other}`)).version).toBe(2);
   });
 
@@ -112,7 +112,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
 
   test('after: bounds the waiting readers, without those that disconnected', async () => {
     const { url, board } = await shown();
-    /** Returns a status, or that the request waits. */
+    /** Returns the status, or that the request is still waiting. */
     const waits = async () => {
       const signal = AbortSignal.timeout(400);
       const answer = await fetch(`${url}${path}?after=1`, { signal }).catch(() => null);

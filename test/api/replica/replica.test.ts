@@ -1,4 +1,4 @@
-/** A server of a read-only folder: serves reads and refuses all writes. */
+/** A server for a read-only folder serves reads and refuses all writes. */
 import { createVerifier, type GenesisOptions, KeptNetwork, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';

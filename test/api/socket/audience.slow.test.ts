@@ -1,11 +1,11 @@
-/** Many subscribers of the same topics: lagging ones and ones that change topics miss nothing. */
+/** Many subscribers to the same topics. Subscribers that lag or change topics miss nothing. */
 import { describe, expect, test } from 'vitest';
 import type { Live } from '../../support/service/live.js';
 import { connect } from '../../support/service/live.js';
 import { transports, world } from '../../support/service/server.js';
 import { debugSocket, discuss, status } from '../../support/service/signer.js';
 
-/** Events of 6 KB: more than the buffers of a loopback connection take. */
+/** Events of 6 KB, which together exceed the buffers of a loopback connection. */
 const FLOOD = 1_200;
 const LONG = '€'.repeat(2_000);
 const AT_A_TIME = 40;

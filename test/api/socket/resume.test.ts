@@ -1,4 +1,4 @@
-/** Resuming events: no gap and no overlap, also after a restart. */
+/** Resuming events without gap or overlap, even after a restart. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Message } from '../../support/service/live.js';

@@ -1,4 +1,7 @@
-/** A watcher that does not read: nothing is queued, and it is told what was skipped. */
+/**
+ * A watcher that is not reading. Nothing is queued, and the watcher learns which entries were
+ * skipped.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { composeRegister, createVerifier, generateKeyPair, signatory } from 'folkmoot';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -8,7 +11,7 @@ import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';
 import { Network } from '../../../dist/engine/index.js';
 
 const EVERY_MS = 100;
-/** More frames than the cache holds. */
+/** Number of rounds, which make more frames than the cache holds. */
 const ROUNDS = 70;
 
 beforeEach(

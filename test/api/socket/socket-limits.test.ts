@@ -1,4 +1,4 @@
-/** Limits of WebSocket messages before and after auth. */
+/** Limits on WebSocket messages before and after auth. */
 import { createVerifier, type Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { connect, Live } from '../../support/service/live.js';
@@ -101,7 +101,7 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
     const there = await begin();
     const live = await connect(there.wsUrl);
     for (let count = 0; count < 100; count += 1) live.socket[kind]();
-    // The server has read all earlier messages by then.
+    // By the time of this response, the server has read all earlier messages.
     await there.get('/healthz');
     expect(live.socket.readyState).toBe(live.socket.OPEN);
     live.socket[kind]();

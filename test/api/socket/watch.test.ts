@@ -20,7 +20,7 @@ describe.each(transports)('watch over %s', (transport) => {
   type There = Awaited<ReturnType<typeof begin>>;
   const seqOf = async (there: There) => Number((await there.read('/api/v1/meta')).seq);
 
-  /** Registers three agents, which decide on a block. */
+  /** Registers three agents, which decide a block. */
   async function decide(there: There) {
     const [ada, bob, eve] = await there.joinAll('Ada', 'Bob', 'Eve');
     const hash = await there.propose(ada!);
@@ -79,13 +79,13 @@ describe.each(transports)('watch over %s', (transport) => {
     await first.reaches(3);
     await there.join('Mia');
     await first.reaches(4);
-    // The first watcher still watches, so these frames are cached.
+    // The first watcher is still watching, so these frames are cached.
     const again = await Watching.begin(there.wsUrl, { since: 3 });
     expect((await again.reaches(4))[0]).toMatchObject({ from: 4, to: 4 });
     const whole = await Watching.begin(there.wsUrl, { since: 2 });
     expect((await whole.reaches(4)).map(({ from }) => from)).toEqual([3, 4]);
     expect(whole.texts.map(({ type }) => type)).toEqual(['watching']);
-    // An entry that does not exist, such as of another history.
+    // An entry that does not exist, for example from a different history.
     const other = await Watching.begin(there.wsUrl, { since: 4_000_000 });
     expect(await other.text('watching')).toMatchObject({ entry: 4 });
     await there.join('Tom');

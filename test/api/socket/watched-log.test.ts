@@ -26,7 +26,7 @@ const PERIOD_MS = 10_000;
 const WATCHERS = 30;
 const BLOCKS = 6;
 
-/** Timed requests, signed once and sent in each run as the same bytes. */
+/** Returns timed requests, which are signed once and sent as the same bytes in each run. */
 function story(): { at: number; request: Request }[] {
   const town = ['Ada', 'Bob', 'Cy'].map(agentOf) as [Agent, Agent, Agent];
   const [ada, bob, cy] = town;
@@ -47,7 +47,7 @@ function story(): { at: number; request: Request }[] {
     ask(proposal);
     ask(discuss(cy, { block_hash, message: `on ${block}` }, stamp()));
     ask(meme(bob, { file: `meme ${block}`, caption: 'look' }, stamp()));
-    // None is finalized, so the head does not change. Every second block ends by its deadline.
+    // No block is finalized, so the head does not change. Every second block ends at its deadline.
     ask(vote(cy, { block_hash, decision: 'approve' }, stamp()));
     if (block % 2) ask(vote(bob, { block_hash, decision: 'reject' }, stamp()));
     at += PERIOD_MS;

@@ -21,7 +21,7 @@ const errorOf = (code: string, reason: string) => ({
   error: { code, message: expect.any(String), details: expect.objectContaining({ reason }) },
 });
 
-/** Flips one bit of a signature. */
+/** Flips one bit in a signature. */
 const tampering = (by: Agent): Agent => ({
   ...by,
   sign: (text) => by.sign(text).replace(/^./, (digit) => (digit === '0' ? '1' : '0')),

@@ -1,4 +1,4 @@
-/** Every request and every stop has a deadline. */
+/** Every request and every shutdown has a deadline. */
 import { connect } from 'node:net';
 import type { Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const silent = {
 const registration = (name: string): Request => register(agentOf(name));
 const head = 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n';
 
-/** Sends a body byte by byte without end. Returns the response. */
+/** Sends an endless body byte by byte. Returns the response. */
 function trickle(url: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Request smuggling: heads on whose end two readers could disagree are refused. */
+/** Request smuggling. Heads on whose end two readers could disagree are refused. */
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { transports, world } from '../../support/service/server.js';
@@ -44,7 +44,7 @@ const start = 'POST /api/v1/agents/register HTTP/1.1\r\nHost: localhost\r\n';
 const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
 const length = (text: string) => `Content-Length: ${text}\r\n\r\n`;
 
-/** Invalid heads, with what follows them, and the reason if the application sees the request. */
+/** Invalid heads, the bytes that follow, and the reason if the application sees the request. */
 const unframed: [string, string, string][] = [
   ['chunks', chunked, '0\r\n\r\n'],
   ['chunk extensions', chunked, '3;a=b\r\nabc\r\n0;x\r\n\r\n'],
@@ -60,7 +60,7 @@ const twice: [string, string, string][] = [
   ['two Host', `Host: other\r\n${length('0')}`, ''],
   ['the same Host twice', `Host: localhost\r\n${length('0')}`, ''],
 ];
-/** A transport's library answers some of these without an envelope. */
+/** Heads that a transport's library may answer without an envelope. */
 const lax: [string, string, string][] = [
   ['two lengths', `Content-Length: 3\r\n${length('0')}`, 'abc'],
   ['the same length twice', `Content-Length: 3\r\n${length('3')}`, 'abc'],
@@ -75,7 +75,7 @@ const lax: [string, string, string][] = [
   ['an unknown coding', 'Transfer-Encoding: xchunked\r\n\r\n', ''],
   ['an empty coding', 'Transfer-Encoding:\r\n\r\n', ''],
 ];
-/** uWebSockets.js waits for the end of these heads, then closes. */
+/** Heads for whose end uWebSockets.js waits, then closes the connection. */
 const endless: [string, string, string][] = [
   ['bare LF', `X: y\nTransfer-Encoding: chunked\r\n${length('0')}`, ''],
   ['a bare LF at the end', 'Content-Length: 0\r\n\n', ''],

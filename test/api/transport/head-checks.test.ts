@@ -1,4 +1,4 @@
-/** Checks of host names, origins and WebSocket versions. */
+/** Checks on host names, origins and WebSocket versions. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { servedName } from '../../../dist/api/http/head-checks.js';

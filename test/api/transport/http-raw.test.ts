@@ -1,4 +1,4 @@
-/** Raw bytes that no HTTP client sends, over both transports: refused without harm. */
+/** Raw bytes that no HTTP client sends are refused without harm over both transports. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { abandon, answered, raw, statusesOf, statusOf } from '../../support/service/raw.js';
 import { threads, transports, world } from '../../support/service/server.js';

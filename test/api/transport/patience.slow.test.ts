@@ -1,4 +1,6 @@
-/** Timeouts of real seconds, run concurrently: missing auth, and stops delayed by clients. */
+/**
+ * Timeouts in real seconds, tested concurrently: missing auth, and shutdowns that clients delay.
+ */
 import { connect as dial } from 'node:net';
 import { expect, test } from 'vitest';
 import { Live } from '../../support/service/live.js';
@@ -52,7 +54,7 @@ test.concurrent.each(
   const socket = dial(Number(new URL(server.url).port), '127.0.0.1');
   socket.on('error', () => {});
   await new Promise((resolve) => socket.write(text || '\r\n', resolve));
-  // The server has read the bytes by the time it answers another request.
+  // By the time the server answers a second request, it has read the bytes.
   await call(server.url, { method: 'GET', path: '/healthz', headers: {}, body: '' });
   await server.close();
   socket.destroy();
@@ -63,7 +65,7 @@ test.concurrent.each(
 )('stop over %s: is not delayed by a client that does not read', async (transport) => {
   const server = await serve({ transport });
   const live = await Live.open(server.wsUrl);
-  // Never reads again, so it never answers the close.
+  // Never reads again, so that the client never answers the close.
   live.socket.pause();
   await server.close();
   live.socket.terminate();

@@ -1,4 +1,4 @@
-/** Row batches: round trip, detection of damage, and application in any pieces. */
+/** Row batches: round trip, damage detection, and application in pieces of any size. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -18,7 +18,7 @@ const runs = { numRuns: counts.spans, seed };
 const packed = (bytes: Uint8Array) => deflateRawSync(bytes).length;
 const kept = { proposals: [{ data: '</script>\u2028' }, null] } as unknown as RunArchive['data'];
 
-/** The same batch, with texts for all rows that can have one. */
+/** Returns the same batch, with texts for all rows that can carry a text. */
 function spoken(batch: RowBatch, texts: readonly string[]): RowBatch {
   const kinds: Record<string, Message['kind']> = {
     block_validation: 'reason',
@@ -42,7 +42,7 @@ const texts = fc.array(fc.oneof(fc.string(), fc.constantFrom('</script>', '\u202
   minLength: 1,
 });
 
-/** The batch in pieces, as a view stores them. */
+/** Splits the batch into pieces, as a view stores them. */
 function pieces(batch: RowBatch, ends: readonly number[]): RowBatch[] {
   const cuts = [...new Set(ends.map((end) => end % (batch.to + 1)))].sort((a, b) => a - b);
   let from = batch.from;

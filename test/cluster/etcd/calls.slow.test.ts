@@ -1,4 +1,4 @@
-/** Calls of the etcd client against a real etcd. */
+/** etcd client calls against a real etcd. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { Lease } from '../../../dist/cluster/etcd/lease.js';
 import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
 
-/** Returns the error of a call. */
+/** Returns the error with which a call rejects. */
 const failure = (call: Promise<unknown>): Promise<EtcdError> =>
   call.then(
     (value) => Promise.reject(new Error(`it did not fail: ${JSON.stringify(value)}`)),
@@ -42,7 +42,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     expect(await client.delete({ prefix: 'a/' })).toBe(4);
     expect(await client.get('a/1')).toBe(null);
     expect(await client.delete({ prefix: '' })).toBe(1);
-    // After re-creation the version starts at 1, with a new create revision.
+    // After re-creation, the version starts at 1, with a new create revision.
     const again = await client.put('a/1', '');
     expect(await client.get('a/1')).toMatchObject({ version: 1, createRevision: again });
   });
@@ -134,11 +134,11 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
 
   test('etcd: a lease keeps its key while renewed, and deletes it when it expires', async () => {
     const client = etcdClient(await etcd());
-    // A busy machine may be late by some seconds.
+    // A busy machine may be a few seconds late.
     const lease = await Lease.grant(client, 8);
     await client.put('mine', 'yes', lease.id);
     expect(await client.get('mine')).toMatchObject({ lease: lease.id });
-    // Longer than the granted time.
+    // Waits longer than the granted time.
     const until = performance.now() + 10_000;
     await expect.poll(() => performance.now() > until).toBe(true);
     expect(await client.get('mine')).not.toBe(null);
@@ -153,7 +153,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     const claim = { do: [{ put: 'mine', value: '', lease: lease.id }] };
     expect(await failure(client.transact(claim))).toMatchObject({ kind: 'no_lease' });
     await client.revokeLease(lease.id);
-    // Revoked by another client, which the holder notices.
+    // A different client revokes the lease, and the holder notices.
     const other = await Lease.grant(client, 2);
     await client.revokeLease(other.id);
     await expect.poll(() => other.lost.aborted).toBe(true);

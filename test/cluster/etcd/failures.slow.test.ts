@@ -1,4 +1,4 @@
-/** The etcd client while members die, stall, return, or never existed. */
+/** The etcd client when members die, stall, return, or never existed. */
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdClient } from '../../../dist/cluster/etcd/client.js';
@@ -6,7 +6,7 @@ import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd, type TestEtcd } from '../../support/etcd.js';
 import { freePort } from '../../support/fixture.js';
 
-/** Increments a counter under a condition, so that a write with unknown outcome is detected. */
+/** Increments a counter under a condition, so that a write with an unknown outcome is detected. */
 async function count(client: EtcdClient, from: number, most: number): Promise<void> {
   for (let next = from; next <= most; next += 1) {
     for (;;) {
@@ -50,7 +50,7 @@ async function follow(client: EtcdClient, most: number, onCut: () => void): Prom
 
 const upTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
 
-/** Increments during a fault and after it. */
+/** Increments the counter during and after a fault. */
 async function counted(running: TestEtcd, happens: () => Promise<void>): Promise<number> {
   const client = etcdClient(running, { callMs: 2_000 });
   let cuts = 0;
@@ -93,7 +93,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     const client = etcdClient(running);
     await client.put('count', '1');
     for (const member of running.members) await member.signal('SIGKILL');
-    // A cut connection is noticed before its use, or by a write on it.
+    // The client notices a broken connection before using it, or when writing to it.
     await expect
       .poll(() => client.put('lost', '').catch((error: EtcdError) => error.outcome))
       .toBe('not_done');
@@ -115,7 +115,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     const put = () => client.put('k', '').catch((error) => error);
     expect(await put()).toMatchObject({ kind: 'unavailable' });
     await expect.poll(() => put()).toMatchObject({ kind: 'unavailable', outcome: 'not_done' });
-    // A serializable read still works at the remaining member.
+    // A serializable read still works on the remaining member.
     expect(await client.range('k', { serializable: true })).toMatchObject({ count: 0 });
   });
 

@@ -1,4 +1,7 @@
-/** Selection of the etcd member for a call: a silent member is skipped while another answers. */
+/**
+ * Selection of the etcd member for a call. A silent member is skipped while a different member
+ * answers.
+ */
 import { expect, test } from 'vitest';
 import { MemberPicker } from '../../../dist/cluster/etcd/client.js';
 
@@ -9,7 +12,7 @@ test('member picker: tries a failed member last, and again in its turn', () => {
   expect(asked(turns)).toEqual([0, 1, 2]);
   turns.failed(0, false);
   expect(asked(turns)).toEqual([1, 2, 0]);
-  // The failure of a call to the earlier first member is out of date.
+  // A failed call to the previous first member is out of date.
   turns.failed(0, false);
   expect(asked(turns)).toEqual([1, 2, 0]);
 });

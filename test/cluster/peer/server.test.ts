@@ -1,4 +1,4 @@
-/** The peer port of a node: authenticated peers get a snapshot, other clients get nothing. */
+/** A node's peer port. Authenticated peers get a snapshot, and other clients get nothing. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const secret = 'a1'.repeat(32);
-/** The copy process exists before it has started to copy. */
+/** The copy process exists before it has started copying. */
 const at = { interval: 2 };
 
 async function peer() {
@@ -40,7 +40,7 @@ async function givingPeer() {
   return { ...made, path, node };
 }
 
-/** Sends a valid request with some parts replaced; returns status and reason. */
+/** Sends a valid request with some parts replaced. Returns the status and reason. */
 async function answerTo(
   { url }: PeerServer,
   asking: Partial<PeerRequest> = {},
@@ -131,7 +131,7 @@ test('peer: answers STARTING without a folder; deletes the copy on disconnect', 
   expect(await answerTo(giving)).toEqual([200, '']);
 });
 
-/** Connections of one client that sends half of a request head and stops. */
+/** Opens connections from a client that sends half of a request head and stops. */
 async function halfOpen(port: number, count: number) {
   const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
   onTestFinished(() => {
@@ -149,7 +149,7 @@ test('peer: sends a snapshot while strangers hold connections open', async () =>
   const { server } = await givingPeer();
   const sockets = await halfOpen(Number(new URL(server.url).port), 200);
   expect(await answerTo(server)).toEqual([200, '']);
-  // The newest strangers still wait; the server closed older ones.
+  // The newest strangers are still waiting. The server closed older connections.
   expect(sockets.at(-1)!.destroyed).toBe(false);
   expect(await answerTo(server, {}, { secret: 'b2'.repeat(32) })).toEqual([401, 'SECRET']);
 });

@@ -1,4 +1,4 @@
-/** A node that needs deleted batches gets a snapshot of a peer automatically. */
+/** A node that needs deleted batches automatically gets a snapshot from a peer. */
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
@@ -27,7 +27,7 @@ import { sha256 } from '../../support/service/signer.js';
 const [ada] = agents;
 const soon = { timeout: 120_000, interval: 200 };
 
-/** The data of a folder with one agent record changed without a log entry. */
+/** Returns a folder's data with one agent record changed without a log entry. */
 async function changedRecord(folder: string): Promise<{ bytes: Buffer; version: number }> {
   const path = temporaryFolder();
   cpSync(folder, path, { recursive: true });
@@ -66,7 +66,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     for (const { folder } of [n1, n2]) {
       expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     }
-    // Restores from the order alone.
+    // The node restores its data from the order alone.
     await n2.signal('SIGKILL');
     told.push(await insist([n1], update(ada), 0));
     await n2.restart();
@@ -137,7 +137,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     await expect.poll(() => readiness(n2), soon).toMatch(/^503 CATCHING_UP: .*--peer-listen/);
     expect((await fetch(`${n2.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${n2.url}/api/v1/meta`)).status).toBe(503);
-    // It can be stopped, and its data is unchanged.
+    // The node can be stopped, and its data is unchanged.
     await n2.signal('SIGTERM');
     expect(await n2.ended()).toBe(0);
     await n2.restart();
@@ -161,7 +161,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     const n2 = await start('n2', { args: await args() });
     expect(n2.stderr()).toMatch(/snapshot of node n1 installed/);
     await expectTogether([n1, n2]);
-    // Without a certificate of the same CA, a client fails before it is asked for the secret.
+    // Without a certificate from the same CA, a client fails before it is asked for the secret.
     const peer = (await orderOf(running, readTls(tls)).cards()).find(
       ({ node }) => node === 'n1',
     )!.peer;
@@ -246,7 +246,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
       proven(response, { secret, nonce }, description, whole);
     });
     await fake.tell(1_000_000, '');
-    // No snapshot was installed; the folder still opens, and catches up.
+    // No snapshot was installed. The folder still opens and catches up.
     expect(dataOf(n2.folder).equals(before)).toBe(true);
     const again = await start('n1', { args: await peerArgs(file) });
     await expect.poll(() => readiness(n2), soon).toBe('200');

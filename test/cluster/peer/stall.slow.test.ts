@@ -1,4 +1,4 @@
-/** Silent peers: the waiting side times out, and the server frees the slot. */
+/** Silent peers. The waiting side times out, and the server frees the slot. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createSilent } from 'node:net';
@@ -80,7 +80,7 @@ test('peer: a client that does not read its snapshot loses the slot', async () =
   const path = temporaryFolder();
   const node = await openNode(new MemoryOrder(), { path });
   for (const by of agents) await node.submit(registration(by));
-  // More than the buffers of a connection hold.
+  // Sends more data than a connection's buffers hold.
   for (let number = 0; number < 12; number += 1) {
     const file = Buffer.alloc(1_000_000, number);
     Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
@@ -108,7 +108,7 @@ test('peer: a client that does not read its snapshot loses the slot', async () =
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   await once(socket, 'readable');
-  // It holds the only slot until the timeout.
+  // The silent peer holds the only slot until the timeout.
   const port = Number(new URL(url).port);
   await expect(fetched(port)).rejects.toMatchObject({ message: expect.stringContaining('BUSY') });
   await expect

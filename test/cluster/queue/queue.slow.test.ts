@@ -1,6 +1,6 @@
 /**
- * A queue in a real etcd: tasks claimed by one worker, results stored once, files complete, all
- * deleted with the host.
+ * A queue in a real etcd. Each task is claimed by one worker, results are stored once, files are
+ * complete, and everything is deleted with the host.
  */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -41,13 +41,13 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
   test('queue: many workers claim each task once, and each result is collected once', async () => {
     const running = await etcd();
     const host = await hosted(etcdClient(running));
-    // More than fit into one transaction.
+    // Offers more tasks than fit into one transaction.
     await host.exchange({ offered: tasks(250) });
     const done = async () => {
       const { claims, lease } = await hand(etcdClient(running));
       const own: string[] = [];
       for (;;) {
-        // One result alone, or several in one transaction.
+        // Stores one result alone, or several results in one transaction.
         const claimed = await claims.claim(lease, own.length % 2 === 0 ? 5 : 1);
         if (claimed.length === 0) return own;
         for (const { task, body } of claimed) expect(body.toString()).toBe(`body ${Number(task)}`);
@@ -55,7 +55,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
         const done = claimed.map((claim) => ({ claim, text: `of ${claim.task}` }));
         const stored = claimed.map(() => 'stored');
         expect(await claims.storeAll(done)).toEqual(stored);
-        // Repeated, as after a lost response.
+        // Repeats the call, as after a lost response.
         expect(await claims.storeAll(done)).toEqual(stored);
       }
     };
@@ -109,7 +109,7 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
     expect(claimed.map(({ task }) => task).sort()).toEqual([...tasks(3).keys()]);
     const other = await hand(client);
     expect(await other.claims.claim(other.lease, 8)).toEqual([]);
-    // Another worker has claimed one of them.
+    // A different worker has claimed one of the tasks.
     const [lost] = claimed;
     await host.reject(lost!.task);
     const [again] = await other.claims.claim(other.lease, 8);

@@ -6,7 +6,10 @@ import { agent, around, changed, good, key, made, refusalAtDoor, signature } fro
 
 const vote = (text: string) => around('vote', Buffer.from(text));
 
-/** A valid vote with one more member, as text, because JSON.stringify would repair some. */
+/**
+ * Builds a valid vote with one more member, as text, because JSON.stringify would repair some
+ * members.
+ */
 const voteWith = (member: string) => vote(`${JSON.stringify(good.vote).slice(0, -1)},${member}}`);
 
 async function said(request: SignedRequest): Promise<string> {

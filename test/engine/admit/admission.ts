@@ -1,4 +1,4 @@
-/** Valid bodies of each kind, and the admission of changed ones. */
+/** Valid bodies for each request kind, and admission of changed bodies. */
 import {
   type Command,
   type CommandKind,
@@ -29,7 +29,7 @@ export const transaction = (data: string, more: Body = {}): Body => ({
 
 const file = new TextEncoder().encode('gm');
 
-/** A valid body of each kind. */
+/** Valid bodies, by request kind. */
 export const good: Record<CommandKind, Body> = {
   register: { public_key: key, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
   status: { status: 'inactive' },
@@ -42,7 +42,7 @@ export const good: Record<CommandKind, Body> = {
   alliance_leave: {},
 };
 
-/** Builds a request of a kind with any body. */
+/** Builds a request with the given kind and body. */
 export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   const inBody = kind === 'vote' || kind === 'propose';
   const id = kind === 'status' ? agent : `ally_${'0'.repeat(32)}`;
@@ -57,7 +57,7 @@ export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   };
 }
 
-/** Builds the valid body of a kind with changed members; undefined removes a member. */
+/** Builds a request with a kind's valid body and changed members; undefined removes a member. */
 export function changed(kind: CommandKind, changes: Body): SignedRequest {
   const text = JSON.stringify({ ...good[kind], ...changes });
   return around(kind, new TextEncoder().encode(text));
@@ -78,7 +78,10 @@ export async function refusalAtDoor(request: SignedRequest): Promise<Refusal | '
   return 'refusal' in admission ? admission.refusal : 'none';
 }
 
-/** Returns status, reason and pointer of the refusal of a changed body, or that it is accepted. */
+/**
+ * Returns the status, reason and pointer with which a changed body is refused, or that it is
+ * accepted.
+ */
 export async function refused(kind: CommandKind, changes: Body): Promise<string> {
   const refusal = await refusalAtDoor(changed(kind, changes));
   if (refusal === 'none') return 'none';

@@ -1,4 +1,7 @@
-/** Admission of composed requests equals admission of their bytes, for any values of a script. */
+/**
+ * Admission of composed requests gives the same result as admission of their bytes, for any values
+ * in a script.
+ */
 import fc from 'fast-check';
 import {
   composeAllianceLeave,
@@ -37,7 +40,7 @@ const odd = fc.oneof(
 
 const strange = ['more', '7', 'a"b', '__proto__', 'constructor'];
 
-/** Members of a kind: some valid, some odd, some unknown. */
+/** Generates members for a request kind: some valid, some odd, some unknown. */
 const like = (good: Record<string, unknown>) =>
   fc
     .tuple(fc.array(fc.tuple(fc.constantFrom(...Object.keys(good), ...strange), odd)), fc.boolean())
@@ -73,7 +76,7 @@ const request: fc.Arbitrary<SignedRequest> = fc.oneof(
   fc.tuple(text, id).map(([at, of]) => composeAllianceLeave(by, at, of)),
 );
 
-/** The result of admission as text, which shows the order of members. */
+/** Formats the admission result as text, which shows the order of members. */
 function said(one: SignedRequest): string {
   const admission = admit(one, 'demo');
   if ('refusal' in admission) return JSON.stringify(admission);

@@ -1,4 +1,4 @@
-/** Detection of file types by their first bytes, compared with a library. */
+/** Detection of file types by the first bytes, compared with a library. */
 import fc from 'fast-check';
 import { fileTypeFromBuffer } from 'file-type';
 import { expect, test } from 'vitest';
@@ -41,7 +41,7 @@ test('sniff: accepts the images that the library detects, with any following byt
     fc.asyncProperty(file, async (bytes) => {
       const found = await fileTypeFromBuffer(bytes);
       const expected = found && byLibrary[found.mime];
-      // The library reads more of a PNG, and fails if the file is truncated.
+      // The library reads further into a PNG, and fails if the file is truncated.
       const image = sniff(bytes)?.media_type;
       if (expected) expect(image).toBe(expected);
       else expect([undefined, 'text/plain; charset=utf-8', 'image/png']).toContain(image);

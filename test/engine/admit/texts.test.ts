@@ -21,7 +21,7 @@ const fraction = fc.oneof(
     .tuple(fc.constantFrom('.', ','), fc.stringMatching(/^\d{0,10}$/))
     .map(([mark, text]) => `${mark}${text}`),
 );
-/** Mostly texts that are similar to durations. */
+/** Generates mostly texts that resemble durations. */
 const almost = fc.oneof(
   fc
     .tuple(
@@ -145,7 +145,7 @@ test('timestamps: accepts those of Temporal except leap seconds and spaces', () 
         }
       }
       const found = parseInstant(text);
-      // Temporal truncates toward the past. The result is equal, because fractions go forward.
+      // Temporal truncates toward the past. The result is equal, because fractions point forward.
       expect(found, text).toBe(expected);
     }),
     options,
@@ -160,7 +160,10 @@ test('timestamps: accepts the years 0000 to 9999 with any offset', () => {
   }
 });
 
-/** Astral, lone surrogates, unassigned, private use, controls, joiners, digits of other scripts. */
+/**
+ * Astral characters, lone surrogates, unassigned code points, private use, controls, joiners,
+ * digits from other scripts.
+ */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),

@@ -1,4 +1,4 @@
-/** checkCertificate in a browser, with the bundle of the client. */
+/** checkCertificate in a browser, with the client bundle. */
 import { checkCertificate } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
 import { bundle, origin } from '../../client/bundle.js';
@@ -12,7 +12,7 @@ const inPage = (texts: string[]) => {
   return texts.map((text) => check(text));
 };
 
-/** Versions of V8 differ in the line number of JSON errors. */
+/** V8 versions report different line numbers in JSON errors. */
 const withoutLine = (results: unknown): unknown =>
   JSON.parse(JSON.stringify(results).replaceAll(/ \(line \d+ column \d+\)/g, ''));
 

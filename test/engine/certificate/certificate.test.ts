@@ -1,4 +1,4 @@
-/** Certificates of every policy and weighting, and their trusted digests. */
+/** Certificates for every policy and weighting, and their trusted digests. */
 import {
   type CertificateHolds,
   type CheckCertificateOptions,
@@ -38,7 +38,7 @@ test.each(
   const decided = await town(policy, weights);
   const digests = await digestsOf(decided);
   for (const [status, block] of Object.entries(decided.blocks)) {
-    // With all entries, and with required entries only.
+    // Certificates with all entries, and with required entries only.
     for (const bridgeBytes of [undefined, 0]) {
       const how = bridgeBytes === undefined ? {} : { bridgeBytes };
       const text = await certificateOf(decided, block, how);
@@ -67,7 +67,7 @@ test('checkCertificate: needs one trusted digest for a single span', async () =>
   const bound = holding(text, { trusted });
   expect(bound.trusts).toEqual([expect.stringMatching(`entry ${last}\\b`)]);
   expect(bound.spans[0]!.trusted_to).toBe(last);
-  // A digest before the end covers only the entries before it, such as genesis.
+  // A digest before the end covers only the preceding entries, such as genesis.
   const early = holding(text, { trusted: [{ seq: 3, digest: digests[3]! }] });
   expect(early.trusts).toEqual([
     expect.stringContaining(`digest ${alone.spans[0]!.digest} after entry`),

@@ -1,4 +1,4 @@
-/** Forges certificates: changes one and recomputes its digests. */
+/** Forges certificates by changing a certificate and recomputing its digests. */
 import { createHash } from 'node:crypto';
 import { canonical } from 'folkmoot';
 
@@ -54,6 +54,6 @@ export function forged(text: string, change: (certificate: Forged) => void): str
 
 export const linksOf = ({ spans }: Forged): Link[] => spans.flatMap(({ links }) => links);
 
-/** Returns the links with counted votes. */
+/** Returns the links that contain counted votes. */
 export const votesIn = (certificate: Forged): Link[] =>
   linksOf(certificate).filter(({ entry }) => entry?.kind === 'vote');

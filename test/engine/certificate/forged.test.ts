@@ -1,4 +1,4 @@
-/** Changed certificates: any bit, any member, and wrong encodings. */
+/** Changed certificates: any bit changed, any member changed, and wrong encodings. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { canonical, checkCertificate } from 'folkmoot';
@@ -14,7 +14,7 @@ function problemOf(certificate: string | Uint8Array): string {
 }
 
 test('checkCertificate: accepts the base certificates of these tests', async () => {
-  // Encoding again without a change gives the same text.
+  // Re-encoding without a change yields the same text.
   for (const one of Object.values(await three())) {
     expect(problemOf(one)).toBe('holds');
     expect(forged(one, () => {})).toBe(one);

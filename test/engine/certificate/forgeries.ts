@@ -1,6 +1,6 @@
 /**
  * Shared test sets for all checkers: valid certificates, and forgeries with recomputed digests.
- * Each forgery changes one thing and adapts the rest as far as a forger can.
+ * Each forgery changes one thing and adapts everything else as far as a forger can.
  */
 import { canonical, policies, weightings } from 'folkmoot';
 import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
@@ -9,9 +9,9 @@ import { certificateOf, town } from './town.js';
 export interface Bases {
   /** bft and reputation: finalized by a vote. */
   text: string;
-  /** veto and equal: rejected by all of one personality. */
+  /** veto and equal: rejected by every agent with one personality. */
   vetoed: string;
-  /** The same, without bridged entries. */
+  /** The vetoed block's certificate without bridged entries. */
   apart: string;
   /** majority and alliance_bonus: finalized at the deadline. */
   late: string;
@@ -37,7 +37,10 @@ async function makeBases(): Promise<Bases> {
   };
 }
 
-/** Certificates of every policy, finalized and rejected, with all and with few entries. */
+/**
+ * Builds certificates for every policy, finalized and rejected, with all entries and with few
+ * entries.
+ */
 export async function valid(): Promise<string[]> {
   const texts: string[] = Object.values(await bases());
   for (const [index, policy] of policies.entries()) {
@@ -80,7 +83,7 @@ function amend(
   throw new Error(`no result begins with ${beginning}`);
 }
 
-/** Changes the first event of a type. */
+/** Changes the first event with a given type. */
 function amendEvent(links: readonly Link[], type: string, change: (data: Value) => void): void {
   for (const link of links) {
     const at = link.results.findIndex((one) => one.endsWith(`"type":"${type}"}`));
@@ -93,7 +96,7 @@ function amendEvent(links: readonly Link[], type: string, change: (data: Value) 
   throw new Error(`no event ${type}`);
 }
 
-/** Changes the body of the first request of a kind. */
+/** Changes the body of the first request with a given kind. */
 function amendBody(links: readonly Link[], kind: string, change: (body: Value) => void): void {
   const { entry } = links.find((one) => one.entry?.kind === kind)!;
   const body = parsed(entry!.body) as Value;
@@ -115,7 +118,7 @@ const own = (c: Forged) => `["blocks","${String(c.claim.block_hash)}",`;
 const has = (results: string[], beginning: string) =>
   results.some((one) => one.startsWith(beginning));
 
-/** Adds a second, changed record of the electorate to the link that `into` chooses. */
+/** Adds a second, changed electorate record to the link that `into` chooses. */
 function secondElectorate(
   c: Forged,
   change: (electorate: Members) => void,
@@ -146,7 +149,7 @@ const signature = (body: Value) => {
   body.signature = String(body.signature).replace(/^../, (two) => (two === 'ab' ? 'cd' : 'ab'));
 };
 
-/** Name, base certificate, code of the refusal, and the change. */
+/** Name, base certificate, refusal code, and the change. */
 export type Forgery = [name: string, base: keyof Bases, code: string, change: Change];
 
 const forgery = (...row: Forgery): Forgery => row;
@@ -621,7 +624,7 @@ export const forgeries: Forgery[] = [
   ...[...electors, ...ballots, ...outcome],
 ];
 
-/** Changes the weight of an elector that did not vote, and everything derived from it. */
+/** Changes the weight of an elector that did not vote, and everything derived from that weight. */
 export const otherWeight: Change = (c) => {
   const voters = linksOf(c).flatMap(({ results }) =>
     results.flatMap((one) =>

@@ -1,4 +1,6 @@
-/** Certificates with recomputed digests and arbitrary values: the check refuses, never throws. */
+/**
+ * Certificates with recomputed digests and arbitrary values. The check refuses and never throws.
+ */
 import fc from 'fast-check';
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
@@ -109,7 +111,7 @@ test('checkCertificate: proves the same for any accepted changed character', asy
     if (!whole.holds) throw new Error(whole.problem);
     const { votes, claim, proves, genesis, proposal } = whole;
     expect(checked, `seed ${seed + index}`).toMatchObject({ claim, proves, proposal });
-    // Weights, and data that the decision does not need, are bound only by a trusted digest.
+    // Only a trusted digest binds weights and data that the decision does not need.
     expect(checked.votes.map(({ public_key }) => public_key)).toEqual(
       votes.map(({ public_key }) => public_key),
     );

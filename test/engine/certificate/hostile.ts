@@ -1,7 +1,7 @@
-/** Random changes of certificates: a byte of the file, or a character with recomputed digests. */
+/** Random changes to certificates: a byte in the file, or a character with recomputed digests. */
 import { type Forged, forged, type Link, linksOf } from './chain.js';
 
-/** Random numbers from a seed (mulberry32). */
+/** Generates random numbers from a seed (mulberry32). */
 function random(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -21,7 +21,7 @@ export function changedByte(text: string, seed: number): Uint8Array {
   return bytes;
 }
 
-/** Lists all texts of requests and results, with their containers. */
+/** Lists all texts in requests and results, with their containers. */
 export function textsOf(certificate: Forged): [of: Record<string, unknown>, name: string][] {
   return linksOf(certificate).flatMap(({ results, entry }: Link) => {
     const of = results as unknown as Record<string, unknown>;
@@ -30,7 +30,7 @@ export function textsOf(certificate: Forged): [of: Record<string, unknown>, name
   });
 }
 
-/** Changes one character of a text and recomputes the digests. */
+/** Changes one character in a text and recomputes the digests. */
 export function changedText(text: string, seed: number): string {
   const draw = random(seed);
   return forged(text, (certificate) => {

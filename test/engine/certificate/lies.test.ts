@@ -1,4 +1,4 @@
-/** Forged certificates with recomputed digests: each is refused for its change. */
+/** Forged certificates with recomputed digests. Each is refused because of its change. */
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { forged } from './chain.js';

@@ -10,7 +10,7 @@ import { type Forged, forged } from './chain.js';
 import { bases, forgedText, forgeries, otherWeight, valid } from './forgeries.js';
 import { changedByte, changedText } from './hostile.js';
 
-/** Debian's packages need Debian's Python, which is not always first in the path. */
+/** Debian's packages need Debian's Python, which does not always come first in the path. */
 const python = ['python3', '/usr/bin/python3'].find((candidate) => {
   try {
     execFileSync(candidate, ['-c', 'import nacl.signing'], { stdio: 'ignore' });
@@ -22,7 +22,7 @@ const python = ['python3', '/usr/bin/python3'].find((candidate) => {
 const lacking = python ? '' : ' (skipped: needs python3-nacl)';
 const program = join(root, 'docs/check-certificate.py');
 
-/** Runs the program once per list of arguments, in one process. */
+/** Runs the program once per argument list, in one process. */
 const driver = `
 import contextlib, io, json, runpy, sys
 for line in sys.stdin:
@@ -35,7 +35,7 @@ for line in sys.stdin:
         print(json.dumps(str(end.code)))
 `;
 
-/** Returns the first line of output for each certificate. */
+/** Returns the first output line for each certificate. */
 function run(certificates: readonly (string | Uint8Array)[], ...trusted: string[]): string[] {
   const folder = temporaryFolder();
   const lines = certificates.map((certificate, index) => {
@@ -63,7 +63,7 @@ test.skipIf(!python)(`check-certificate.py: refuses every forgery${lacking}`, as
   for (const forgery of forgeries) texts.push(await forgedText(forgery));
   const found = run(texts).map((line, index) => [forgeries[index]![0], line]);
   expect(found).toEqual(forgeries.map(([name]) => [name, refused]));
-  // A bug of the program must not pass as a refusal.
+  // A bug in the program must not pass as a refusal.
   const odd = found.filter(([, line]) => /RecursionError|NameError|UnboundLocalError/.test(line!));
   expect(odd).toEqual([]);
 });

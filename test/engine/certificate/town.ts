@@ -19,7 +19,7 @@ export interface Town {
   end: number;
 }
 
-/** Ten validators of two personalities, three of them allied, with decided blocks. */
+/** Creates ten validators with two personalities, three of them allied, and decided blocks. */
 export async function town(policy: Policy, weights: Weights): Promise<Town> {
   const path = temporaryFolder();
   const genesis = { policy, weights, voting_period_ms: 1_000, dormant_after: 0 };
@@ -43,7 +43,7 @@ export async function town(policy: Policy, weights: Weights): Promise<Town> {
   const end = people.network.read.position.seq;
   return { path, blocks: { finalized: first, rejected: second }, end };
 
-  /** Rejected by all of one personality, a third, or a majority. */
+  /** Rejects a block by every agent with one personality, by a third, or by a majority. */
   async function rejected({ network }: Population, hash: string): Promise<void> {
     const { policy } = network.genesis;
     if (policy === 'majority') {
@@ -71,7 +71,7 @@ export async function certificateOf(
   }
 }
 
-/** Three valid certificates: by reputation, by veto, and the latter with required entries only. */
+/** Three valid certificates: by reputation, by veto, and by veto with required entries only. */
 export interface Three {
   text: string;
   vetoed: string;

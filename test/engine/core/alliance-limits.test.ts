@@ -1,4 +1,4 @@
-/** Limits of alliances, and duplicate requests. */
+/** Alliance limits, and duplicate requests. */
 import { join } from 'node:path';
 import {
   type Answer,
@@ -109,7 +109,7 @@ async function expectNothing(population: Population, act: () => Promise<void>): 
   expect(population.network.read.position).toEqual(before);
 }
 
-/** All requests of the life of an alliance, with their responses. */
+/** Sends all requests in an alliance's life. Returns the requests with their responses. */
 async function lifeOfAlliance(population: Population, duration: string) {
   const [ada, bob, cem, dan] = await population.joinMany(4);
   const target_ids = [dan!.id, cem!.id, bob!.id];

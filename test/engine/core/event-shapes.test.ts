@@ -6,7 +6,7 @@ import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** A population with one open block. */
+/** Creates a population with one open block. */
 async function withBlock(electors: number) {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both, { personality: 'lawful' });
@@ -16,7 +16,7 @@ async function withBlock(electors: number) {
 
 const creatorOf = ({ id }: Citizen) => ({ id, personality: 'lawful' });
 
-/** Returns the single event of a type that an action emits. */
+/** Returns the only event with a given type that an action emits. */
 async function eventOf(
   population: Population,
   type: EventType,

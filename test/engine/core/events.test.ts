@@ -1,4 +1,4 @@
-/** Events: their types and order for each cause, and their numbers. */
+/** Events: types and order for each cause, and numbers. */
 import type { EventType } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { newPopulation, type Population } from '../helpers.js';
@@ -15,7 +15,7 @@ async function typesAfter(
   return population.since(mark).map(({ type }) => type);
 }
 
-/** A population with one open block. */
+/** Creates a population with one open block. */
 async function withBlock(electors: number) {
   const population = await newPopulation();
   const voters = await population.joinMany(electors, both, { personality: 'lawful' });

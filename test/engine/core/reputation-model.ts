@@ -1,4 +1,4 @@
-/** An independent model of reputation in integers, 1,000,000 for a score of 100. */
+/** An independent reputation model in integers, with 1,000,000 for a score of 100. */
 import type { Decision } from 'folkmoot';
 import type { Citizen } from '../../support/citizens.js';
 
@@ -53,7 +53,7 @@ export class Model {
     };
   }
 
-  /** The updates of the last close: agent, old and new score. */
+  /** Returns the updates from the last close: agent, old and new score. */
   told(): [string, number, number][] {
     return this.#updates;
   }

@@ -49,8 +49,9 @@ test('reputation: matches a manual calculation of one finalized block', async ()
   const hash = await population.open(dan!);
   await population.vote(ada!, hash, 'reject');
   await population.votes([bob!, cem!, dan!], hash, 'approve');
-  // Consistency 500,000 + trunc(±500,000 / 16). Alliance 500,000 - trunc(500,000 / 64).
-  // Peers: no vote equals ada's; of bob's three others two do: 666,666.
+  // Consistency is 500,000 + trunc(±500,000 / 16). Alliance is 500,000 - trunc(500,000 / 64).
+  // Peers: no vote equals ada's; two votes among bob's three peers equal bob's, which gives
+  // 666,666.
   expect(population.network.read.reputation(ada!.id)).toEqual({
     decision_consistency: 46.875,
     peer_ratings: 46.875,
@@ -65,7 +66,7 @@ test('reputation: matches a manual calculation of one finalized block', async ()
     alliance_strength: 49.2188,
     overall_score: 51.3932,
   });
-  // dan produced too: of three others two approved, first as producer, then as voter.
+  // dan produced too: two of three others approved, first as producer, then as voter.
   expect(population.network.read.reputation(dan!.id)?.peer_ratings).toBe(52.0181);
 });
 

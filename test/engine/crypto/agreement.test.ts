@@ -65,7 +65,7 @@ test('verifiers: refuse small-order and non-canonical points for any S', async (
       const encodedA = where === 'R' ? Point.BASE.multiply(a).toBytes() : oddA;
       const encodedR = where === 'A' ? Point.BASE.multiply(r).toBytes() : oddR;
       const k = challenge(encodedR, encodedA, text);
-      // S for the equation without the odd point, for each side, and 0 for both.
+      // Values of S for the equation without the odd point on either side, and 0 for both sides.
       const jobs = [0n, r, (k * a) % groupOrder, (r + k * a) % groupOrder].map((s) => ({
         publicKey: encodedA,
         message: text,

@@ -1,4 +1,7 @@
-/** Opens pools and closes each a little later than the last, so that threads end while loading. */
+/**
+ * Opens pools, and closes each pool a little later than the previous one, so that threads end while
+ * loading.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Signers } from '../../../dist/bench/load/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';

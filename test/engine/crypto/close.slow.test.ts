@@ -1,4 +1,7 @@
-/** Closes pools while their threads load, in a child process, since a failure would crash it. */
+/**
+ * Closes pools while their threads load, in a child process, since a failure would crash the
+ * process.
+ */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -53,7 +53,7 @@ describe('createVerifier: a pool that starts late', () => {
     expect(await verifier.verify([job, wrong])).toEqual([true, false]);
     expect(started.length).toBe(0);
     expect(await verifier.verify([wrong, job])).toEqual([false, true]);
-    // The threads have started and are not used yet.
+    // The threads have started but are not used yet.
     expect(started.map(({ stats }) => stats.batches)).toEqual([0]);
     expect(await verifier.verify([job, wrong, job])).toEqual([true, false, true]);
     expect(started.map(({ stats }) => stats.verified)).toEqual([2]);

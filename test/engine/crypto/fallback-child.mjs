@@ -1,4 +1,4 @@
-/** Child process of the fallback tests: verifies, signs, and prints the results. */
+/** Child process for the fallback tests. Verifies, signs, and prints the results. */
 import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 

@@ -1,4 +1,4 @@
-/** Without sodium-native, everything works, with one warning. */
+/** Without sodium-native, everything works, and one warning is printed. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ async function runBlocked(kind: string) {
   return { found: JSON.parse(stdout) as Found, warning: stderr, blocked };
 }
 
-/** Compares with keys and signatures of this process, which has libsodium. */
+/** Compares results with keys and signatures from this process, which uses libsodium. */
 function expectSameAsLibsodium(found: Found): void {
   const keyPair = keyPairFromSeed(new Uint8Array(32).fill(1));
   const signature = sign(new TextEncoder().encode('agentnet-v1-vote'), keyPair);

@@ -1,4 +1,4 @@
-/** Hostile points and signatures for the tests of the verifiers. */
+/** Hostile points and signatures for the verifier tests. */
 import { createHash } from 'node:crypto';
 import { Point } from '@noble/ed25519';
 import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
@@ -33,7 +33,7 @@ export function encodeY(y: bigint, sign: 0 | 1): Uint8Array {
   return bytes;
 }
 
-/** Every encoding of a point of small order, and every y in p .. 2^255 - 1, with both signs. */
+/** Every encoding of a small-order point, and every y in p .. 2^255 - 1, with both signs. */
 export const oddEncodings: Uint8Array[] = [
   ...[0, 1, 2, 3, 4, 5, 6, 7].map((multiple) => torsion(multiple).toBytes()),
   ...[0n, 1n, p - 1n].map((y) => encodeY(y, 1)),
@@ -41,7 +41,7 @@ export const oddEncodings: Uint8Array[] = [
   ...Array.from({ length: 19 }, (_, above) => encodeY(p + BigInt(above), 1)),
 ];
 
-/** Computes k of the equation S*B = R + k*A over the given bytes. */
+/** Computes k in the equation S*B = R + k*A over the given bytes. */
 export function challenge(encodedR: Uint8Array, encodedA: Uint8Array, message: Uint8Array): bigint {
   const digest = createHash('sha512').update(encodedR).update(encodedA).update(message).digest();
   return fromLittleEndian(digest) % n;
@@ -60,7 +60,7 @@ export function jobWith(options: {
   return { publicKey: encodedA, message, signature: joinSignature(encodedR, s) };
 }
 
-/** Concatenates R and S. S can be L or more but must fit 32 bytes. */
+/** Concatenates R and S. S can be L or more but must fit in 32 bytes. */
 export function joinSignature(encodedR: Uint8Array, s: bigint): Uint8Array {
   return Uint8Array.from([...encodedR, ...toLittleEndian(s)]);
 }

@@ -1,4 +1,4 @@
-/** The pool: order, limits, fairness and the death of threads. */
+/** The pool: order, limits, fairness and thread deaths. */
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
@@ -48,7 +48,7 @@ test('pool: throws VerifierBusy while its queue is full', async () => {
   const pool = open(2);
   const most = new Array<VerifyJob>(limits.verifyQueue).fill(valid);
   const full = pool.verify(most);
-  // The threads have taken some jobs, but not enough for another call of this size.
+  // The threads have taken some jobs, but the queue has no room for a second call of this size.
   await expect(pool.verify(most)).rejects.toThrow(VerifierBusy);
   expect((await full).every((good) => good)).toBe(true);
   expect(await pool.verify([valid])).toEqual([true]);
@@ -73,7 +73,7 @@ test('pool: a vote does not wait for an earlier request of 1,000 signatures', as
   const finished: string[] = [];
   const bulk = pool.verify(new Array<VerifyJob>(1_000).fill(valid));
   void bulk.then(() => finished.push('bulk'));
-  // The threads have the maximum share of the bulk request by now.
+  // By now, the threads have taken the bulk request's maximum share.
   await setImmediate();
   const vote = pool.verify([valid]).then(() => {
     finished.push('vote');
@@ -108,7 +108,7 @@ test('pool: completes batches whose threads are terminated', async () => {
       answered = true;
     });
     const votes = expected.map((good) => pool.verify([good ? valid : invalid]));
-    // The threads have the first batches; 20 MB of SHA-512 each keep them busy.
+    // The threads have taken the first batches, each with 20 MB to hash, which keeps them busy.
     await setImmediate();
     const killed = [...pool.threads];
     await Promise.all(killed.map((thread) => thread.terminate()));
@@ -155,8 +155,8 @@ test('pool: close settles pending calls, then refuses new ones', async () => {
 });
 
 /**
- * Waits for the first message of a thread, which it sends when it has loaded. In Node 20,
- * terminating a thread that loads a module can crash the process (v8::Module::IsGraphAsync).
+ * Waits for a thread's first message, which it sends once loaded. In Node 20, terminating a thread
+ * while it loads a module can crash the process (v8::Module::IsGraphAsync).
  */
 const loaded = (thread: Worker) =>
   new Promise<void>((resolve) => {
@@ -174,7 +174,7 @@ function signedJob(text: string): VerifyJob {
   return { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
 }
 
-/** A message that takes at least a millisecond to hash. */
+/** Builds a job whose message takes at least a millisecond to hash. */
 function slowJob(messageBytes: number, good: boolean): VerifyJob {
   const job = signedJob('x'.repeat(messageBytes));
   return good ? job : { ...job, signature: job.signature.toReversed() };

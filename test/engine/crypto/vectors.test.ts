@@ -26,7 +26,7 @@ test('verifiers: give the expected result for every Wycheproof vector', async ()
     tests.map((vector) => ({ vector, job: toJob(publicKey.pk, vector.msg, vector.sig) })),
   );
   expect(cases.length).toBe(file.numberOfTests);
-  // Callers refuse signatures of a wrong length, so they do not reach a verifier.
+  // Callers refuse signatures with a wrong length, so such signatures do not reach a verifier.
   const wellFormed = cases.filter(({ job }) => job.signature.length === 64);
   const verdicts = await agree(wellFormed.map(({ job }) => job));
   const valid = new Set(wellFormed.filter((_, index) => verdicts[index]));

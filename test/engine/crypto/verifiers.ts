@@ -7,7 +7,7 @@ import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/webcrypt
 
 /**
  * Returns a function that verifies with all verifiers, expects them to agree, and returns the
- * verdicts. Closes the verifiers after the tests of the file.
+ * verdicts. Closes the verifiers after the tests in the file.
  */
 export function createAgreement(): (jobs: readonly VerifyJob[]) => Promise<boolean[]> {
   const [pool, inline, reference] = (['pool', 'inline', 'reference'] as const).map((kind) =>
@@ -31,7 +31,7 @@ export function fromHex(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, 'hex'));
 }
 
-/** Reads a file of test/vectors, without validation. */
+/** Reads a file in test/vectors, without validation. */
 export async function readVectors<Shape>(name: string): Promise<Shape> {
   const url = new URL(`../../vectors/${name}`, import.meta.url);
   return JSON.parse(await readFile(url, 'utf8')) as Shape;

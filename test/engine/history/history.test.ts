@@ -48,7 +48,7 @@ async function lived(path: string, options: GenesisOptions, script: Attempt[]): 
 
 type Records = Record<string, string>;
 
-/** All records after each entry, by a replay without checkpoints. */
+/** Returns all records after each entry, computed by a replay without checkpoints. */
 async function replayed(path: string): Promise<{ digests: string[]; records: Records[] }> {
   const stored = openStore(path);
   const [digests, records]: [string[], Records[]] = [[], []];
@@ -90,7 +90,10 @@ async function recordsAt(history: History, seq: number) {
   return { found, position, read };
 }
 
-/** Ignores requests that expired and were accepted again: history does not have the first one. */
+/**
+ * Ignores requests that expired and were accepted again, because history lacks the first such
+ * request.
+ */
 function withoutRenewed(records: Records, last: Records): Records {
   const isRenewed = ([name, json]: [string, string]) =>
     name.startsWith('requests ') && last[name] !== json;
@@ -108,7 +111,7 @@ test('history: random entries of random logs equal a replay', heavy, async () =>
         const path = temporaryFolder();
         const network = await lived(path, options, script);
         const { digests, records } = await replayed(path);
-        // During writes, with dense checkpoints.
+        // Reads during writes, with dense checkpoints.
         const history = History.open({ path, spacing: 16, share: 1 });
         for (let look = 0; look < 8; look += 1) {
           const seq = draws.next().value! % digests.length;
@@ -145,7 +148,7 @@ test('history: writes damaged, foreign and deleted checkpoints again', heavy, as
     (file: string) => truncateSync(file, 40),
     (file: string) => writeFileSync(file, 'nothing of the kind'),
     (file: string) => rmSync(file),
-    // Valid, but of another entry.
+    // A valid checkpoint, but for a different entry.
     (file: string) => writeFileSync(file, contents[0]!),
     (file: string) => {
       const bytes = Buffer.from(contents.at(-1)!);
@@ -163,7 +166,7 @@ test('history: writes damaged, foreign and deleted checkpoints again', heavy, as
   expect((await history.at(seq)).position.digest).toBe(digest);
   expect(namesIn(folder)).toEqual(made);
   await history.close();
-  // Another log with the same name and length uses none of them.
+  // A different log with the same name and length uses none of the checkpoints.
   const other = temporaryFolder();
   await (await lived(other, town, script)).close();
   const beside = History.open({ ...options, path: other, checkpoints: folder });
@@ -193,7 +196,9 @@ test('history: ignores forged checkpoints of another installation', async () => 
   expect(told.found).not.toEqual(honest.found);
 });
 
-/** Changes the state of each agent in the last checkpoint, and seals it with another key. */
+/**
+ * Changes each agent's state in the last checkpoint, and seals the checkpoint with a different key.
+ */
 async function forge(options: HistoryOptions, folder: string): Promise<number> {
   const history = History.open(options);
   await history.prepare();
@@ -279,7 +284,7 @@ test('history: refuses invalid entries, and can be aborted', heavy, async () => 
   const ended = new AbortController();
   const onProgress = () => ended.abort(new Error('enough now'));
   await expect(history.at(seq, { signal: ended.signal, onProgress })).rejects.toThrow('enough now');
-  // A failed read does not affect later ones.
+  // A failed read does not affect later reads.
   expect((await history.at(seq)).position.seq).toBe(seq);
   await history.close();
   await expect(history.at(0)).rejects.toThrow('closed');

@@ -1,4 +1,4 @@
-// Writes all checkpoints of a network.
+// Writes all checkpoints for a network.
 import { History } from 'folkmoot';
 
 const [path, checkpoints] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** History during writes of another process, and after a kill. */
+/** History while a different process writes, and after a kill. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ const opened = (path: string) => {
   try {
     return History.open({ path, spacing: 64, share: 1 });
   } catch {
-    // No network yet.
+    // The network does not exist yet.
     return null;
   }
 };
@@ -48,7 +48,7 @@ test('history: works during a run of another process, and after a kill', async (
   const lines = await logLines(out);
   for (const { seq, digest } of seen) expect(digest).toBe(lines[seq]!.digest);
 
-  // Killed repeatedly after it has written some checkpoints, until it completes.
+  // The process is killed repeatedly after it has written some checkpoints, until it completes.
   const checkpoints = join(temporaryFolder(), 'checkpoints');
   const left = () => (existsSync(checkpoints) ? readdirSync(checkpoints).length : 0);
   for (let kill = 1; kill <= 3; kill += 1) {

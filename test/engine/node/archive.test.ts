@@ -36,7 +36,7 @@ function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string
 const openFolder = (path: string, readOnly: boolean) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
 
-/** Archives a share of the log like `folkmoot archive`, and deletes the rows or keeps them. */
+/** Archives a share of the log as `folkmoot archive` does, and either deletes or keeps the rows. */
 async function archive(path: string, { share, trim, compact }: Stop): Promise<void> {
   const store = openFolder(path, false);
   const before = Math.min(Math.ceil((share / 100) * store.meta()!.seq), findFirstKept(store));
@@ -48,13 +48,13 @@ async function archive(path: string, { share, trim, compact }: Stop): Promise<vo
   else await store.close();
 }
 
-/** Time of a restart, and changes of the folder while the network is closed. */
+/** Time of a restart, and changes to the folder while the network is closed. */
 interface Stop {
   at: number;
   share: number;
   trim: boolean;
   compact: boolean;
-  /** `archiveAfter` from then on. */
+  /** `archiveAfter` after the restart. */
   keep: number | undefined;
 }
 
@@ -70,7 +70,7 @@ const stops = (most: number): fc.Arbitrary<Stop[]> =>
     { minLength: 1, maxLength: 4 },
   );
 
-/** All reads of the past of a network. */
+/** Returns all reads of a network's past. */
 function pastOf(network: Network): unknown {
   const { event_seq, seq, digest, log_digest } = network.read.position;
   const blocks = [...network.read.records('blocks')].map(({ value }) => value.context.entry);
@@ -79,7 +79,7 @@ function pastOf(network: Network): unknown {
     ends: { event_seq, seq, digest, log_digest },
     events: [...network.read.events(1, event_seq)],
     texts: [...network.read.eventTexts(1, event_seq)],
-    // Without the cost of reads, which differs: a segment unpacks a whole block.
+    // Omits the cost of reads, which differs because a segment unpacks a whole block.
     signed: [...blocks, ...votes].map((entry) => {
       const { public_key, body } = network.read.signed(entry);
       return { public_key, body };
@@ -125,7 +125,7 @@ test('archive: a network with an archive equals its twin', async () => {
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-/** A follower from the beginning gets each event once, in order. */
+/** Expects that a follower from the beginning gets each event once, in order. */
 async function followed(network: Network): Promise<void> {
   const { event_seq } = network.read.position;
   let last = 0;

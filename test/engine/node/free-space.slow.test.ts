@@ -1,4 +1,4 @@
-/** A disk that fills up: below the limit writes are refused and reads continue. */
+/** A disk that fills up. Below the limit, writes are refused and reads continue. */
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';

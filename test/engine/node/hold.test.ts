@@ -1,4 +1,4 @@
-/** A held network: time stops, writes are refused, and the log does not show the hold. */
+/** A held network. Time stops, writes are refused, and the log does not show the hold. */
 import fc from 'fast-check';
 import {
   composeProposal,
@@ -48,7 +48,7 @@ test('hold: refuses writes, and continues at the same time after the release', a
   expect([network.time.held, network.time.now]).toEqual([true, START_MS + 10_000]);
   expect(await vote(bob)).toMatchObject(paused);
   expect(await submit(registration(signatoryOf(4)))).toMatchObject(paused);
-  // The deadline of the block passed an hour ago on the wall clock.
+  // By the wall clock, the block's deadline passed an hour ago.
   expect(network.fireDeadlines()).toEqual([]);
   expect(network.read.position).toEqual(before);
   expect(network.read.block(block_hash)).toMatchObject({ status: 'voting' });
@@ -112,7 +112,7 @@ const deeds = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-/** Runs a list of actions; without holds, it skips the actions during them. */
+/** Runs a list of actions. Without holds, skips the actions that fall into a hold. */
 async function live(list: readonly Deed[], holds: boolean) {
   const { network, clock, submit, vote } = await voting();
   let held = false;

@@ -25,7 +25,7 @@ function open(path: string) {
 
 const linesOf = (path: string) => [...storedLines(open(path), 0, Number.MAX_SAFE_INTEGER)];
 
-/** A short network with all four outcomes and a tick. */
+/** Runs a short network with all four outcomes and a tick. */
 async function liveIn(population: Population): Promise<SignedRequest[]> {
   const [ada, bob] = await population.joinMany(4, both);
   const hash = await population.open(ada!);
@@ -74,7 +74,7 @@ test('log: keeps the raw body as received', async () => {
   expect(logged).toMatchObject({ kind: 'vote', public_key: vote!.public_key });
 });
 
-/** Builds a frame: each part after its length in eight bytes. */
+/** Builds a frame, in which each part follows its length in eight bytes. */
 function framed(parts: (string | Uint8Array)[]): Buffer {
   const pieces = parts.flatMap((part) => {
     const bytes = Buffer.from(part as string);

@@ -7,7 +7,7 @@ import { newPopulation, Population } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** Runs actions in memory and in a folder with a restart in between, and compares digests. */
+/** Runs actions in memory, and in a folder with a restart in between, and compares the digests. */
 async function expectNoTrace(
   genesis: Partial<GenesisOptions>,
   before: (population: Population) => Promise<void>,

@@ -26,7 +26,9 @@ const shown = (list: ReturnType<Population['network']['read']['activeAgents']>) 
   producers: list.producers.map(({ id, blocks_produced }) => [id, blocks_produced]),
 });
 
-/** A block decided by all but the last citizen: changes scores, produced blocks and a status. */
+/**
+ * Decides a block by all but the last citizen, which changes scores, produced blocks and a status.
+ */
 async function decideBlock(population: Population): Promise<void> {
   const [producer, ...others] = population.citizens;
   const hash = await population.open(producer!);

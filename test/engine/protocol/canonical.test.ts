@@ -1,4 +1,4 @@
-/** The canonical encoder, compared with a library for RFC 8785. */
+/** The canonical encoder, compared with an RFC 8785 library. */
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';

@@ -1,4 +1,4 @@
-/** Timestamps, compared with Date, with any cache content. */
+/** Timestamps, compared with Date, for any cache content. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatInstant } from '../../../dist/engine/protocol/schema/primitives.js';
@@ -30,7 +30,7 @@ test('parseInstant: parses a timestamp of the cached minute like any other', () 
       const good = new Date(base + by).toISOString();
       expect(parseInstant(good)).toBe(base + by);
       const text = at ? good.slice(0, at[0]) + at[1] + good.slice(at[0] + 1) : good;
-      // A lower-case z has the same meaning and avoids the fast path.
+      // A lower-case z means the same but avoids the fast path.
       expect(parseInstant(text)).toBe(parseInstant(text.replace(/Z$/, 'z')));
     }
   });

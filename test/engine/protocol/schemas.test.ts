@@ -1,4 +1,4 @@
-/** All schemas are valid JSON Schema, which is not checked when they are compiled. */
+/** All schemas are valid JSON Schema, which compilation does not check. */
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 

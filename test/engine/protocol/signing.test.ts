@@ -76,7 +76,7 @@ const path = new URL('../../vectors/signing.json', import.meta.url);
 const vectors = JSON.parse(readFileSync(path, 'utf8')) as Vectors;
 const { public_key, network_id, timestamp } = vectors;
 
-/** The key with a seed of one repeated byte. */
+/** Returns the key whose seed is one repeated byte. */
 function keyOf(byte: number): Signatory {
   const keys = keyPairFromSeed(new Uint8Array(32).fill(byte));
   return {

@@ -1,4 +1,4 @@
-/** Generated validators equal ajv with the same schemas. */
+/** Generated validators behave like ajv with the same schemas. */
 import { readFileSync } from 'node:fs';
 import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const hash = 'ab'.repeat(32);
 const id = (prefix: string) => `${prefix}_${'0'.repeat(32)}`;
 const timestamp = '2026-01-01T00:00:00Z';
 
-/** A valid value of each kind, from which random ones are derived. */
+/** A valid value for each kind, from which random values are derived. */
 const good = {
   register: { public_key: hash, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
   status: { status: 'active', reason: 'back', expected_duration: 'PT1H' },
@@ -55,7 +55,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Changes one place of a value, given by random numbers modulo the number of members. */
+/** Changes a value at one position, chosen by random numbers modulo the number of members. */
 function changed(value: unknown, path: readonly number[], to: unknown, remove: boolean): unknown {
   const [step, ...rest] = path;
   if (typeof value !== 'object' || value === null || step === undefined) return to;
@@ -84,7 +84,7 @@ test.each(kinds)('validators: %s: both find the same first problem', (kind) => {
     }),
     { numRuns: 300 },
   );
-  // A body with any members has only one possible problem.
+  // A body that allows any members has only one possible problem.
   expect(seen.size).toBeGreaterThanOrEqual(kind === 'alliance_leave' ? 1 : 3);
 });
 

@@ -1,4 +1,7 @@
-/** Requests of an untyped program: each member of each kind is given any value of JavaScript. */
+/**
+ * Requests from an untyped program. Each member of each request kind is set to any JavaScript
+ * value.
+ */
 import fc from 'fast-check';
 import {
   composeRegister,
@@ -47,13 +50,13 @@ const any = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-/** One corruption, often of one member, at times of several or of the whole request. */
+/** A corruption, often of one member, sometimes of several members or of the whole request. */
 const corruption = fc.record({
   changes: fc.dictionary(fc.constantFrom(...members), any, { minKeys: 1, maxKeys: 3 }),
   whole: fc.option(any, { freq: 12, nil: undefined }),
 });
 
-/** True if a request has a member that no log can hold. */
+/** True if a request contains a member that no log can hold. */
 const isImpossible = (changes: Changes): boolean =>
   texts.some((name) => name in changes && typeof changes[name] !== 'string') ||
   ('body' in changes && !ArrayBuffer.isView(changes.body));
@@ -96,7 +99,10 @@ interface Corruption {
   whole: unknown;
 }
 
-/** Submits a corrupted copy: it never throws, and a refusal changes nothing. */
+/**
+ * Submits a corrupted copy. Expects that submitting never throws and that a refusal changes
+ * nothing.
+ */
 async function expectRefused(network: Network, request: SignedRequest, one: Corruption) {
   network.fireDeadlines();
   const before = network.applied;

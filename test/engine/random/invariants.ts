@@ -17,7 +17,7 @@ export function expectInvariants(network: Network): void {
   expectAlliances(network);
 }
 
-/** One finalized block a height, each on the one before. */
+/** Expects one finalized block per height, each on top of the preceding block. */
 function expectOneChain(network: Network, blocks: Block[]): void {
   const final = blocks.filter(({ state }) => state === 'finalized').map(({ context }) => context);
   final.sort((a, b) => a.height - b.height);
@@ -34,7 +34,7 @@ function expectOneChain(network: Network, blocks: Block[]): void {
   assert.deepEqual([block_height, head_hash], [final.length, hashes.at(-1)]);
 }
 
-/** Votes are within the electorate, and a tally is the sum of the stored votes. */
+/** Expects votes only from the electorate, and a tally that is the sum of the stored votes. */
 function expectTally(network: Network, { state, context }: Block): void {
   const { ordinal, electorate } = context;
   const { agents, weights } = network.read.record('electorates', electorate)!;
@@ -50,7 +50,7 @@ function expectTally(network: Network, { state, context }: Block): void {
   expectDecision(network, { state, ...counted, total, silent: agents.length - votes.length });
 }
 
-/** The outcome of a tally under the policy, computed independently. */
+/** Expects a tally's outcome under the policy, computed independently. */
 function expectDecision(
   { genesis }: Network,
   block: { state: string; approve: number; reject: number; total: number; silent: number },

@@ -1,4 +1,4 @@
-/** Random lives: nothing throws, the invariants hold, and a restart is never noticed. */
+/** Random lives. Nothing throws, the invariants hold, and a restart has no visible effect. */
 import fc from 'fast-check';
 import {
   createVerifier,
@@ -31,14 +31,14 @@ function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string
   return Network.open({ ...where, genesis: options, verifier, clock, onFatal });
 }
 
-/** Does one request without waiting for the disk. */
+/** Performs a request without waiting for the disk. */
 async function act(network: Network, { request }: Timed): Promise<Outcome> {
   const verified = await network.verify(request);
   if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };
   return network.apply(verified).outcome;
 }
 
-/** Lives a life, calling `look` after each step; gives what was done and what came of it. */
+/** Runs a life, and calls `look` after each step. Returns the requests and their outcomes. */
 async function live(
   network: Network,
   clock: VirtualClock,
@@ -120,7 +120,7 @@ test('engine: a network that is closed and opened again never notices', async ()
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-/** Stored data follows from the log alone. */
+/** Expects that stored data follows from the log alone. */
 async function expectReplay(path: string): Promise<void> {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   const lines = storedLines(store, 0, Number.MAX_SAFE_INTEGER);

@@ -1,4 +1,6 @@
-/** Random lives of a network: what agents try, drawn as data, and turned into signed requests. */
+/**
+ * Random lives of a network. Agents' attempts are drawn as data and turned into signed requests.
+ */
 import fc from 'fast-check';
 import {
   composeAllianceLeave,
@@ -30,12 +32,12 @@ const personalities = ['lawful', 'greedy'] as const;
 const statuses = ['active', 'active', 'active', 'inactive', 'maintenance'] as const;
 const durations = ['PT1M', 'PT5M', 'PT1H'];
 const capabilities = [['validator'], ['validator', 'producer'], ['producer']] as const;
-/** Jumps in milliseconds, beside those to the next deadline and just beyond it. */
+/** Jumps in milliseconds, in addition to jumps to the next deadline and just beyond it. */
 const jumps = [0, 1, 777, 5_000, 20_000, 61_000, 600_000];
 
 const citizens = Array.from({ length: CITIZENS }, (_, index) => citizenOf(paperSignatory(index)));
 
-/** One thing that is tried. What the numbers mean depends on the kind. */
+/** An attempt by an agent. The meaning of the numbers depends on the kind. */
 export interface Attempt {
   kind:
     | 'ballot'
@@ -51,7 +53,7 @@ export interface Attempt {
     | 'repeat'
     | 'jump';
   who: number;
-  /** Which block, meme or alliance, counted from the newest; which jump. */
+  /** Selects a block, meme or alliance, counted from the newest, or a jump. */
   which: number;
   flag: boolean;
   some: number;
@@ -72,7 +74,7 @@ const kinds = fc.oneof(
   { weight: 4, arbitrary: fc.constant('jump' as const) },
 );
 
-/** Without bias: small numbers are nothing special here. */
+/** Draws without bias, because small numbers are not special here. */
 export const attempts = (length: number): fc.Arbitrary<Attempt[]> =>
   fc.array(
     fc.noBias(
@@ -100,13 +102,13 @@ export const genesis: fc.Arbitrary<GenesisOptions> = fc.record({
   consistency: fc.constantFrom('conformity' as const, 'off' as const),
 });
 
-/** A request with the time at which it is made. */
+/** A request and the time at which it is made. */
 export interface Timed {
   at: number;
   request: SignedRequest;
 }
 
-/** Turns attempts into requests that fit what has become of the network so far. */
+/** Turns attempts into requests that fit the network's current state. */
 export class Life {
   readonly #network: Network;
   readonly #past: SignedRequest[] = [];
@@ -116,7 +118,7 @@ export class Life {
     this.#network = network;
   }
 
-  /** Registrations to begin with: without them nearly everything would be refused. */
+  /** Returns the initial registrations, without which nearly every request would be refused. */
   static founders(): SignedRequest[] {
     return citizens.slice(0, FOUNDERS).map((citizen, index) =>
       composeRegister(citizen, instant(0), {
@@ -127,7 +129,10 @@ export class Life {
     );
   }
 
-  /** The time to advance, or the next request, composed after the previous one was accepted. */
+  /**
+   * Returns the time to advance, or the next requests, each composed after the previous request was
+   * accepted.
+   */
   next(attempt: Attempt): number | Iterable<SignedRequest> {
     return attempt.kind === 'jump' ? this.#jump(attempt) : this.#requests(attempt);
   }
@@ -148,7 +153,7 @@ export class Life {
     else yield attempt;
   }
 
-  /** Most vote, and mostly alike; or one personality is against all others. */
+  /** Lets most agents vote, mostly alike, or one personality vote against all others. */
   *#ballot({ which, flag, some }: Attempt): Iterable<Attempt> {
     for (const index of citizens.keys()) {
       if (index === some % 20) continue;
@@ -158,7 +163,7 @@ export class Life {
     }
   }
 
-  /** Alliances of all with all, one after another. */
+  /** Forms alliances between all agents, one after another. */
   *#pact(attempt: Attempt): Iterable<Attempt> {
     for (let round = 0; round < 1 + (attempt.some % 6); round += 1) {
       yield { ...attempt, kind: 'alliance', some: ALL_INVITED };
@@ -217,7 +222,10 @@ export class Life {
     return this.#proposal(by, stamp, attempt);
   }
 
-  /** One of the last requests of one kind, so that the many votes do not hide the others. */
+  /**
+   * Returns one of the last requests of a given kind, so that the many votes do not crowd out other
+   * kinds.
+   */
   #repeated({ which, some }: Attempt): SignedRequest | undefined {
     const kinds = [...new Set(this.#past.map(({ kind }) => kind))];
     const alike = this.#past.filter(({ kind }) => kind === kinds[which % kinds.length]);
@@ -248,7 +256,7 @@ export class Life {
     }
     if (some % 5 === 3) return composeAllianceLeave(among(context?.members), stamp, id);
     const others = citizens.filter((_, index) => (some >> index) % 2 === 1 && index !== who);
-    // At times also the founder, or the last citizen, who may not have joined.
+    // Sometimes includes the founder, or the last citizen, who may not have joined.
     const targets = [...others, ...(others.length === 0 || which > 7 ? [citizens.at(-1)!] : [])];
     if (which === 7) targets.push(by);
     return composeAlliancePropose(by, stamp, {
@@ -258,7 +266,10 @@ export class Life {
     });
   }
 
-  /** A block that is in voting, or one of the newest; sometimes one that does not exist. */
+  /**
+   * Returns a block in voting or one of the newest blocks, and sometimes a block that does not
+   * exist.
+   */
   #block(which: number, open: boolean): string {
     if (which === 9) return UNKNOWN_BLOCK;
     const voting = [...this.#network.read.records('open', { from: ['block'], to: ['block~'] })];
@@ -276,13 +287,13 @@ export class Life {
   }
 }
 
-/** Differences from a network that verifies and applies at once. */
+/** Hooks for a run that differs from verifying and applying each request directly. */
 interface Leading {
-  /** Does a request; without it, it is verified, applied and made durable. */
+  /** Performs a request. By default, the request is verified, applied and made durable. */
   take?: (request: SignedRequest) => Promise<unknown>;
-  /** Follows each jump of the clock; without it, deadlines fire and are made durable. */
+  /** Called after each clock jump. By default, deadlines fire and are made durable. */
   jumped?: () => unknown;
-  /** Follows each attempt. */
+  /** Called after each attempt. */
   look?: (index: number) => unknown;
 }
 
@@ -292,13 +303,13 @@ export async function applied(network: Network, request: SignedRequest): Promise
   if (!('refusal' in verified)) network.apply(verified);
 }
 
-/** Fires what is due and waits until it can be read. */
+/** Fires due deadlines, and waits until their effects can be read. */
 export async function settled(network: Network): Promise<void> {
   network.fireDeadlines();
   await network.durable;
 }
 
-/** Lives a life on a network, from the registration of its founders on. */
+/** Runs a life on a network, starting with the founders' registrations. */
 export async function lead(
   network: Network,
   clock: VirtualClock,
@@ -325,11 +336,11 @@ export async function lead(
 const isGreedy = (index: number) => index % 4 === 0;
 const both = ['validator', 'producer'] as const;
 
-/** The same by each citizen. */
+/** Repeats an attempt by each citizen. */
 function* everyone(attempt: Attempt): Iterable<Attempt> {
   for (const who of citizens.keys()) yield { ...attempt, who };
 }
 
-/** As `some` of an alliance: found one with many; say yes. */
+/** Value of `some` that founds an alliance with many invitees, who accept. */
 const ALL_INVITED = 1_019;
 const ACCEPTS = 1;

@@ -1,4 +1,7 @@
-/** Folders without a network, or with a damaged one: one line and a nonzero exit code. */
+/**
+ * Folders without a network, or with a damaged network. The command prints one line and exits with
+ * a nonzero code.
+ */
 import {
   copyFileSync,
   mkdirSync,
@@ -58,7 +61,7 @@ test.each([0, 100, 20_000, 0.5])('replay: refuses a data file truncated at %d', 
   await expectRefused(damaged((file) => truncateSync(file, bytes)));
 });
 
-/** End of the last page in use. Pages after it are free. */
+/** Returns the end of the last page in use. Later pages are free. */
 function endOfUse(): number {
   const copy = join(temporaryFolder(), 'data.mdb');
   copyFileSync(data, copy);

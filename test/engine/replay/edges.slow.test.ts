@@ -1,6 +1,6 @@
 /**
- * A replay processes entries in chunks. Changes next to the edge of a chunk, or several in one
- * chunk, are reported at their entry; of several, the first.
+ * A replay processes entries in chunks. Changes next to a chunk's edge, or several changes in one
+ * chunk, are reported at their entry. Of several changes, the first is reported.
  */
 import { join } from 'node:path';
 import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
@@ -12,7 +12,7 @@ import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 const folder = join(suiteFolder(), 'run');
 /** Size of a chunk. */
 const CHUNK = 1_024;
-/** The last and first entry of chunks, and one in the middle. */
+/** The last and first entries in chunks, and an entry in the middle. */
 const edges = [CHUNK - 1, CHUNK, 2 * CHUNK - 1, 2 * CHUNK];
 const places = [...edges, 1_500];
 /** Kind and number of the first event, by entry. */
@@ -46,7 +46,7 @@ async function expectFirst(found: Found, change: (stored: Stored) => void, signa
   return { entries, divergence: first_divergence! };
 }
 
-/** Flips one bit of the digest stored with the entry. */
+/** Flips one bit in the digest stored with the entry. */
 function flipDigest({ log }: Stored, seq: number): void {
   const bytes = Buffer.from(log.get(seq)!);
   bytes[63]! ^= 1;
@@ -112,7 +112,7 @@ describe.each(places)('replay: entry %i', (seq) => {
 });
 
 describe('replay: of two differences the first is named', () => {
-  /** Pairs in the same chunk, in adjacent chunks, and at both sides of an edge. */
+  /** Pairs in the same chunk, in adjacent chunks, and on both sides of an edge. */
   const pairs = [
     [1_100, 1_900],
     [CHUNK - 1, CHUNK],

@@ -1,6 +1,6 @@
 /**
- * Folders with one flipped bit: the change is detected or harmless. No native crash, and no wrong
- * data.
+ * Folders with one flipped bit. The change is detected or harmless, and causes neither a native
+ * crash nor wrong data.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,9 +33,9 @@ interface Flip {
 
 function flipped(into: string, number: number): Flip {
   const bytes = readFileSync(data);
-  // Every eighth bit is in the headers, which are a small part of the file.
+  // Every eighth flip is in the headers, which are a small part of the file.
   let at = number % 8 === 0 ? (number % 16 === 0 ? 0 : 8192) + draw(168) : draw(bytes.length);
-  // Most bytes of a small file are unused zeros, so every second bit is in a nonzero byte.
+  // Most bytes in a small file are unused zeros, so every second flip is in a nonzero byte.
   while (number % 8 > 3 && bytes[at] === 0) at = draw(bytes.length);
   const bit = draw(8);
   bytes[at]! ^= 1 << bit;
@@ -45,7 +45,7 @@ function flipped(into: string, number: number): Flip {
   return { folder, at, bit };
 }
 
-/** Returns true if the folder has the same data as before. */
+/** Returns true if the folder contains the same data as before. */
 async function expectFoundOrHarmless({ folder, at, bit }: Flip): Promise<boolean> {
   const where = `bit ${bit} of byte ${at}`;
   const checked = await folkmoot(['check', folder]);

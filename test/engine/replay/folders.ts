@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 type Key = string | number | (string | number)[];
 
-/** Databases of a folder, open for writing. */
+/** A folder's databases, open for writing. */
 export interface Stored {
   log: Database<Buffer, Key>;
   events: Database<string, Key>;

@@ -1,6 +1,6 @@
 /**
  * Replays a data folder and prints live memory (heap and buffers) at intervals, as JSON. With
- * `keep` it keeps the results of each entry, as a control.
+ * `keep`, keeps each entry's results, as a control.
  */
 import {
   openLmdbStore,

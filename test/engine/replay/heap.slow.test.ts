@@ -1,4 +1,4 @@
-/** Live memory during the replay of a long log does not grow in its second half. */
+/** Live memory does not grow in the second half of a long log's replay. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { suiteFolder } from '../../support/runs.js';
 const { agents, blocks } = counts.longLog;
 const child = fileURLToPath(new URL('./heap-child.mjs', import.meta.url));
 const folder = join(suiteFolder(), 'long');
-/** Tolerance: the number of records in memory before they are moved to disk varies. */
+/** Tolerance, because the number of records in memory before they are moved to disk varies. */
 const FACTOR = 1.25;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function replayed(...more: string[]): Promise<Replayed> {
   return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Replayed;
 }
 
-/** Maximum of live memory in each half, in MiB. */
+/** Returns the maximum live memory in each half, in MiB. */
 function halves({ alive, entries }: Replayed): { first: number; second: number } {
   const most = (wanted: (seq: number) => boolean) =>
     Math.max(...alive.filter(({ seq }) => wanted(seq)).map(({ mib }) => mib));

@@ -1,4 +1,4 @@
-/** Memory to open and replay a log hardly grows if the log is four times as long. */
+/** Memory needed to open and replay a log hardly grows if the log is four times as long. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { suiteFolder } from '../../support/runs.js';
 
 const { agents, blocks } = counts.slope;
 const LOOK_MS = 20;
-/** Tolerance for garbage that is not collected yet. */
+/** Tolerance for garbage that has not been collected yet. */
 const SLACK_MIB = 96;
 
 interface Cost {
@@ -21,14 +21,14 @@ interface Cost {
   entries: number;
 }
 
-/** CPU time of all threads of a process so far. */
+/** Returns the CPU time that all threads in a process have used so far. */
 function processorMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** Runs a process until it ends or listens. Returns its peak of private memory. */
+/** Runs a process until it ends or listens. Returns its peak private memory. */
 async function costOf(args: string[]): Promise<Cost> {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = once(child, 'close');
@@ -56,7 +56,7 @@ const folder = suiteFolder();
 const small = join(folder, 'small');
 const large = join(folder, 'large');
 
-/** A run with signatures that are not verified, which is fast and can be served. */
+/** Makes a run with signatures that are not verified, which is fast and can be served. */
 async function make(out: string, times: number): Promise<void> {
   const size = ['--agents', `${agents}`, '--blocks', `${times * blocks}`, '--seed', '1'];
   const quick = ['--verifier', 'off', '--no-audit', '--out', out];

@@ -1,4 +1,4 @@
-/** Tampered runs: `replay` reports what changed, and where. */
+/** Tampered runs. `replay` reports the change and its position. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
@@ -20,7 +20,10 @@ beforeAll(async () => {
 
 type Found = Partial<NonNullable<Replayed['first_divergence']>>;
 
-/** Changes a copy, and expects the divergence of a replay; `signed` is that with signatures. */
+/**
+ * Changes a copy, and expects a replay to diverge. `signed` is the expected divergence with
+ * signature verification.
+ */
 async function expectFound(change: (stored: Stored) => void, plain: Found, signed?: Found) {
   const copy = await changed(folder, change);
   const found = await replayHere(join(copy, 'network'), false);

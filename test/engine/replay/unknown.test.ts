@@ -1,4 +1,4 @@
-/** Requests with unknown members: the log keeps them as received. */
+/** Requests with unknown members, which the log keeps as received. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -16,7 +16,7 @@ import { bodyOf, type Line, linesOf } from '../../support/runs.js';
 
 const now = '2025-01-01T00:00:00.000Z';
 
-/** A vote with a hand-written body: unknown members, in any order. */
+/** Builds a vote with a hand-written body: unknown members, in any order. */
 function handmadeVote(by: Signatory, fields: Record<string, unknown>): SignedRequest {
   const signature = by.sign(voteInput(fields));
   const body = Buffer.from(`{ "signature": "${signature}",\n ${JSON.stringify(fields).slice(1)}\n`);

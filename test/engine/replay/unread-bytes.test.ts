@@ -1,4 +1,4 @@
-/** A replay also compares bytes that reads of a network do not need. */
+/** A replay compares even bytes that reads from a network do not need. */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ async function found(path: string): Promise<string | null> {
   }
 }
 
-/** Changes a database of a folder through LMDB. */
+/** Changes a database in a folder through LMDB. */
 async function change(
   path: string,
   name: string,

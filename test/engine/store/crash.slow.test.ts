@@ -92,7 +92,7 @@ test('store.commit: keeps every reported batch after FAILED on a full disk', asy
   const folder = smallDisk(1);
   if (folder === null) return context.skip('this process may not mount a file system');
   const child = startWriter(['write', folder, '20000']);
-  // Exits normally: no promise of lmdb rejects unhandled.
+  // The process exits normally, so no lmdb promise was rejected without a handler.
   expect((await child.ended).code).toBe(0);
   expect(child.lines.at(-1)).toBe('FAILED');
   const told = child.lines.length - 2;

@@ -1,4 +1,4 @@
-/** Derived files: read only if this installation wrote them, from exactly this log. */
+/** Derived files are read only if this installation wrote them from exactly this log. */
 import {
   chmodSync,
   existsSync,
@@ -121,7 +121,7 @@ test('derived files: neither unpacks nor fully reads a forged file', async () =>
   writeFileSync(file, header);
   truncateSync(file, 3 * 2 ** 30);
   expect(await folder.read('a', from)).toBe(null);
-  // In KiB. The unpacked content is four times as large.
+  // Limit in KiB. The unpacked content is four times as large.
   expect(process.resourceUsage().maxRSS - peak).toBeLessThan(64 * 1024);
 });
 
@@ -160,7 +160,7 @@ const unusable: [string, () => void][] = [
 test.each(unusable)('derived files: stay in memory if the key %s', async (_, spoil) => {
   const { path, file } = await written();
   const bytes = readFileSync(file);
-  // A process caches its key, so the test uses the state folder of another installation.
+  // A process caches its key, so the test uses a different installation's state folder.
   const known = readFileSync(keyFile());
   rmSync(keyFile());
   state = temporaryFolder();
@@ -174,7 +174,7 @@ test.each(unusable)('derived files: stay in memory if the key %s', async (_, spo
   await folder.write('b', from, content);
   expect(await folder.read('b', from)).toEqual(content);
   expect(folder.list()).toMatchObject([{ name: 'b', inMemory: true }]);
-  // Without the key, files of an installation are not removed.
+  // Without the key, an installation's files are not removed.
   expect(readdirSync(path)).toEqual(['a']);
   expect(readFileSync(file)).toEqual(bytes);
 });

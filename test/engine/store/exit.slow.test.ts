@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ends, endsAfter, openStore, tempFolder } from './fixture.js';
 import { startWriter } from './start-writer.js';
 
-/** At the start of a commit LMDB's thread waits for the main thread: a bare exit would hang. */
+/** At the start of a commit, LMDB's thread waits for the main thread, so a bare exit would hang. */
 const turns = [0, 1, 2, 5];
 
 async function endOf(how: string, after: number) {
@@ -13,7 +13,7 @@ async function endOf(how: string, after: number) {
   child.process.stderr!.on('data', (text: string) => {
     said += text;
   });
-  // A process that hangs would never end. A minute is far more than enough.
+  // A process that hangs would never end. A minute is more than enough.
   const late = setTimeout(() => child.process.kill('SIGABRT'), 60_000);
   const end = await child.ended;
   clearTimeout(late);

@@ -1,4 +1,4 @@
-/** Fixtures of the store tests: folders, stores and batches. */
+/** Fixtures for store tests: folders, stores and batches. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** Opens a store with the defaults of the tests. */
+/** Opens a store with the test defaults. */
 export function openLmdb(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
   return openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
 }
@@ -27,7 +27,7 @@ export function closedLater(store: Store): Store {
   return store;
 }
 
-/** Opens a store with the defaults of the tests, and closes it after the test. */
+/** Opens a store with the test defaults, and closes it after the test. */
 export const openStore = (path: string, options: Partial<LmdbStoreOptions> = {}): Store =>
   closedLater(openLmdb(path, options));
 
@@ -57,7 +57,7 @@ export function batchAt(seq: number, changes: Partial<Batch> = {}): Batch {
   };
 }
 
-/** Reads the progress of a store from meta, entries, events and records. */
+/** Reads a store's progress from meta, entries, events and records. */
 export function ends(store: Store): Record<string, unknown> {
   return {
     meta: store.meta()?.seq ?? 0,
@@ -67,7 +67,7 @@ export function ends(store: Store): Record<string, unknown> {
   };
 }
 
-/** Expected result of `ends` after `count` batches of writer.mjs. */
+/** Returns the expected result of `ends` after `count` batches from writer.mjs. */
 export function endsAfter(count: number): Record<string, unknown> {
   const all = Array.from({ length: count }, (_, index) => index + 1);
   return { meta: count, entries: all, events: all, votes: all };

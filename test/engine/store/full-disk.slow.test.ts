@@ -1,4 +1,4 @@
-/** A network whose disk fills up under sustained writes refuses them, then continues. */
+/** A network whose disk fills up under sustained writes refuses the writes, then continues. */
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

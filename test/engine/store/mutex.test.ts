@@ -1,4 +1,4 @@
-/** The mutex of transactions. */
+/** The transaction mutex. */
 import { expect, test } from 'vitest';
 import { withMutex } from '../../../dist/engine/store/environment.js';
 

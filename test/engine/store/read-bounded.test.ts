@@ -1,4 +1,4 @@
-/** Size limits of files. */
+/** File size limits. */
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

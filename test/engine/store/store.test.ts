@@ -1,4 +1,4 @@
-/** Suite for all stores, and a comparison of both. */
+/** Suite for all stores, and a comparison of both stores. */
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RecordKey } from '../../../dist/engine/protocol/schema/record.js';
@@ -10,7 +10,10 @@ import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from '.
 const put = (key: RecordKey, json = '1') => ({ table: 'votes', key, json });
 const keysOf = (store: Store, options = {}) => [...store.range('votes', options)].map((r) => r.key);
 
-/** `commitsOf`: expected number of commits after a number of batches in one turn. */
+/**
+ * Defines the suite. `commitsOf` returns the expected number of commits for a number of batches in
+ * one turn.
+ */
 function suite(name: string, create: () => Store, commitsOf = (batches: number) => batches): void {
   describe(name, () => {
     test('store: a new one is empty', () => {

@@ -9,7 +9,7 @@ import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from '.
 
 const record = (key: number, json: string | null) => ({ table: 'votes', key, json });
 
-/** A store whose commits wait for the test to complete or fail them. */
+/** Wraps a store so that commits wait for the test to complete or fail them. */
 function held(store: Store) {
   const waiting: { go: () => void; fail: (error: Error) => void }[] = [];
   const commit: Store['commit'] = (batch) =>
@@ -17,7 +17,7 @@ function held(store: Store) {
       waiting.push({ go: () => void store.commit(batch).then(resolve, reject), fail: reject });
     });
   const over: Store = Object.assign(Object.create(store) as Store, { commit });
-  /** Resolves with the next commit when it has started. */
+  /** Resolves with the next commit once it has started. */
   const begun = async () => {
     await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(0), 30_000);
     return waiting.shift()!;

@@ -1,10 +1,10 @@
 /**
  * A process with an open store.
- * `node writer.mjs write <folder> <batches> [hold]` commits and prints batches; with `hold` it
+ * `node writer.mjs write <folder> <batches> [hold]` commits and prints batches; with `hold`, it
  * keeps the store open until its input ends.
- * `node writer.mjs read <folder>` prints the last sequence number for each line of input.
- * `node writer.mjs exitProcess|exit|throw <folder> <turns>` exits that way, a number of turns after
- * the start of a commit.
+ * `node writer.mjs read <folder>` prints the last sequence number for each input line.
+ * `node writer.mjs exitProcess|exit|throw <folder> <turns>` exits in the named way, a number of
+ * turns after a commit starts.
  */
 import { createInterface } from 'node:readline';
 import { openLmdbStore } from '../../../dist/engine/store/lmdb.js';
@@ -41,7 +41,7 @@ const ends = {
   },
 };
 
-/** Throws in another turn, so that the error is uncaught. */
+/** Throws in a later turn, so that the error is uncaught. */
 function endAfter(turns) {
   setImmediate(() => (turns === 0 ? ends[mode]() : endAfter(turns - 1)));
 }

@@ -1,4 +1,4 @@
-/** Reads with `at` equal the current reads of that time. */
+/** Reads with `at` equal the current reads made at that time. */
 import { join } from 'node:path';
 import { History, KeptNetwork } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
@@ -24,7 +24,7 @@ interface Block {
 
 const MANY = 'limit=1000';
 
-/** Reads every path of a current network. */
+/** Reads every path on a current network. */
 async function readAll(there: World): Promise<Then> {
   const answers = new Map<string, unknown>();
   const take = async (path: string) => {

@@ -12,7 +12,7 @@ import { expectError, type World } from '../../../support/service/world.js';
 
 const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe \u200b</script> ünï';
 
-/** Three agents that finalize two blocks, discuss and post. */
+/** Creates three agents that finalize two blocks, discuss and post. */
 async function town(there: World): Promise<Agent[]> {
   const agents = await there.joinAll('ada', 'bob', 'cy');
   const [ada, bob, cy] = agents as [Agent, Agent, Agent];

@@ -1,4 +1,4 @@
-/** Proposals on a block in voting: verified at once, applied when the block closes. */
+/** Proposals on a block in voting are verified at once and applied when the block closes. */
 import { expect, test } from 'vitest';
 import { oneTransport, world } from '../../../support/service/server.js';
 import { type Agent, propose, transaction, vote } from '../../../support/service/signer.js';
@@ -6,7 +6,7 @@ import { expectError, expectSuccess, GENESIS_HASH } from '../../../support/servi
 
 type There = Awaited<ReturnType<typeof world>>;
 
-/** A block of Ada's in voting, and Bob's proposal on top of it. */
+/** Creates a block by Ada that is in voting, and Bob's proposal on top of it. */
 async function early(there: There, fields: Record<string, unknown> = {}) {
   const [ada, bob] = (await there.joinAll('Ada', 'Bob')) as [Agent, Agent];
   const parent = await there.propose(ada);
@@ -14,7 +14,7 @@ async function early(there: There, fields: Record<string, unknown> = {}) {
   const request = propose(bob, { parent_hash: parent, transactions, ...fields });
   const before = there.network.stats;
   const answer = there.send(request);
-  // The signatures of the proposal and its transaction.
+  // The signatures on the proposal and its transaction are checked.
   const checked = () => there.network.stats.verified + there.network.stats.rejected;
   await expect.poll(checked).toBe(before.verified + before.rejected + 2);
   return { ada, bob, parent, request, answer };

@@ -16,7 +16,7 @@ interface Vote {
   reject: number;
 }
 
-/** All counted votes in order of arrival. */
+/** Returns all counted votes in order of arrival. */
 function votesIn(read: Views): Vote[] {
   const votes = [...read.records('votes')].map(({ key, value }) => {
     const [block, agent] = key as readonly [number, number];
@@ -164,7 +164,7 @@ function assertAlliance(
     return;
   }
   assert.deepEqual(row.invited, []);
-  // Agents that left at the end were members until then.
+  // Agents that left at the end were members until that point.
   assert.deepEqual(
     members.filter((id) => !context.gone.includes(id!)),
     context.members,

@@ -24,7 +24,7 @@ test.each(scenarios)("snapshot: %s, at random entries, equals the engine's reads
   const path = join(out, 'network');
   const history = History.open({ path });
   const network = KeptNetwork.open({ path });
-  // Small chunks, so that most entries are in a finished one and files are read.
+  // Uses small chunks, so that most entries are in a finished chunk and files are read.
   const view = viewOf(network, { chunkRows: 1_500 });
   const draw = drawnFrom(seed);
   const end = history.end.seq;

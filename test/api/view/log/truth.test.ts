@@ -35,7 +35,7 @@ test(
         const clock = virtualClock(START_MS);
         const network = await Network.open({ path, genesis: options, verifier, clock });
         const live = viewOf(network, { chunkRows });
-        // A watcher's view: each batch once, applied to the previous snapshot.
+        // Builds a watcher's view, in which each batch is applied once to the previous snapshot.
         const letGo = live.watch();
         const watched = createEmptySnapshot(await live.readSnapshot(0));
         const look = async () => {

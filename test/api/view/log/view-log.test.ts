@@ -1,4 +1,6 @@
-/** Files of a view: deleted, damaged and foreign ones are rebuilt; other files are untouched. */
+/**
+ * A view's files. Deleted, damaged and foreign files are rebuilt; unrelated files are untouched.
+ */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -26,7 +28,7 @@ import { viewOf } from './view.js';
 const verifier = createVerifier('off');
 const [script] = fc.sample(attempts(160), { numRuns: 1, seed: 5 });
 
-/** A folder with a network's history, newly created. */
+/** Creates a folder with a network's history. */
 async function livedAnew(path = join(temporaryFolder(), 'network')): Promise<string> {
   const clock = virtualClock(START_MS);
   const genesis = { network_id: 'lived', voting_period_ms: 5_000 };
@@ -39,7 +41,7 @@ async function livedAnew(path = join(temporaryFolder(), 'network')): Promise<str
 const one = join(suiteFolder(), 'network');
 beforeAll(() => livedAnew(one));
 
-/** A copy of a folder with a network's history. */
+/** Copies a folder with a network's history. */
 function lived(): string {
   const path = join(temporaryFolder(), 'network');
   cpSync(one, path, { recursive: true });
@@ -89,14 +91,14 @@ test('view: rebuilds deleted, damaged and foreign files', async () => {
   rmSync(folder, { recursive: true });
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
   expect(namesIn(folder)).toEqual(made);
-  // Files of another log with the same name and length are foreign.
+  // Files from a different log with the same name and length are foreign.
   const other = await livedAnew();
   await picturesOf(other, ats, { folder });
   expect(readFileSync(join(folder, made[1]!))).not.toEqual(contents[1]);
   expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
 });
 
-/** Runs as another installation, with another key. */
+/** Runs as a different installation, with a different key. */
 async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
   const own = process.env.XDG_STATE_HOME;
   process.env.XDG_STATE_HOME = temporaryFolder();
@@ -107,7 +109,7 @@ async function elsewhere<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** All rows and messages of a folder's view. */
+/** Returns all rows and messages in a folder's view. */
 async function spansOf(path: string) {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
@@ -161,7 +163,7 @@ test('view: rebuilds files deleted while open', async () => {
   const first = await view.readSnapshot(7);
   const made = namesIn(folder);
   rmSync(folder, { recursive: true });
-  // More chunks than the cache holds, so that the first one is read again.
+  // Reads more chunks than the cache holds, so that the first chunk is read again.
   for (let at = 0; at < view.end; at += 20) await view.readSnapshot(at);
   assert.deepEqual(await view.readSnapshot(7), first);
   mkdirSync(folder, { recursive: true });
@@ -227,7 +229,7 @@ test('view: refuses unknown entries; bounds row batches', async () => {
   await network.close();
 });
 
-/** Writes a value into a database of the folder, bypassing the engine. */
+/** Writes a value into a database in the folder, bypassing the engine. */
 async function lay(path: string, name: string, key: number, value: Buffer | null): Promise<void> {
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
   const database = root.openDB({ name, encoding: 'binary' });

@@ -1,4 +1,4 @@
-/** Limits of dormancy: a small group must not remain alone. */
+/** Limits on dormancy. A small group must not be the only one left awake. */
 import { expect, test } from 'vitest';
 import type { Citizen } from '../../../support/citizens.js';
 import { answerOf, newPopulation, type Population } from '../../helpers.js';
@@ -9,7 +9,10 @@ const quick = { voting_period_ms: PERIOD_MS };
 const sleeping = ({ network }: Population, citizens: readonly Citizen[]): number =>
   citizens.filter(({ id }) => network.read.agent(id)?.dormant).length;
 
-/** Makers propose blocks at one instant, voters vote on all, and all blocks expire together. */
+/**
+ * Lets makers propose blocks at one instant and voters vote on all of them. All blocks expire
+ * together.
+ */
 async function expireTogether(
   population: Population,
   makers: readonly Citizen[],
@@ -46,14 +49,14 @@ test('dormancy: counts overlapping blocks as one absence', async () => {
   const population = await newPopulation({ genesis: { ...quick, dormant_share_max: 10_000 } });
   const makers = await population.joinMany(8, ['producer']);
   const citizens = await population.joinMany(4);
-  // Proposed within two periods, so the last blocks end after two and a half.
+  // Blocks are proposed within two periods, so the last blocks end after two and a half.
   for (const maker of [...makers, ...makers]) {
     await population.open(maker);
     await population.wait(126);
   }
   await population.wait(PERIOD_MS);
   expect(sleeping(population, citizens)).toBe(0);
-  // The third period after the last counted one.
+  // Starts the third period after the last counted period.
   await expire(population, 1, makers[0]!);
   expect(sleeping(population, citizens)).toBe(4);
 });
@@ -107,7 +110,7 @@ test('dormancy: an agent that wakes makes room for a different one', async () =>
   await expire(population, 3, maker);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
   await population.meme(citizens[0]!, 'gm');
-  // Its next vote resets its count, so a different agent comes first.
+  // The agent's next vote resets its count, so a different agent comes first.
   await expire(population, 1, maker, [citizens[0]!]);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([0, 1, 0, 0, 0, 0]);
 });
@@ -117,7 +120,8 @@ test('dormancy: is measured by weight', async () => {
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(6);
   await population.allied(citizens[0]!, citizens.slice(1, 3), { duration: 'P1D' });
-  // Of 3 * 104 + 3 * 100 = 612 there may be 203: one of 104 and none of 100 with it.
+  // Of 3 * 104 + 3 * 100 = 612, a weight of 203 may be dormant: one agent of 104, but no agent of
+  // 100 in addition.
   await expire(population, 5, maker);
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
 });
@@ -133,7 +137,7 @@ test('dormancy: takes a third of the rest after each long standstill', async () 
     await expire(population, 1, maker, faithful);
     counts.push(sleeping(population, left));
   }
-  // 12 - 3 = 9 are awake; ceil(9 / 3) follow after 5 periods, and ceil(6 / 3) after 10.
+  // 12 - 3 = 9 agents are awake. ceil(9 / 3) follow after 5 periods, and ceil(6 / 3) after 10.
   expect(counts).toEqual([0, 0, 3, 3, 6, 6, 6, 6, 6, 8]);
   expect(sleeping(population, faithful)).toBe(0);
   await population.votes(faithful, await population.open(maker), 'approve');
@@ -149,7 +153,7 @@ test('dormancy: a finalized block resets the standstill and wakes no agent', asy
   await population.votes(citizens, await population.open(maker), 'approve');
   expect(population.network.read.networkState().block_height).toBe(1);
   await expire(population, 4, maker);
-  // After two more periods a third of the rest would have followed.
+  // After two more periods, a third of the remaining agents would have followed.
   expect(sleeping(population, citizens)).toBe(1);
   await expire(population, 1, maker);
   expect(sleeping(population, citizens)).toBe(3);
@@ -165,7 +169,7 @@ test('dormancy: an idle network does not count as a standstill', async () => {
   const citizens = await population.joinMany(6);
   await population.wait(86_400_000);
   await expire(population, 3, maker);
-  // Three periods: 1, then ceil(5 / 3), ceil(3 / 3), and ceil(2 / 3) of the rest.
+  // After three periods: 1, then ceil(5 / 3), ceil(3 / 3), and ceil(2 / 3) of the remaining agents.
   expect(sleeping(population, citizens)).toBe(5);
   const other = await newPopulation({ genesis: { ...quick, leak_periods: 4 } });
   const single = await other.join(['producer']);

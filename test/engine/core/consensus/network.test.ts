@@ -1,10 +1,10 @@
-/** Electorates and dormancy, and the figures of the network: pending, throughput, metrics. */
+/** Electorates and dormancy, and network figures: pending, throughput, metrics. */
 import { expect, test } from 'vitest';
 import { type Citizen, instant, START_MS } from '../../../support/citizens.js';
 import { answerOf, newPopulation, type Population, word } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
-/** Without a limit of dormancy, which dormancy.test.ts covers. */
+/** Options without a dormancy limit, which dormancy.test.ts covers. */
 const rest = { genesis: { voting_period_ms: 1_000, dormant_share_max: 10_000 } };
 
 /** Runs consecutive blocks that expire with few votes. */
@@ -129,7 +129,7 @@ test('dormancy: never begins with 0, and begins at once with 1', async () => {
   expect(dormant(once, bob)).toBe(true);
 });
 
-/** Finalizes a block with a number of transactions. */
+/** Finalizes a block with a given number of transactions. */
 async function finalize(population: Population, ada: Citizen, count: number): Promise<void> {
   const data = Array.from({ length: count }, (_, index) => `${population.now}/${index}`);
   const transactions = data.map((text) => population.transaction(ada, text));

@@ -1,4 +1,4 @@
-/** Ends of blocks: thresholds, exact deadlines, siblings and effects. */
+/** Closing blocks: thresholds, exact deadlines, siblings and effects. */
 import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant, START_MS } from '../../../support/citizens.js';

@@ -7,7 +7,10 @@ import { expectRefused, newPopulation, type Population, refusalOf, word } from '
 const both = ['validator', 'producer'] as const;
 const PLACES = limits.openBlocks;
 
-/** A population at the limit of open blocks. `ada` is a producer; all have the reputation 50. */
+/**
+ * Creates a population at the limit of open blocks. `ada` is a producer; every agent's reputation
+ * is 50.
+ */
 async function fullTown(): Promise<{
   population: Population;
   ada: Citizen;
@@ -24,7 +27,7 @@ async function fullTown(): Promise<{
   return { population, ada, holders, open };
 }
 
-/** Changes reputations by a rejected block: up for those that reject, down for the others. */
+/** Changes reputations by a rejected block: up for agents that reject, down for the others. */
 async function reject(
   population: Population,
   maker: Citizen,
@@ -40,7 +43,8 @@ test('places: a producer with equal reputation has to wait', async () => {
 
 test('places: a higher reputation displaces the lowest, whose block is orphaned', async () => {
   const { population, ada, holders, open } = await fullTown();
-  // The rejected block costs its producer reputation, and raises that of the rejecting voters.
+  // The rejected block lowers its producer's reputation and raises the rejecting voters'
+  // reputation.
   await population.votes(population.citizens.slice(0, 2), open[3]!, 'reject');
   open[3] = await population.open(holders[3]!);
   const mark = population.mark();

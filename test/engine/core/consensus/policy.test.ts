@@ -6,7 +6,7 @@ import { answerOf, newPopulation, type Population } from '../../helpers.js';
 const both = ['validator', 'producer'] as const;
 const majority = { genesis: { policy: 'majority' as const } };
 
-/** Runs a block with a number of electors, approvals and rejections. */
+/** Runs a block with given numbers of electors, approvals and rejections. */
 async function poll(population: Population, electors: number, approve: number, reject: number) {
   const voters = await population.joinMany(electors, both);
   const hash = await population.open(voters[0]!);
@@ -164,7 +164,8 @@ test('weights: alliance_bonus adds two for each allied elector, at most ten', as
   await population.allied(voters[0]!, [voters[1]!, voters[2]!]);
   expect(await weight(voters[1]!)).toBe(900 + 3 * 4);
   await population.allied(voters[0]!, voters.slice(2, 8));
-  // The first has 7 others (10 at most), the second still 2, the third 7, five more have 6 each.
+  // The first agent has 7 allies (10 points at most), the second still 2, the third 7, and five
+  // more agents 6 each.
   expect(await weight(voters[2]!)).toBe(900 + 10 + 4 + 10 + 5 * 10);
 });
 

@@ -172,7 +172,7 @@ test('propose: checks duplicates again after a new final block', async () => {
   expect(network.precheck(verified)).toBeNull();
   await population.vote(ada, await population.open(ada, { transactions }));
   expect(word(network.precheck(verified)!)).toBe('STALE_PARENT');
-  // The same list of transactions, on the current head.
+  // Reuses the same list of transactions on the current head.
   const { command } = verified;
   if (command.kind !== 'propose') throw new Error('this is no proposal');
   const onHead = { ...command, parent_hash: network.read.networkState().head_hash };

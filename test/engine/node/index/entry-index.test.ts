@@ -1,4 +1,4 @@
-/** The index from entries to events equals the results of a replay, for any batches. */
+/** The index from entries to events matches the results of a replay, for any batches. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -38,7 +38,7 @@ const runs = { numRuns: counts.histories };
 const openStore = (path: string, readOnly = true) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly, create: false });
 
-/** Runs actions of agents. With `together`, many entries are in one commit. */
+/** Runs agents' actions. With `together`, one commit contains many entries. */
 async function live(
   network: Network,
   clock: ReturnType<typeof virtualClock>,
@@ -61,7 +61,7 @@ interface Expected extends IndexedEntry {
   last: number;
 }
 
-/** Effects of each entry, from a replay. */
+/** Computes each entry's effects by a replay. */
 async function expectedOf(stored: Store): Promise<Expected[]> {
   const asleep = new Set<string>();
   const numbers = new Map<string, number>();
@@ -173,7 +173,7 @@ test('index: survives archiving, and no digest covers it', async () => {
   await store.close();
 });
 
-/** A folder of an older version, without an index. */
+/** Turns a folder into one from an older version, without an index. */
 async function withoutIndex(path: string, from = 0): Promise<void> {
   const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
   const index = root.openDB({ name: 'index', encoding: 'binary' });

@@ -19,7 +19,7 @@ import { type Attempt, attempts, genesis, Life } from '../../random/random.js';
 
 const verifier = createVerifier('off');
 
-/** A network in a folder, and a function that continues it. */
+/** Opens a network in a folder. Returns the network and a function that continues it. */
 async function living(path: string, parameters: Parameters<typeof Network.open>[0]['genesis']) {
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: parameters, verifier, clock });
@@ -52,7 +52,7 @@ function kept(path: string, onLost?: (why: string) => void): KeptNetwork {
   return network;
 }
 
-/** Waits until a condition is true, up to the timeout of the test. */
+/** Waits until a condition is true, up to the test's timeout. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(10);
 }

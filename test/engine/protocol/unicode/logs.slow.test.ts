@@ -1,4 +1,6 @@
-/** A log with characters of all kinds, replayed with this Node and with the listed ones. */
+/**
+ * A log with all kinds of characters, replayed with this Node version and with the listed versions.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,9 +21,11 @@ import { answerOf, newPopulation, type Population, word } from '../../helpers.js
 
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 
-/** Letters with and without case, marks and numbers, of old and recent versions of Unicode. */
+/** Letters with and without case, marks and numbers, from old and recent Unicode versions. */
 const tags = ['ΣΟΦΟΣ', 'İİ', 'Ⅷ②', '\u{10d50}\u{105c0}', 'ǅ', 'ꙮ\u{16d40}', 'ẞ', '日本語'];
-/** Unassigned in the version of the protocol, letters or marks in a later one. */
+/**
+ * Characters unassigned in the protocol's Unicode version, but letters or marks in a later version.
+ */
 const later = ['\u{1ad5}', '\u{a7ce}', '\u{16ea0}', '\u{323b0}'];
 
 async function written(population: Population): Promise<string[]> {

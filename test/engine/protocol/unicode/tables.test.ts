@@ -1,4 +1,4 @@
-/** The tables of Unicode: independent of Node, and equal to the generated file. */
+/** The Unicode tables do not depend on Node, and equal the generated file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', maxBuffer: 2 ** 24 });
 const unicodeOf = (node: string) => run(node, '-p', 'process.versions.unicode').trim();
 
-/** Code points without surrogates. */
+/** Yields all code points except surrogates. */
 function* points(): Iterable<number> {
   for (let point = 0; point <= 0x10ffff; point += 1) {
     if (point < 0xd800 || point > 0xdfff) yield point;
@@ -33,9 +33,9 @@ test('unicode: the tables of this Node differ only by added characters', () => {
     const simple = String.fromCodePoint(character.toLowerCase().codePointAt(0)!);
     if (simple !== lowerCase(character)) moved.push(point);
   }
-  // A version of Unicode only adds characters.
+  // A new Unicode version only adds characters.
   expect(moved.filter((point) => !added.includes(point))).toEqual([]);
-  // Characters of tags that each version added.
+  // Tag characters that each version added.
   const sizes: Record<string, number> = { [UNICODE_VERSION]: 0, '17.0': 4_699 };
   const size = sizes[String(process.versions.unicode)];
   if (size !== undefined) expect(added).toHaveLength(size);
