@@ -118,6 +118,12 @@ test('help: every command matches help.txt; vitest -u rewrites the file', async 
   expect(helps.length).toBeGreaterThan(40);
 });
 
+test('docs/cli.md: has the help of every command; npm run docs writes the page', () => {
+  const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+  const stable = (text: string) => text.replace(/(--jobs <n> .*default: )\d+/g, '$1CORES').trim();
+  expect(helps.filter(({ text }) => !page.includes(stable(text)))).toEqual([]);
+});
+
 /** Returns the items of a section as `name  text`, with wrapped lines joined. */
 function readItems(help: string, heading: string): { name: string; text: string }[] {
   const section = help.split(`\n${heading}:\n`)[1]?.split('\n\n')[0] ?? '';
