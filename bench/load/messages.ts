@@ -145,7 +145,7 @@ const verdictMessages = {
   INTERRUPTED: { text: 'run interrupted' },
   SERVER_GONE: { text: 'server unreachable for {seconds} s' },
   EPOCH_CHANGED: { text: 'server changed its epoch from {before} to {after}' },
-  NO_META: { text: 'server not checked after the run: {reason}' },
+  NO_META: { text: 'cannot check the server after the run: {reason}' },
   SIGNING_FAILED: { text: 'signing failed: {reason}' },
   STREAM_CLOSED: {
     text: 'event stream closed by the server with {code}; finality cannot be measured without it',
@@ -157,7 +157,7 @@ const verdictMessages = {
 
 type VerdictKey = keyof typeof verdictMessages;
 
-/** A reason or note for a verdict, with its row in the message table. */
+/** A reason for a verdict or a note on it, with the row of the message table. */
 export interface Note {
   key: VerdictKey;
   text: string;

@@ -1,5 +1,5 @@
 /**
- * Records the outcome of each request scheduled in the measured time: latencies in histograms,
+ * Records the outcome of each request scheduled during the measured time: latencies in histograms,
  * counts by operation and cause, figures per second, and transactions per block. Warm-up requests
  * are ignored.
  */

@@ -79,7 +79,7 @@ export const Second = Type.Object(
     sent: count('requests sent'),
     accepted: count('arrivals accepted'),
     failed: count('arrivals refused, timed out, broken or invalid'),
-    finalized_transactions: count('transactions seen finalized'),
+    finalized_transactions: count('transactions observed as finalized'),
     response_p50: orNull(milliseconds('median response time of requests answered in this second')),
     response_p95: Type.Optional(
       orNull(milliseconds('95th percentile of the same; absent in older results')),
@@ -156,7 +156,7 @@ export const LoadResult = Type.Object(
           description: 'open: fixed schedule; closed: fixed number of requests in flight',
         }),
         rate: orNull(
-          rate('arrivals (workload transactions: transactions) per second; null in a closed loop'),
+          rate('arrivals per second, or transactions per second; null in a closed loop'),
         ),
         concurrency: orNull(count('requests in flight; null in an open loop')),
         agents: count('agents, each with its own key'),
@@ -230,7 +230,7 @@ export const LoadResult = Type.Object(
     ),
     transactions: Type.Object(
       {
-        proposed: count('transactions in proposals sent in the measured time'),
+        proposed: count('transactions in proposals sent during the measured time'),
         accepted: count('transactions in accepted proposals'),
         finalized: count('transactions in finalized blocks, seen in the event stream'),
         timed_out: count('transactions not final by their deadline'),

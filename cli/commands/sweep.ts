@@ -46,7 +46,7 @@ export function sweepCommand(): Command {
     )
     .option('--replicates <n>', "runs per cell (default: the scenario's)", whole(1, 100_000))
     .option('--samples <n>', 'samples of lhs, morris and sobol', whole(1, 100_000))
-    .option('--until-interval <w>', 'add runs up to this half-width, such as 0.02 or 5%', halfWidth)
+    .option('--until-interval <w>', 'add runs until this half-width, such as 0.02 or 5%', halfWidth)
     .option('--until-response <name>', 'response to measure (default: first)')
     .option('--most-replicates <n>', 'run limit per cell with --until-interval', whole(10, 100_000))
     .addOption(

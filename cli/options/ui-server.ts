@@ -14,7 +14,7 @@ export interface UiServerFlags {
 }
 
 export const uiServerOptions = (): Option[] => [
-  new Option('--port <n>', 'port of the page (default: a free port)').argParser(
+  new Option('--port <n>', 'port to serve the page on (default: a free port)').argParser(
     integer({ least: 0, most: 65_535 }),
   ),
   new Option('--host <address>', 'address of the page (default: 127.0.0.1)'),

@@ -35,7 +35,7 @@ export const exitCodes = {
 export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   refused: 'server refused the request, is unreachable, or cannot listen on its address',
-  usage: 'usage error: bad option, or missing or wrong type of file or folder',
+  usage: 'usage error: invalid option, or a file or folder that is missing or of the wrong type',
   noProgress: 'simulation without progress: the network stopped deciding blocks',
   safety: 'safety violation: the network broke one of its rules',
   differs: 'mismatch: replay, second run, cluster nodes or certificate check differ',

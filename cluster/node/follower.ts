@@ -90,7 +90,7 @@ function withAdvice(error: Error): Error {
   return new OrderError('TOO_FAR_BEHIND', { message: error.message }, { cause: error });
 }
 
-/** A node's state by its last card or, for this node, its current state. */
+/** A node's state according to its last card; for this node, its current state. */
 interface NodeShown {
   node: string;
   alive: boolean;

@@ -91,12 +91,12 @@ export const certificateMessages = {
   BLOCK_CONTEXT: { text: 'invalid ordinal or electorate in the record of the block' },
   BLOCK_NUMBER: { text: 'entry {seq} does not give number {ordinal} to the block' },
   BLOCK_EVENT_COUNT: { text: 'expected exactly one {type} of the block, in entry {seq}' },
-  BLOCK_EVENT: { text: 'event of the block in entry {seq} differs from the recomputed: {value}' },
+  BLOCK_EVENT: { text: 'block event in entry {seq} differs from the recomputed event: {value}' },
   BLOCK_RECORD: {
     text: 'record of the block in entry {seq}: {name} is {found}, but recomputes to {expected}',
   },
   BLOCK_END: { text: 'entry {seq} closes the block without a deciding vote or its deadline' },
-  BLOCK_HEIGHT: { text: 'height {height} does not belong to exactly the finalized block' },
+  BLOCK_HEIGHT: { text: 'height {height} must belong to the finalized block only' },
   CLAIM_MISMATCH: { text: 'claim is {claimed}, but recomputes to {found}' },
 } as const satisfies MessageTable;
 

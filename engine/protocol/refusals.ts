@@ -266,7 +266,7 @@ export const refusalMessages = {
   },
   FORMS_WAITING: {
     reason: 'QUEUE_FULL',
-    text: 'too many forms are waiting to be read',
+    text: 'too many multipart forms are waiting to be parsed',
     fix: 'retry the same request after the time in Retry-After',
   },
   BODIES_IN_FLIGHT: {

@@ -203,7 +203,7 @@ const censor = ({ against }: StrategyOf<'censor'>): Strategy => ({
   produce: (agent, world) => produce(agent, world, { leaveOut: against }),
 });
 
-/** Proposes unsound blocks even while others are in voting, and again every `everyMs`. */
+/** Proposes unsound blocks, even while other blocks are in voting, every `everyMs` milliseconds. */
 function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
   produce(agent, world, { care: 0, insists: true });
   const { ordinal, turn } = agent;

@@ -101,7 +101,7 @@ export const tables = {
     b: 'ordinal of its neighbour; each link occurs once, with a < b',
   },
   'reported.csv': {
-    group: 'group of the measure; empty for the run',
+    group: 'group that the measure covers; empty for the whole run',
     measure: 'name given by the script of the group',
     value: 'value; empty if there is none',
   },
@@ -215,7 +215,7 @@ export const sweepTables = {
       'total (with its interactions); morris: mean, mean_absolute and deviation of the ' +
       'elementary effects, per full range of the factor',
     n: 'number of blocks or effects used',
-    value: 'index; empty without variance',
+    value: 'index; empty if the variance is zero',
     low:
       'lower end of the 95 % interval: bootstrap over samples, or for means as in summary.csv; ' +
       'empty without an interval',

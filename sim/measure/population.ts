@@ -96,7 +96,7 @@ export class Activity {
     if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
   }
 
-  /** Adds a question to an external decider. */
+  /** Counts a question to an external decider. */
   asked(ordinal: number, { calls, failed, inputTokens, outputTokens }: AnswerCost): void {
     this.add('decider_questions', ordinal);
     this.add('decider_calls', ordinal, calls);

@@ -67,7 +67,7 @@ export const scenarioMessages = {
   },
   SOURCE_CHANGED: {
     text: 'file changed since the run: {file} (expected SHA-256 {sha256})',
-    fix: 'name a folder with the original using --folder',
+    fix: 'use --folder to name a folder with the original file',
   },
   INVALID_SOURCE: { text: 'a file of the run {problem}' },
 

@@ -19,7 +19,7 @@ export const counts = {
   fuzzHashes: pick({ quick: 500, full: 10_000 }),
   /** Values for comparing the two canonical encoders. */
   canonicalValues: pick({ quick: 1_000, full: 100_000 }),
-  /** Lives with hex in random case, over the wire and in process. */
+  /** Random runs whose requests write hex in random case, over HTTP and in process. */
   casedLives: pick({ quick: 4, full: 200 }),
   /** Certificates with a changed bit or member. */
   forgedBytes: pick({ quick: 120, full: 100_000 }),

@@ -37,7 +37,7 @@ export interface HostOptions {
   data: string;
   args?: readonly string[];
   env?: Record<string, string>;
-  /** Path of a different Node binary. */
+  /** Path to a different Node binary. */
   node?: string;
   /** Arguments for Node. */
   nodeArgs?: readonly string[];

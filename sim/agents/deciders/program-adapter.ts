@@ -68,7 +68,7 @@ class DeciderProcess {
     });
   }
 
-  /** Stops waiting for the question. A later answer is ignored. */
+  /** Stops waiting for an answer to the question. A later answer is ignored. */
   giveUp(id: string): void {
     this.#waiting.delete(id);
   }

@@ -155,7 +155,7 @@ test.each([
     ranges.push(own.opinion_range!);
   }
   if (confidence === 0.5) return expect(Math.max(...ranges)).toBeLessThan(0.01);
-  // The outer groups settle within about 1.5 confidences of the ends of the scale.
+  // The outer groups settle within about 1.5 confidence bounds of the ends of the scale.
   expect(Math.min(...ranges)).toBeGreaterThan(1 - 3 * confidence);
   expect(ranges.reduce((sum, range) => sum + range) / ranges.length).toBeGreaterThan(0.5);
 });
