@@ -37,7 +37,7 @@ export interface LoadHooks {
   r?: number | null;
 }
 
-/** Extra wait after the longest deadline, so that every deadline is detected. */
+/** Extra wait after the longest deadline, so that every missed deadline is detected. */
 const GRACE_MS = 500;
 /** Time limit for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;

@@ -26,7 +26,7 @@ export interface WatchFlags extends UiServerFlags {
 }
 
 export const watchOption = (what: string): Option =>
-  new Option('--watch [how]', `show ${what} on a live page (=paused: start there)`)
+  new Option('--watch [how]', `show ${what} on a live page (=paused: wait for start)`)
     // Commander treats the next argument as the value.
     .argParser((text) => {
       if (text === 'paused') return text;

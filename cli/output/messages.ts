@@ -11,7 +11,7 @@ import type {
 
 export const usageMessages = {
   INVALID_VALUE: { text: 'invalid {option}: {value} (expected {expected})' },
-  /** Omits the value, which is secret or empty. */
+  /** Omits the value, because it is secret or empty. */
   INVALID_OPTION: { text: 'invalid {option} (expected {expected})' },
   INVALID_ARGUMENT: { text: 'invalid {option} {value}: {problem}' },
   MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },

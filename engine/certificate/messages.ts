@@ -95,7 +95,9 @@ export const certificateMessages = {
   BLOCK_RECORD: {
     text: 'record of the block in entry {seq}: {name} is {found}, but recomputes to {expected}',
   },
-  BLOCK_END: { text: 'entry {seq} closes the block without a deciding vote or its deadline' },
+  BLOCK_END: {
+    text: 'entry {seq} closes the block before its deadline and without a deciding vote',
+  },
   BLOCK_HEIGHT: { text: 'height {height} must belong to the finalized block only' },
   CLAIM_MISMATCH: { text: 'claim is {claimed}, but recomputes to {found}' },
 } as const satisfies MessageTable;

@@ -23,7 +23,7 @@ import { RecordsAt } from './records.js';
 
 /** Options of {@link History.open}. */
 export interface HistoryOptions {
-  /** The network's folder. This or a different process may have it open. */
+  /** The network's folder. This process or another one may have it open. */
   path: string;
   /**
    * Folder for checkpoints, or false to write no checkpoints. Default: `history` in the network's

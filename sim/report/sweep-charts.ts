@@ -52,7 +52,7 @@ export function responseChart(
   const shape = { x, lines, panels, joined: x.numeric };
   const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
-    title: `${measureTitle(measure)} by ${x.column}`,
+    title: `${measureTitle(measure)}, by ${x.column}`,
     caption:
       `${measureMeaning(measure)}${unitText}. Points: mean over the runs of a cell; ` +
       `bars: 95 % interval${by}` +
@@ -79,7 +79,7 @@ export function scatterChart(
   const shape = { x, lines: null, panels: null, joined: false };
   const { rows, label, unitText, cut } = prepared(measure, points, shape);
   return {
-    title: `${measureTitle(measure)} by ${x.column}`,
+    title: `${measureTitle(measure)}, by ${x.column}`,
     caption:
       `${measureMeaning(measure)}${unitText}. One dot per cell, with the 95 % interval of its ` +
       `mean. ${sizes(points)} The other factors vary too.${cut} ${extremes(measure, points, [x])}` +
@@ -300,7 +300,7 @@ export function heatChart(
   }));
   const over = rest.length > 0 ? `, averaged over ${namesOf(rest)}` : '';
   return {
-    title: `${label} by ${x.column} and ${y.column}`,
+    title: `${label}, by ${x.column} and ${y.column}`,
     caption:
       `${measureMeaning(measure)}${unitText}. Mean of each combination${over}; a stronger ` +
       `colour is larger. ` +

@@ -86,7 +86,7 @@ const LANE_HEIGHT = 14;
 const LETTER_WIDTH = 6.6;
 
 interface Axis {
-  /** Milliseconds per axis unit, and in the whole axis. */
+  /** Milliseconds per axis unit, and the length of the whole axis in milliseconds. */
   unitMs: number;
   lastMs: number;
   /** Chart width. */

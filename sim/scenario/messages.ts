@@ -17,7 +17,10 @@ export const scenarioMessages = {
   SCRIPT_FAILED: { text: 'script {call}: {detail}' },
   SCRIPT_TIMEOUT: { text: 'script {call}: stopped after {seconds} s' },
   SCRIPT_FORBIDDEN: { text: 'script in {folder}: {detail}' },
-  SCRIPT_ENDLESS: { text: 'script in {folders}: endless promises', fix: 'use no promises' },
+  SCRIPT_ENDLESS: {
+    text: 'script in {folders}: promises never finish',
+    fix: 'use no async functions',
+  },
   INVALID_REPORT: { text: 'script {call}: invalid result: {value} (expected numbers by name)' },
   INVALID_MEASURE_NAME: {
     text: 'script {call}: invalid measure name: {name} (expected {pattern})',

@@ -282,7 +282,7 @@ const EXACT = 2_000;
 
 function bisected(freedom: number, { share }: Level): number {
   let low = 0;
-  // Upper bound: the 97.5 % quantile with one degree of freedom is 25.5.
+  // Upper bound: the two-sided 97.5 % critical value with one degree of freedom is 25.5.
   let high = 32;
   for (let step = 0; step < 80; step += 1) {
     const middle = (low + high) / 2;

@@ -1,4 +1,4 @@
-/** Networks with several nodes. Every node reaches the same state, for clients of any node. */
+/** Networks with several nodes. Every node reaches the same state, with clients on any node. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createVerifier,

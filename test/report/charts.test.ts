@@ -209,7 +209,7 @@ test('sweeps: separates overlapping lines by offset, dashes and symbols', () => 
     })),
   );
   const chart = responseChart('participation', { x, lines, panels: null, rest: [] }, cells)!;
-  expect(chart.title).toBe('Participation by loss');
+  expect(chart.title).toBe('Participation, by loss');
   expect(new Set(chart.legend!.map(({ dash }) => dash)).size).toBe(2);
   expect(new Set(chart.legend!.map(({ sign }) => sign)).size).toBe(2);
   const svg = drawn(chart);

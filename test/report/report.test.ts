@@ -259,8 +259,8 @@ test('sweep: shows design, curves, heat maps, cells with intervals, and failed r
   expect(headings(page).slice(1, 6)).toEqual([
     'Cells with other verdicts',
     'Responses',
-    'Share of blocks finalized by loss',
-    'Share of blocks finalized by loss and consensus.policy',
+    'Share of blocks finalized, by loss',
+    'Share of blocks finalized, by loss and consensus.policy',
     'Cells',
   ]);
   expect(text).toContain('one line per consensus.policy');

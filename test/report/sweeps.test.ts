@@ -19,7 +19,7 @@ test('sweep: uses titles of measures, never their raw names', async () => {
   const page = await sweepIn(temporaryFolder(), { factors, responses });
   const said = [...page.matchAll(/<(h3|th|text)[^>]*>([^<]*)</g)].map(([, , text]) => text!);
   expect(said.filter((text) => responses.some((name) => text.includes(name)))).toEqual([]);
-  expect(said).toContain('Median time to finality by loss');
+  expect(said).toContain('Median time to finality, by loss');
 });
 
 test('sweep: warns of fewer than five runs per cell', async () => {

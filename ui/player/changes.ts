@@ -71,7 +71,7 @@ export class Changes {
     this.#any = true;
   }
 
-  /** Records entries `from` to `to` from a folded batch. */
+  /** Stores entries `from` through `to` of a folded batch. */
   note(batch: RowBatch, from: number, to: number): void {
     const { rows } = batch;
     const start = firstRow(batch, from);

@@ -367,7 +367,7 @@ function addServiceOptions(command: Command): void {
 
 function addAccessOptions(command: Command): Command {
   return command
-    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'signing key of responses'))
+    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'key for signing responses'))
     .addOption(
       option('--cors <origins>', 'CORS', 'comma-separated list of allowed origins')
         .argParser(list)

@@ -70,7 +70,7 @@ export interface ScriptView {
   readonly allies: readonly number[];
   /** Last known overall reputation, 0 to 100. */
   readonly reputation: number;
-  /** Head known to the agent. Contested if the agent knows of a block in voting on this head. */
+  /** Head known to the agent. Contested if the agent knows of a block that is in voting on it. */
   readonly head: { readonly hash: string; readonly contested: boolean; readonly own: boolean };
   /** Block that the call concerns, in `hear` and `vote`; otherwise null. */
   readonly block: ScriptBlock | null;

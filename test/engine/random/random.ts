@@ -153,7 +153,7 @@ export class Life {
     else yield attempt;
   }
 
-  /** Lets most agents vote, mostly alike, or one personality vote against all others. */
+  /** Most agents vote, mostly the same way; or one personality votes against all others. */
   *#ballot({ which, flag, some }: Attempt): Iterable<Attempt> {
     for (const index of citizens.keys()) {
       if (index === some % 20) continue;

@@ -1,4 +1,4 @@
-/** The collector on small runs of a network, with figures computed by hand. */
+/** Checks the collector on small runs against figures computed by hand. */
 import type { Event } from 'folkmoot';
 import { expect, test } from 'vitest';
 import type { Cause } from '../../../dist/sim/world/observer.js';

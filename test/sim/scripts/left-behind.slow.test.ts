@@ -32,7 +32,7 @@ test.each([
   expect(code).toBe(2);
 });
 
-test('script: reports endless promises, and ends the process', async () => {
+test('script: reports promises that never finish, and ends the process', async () => {
   const { code, stderr } = await ended('const on = async () => { await 0; return on(); }; on()');
   expect(stderr).toMatch(/^folkmoot: script in .*promises/m);
   expect(code).not.toBe(0);

@@ -1,4 +1,4 @@
-/** Paths of other versions of Node from FOLKMOOT_NODES, separated by colons. */
+/** Paths to other Node versions, from FOLKMOOT_NODES, separated by colons. */
 export const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 
 /** Major Node versions with uWebSockets.js binaries in the registry. */
