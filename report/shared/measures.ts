@@ -191,7 +191,7 @@ export const measures = {
     'agreement of two voters of different groups, over closed blocks with such a pair',
   reputation_mean: 'mean overall reputation of all registered agents at the end, from 0 to 100',
   reputation_gini:
-    'Gini coefficient of reputation at the end: 0 if all agents are equal, near 1 if one has it all',
+    'Gini coefficient of reputation at the end: 0 if all are equal, near 1 if one has all',
   alliances: 'alliances that became active',
   alliance_size_mean: 'mean of the largest number of members of each of these alliances',
   alliance_lifetime_mean_ms:

@@ -200,7 +200,7 @@ export interface BlockTalk {
   readonly proposedAt: number;
   /** Ordinal; -1 if the producer is outside the scenario. */
   readonly producer: number;
-  /** Identifies the producer in draws: its ordinal, or a number below -1 if it is not in the scenario. */
+  /** Identifies the producer in draws: its ordinal, or below -1 outside of the scenario. */
   readonly place: number;
   /** Number of earlier proposals by the producer. Together with `place`, it names draws. */
   readonly number: number;
