@@ -1,5 +1,5 @@
 // Writes docs/pictures, which contains screenshots of the page with generated runs. Arguments
-// select pictures by name. Uses Chromium from the variable CHROMIUM, or Debian's Chromium.
+// select pictures by name. Uses Chromium from the variable CHROMIUM, or Debian's headless shell.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ const names = process.argv.slice(2);
 const wanted = pictures.filter(({ name }) => names.length === 0 || names.includes(name));
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
   args: ['--no-sandbox'],
 });
 try {
