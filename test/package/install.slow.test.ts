@@ -149,7 +149,7 @@ test.skipIf(process.platform === 'win32')(
     failed.catch(() => {});
     const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), failed]);
     const { url } = JSON.parse(line as string) as { url: string };
-    await expect.poll(() => log).toContain('node:http serves: uWebSockets.js is not installed');
+    await expect.poll(() => log).toContain('uWebSockets.js is not installed');
     const load = ['load', '--url', url, '--workload', 'reads', '--rate', '20'];
     const asked = [...npx, ...load, '--duration', '2s', '--warmup', '0s', '--json'];
     // On a busy machine the run can be invalid: exit code 14, with a result.
@@ -183,9 +183,7 @@ test('install: mcp without the SDK names the package to install', async () => {
   const mcp = [main, 'mcp', '--key', 'ada.key.json'];
   const ended = await run(process.execPath, mcp, here).catch((error) => error);
   expect([ended.code, ended.stdout]).toEqual([1, '']);
-  expect(ended.stderr).toMatch(
-    /^folkmoot: @modelcontextprotocol\/sdk is not .*\(npm install .*\)\n$/,
-  );
+  expect(ended.stderr).toMatch(/^folkmoot: .*@modelcontextprotocol\/sdk.* npm install .*\n$/);
 });
 
 test('install: MCP deciders need the SDK, except with a cassette', async () => {

@@ -44,7 +44,7 @@ test('fork: re-runs deciders with --record; why needs --mechanical', async () =>
     [['--record'], /minds .* mind\.mjs; .*--folder$/m],
     [['--replicates', '2'], /--record$/m],
     [['--replicates', '2', '--record'], /--folder$/m],
-    [['--most-calls', '3'], /--most-calls is for --record/],
+    [['--most-calls', '3'], /--most-calls .*--record/],
   ] as [string[], RegExp][]) {
     const ended = await folkmoot([...what, ...args]);
     expectOneLine(ended);

@@ -67,22 +67,19 @@ test('fork: runs pairs over seeds, and adds more with --resume', async () => {
 test.each([
   [
     intervene('{ kind: mute, meme: 9999, at_ms: 0 }'),
-    /--intervention 1: meme 9999 is not in .*; expected 0 to/,
+    /--intervention 1: meme 9999 .*expected 0 to/,
   ],
   [
     intervene('{ kind: vote, agent: 99, block: 1, decision: none, at_ms: 0 }'),
     /agent is 99; expected an ordinal up to 29/,
   ],
-  [
-    intervene('{ kind: drop, block: 1, at_entry: 99999 }'),
-    /entry 99999 is not in .*; expected at most/,
-  ],
+  [intervene('{ kind: drop, block: 1, at_entry: 99999 }'), /entry 99999 .*expected at most/],
   [intervene('{ kind: drop, block: 1, at_ms: 32400000 }'), /32400000 ms .*expected at most \d+ ms/],
   [intervene('fly'), /--intervention 1 /],
   [intervene('{ kind: drop'), /--intervention 1 /],
   [intervene('{ kind: fly, at_ms: 0 }'), /--intervention 1: /],
   [[], /--intervention /],
-  [[...drop, '--resume'], /--resume is for --replicates/],
+  [[...drop, '--resume'], /--resume .*--replicates/],
   [
     [...intervene(`{ kind: drop, block: ${'ab'.repeat(32)}, at_ms: 0 }`), '--replicates', '3'],
     /block abab.*expected 0 to/,
@@ -131,7 +128,7 @@ test('compare: writes a new page and prints the votes', async () => {
   expect(compared.code).toBe(0);
   expect(compared.stdout).toMatch(/^votes +\d+ flipped, /m);
   expect(compared.stderr).toContain(page);
-  expect(readFileSync(page, 'utf8')).toContain('<!doctype html>');
+  expect(readFileSync(page, 'utf8')).toMatch(/<!doctype html>/i);
   const { futures } = JSON.parse((await folkmoot(['compare', kept, out, '--json'])).stdout) as {
     futures: { votes: { only_a: number }; voters: unknown[] };
   };

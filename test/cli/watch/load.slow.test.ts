@@ -85,7 +85,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
   expect(data.load).toEqual({ ...last, server: { ...last.server, page: null } });
   expect((await explored.stop()).code).toBe(0);
   for (const [option, why] of [
-    ['--verify', 'which has none'],
+    ['--verify', '--verify'],
     ['--export', 'report.html'],
   ] as const) {
     const { code, stderr } = await folkmoot(['explore', out, option]);

@@ -49,7 +49,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     for (const one of [first, second]) {
       expect(await one.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
     }
-    const stored = [first, second].map((one) => Number(/^(\d+) runs done/.exec(one.stdout())?.[1]));
+    const stored = [first, second].map((one) => Number(/^(\d+) runs/.exec(one.stdout())?.[1]));
     // If a response was lost with the leader, a worker may not have counted its result.
     expect(stored[0]! + stored[1]!).toBeLessThanOrEqual(RUNS);
   });
