@@ -46,7 +46,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Files of a worker share its modules: loading them for each takes a fifth of all the time.
     isolate: false,
-    // What was built runs as it is, as in a user's process: Vite does not transform it.
+    // The built package runs unchanged, as in a user's process: Vite does not transform it.
     server: { deps: { external: [/\/dist\//] } },
     // One more than the cores of a small machine: many tests wait for other processes.
     maxWorkers: 3,
