@@ -44,9 +44,9 @@ export const Reasons = Type.Object({
   threshold: described(Type.Number(), '100 times the trait `threshold`'),
   opinions: factorsOf(
     Type.Number(),
-    "0 (against) to 100 (for); 50 is no opinion. content: percentage of the block's transactions " +
-      'that are valid; neighbours: approval among received votes; memes: among received memes; ' +
-      'whim: drawn at random',
+    "0 (against) to 100 (for); 50 means no opinion. content: percentage of the block's " +
+      'transactions that are valid; neighbours: approval among received votes; memes: among ' +
+      'received memes; whim: drawn at random',
   ),
   contributions: factorsOf(
     Type.Number(),

@@ -44,7 +44,7 @@ export interface IncomingRequest {
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** Responds after a timeout. The connection is closed. */
   timeOut(): HttpResponse | Promise<HttpResponse>;
-  /** Calls back when the body is no longer wanted, unless `take` has already returned false. */
+  /** Calls back when the application stops reading the body, unless `take` has returned false. */
   unwanted?(listener: () => void): void;
   /** Releases the request's resources. Idempotent. */
   release(): void;

@@ -203,8 +203,8 @@ export class Schedule {
   }
 
   /**
-   * Sends the first arrival. Returns the cause if it must wait, null if there is no arrival, and
-   * undefined if it was sent.
+   * Sends the first arrival. Returns undefined if it was sent, the cause if it must wait, and null
+   * if no arrivals are left.
    */
   #sendFirst(): keyof WaitTimes | null | undefined {
     const { arrivals, now, next, send, hasRoom, waitsFor } = this.#options;

@@ -152,8 +152,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 };
 
 /**
- * Opens a browser without waiting for it. If there is no browser, the user still has the printed
- * address.
+ * Opens a browser without waiting for it. If the browser cannot be started, prints a notice.
  */
 function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];

@@ -157,8 +157,7 @@ function ablationLines({ ablation, candidates }: Attribution): string[] {
 }
 
 /**
- * States the detectable effect size, because a lack of evidence for an effect does not show that
- * there is none.
+ * States the detectable effect size, because an effect that was not detected can still exist.
  */
 function openLines({ rows }: Ablation): string[] {
   const open = rows.filter((row) => row.measured && !row.significant && !row.within_margin);

@@ -1,7 +1,7 @@
 /**
  * Worker side of a queue. A worker claims a task under a lease, and stores the result only if the
- * worker still holds the claim and there is no result. A task may be executed twice. This module
- * also contains the queue's keys in etcd, and retries calls.
+ * worker still holds the claim and no result is stored yet. A task may be executed twice. This
+ * module also contains the queue's keys in etcd, and retries calls.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -217,7 +217,7 @@ export class QueueClaims {
   }
 
   /**
-   * Returns the conditions for storing a result: the claim is still held, and there is no result.
+   * Returns the conditions for storing a result: the worker holds the claim, no result is stored.
    */
   #storable({ task, revision }: Claim): Condition[] {
     const { claims, results } = this.#keys;

@@ -103,7 +103,7 @@ export const tables = {
   'reported.csv': {
     group: 'group that the measure covers; empty for the whole run',
     measure: 'name given by the script of the group',
-    value: 'value; empty if there is none',
+    value: 'value; empty if missing (null or not finite)',
   },
   'series.csv': {
     t_ms:

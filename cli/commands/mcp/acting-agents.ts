@@ -300,7 +300,7 @@ class Inbox {
     return seq >= this.#from.seq;
   }
 
-  /** Returns true if there is no wanted event after a cursor. */
+  /** Returns true if no requested event follows the cursor. */
   hasNothing(from: Cursor, topics: ReadonlySet<string>): boolean {
     if (this.reachesBackTo(from) === null) return false;
     return this.after(from, { topics, limit: 1 }).events.length === 0;

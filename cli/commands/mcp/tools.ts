@@ -78,7 +78,7 @@ interface Context {
   cursors: Map<string, Cursor>;
   /** The network's position at the session's first call. */
   begun: Promise<Cursor | null>;
-  /** Aborts when the caller is no longer waiting for the result. */
+  /** Aborts when the client cancels the call or the session ends. */
   signal: AbortSignal;
 }
 

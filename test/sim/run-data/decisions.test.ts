@@ -164,7 +164,7 @@ const damages: [what: string, damage: (file: string) => void, status: number, sa
     'a line of a different shape',
     (file) => writeFileSync(file, `${another}}\n`),
     503,
-    /LOG_DAMAGED/,
+    /in a line;.*LOG_DAMAGED/,
   ],
   ['a line that is too long', long, 503, /line 1/],
   ['a changed vote', turned, 503, /LOG_DAMAGED/],
