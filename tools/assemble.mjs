@@ -3,7 +3,15 @@
  * still have a source, because the compiler never deletes stale outputs. The bundler then changes
  * the copies in place.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,3 +43,18 @@ for (const path of filesIn(cache)) {
   const [, source] = /^(.*?)(?:\.d\.ts|\.js(?:\.map)?)$/.exec(path) ?? [];
   if (sources.has(source)) cpSync(join(cache, path), join(dist, path));
 }
+
+// The table of decision rules: one per file in engine/rules/library, named after the file.
+const rules = readdirSync(join(root, 'engine/rules/library')).map((file) => file.slice(0, -3));
+const table = join(dist, 'engine/rules/bundled');
+mkdirSync(table, { recursive: true });
+writeFileSync(
+  join(table, 'library.js'),
+  [
+    ...rules.map((file, at) => `import { rule as rule${at} } from '../library/${file}.js';`),
+    'export const library = {',
+    ...rules.map((file, at) => `  ${file.replaceAll('-', '_')}: rule${at},`),
+    '};',
+    '',
+  ].join('\n'),
+);

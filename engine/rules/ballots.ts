@@ -1,0 +1,124 @@
+/**
+ * Checks ballots against a rule's schema: a subset of JSON Schema, interpreted as data. A module
+ * brings its own schema, so the build cannot generate a validator for it.
+ */
+import { pointerStep } from '../protocol/text.js';
+
+/** Subset of JSON Schema. Unknown members of an object are always refused. */
+export type BallotSchema =
+  | { type: 'string'; minLength?: number; maxLength?: number; enum?: readonly string[] }
+  | { type: 'integer'; minimum: number; maximum: number }
+  | {
+      type: 'array';
+      items: BallotSchema;
+      minItems?: number;
+      maxItems: number;
+      uniqueItems?: boolean;
+    }
+  | {
+      type: 'object';
+      properties: Readonly<Record<string, BallotSchema>>;
+      required?: readonly string[];
+      additionalProperties: false;
+    }
+  | {
+      /** A map from names, such as options, to values. */
+      type: 'object';
+      maxProperties: number;
+      additionalProperties: BallotSchema;
+    };
+
+/** Largest ballot, as bytes of JSON. */
+export const BALLOT_BYTES = 2_048;
+
+/** A problem in a ballot: its position below the ballot, and what the schema requires. */
+export interface BallotProblem {
+  pointer: string;
+  problem: string;
+}
+
+/** Returns the first problem in a value, or null. */
+export function findBallotProblem(
+  schema: BallotSchema,
+  value: unknown,
+  pointer = '',
+): BallotProblem | null {
+  const problem = (text: string): BallotProblem => ({ pointer, problem: text });
+  switch (schema.type) {
+    case 'string':
+      return stringProblem(schema, value, problem);
+    case 'integer': {
+      const { minimum, maximum } = schema;
+      const isInside =
+        Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+      return isInside ? null : problem(`must be an integer from ${minimum} to ${maximum}`);
+    }
+    case 'array':
+      return arrayProblem(schema, value, pointer);
+    case 'object':
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        return problem('must be an object');
+      }
+      return memberProblem(schema, value as Record<string, unknown>, pointer);
+  }
+}
+
+function stringProblem(
+  { minLength = 0, maxLength = BALLOT_BYTES, enum: allowed }: BallotSchema & { type: 'string' },
+  value: unknown,
+  problem: (text: string) => BallotProblem,
+): BallotProblem | null {
+  if (typeof value !== 'string') return problem('must be a string');
+  if (allowed && !allowed.includes(value)) {
+    return problem(`must be one of: ${allowed.map((one) => JSON.stringify(one)).join(', ')}`);
+  }
+  if (value.length >= minLength && value.length <= maxLength) return null;
+  return problem(`must have ${minLength} to ${maxLength} characters`);
+}
+
+function arrayProblem(
+  { items, minItems = 0, maxItems, uniqueItems }: BallotSchema & { type: 'array' },
+  value: unknown,
+  pointer: string,
+): BallotProblem | null {
+  if (!Array.isArray(value)) return { pointer, problem: 'must be an array' };
+  if (value.length < minItems || value.length > maxItems) {
+    return { pointer, problem: `must have ${minItems} to ${maxItems} items` };
+  }
+  const seen = new Set<string>();
+  for (const [index, item] of value.entries()) {
+    const inner = `${pointer}/${index}`;
+    const found = findBallotProblem(items, item, inner);
+    if (found) return found;
+    const text = JSON.stringify(item);
+    if (uniqueItems && seen.has(text)) return { pointer: inner, problem: 'repeats an item' };
+    seen.add(text);
+  }
+  return null;
+}
+
+function memberProblem(
+  schema: BallotSchema & { type: 'object' },
+  value: Readonly<Record<string, unknown>>,
+  pointer: string,
+): BallotProblem | null {
+  const names = Object.keys(value);
+  const named = 'properties' in schema ? schema : null;
+  const lacking = named?.required?.find((name) => !Object.hasOwn(value, name));
+  if (lacking !== undefined) return { pointer, problem: `must have the member ${lacking}` };
+  if ('maxProperties' in schema && names.length > schema.maxProperties) {
+    return { pointer, problem: `must have at most ${schema.maxProperties} members` };
+  }
+  for (const name of names) {
+    const inner = `${pointer}/${pointerStep(name)}`;
+    const of =
+      'properties' in schema ? propertyOf(schema.properties, name) : schema.additionalProperties;
+    if (of === undefined) return { pointer: inner, problem: 'is not known; leave it out' };
+    const found = findBallotProblem(of, value[name], inner);
+    if (found) return found;
+  }
+  return null;
+}
+
+const propertyOf = (properties: Readonly<Record<string, BallotSchema>>, name: string) =>
+  Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,0 +1,174 @@
+/**
+ * A decision rule says when a block is finalized, rejected or expired, and which of its options is
+ * chosen. A rule is one of two kinds:
+ *
+ * - A weight rule decides from the counted weights alone (`decide`). Everything else is derived.
+ * - A ballot rule decides from the votes and their ballots (`tally`). It may also count vote by
+ *   vote (`counter`), which is faster. `tally` is the definition; both must agree.
+ *
+ * A rule is a pure function of its arguments. It keeps nothing between calls and uses integers
+ * only, so every replay and every checker gets the same result. `block.hash` is its only source of
+ * chance.
+ */
+import type { BallotSchema } from './ballots.js';
+
+/** Final status that a rule can give a block. */
+export type Ended = 'finalized' | 'rejected' | 'expired';
+
+/** A whole number that a network sets in genesis. */
+export interface Parameter {
+  about: string;
+  default: number;
+  minimum: number;
+  maximum: number;
+}
+
+/** Parameter values by name. */
+export type Values = Readonly<Record<string, number>>;
+
+/** Counted weights. `voted` and `electors` count agents. */
+export interface Counts {
+  approve: number;
+  reject: number;
+  total: number;
+  voted: number;
+  electors: number;
+  /** Personality groups of three or more electors that rejected unanimously. */
+  vetoes: number;
+}
+
+export interface PollBlock {
+  /** sha256, hex. */
+  hash: string;
+  height: number;
+  /** Names of the options; empty if the proposal has none. */
+  options: readonly string[];
+}
+
+export interface Elector {
+  /** Agent number, in order of registration. */
+  agent: number;
+  weight: number;
+}
+
+export interface PollVote {
+  /** Position in the electorate. */
+  elector: number;
+  agent_id: string;
+  decision: 'approve' | 'reject';
+  ballot?: unknown;
+  /** Milliseconds since the proposal. */
+  ms: number;
+}
+
+/** A poll: everything that a ballot rule sees. Votes are in log order. */
+export interface Poll {
+  block: PollBlock;
+  electors: readonly Elector[];
+  votes: readonly PollVote[];
+  /** True if all electors have voted, or the deadline has passed. */
+  over: boolean;
+}
+
+/** Result of a rule. `status` is null while the block is undecided, and never null when over. */
+export interface Verdict {
+  status: Ended | null;
+  /** Name of the chosen option. */
+  choice?: string;
+  /** Scores by name: integers. */
+  standings?: Readonly<Record<string, number>>;
+  /** Set if the rule failed. The block then expires. */
+  fault?: RuleFault;
+}
+
+/** Reasons for which a rule fails. */
+export const ruleFaults = [
+  'RULE_THREW',
+  'RULE_TIMEOUT',
+  'RULE_MEMORY',
+  'RULE_VERDICT',
+  'RULE_CONTRADICTION',
+] as const;
+export type RuleFault = (typeof ruleFaults)[number];
+
+interface RuleText {
+  /** One sentence: when a block is finalized. */
+  title: string;
+  /** Publication that defines the rule. */
+  source?: string;
+  parameters: Readonly<Record<string, Parameter>>;
+}
+
+export interface WeightRule extends RuleText {
+  /** True if the rule uses `vetoes`, for which checkers need the electors' personalities. */
+  usesVetoes?: boolean;
+  /** Returns the decision, or null while the block is undecided. Never null when `over`. */
+  decide(counts: Readonly<Counts>, values: Values, over: boolean): Ended | null;
+}
+
+export interface BallotRule extends RuleText {
+  /** Schema of a vote's ballot. A vote without a ballot is valid. */
+  ballot?: BallotSchema;
+  /** Checks what a schema cannot express. A throw counts as false. */
+  accepts?(ballot: never, values: Values, block: PollBlock): boolean;
+  /** True if the rule chooses among a block's options. */
+  usesOptions?: boolean;
+  /** True if the rule can decide before all electors have voted. */
+  decidesEarly?: boolean;
+  tally(poll: Poll, values: Values): Verdict;
+  counter?(electors: readonly Elector[], values: Values, block: PollBlock): BallotCounter;
+}
+
+/** Counts one block's votes as they arrive. */
+export interface BallotCounter {
+  add(vote: PollVote): void;
+  verdict(over: boolean): Verdict;
+}
+
+export type Rule = WeightRule | BallotRule;
+
+export const isWeightRule = (rule: Rule): rule is WeightRule => 'decide' in rule;
+
+/** Smallest number of electors with one personality that can veto together. */
+export const SMALLEST_GROUP = 3;
+
+const STANDINGS = 64;
+const NAME_LENGTH = 64;
+
+/**
+ * Returns the verdict with only its known members, or a fault: a rule that is over without a
+ * decision, an unknown option, or a number that is not a safe integer.
+ */
+export function checkVerdict(raw: unknown, over: boolean, options: readonly string[]): Verdict {
+  if (typeof raw !== 'object' || raw === null) return faulty('RULE_VERDICT');
+  const { status, choice, standings, fault } = raw as Record<string, unknown>;
+  if (ruleFaults.includes(fault as RuleFault)) return faulty(fault as RuleFault);
+  if (status === null && !over) return { status: null };
+  if (status !== 'finalized' && status !== 'rejected' && status !== 'expired') {
+    return faulty('RULE_VERDICT');
+  }
+  const verdict: Verdict = { status };
+  if (choice !== undefined && choice !== null) {
+    if (status !== 'finalized' || !options.includes(choice as string)) {
+      return faulty('RULE_VERDICT');
+    }
+    verdict.choice = choice as string;
+  }
+  if (standings !== undefined && standings !== null) {
+    if (!isStandings(standings)) return faulty('RULE_VERDICT');
+    verdict.standings = standings;
+  }
+  return verdict;
+}
+
+/** Returns the verdict of a failed rule: the block expires. */
+export const faulty = (fault: RuleFault): Verdict => ({ status: 'expired', fault });
+
+function isStandings(value: unknown): value is Record<string, number> {
+  if (typeof value !== 'object' || Array.isArray(value)) return false;
+  const entries = Object.entries(value as object);
+  return (
+    entries.length <= STANDINGS &&
+    entries.every(([name, score]) => name.length <= NAME_LENGTH && Number.isSafeInteger(score))
+  );
+}
