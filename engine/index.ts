@@ -101,7 +101,8 @@ export {
   type Genesis,
   genesisDefaults,
   type Policy,
-  policies,
+  type RuleLine,
+  type RuleOptions,
   type Weights,
   weightings,
 } from './protocol/schema/genesis.js';
@@ -147,6 +148,7 @@ export {
   type ReplayedStep,
 } from './replay/recompute.js';
 export { type ReplayOptions, type ReplayResult, replay } from './replay/replay.js';
+export { policies } from './rules/bundled/policies.js';
 export { type LmdbStoreOptions, openLmdbStore } from './store/lmdb.js';
 export { ArchiveError } from './store/segment.js';
 export {

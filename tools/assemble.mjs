@@ -46,6 +46,7 @@ for (const path of filesIn(cache)) {
 
 // The table of decision rules: one per file in engine/rules/library, named after the file.
 const rules = readdirSync(join(root, 'engine/rules/library')).map((file) => file.slice(0, -3));
+rules.sort();
 const table = join(dist, 'engine/rules/bundled');
 mkdirSync(table, { recursive: true });
 writeFileSync(
@@ -53,8 +54,10 @@ writeFileSync(
   [
     ...rules.map((file, at) => `import { rule as rule${at} } from '../library/${file}.js';`),
     'export const library = {',
-    ...rules.map((file, at) => `  ${file.replaceAll('-', '_')}: rule${at},`),
+    ...rules.map((file, at) => `  ${file}: rule${at},`),
     '};',
     '',
   ].join('\n'),
 );
+// The names alone, for programs that do not need the rules.
+writeFileSync(join(table, 'policies.js'), `export const policies = ${JSON.stringify(rules)};\n`);

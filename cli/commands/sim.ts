@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
-import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
+import { weightings } from '../../engine/protocol/schema/genesis.js';
+import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
 import { httpUrl } from '../options/client.js';
 import { integer, watchedSpeed } from '../options/options.js';

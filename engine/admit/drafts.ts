@@ -4,7 +4,7 @@
  */
 import type { VerifyJob } from '../crypto/verifier.js';
 import type { RefusalKey } from '../protocol/refusals.js';
-import type { Command, CommandKind } from '../protocol/schema/command.js';
+import type { Command, CommandKind, ProposeCommand } from '../protocol/schema/command.js';
 import type {
   Capability,
   Decision,
@@ -128,6 +128,7 @@ export function draftVote(body: RequestBody['vote']): DraftResult {
       decision: body.decision as Decision,
       reason: body.reason ?? '',
       meme_references: cleanReferences(body.meme_references),
+      ...(body.ballot === undefined ? {} : { ballot: body.ballot }),
     }),
   };
 }
@@ -139,7 +140,10 @@ export function draftPropose(body: RequestBody['propose'], around: RequestContex
     }
   }
   if (parseInstant(body.timestamp) === null) return badBodyTimestamp(body.timestamp);
-  const refusal = diffProblem(body.state_diff) ?? transactionProblem(body.transactions);
+  const refusal =
+    diffProblem(body.state_diff) ??
+    optionProblem(body.options) ??
+    transactionProblem(body.transactions);
   if (refusal) return { refusal };
   const changes = changesOf(body.state_diff);
   const meme = body.meme_content;
@@ -155,6 +159,7 @@ export function draftPropose(body: RequestBody['propose'], around: RequestContex
         signer: lowerAscii(sender ?? publicKey),
       })),
       ...changes,
+      ...optionsOf(body.options),
       meme_content: meme ? { ...meme, tags: cleanTags(meme.tags) } : {},
       failed_transaction: -1,
     }),
@@ -240,31 +245,52 @@ type StateDiff = RequestBody['propose']['state_diff'];
 const KEYS = 1_000;
 const VALUE_BYTES = 4 * 1024;
 
-function diffProblem(diff: StateDiff): Refusal | null {
+/** @param above pointer to the object that contains `state_diff` */
+function diffProblem(diff: StateDiff, above = ''): Refusal | null {
   const additions = diff?.additions ?? {};
   const deletions = diff?.deletions ?? {};
   const count = Object.keys(additions).length + Object.keys(deletions).length;
   if (count > KEYS) {
-    return refuse('STATE_DIFF_TOO_MANY_KEYS', { count, limit: KEYS }, { pointer: '/state_diff' });
+    const pointer = `${above}/state_diff`;
+    return refuse('STATE_DIFF_TOO_MANY_KEYS', { count, limit: KEYS }, { pointer });
   }
   const both = Object.keys(additions).find((key) => Object.hasOwn(deletions, key));
   if (both !== undefined) {
-    const pointer = below('additions', both);
+    const pointer = `${above}${below('additions', both)}`;
     return refuse('STATE_KEY_CONFLICT', { key: excerpt(both) }, { pointer });
   }
-  return tooLarge('additions', additions) ?? tooLarge('deletions', deletions);
+  return tooLarge('additions', additions, above) ?? tooLarge('deletions', deletions, above);
 }
 
 const below = (member: string, key: string) => `/state_diff/${member}/${pointerStep(key)}`;
 
-function tooLarge(member: string, values: Record<string, unknown>): Refusal | null {
+function tooLarge(member: string, values: Record<string, unknown>, above: string): Refusal | null {
   for (const [key, value] of Object.entries(values)) {
     const bytes = Buffer.byteLength(jcs(value));
     if (bytes <= VALUE_BYTES) continue;
-    const pointer = below(member, key);
+    const pointer = `${above}${below(member, key)}`;
     return refuse('STATE_VALUE_TOO_LARGE', { pointer, bytes, limit: VALUE_BYTES }, { pointer });
   }
   return null;
+}
+
+type Options = RequestBody['propose']['options'];
+
+function optionProblem(options: Options = []): Refusal | null {
+  const names = new Set<string>();
+  for (const [index, { name, state_diff }] of options.entries()) {
+    const pointer = `/options/${index}`;
+    if (names.has(name)) return refuse('OPTION_REPEATED', { name }, { pointer: `${pointer}/name` });
+    names.add(name);
+    const problem = diffProblem(state_diff, pointer);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+function optionsOf(options: Options): Pick<ProposeCommand, 'options'> {
+  if (!options) return {};
+  return { options: options.map(({ name, state_diff }) => ({ name, ...changesOf(state_diff) })) };
 }
 
 function changesOf(diff: StateDiff) {

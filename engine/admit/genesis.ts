@@ -1,7 +1,7 @@
 /** Parses the network parameters in entry 0. Runs in browsers. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
-import { genesisProblem } from '../protocol/schema/validate.js';
+import { findGenesisProblem } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
 
 /** @throws {StoreError} if the parameters are missing, invalid or from an older version. */
@@ -14,7 +14,7 @@ export function parseGenesis(entry: Entry): Genesis {
   }
   const member = lacking(genesis);
   if (member) throw new StoreError('OLD_GENESIS', { member });
-  const problem = genesisProblem(genesis);
+  const problem = findGenesisProblem(genesis);
   if (problem) {
     const { pointer, message: reason } = problem;
     throw new StoreError('GENESIS_INVALID', { pointer, reason });
@@ -27,6 +27,6 @@ function lacking(genesis: unknown): string | undefined {
   const { dormant_share_max, leak_periods } = genesisDefaults;
   const added = { dormant_share_max, leak_periods };
   if (typeof genesis !== 'object' || genesis === null) return undefined;
-  if (genesisProblem({ ...added, ...genesis })) return undefined;
+  if (findGenesisProblem({ ...added, ...genesis })) return undefined;
   return Object.keys(added).find((name) => !(name in genesis));
 }

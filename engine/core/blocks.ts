@@ -1,24 +1,19 @@
 /** Open blocks with their actors, ballots and proposals. Only the store contains closed blocks. */
 
 import { blockOf } from '../protocol/schema/block.js';
-import type { ProposeCommand } from '../protocol/schema/command.js';
+import type { ProposeCommand, VoteCommand } from '../protocol/schema/command.js';
 import type { EventData } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type BlockStatus, type Decision, formatInstant } from '../protocol/schema/primitives.js';
 import type { BlockContext } from '../protocol/schema/record.js';
+import { type NetworkRule, ruleOf } from '../rules/network-rule.js';
+import { PollCounter } from '../rules/poll-counter.js';
+import type { Ended, PollBlock, Verdict } from '../rules/rule.js';
 import type { Agents } from './agents.js';
 import { type Actor, setup } from './bundled/xstate.js';
 import type { Outbox } from './changes.js';
 import type { Electorate } from './electorates.js';
 import { startActor, type UnknownEvent } from './machine.js';
-import {
-  decide,
-  neededToFinalize,
-  type QuorumDecision,
-  type QuorumRule,
-  type Tally,
-  votesUntilClose,
-} from './quorum.js';
 
 export interface OpenBlock {
   readonly hash: string;
@@ -30,18 +25,30 @@ export interface OpenBlock {
 /** Returns a block's record. The tally is set when the block closes. */
 export const blockContext = (block: OpenBlock): BlockContext => block.actor.getSnapshot().context;
 
+/** The part of a block that its rule sees. */
+export const pollBlockOf = ({ block_hash, height, options = [] }: BlockContext): PollBlock => ({
+  hash: block_hash,
+  height,
+  options,
+});
+
+/** A verdict that closes a block. */
+export type ClosingVerdict = Verdict & { status: Ended };
+
+const isClosing = (verdict: Verdict): verdict is ClosingVerdict => verdict.status !== null;
+
 export class Blocks {
   readonly #open = new Map<string, OpenBlock>();
   readonly #agents: Agents;
   readonly #outbox: Outbox;
-  readonly #rule: Genesis;
+  readonly rule: NetworkRule;
   /** Number of blocks proposed since genesis. */
   count: number;
 
   constructor(genesis: Genesis, agents: Agents, outbox: Outbox, count: number) {
     this.#agents = agents;
     this.#outbox = outbox;
-    this.#rule = genesis;
+    this.rule = ruleOf(genesis);
     this.count = count;
   }
 
@@ -71,22 +78,23 @@ export class Blocks {
     this.#open.delete(hash);
   }
 
-  /** Returns a block's decision, or null while the block is open; never null at the deadline. */
-  decided({ ballots }: OpenBlock, atDeadline = false): QuorumDecision | null {
-    return decide(this.#rule, ballots.tally, atDeadline);
+  /** Returns the verdict on a block; null while the block is open, never null at the deadline. */
+  verdict({ ballots }: OpenBlock, atDeadline = false): ClosingVerdict | null {
+    const verdict = ballots.counter.verdict(atDeadline);
+    return isClosing(verdict) ? verdict : null;
   }
 
-  needed(tally: Readonly<Tally>): number {
-    return neededToFinalize(this.#rule, tally);
+  /**
+   * Returns the smallest approving weight that finalizes a block whose rejections stay as counted.
+   */
+  needed({ block_hash }: BlockContext, { vetoed, ...tally }: Tally): number {
+    const open = this.#open.get(block_hash);
+    return open ? open.ballots.counter.needed() : this.rule.needed({ ...tally, vetoes: +vetoed });
   }
 
   /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(hash: string): number {
-    const block = this.#open.get(hash);
-    if (!block) return 0;
-    const { ballots } = block;
-    const { largestWeight } = ballots.electorate;
-    return votesUntilClose(this.#rule, ballots.tally, largestWeight, ballots.closestVeto());
+    return this.#open.get(hash)?.ballots.counter.votesUntilClose() ?? 0;
   }
 
   #add(
@@ -99,7 +107,7 @@ export class Blocks {
     const block: OpenBlock = {
       hash,
       proposal,
-      ballots: new Ballots(this.#rule, electorate, this.#agents),
+      ballots: new Ballots(this.rule, pollBlockOf(context), electorate, this.#agents),
       actor: startActor(blockMachine, hash, this.#outbox, birth),
     };
     this.#open.set(hash, block);
@@ -113,33 +121,31 @@ export class Blocks {
  */
 
 const codes = { approve: 1, reject: 2 } as const;
-/** Minimum number of electors with one personality that can veto together. */
-const SMALLEST_GROUP = 3;
+
+/** Votes of a closed block, in weights, except `voted` and `electors`, which count agents. */
+export type Tally = Pick<
+  BlockContext,
+  'approve' | 'reject' | 'total' | 'voted' | 'electors' | 'vetoed'
+>;
 
 class Ballots {
   readonly electorate: Electorate;
-  readonly #tally: Tally;
-  readonly #rule: QuorumRule;
+  readonly counter: PollCounter;
   readonly #agents: Agents;
   readonly #choices: Uint8Array;
-  readonly #rejections = new Map<string, number>();
-  /** Personalities that can no longer veto, because a member approved. */
-  readonly #split = new Set<string>();
   /** Positions of the voters that refer to a meme, by meme. */
   readonly references = new Map<string, number[]>();
 
-  constructor(rule: QuorumRule, electorate: Electorate, agents: Agents) {
+  constructor(rule: NetworkRule, block: PollBlock, electorate: Electorate, agents: Agents) {
     this.electorate = electorate;
-    this.#rule = rule;
+    this.counter = new PollCounter(rule, block, electorate);
     this.#agents = agents;
-    const { total } = electorate;
-    const electors = electorate.agents.length;
-    this.#tally = { approve: 0, reject: 0, total, voted: 0, electors, vetoed: false };
-    this.#choices = new Uint8Array(electors);
+    this.#choices = new Uint8Array(electorate.agents.length);
   }
 
-  get tally(): Readonly<Tally> {
-    return this.#tally;
+  get tally(): Tally {
+    const { vetoes, ...counted } = this.counter.counts;
+    return { ...counted, vetoed: vetoes > 0 };
   }
 
   choice(position: number): Decision | null {
@@ -148,44 +154,26 @@ class Ballots {
     return code === codes.reject ? 'reject' : null;
   }
 
-  /** Counts a vote, which must be the voter's first. */
-  cast(position: number, decision: Decision, references: readonly string[]): void {
+  /** Counts a vote, which must be the voter's first. `ms` is the time since the proposal. */
+  cast(position: number, vote: Pick<VoteCommand, 'decision' | 'ballot'>, ms: number): void {
+    const { decision, ballot } = vote;
     this.#choices[position] = codes[decision];
-    this.#tally[decision] += this.electorate.weights[position]!;
-    this.#tally.voted += 1;
-    for (const meme of references) {
+    const { id: agent_id, personality } = this.#agents.at(this.electorate.agents[position]!);
+    this.counter.add({ elector: position, agent_id, personality, decision, ballot, ms });
+  }
+
+  /** Records the memes to which a voter refers. */
+  refer(position: number, memes: readonly string[]): void {
+    for (const meme of memes) {
       const voters = this.references.get(meme);
       if (voters) voters.push(position);
       else this.references.set(meme, [position]);
     }
-    const { personality } = this.#agents.at(this.electorate.agents[position]!);
-    if (decision === 'approve') this.#split.add(personality);
-    else if (this.#rejectsAsOne(personality)) this.#tally.vetoed = this.#rule.policy === 'veto';
-  }
-
-  /**
-   * Returns the smallest number of votes with which a group can veto, or infinity if no group can.
-   */
-  closestVeto(): number {
-    let closest = Number.POSITIVE_INFINITY;
-    for (const [personality, size] of this.electorate.groups) {
-      if (size < SMALLEST_GROUP || this.#split.has(personality)) continue;
-      closest = Math.min(closest, size - (this.#rejections.get(personality) ?? 0));
-    }
-    return closest;
   }
 
   /** Positions of the voters, ascending. */
   *voters(): Iterable<number> {
     for (const [position, code] of this.#choices.entries()) if (code !== 0) yield position;
-  }
-
-  /** Counts a rejection. Returns true if the whole personality group has now rejected. */
-  #rejectsAsOne(personality: string): boolean {
-    const rejections = (this.#rejections.get(personality) ?? 0) + 1;
-    this.#rejections.set(personality, rejections);
-    const size = this.electorate.groups.get(personality) ?? 0;
-    return size >= SMALLEST_GROUP && rejections === size;
   }
 }
 
@@ -197,9 +185,21 @@ class Ballots {
 /** Final status of a block. */
 export type BlockEnd = Exclude<BlockStatus, 'voting'>;
 
+/** Members of a block that only some rules set. */
+export type RuleOutcome = Pick<Verdict, 'choice' | 'standings' | 'fault'>;
+
+/** Returns the members of a verdict that are set. */
+export function outcomeOf({ choice, standings, fault }: RuleOutcome): RuleOutcome {
+  return {
+    ...(choice === undefined ? {} : { choice }),
+    ...(standings === undefined ? {} : { standings }),
+    ...(fault === undefined ? {} : { fault }),
+  };
+}
+
 type BlockEvent =
   | { type: 'proposed'; data: EventData['block_proposal'] }
-  | { type: BlockEnd; at: number; tally: Tally };
+  | { type: BlockEnd; at: number; tally: Tally; outcome: RuleOutcome };
 
 type Emitted =
   | { type: 'block_proposal'; data: EventData['block_proposal'] }
@@ -216,7 +216,7 @@ const block = setup({
 });
 
 const close = block.assign(({ event }) =>
-  'tally' in event ? { ...event.tally, closed_at: event.at } : {},
+  'tally' in event ? { ...event.tally, ...event.outcome, closed_at: event.at } : {},
 );
 
 const emitStatus = (status: BlockStatus) =>
@@ -229,6 +229,7 @@ const emitStatus = (status: BlockStatus) =>
       reject: context.reject,
       electorate: context.total,
       transactions: context.transactions,
+      ...outcomeOf(context),
       timestamp: formatInstant(context.closed_at),
     },
   }));

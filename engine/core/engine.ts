@@ -208,9 +208,9 @@ export class Engine {
     const state = this.#state;
     const block = state.blocks.get(hash);
     if (!block) throw new Error(`a deadline belongs to no block: ${hash}`);
-    const outcome = state.blocks.decided(block, true);
-    if (!outcome) throw new Error(`block ${block.hash} outlived its deadline`);
-    closeBlock(state, block, outcome);
+    const verdict = state.blocks.verdict(block, true);
+    if (!verdict) throw new Error(`block ${block.hash} outlived its deadline`);
+    closeBlock(state, block, verdict);
   }
 
   #events(): Event[] {
@@ -292,18 +292,23 @@ function restoreAgents(state: State): void {
   }
 }
 
-/** Recounts the stored votes on an open block, because its tally is not stored. */
+/**
+ * Recounts the stored votes on an open block, because its tally is not stored. A rule may depend on
+ * the order of votes, and on the number of verdicts that it gave.
+ */
 function restoreBlock(state: State, hash: string): void {
   const { context } = state.reader.read('blocks', hash)!;
   const proposal = state.reader.proposal(context.entry);
   const electorate = state.electorates.get(context.electorate);
-  const { ordinal } = context;
+  const { ordinal, proposed_at } = context;
   const votes = [...state.reader.range('votes', { from: [ordinal], to: [ordinal + 1] })].map(
     ({ key, value }) => ({ ...value, position: findElector(electorate, voterOf(key)) }),
   );
   const block = state.blocks.restore(context, proposal, electorate);
-  for (const { position, decision, meme_references } of votes) {
-    block.ballots.cast(position, decision, meme_references);
+  for (const vote of votes.sort((a, b) => a.entry - b.entry)) {
+    block.ballots.cast(vote.position, vote, vote.at - proposed_at);
+    block.ballots.refer(vote.position, vote.meme_references);
+    state.blocks.verdict(block);
   }
   state.deadlines.set(deadlineId(hash), context.deadline);
 }

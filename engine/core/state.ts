@@ -13,10 +13,9 @@ import type { BlockContext, Head } from '../protocol/schema/record.js';
 import type { Answer } from '../protocol/schema/view.js';
 import { type Agent, Agents, Deadlines, Standings } from './agents.js';
 import { Alliances } from './alliances.js';
-import { Blocks, blockContext } from './blocks.js';
+import { Blocks, blockContext, type Tally } from './blocks.js';
 import { Changes, Outbox, type Reader } from './changes.js';
 import { Electorates } from './electorates.js';
-import type { Tally } from './quorum.js';
 import { Throughput } from './throughput.js';
 
 export interface State {

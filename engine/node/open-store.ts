@@ -12,8 +12,9 @@ import type { Entry } from '../protocol/schema/entry.js';
 import type { Event } from '../protocol/schema/event.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
-import { genesisProblem } from '../protocol/schema/validate.js';
 import { jcs } from '../protocol/signing.js';
+import { excerpt } from '../protocol/text.js';
+import { findGenesisProblem } from '../rules/network-rule.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';
 import { exitProcess } from '../store/process-end.js';
@@ -76,7 +77,7 @@ function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): S
 /** @throws {TypeError} if a parameter is out of range. */
 export function completeGenesis(options: GenesisOptions): Genesis {
   const genesis = { ...genesisDefaults, ...options };
-  const problem = genesisProblem(genesis);
+  const problem = findGenesisProblem(genesis);
   if (problem)
     throw new TypeError(`invalid genesis parameter: ${problem.pointer} ${problem.message}`);
   return genesis;
@@ -88,13 +89,15 @@ export function completeGenesis(options: GenesisOptions): Genesis {
 function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Genesis {
   const genesis = readGenesis(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
-    if (value !== undefined && genesis[name] !== value) {
-      const found = String(genesis[name]);
-      throw new StoreError('GENESIS_MISMATCH', { name, found, wanted: String(value) });
-    }
+    if (value === undefined || jcs(genesis[name] ?? null) === jcs(value)) continue;
+    const found = formatParameter(genesis[name]);
+    throw new StoreError('GENESIS_MISMATCH', { name, found, wanted: formatParameter(value) });
   }
   return genesis;
 }
+
+const formatParameter = (value: unknown): string =>
+  typeof value === 'object' ? excerpt(jcs(value)) : String(value);
 
 /**
  * Asserts that the folder belongs to the same order, since entries from a different order would

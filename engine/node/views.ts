@@ -1,7 +1,6 @@
 import { allianceData } from '../core/alliances.js';
 import type { Change, Reader } from '../core/changes.js';
 import type { Summary } from '../core/engine.js';
-import { neededToFinalize } from '../core/quorum.js';
 import { computeTps } from '../core/throughput.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import { blockOf } from '../protocol/schema/block.js';
@@ -23,6 +22,7 @@ import type {
   NetworkState,
   ReputationView,
 } from '../protocol/schema/view.js';
+import { ruleOf } from '../rules/network-rule.js';
 import type { Batch, RangeOptions, Store, StoreMeta } from '../store/store.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
@@ -252,7 +252,7 @@ export class Views {
         approve,
         reject,
         electorate: context.total,
-        needed: neededToFinalize(this.#genesis, { ...context, approve, reject }),
+        needed: ruleOf(this.#genesis).needed({ ...context, approve, reject, vetoes: 0 }),
       },
       transactions: context.transactions,
       voting_deadline: formatInstant(context.deadline),

@@ -234,6 +234,16 @@ export const refusalMessages = {
     text: 'invalid {where}: {value} ({problem})',
     fix: 'correct the value and send the request again',
   },
+  BALLOT_INVALID: {
+    reason: 'SCHEMA',
+    text: 'invalid {where}: {problem}',
+    fix: "compare the ballot with the network's rule and sign the vote again",
+  },
+  OPTION_REPEATED: {
+    reason: 'SCHEMA',
+    text: 'two options have the same name: {name}',
+    fix: 'rename one and sign the proposal again',
+  },
   MEMBER_PROBLEM: {
     reason: 'SCHEMA',
     text: '{where} {problem}',

@@ -2,6 +2,7 @@
  * Checks ballots against a rule's schema: a subset of JSON Schema, interpreted as data. A module
  * brings its own schema, so the build cannot generate a validator for it.
  */
+import { canonical } from '../protocol/canonical.js';
 import { pointerStep } from '../protocol/text.js';
 
 /** Subset of JSON Schema. Unknown members of an object are always refused. */
@@ -30,6 +31,11 @@ export type BallotSchema =
 
 /** Largest ballot, as bytes of JSON. */
 export const BALLOT_BYTES = 2_048;
+
+/** Returns true if two ballots are the same JSON value, or both are absent. */
+export const isSameBallot = (one: unknown, other: unknown): boolean =>
+  one === other ||
+  (one !== undefined && other !== undefined && canonical(one) === canonical(other));
 
 /** A problem in a ballot: its position below the ballot, and what the schema requires. */
 export interface BallotProblem {

@@ -16,7 +16,7 @@ import type { BallotSchema } from './ballots.js';
 export type Ended = 'finalized' | 'rejected' | 'expired';
 
 /** A whole number that a network sets in genesis. */
-export interface Parameter {
+interface Parameter {
   about: string;
   default: number;
   minimum: number;
@@ -62,7 +62,7 @@ export interface PollVote {
 }
 
 /** A poll: everything that a ballot rule sees. Votes are in log order. */
-export interface Poll {
+interface Poll {
   block: PollBlock;
   electors: readonly Elector[];
   votes: readonly PollVote[];
@@ -82,7 +82,7 @@ export interface Verdict {
 }
 
 /** Reasons for which a rule fails. */
-export const ruleFaults = [
+const ruleFaults = [
   'RULE_THREW',
   'RULE_TIMEOUT',
   'RULE_MEMORY',
@@ -90,6 +90,13 @@ export const ruleFaults = [
   'RULE_CONTRADICTION',
 ] as const;
 export type RuleFault = (typeof ruleFaults)[number];
+
+/** Thrown by a rule that runs in a sandbox. The block then expires with the fault. */
+export class RuleError extends Error {
+  constructor(readonly fault: RuleFault) {
+    super(`decision rule failed: ${fault}; the block expires`);
+  }
+}
 
 interface RuleText {
   /** One sentence: when a block is finalized. */
@@ -128,9 +135,6 @@ export interface BallotCounter {
 export type Rule = WeightRule | BallotRule;
 
 export const isWeightRule = (rule: Rule): rule is WeightRule => 'decide' in rule;
-
-/** Smallest number of electors with one personality that can veto together. */
-export const SMALLEST_GROUP = 3;
 
 const STANDINGS = 64;
 const NAME_LENGTH = 64;

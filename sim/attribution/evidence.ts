@@ -11,6 +11,8 @@ import { keysUnder, type Store, StoreError } from '../../engine/store/store.js';
 import { blockTag } from '../agents/port.js';
 
 interface Elector {
+  /** Number of the agent, in order of registration. */
+  agent: number;
   agent_id: string;
   name: string;
   personality: string;
@@ -25,6 +27,9 @@ export interface CountedVote {
   /** Sequence number of the vote's entry. */
   entry: number;
   meme_references: readonly string[];
+  ballot?: unknown;
+  /** Milliseconds since the proposal. */
+  ms: number;
 }
 
 /** Alliance that was active when the block was proposed. */
@@ -74,13 +79,13 @@ export function collectEvidence(store: Store, folder: string, named: string): Ev
   const electors = agents.map((ordinal, at): Elector => {
     const { agent_id } = stored(store, 'agent_numbers', ordinal);
     const { name, personality } = stored(store, 'agents', agent_id);
-    return { agent_id, name, personality, weight: weights[at]! };
+    return { agent: ordinal, agent_id, name, personality, weight: weights[at]! };
   });
   const positions = new Map(agents.map((ordinal, at) => [ordinal, at]));
   const votes = [...store.range('votes', keysUnder(block.ordinal))].map(({ key, json }) => {
-    const { decision, entry, meme_references } = JSON.parse(json) as RecordOf['votes'];
+    const { at, ...vote } = JSON.parse(json) as RecordOf['votes'];
     const elector = positions.get((key as readonly number[])[1]!)!;
-    return { elector, decision, entry, meme_references };
+    return { elector, ...vote, ms: at - block.proposed_at };
   });
   votes.sort((a, b) => a.entry - b.entry);
   const alliances = alliancesAt(store, block.block_hash);

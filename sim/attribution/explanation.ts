@@ -3,16 +3,17 @@
  * without an agent, a meme or an alliance.
  */
 
-import { decide } from '../../engine/core/quorum.js';
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
+import { ruleOf } from '../../engine/rules/network-rule.js';
+import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';
 import type { Store } from '../../engine/store/store.js';
 import { type CountedVote, collectEvidence, type Evidence } from './evidence.js';
-import { computePower, decisionGame, type Game, turnoutGame } from './power.js';
+import { computePower, decisionGame, tryCoalitions, turnoutGame } from './power.js';
 
 /** Power indices in a game, by elector; null if an index was not computed. */
 export interface PowerTable {
-  /** Weight of a winning coalition, out of `total`. */
-  quota: number;
+  /** Weight of a winning coalition, out of `total`; null if weights alone do not decide. */
+  quota: number | null;
   total: number;
   electors: {
     agent_id: string;
@@ -64,6 +65,7 @@ export function explain(store: Store, folder: string, named: string): Explanatio
   for (const { elector, decision } of votes) tally[decision] += electors[elector]!.weight;
   const weights = electors.map(({ weight }) => weight);
   const personalities = electors.map(({ personality }) => personality);
+  const decision = decisionGame(genesis, weights, personalities);
   const turnout = turnoutGame(genesis, weights);
   return {
     block: {
@@ -75,21 +77,48 @@ export function explain(store: Store, folder: string, named: string): Explanatio
       ...tally,
       total: block.total,
     },
-    electors: electors.map((elector, at) => ({ ...elector, vote: cast.get(at) ?? null })),
+    electors: electors.map(({ agent: _, ...elector }, at) => ({
+      ...elector,
+      vote: cast.get(at) ?? null,
+    })),
     outcome: recount(evidence),
     power: {
-      decision: tableOf(evidence, decisionGame(genesis, weights, personalities)),
-      turnout: turnout && tableOf(evidence, turnout),
+      decision: decision
+        ? tableOf(evidence, decision.quota, computePower(decision))
+        : tableOf(evidence, null, powerByTrial(evidence)),
+      turnout: turnout && tableOf(evidence, turnout.quota, computePower(turnout)),
     },
     swings: swingsOf(evidence),
     mechanical: leftOut(evidence),
   };
 }
 
-function tableOf({ electors, block }: Evidence, game: Game): PowerTable {
-  const { swings, decisive, banzhaf, shapley_shubik, refused } = computePower(game);
+/** Tries all coalitions: members approve without a ballot, all other electors reject. */
+function powerByTrial(evidence: Evidence) {
+  const { electors, genesis, block } = evidence;
+  return tryCoalitions(electors.length, (coalition) => {
+    const counter = new PollCounter(ruleOf(genesis), pollBlock(block), createElectors(electors));
+    for (const [elector, { agent_id, personality }] of electors.entries()) {
+      const decision = (coalition >> elector) % 2 === 1 ? 'approve' : 'reject';
+      counter.add({ elector, agent_id, personality, decision, ms: 0 });
+    }
+    return counter.verdict(true).status === 'finalized';
+  });
+}
+
+const pollBlock = ({ block_hash: hash, height, options = [] }: Evidence['block']) => ({
+  hash,
+  height,
+  options,
+});
+
+function tableOf(
+  { electors, block }: Evidence,
+  quota: number | null,
+  { swings, decisive, banzhaf, shapley_shubik, refused }: ReturnType<typeof computePower>,
+): PowerTable {
   return {
-    quota: game.quota,
+    quota,
     total: block.total,
     electors: electors.map(({ agent_id }, at) => ({
       agent_id,
@@ -119,62 +148,33 @@ interface Changed {
   /** Positions removed from the electorate. */
   left?: ReadonlySet<number>;
   /** Votes in counting order. */
-  votes?: readonly { elector: number; decision: Decision }[];
+  votes?: readonly (Pick<CountedVote, 'elector' | 'decision'> & Partial<CountedVote>)[];
 }
-
-type Tally = Parameters<typeof decide>[1];
-
-/** Smallest personality group with a veto. */
-const SMALLEST_VETO = 3;
 
 function recount(evidence: Evidence, changed: Changed = {}): Recounted {
-  const { genesis, electors } = evidence;
-  const weights = changed.weights ?? electors.map(({ weight }) => weight);
+  const { genesis, block, status } = evidence;
   const left = changed.left ?? new Set();
-  const groups = new Groups();
-  const tally: Tally = { approve: 0, reject: 0, total: 0, voted: 0, electors: 0, vetoed: false };
-  for (const [position, { personality }] of electors.entries()) {
-    if (left.has(position)) continue;
-    tally.total += weights[position]!;
-    tally.electors += 1;
-    groups.add(personality);
-  }
-  for (const { elector, decision } of changed.votes ?? evidence.votes) {
-    if (left.has(elector)) continue;
-    tally[decision] += weights[elector]!;
-    tally.voted += 1;
-    const unanimous = groups.vote(electors[elector]!.personality, decision);
-    tally.vetoed ||= genesis.policy === 'veto' && unanimous;
-    const decided = decide(genesis, tally, false);
+  const staying = [...evidence.electors.keys()].filter((position) => !left.has(position));
+  const electors = staying.map((position) => ({
+    ...evidence.electors[position]!,
+    weight: changed.weights?.[position] ?? evidence.electors[position]!.weight,
+  }));
+  const places = new Map(staying.map((position, place) => [position, place]));
+  const counter = new PollCounter(ruleOf(genesis), pollBlock(block), createElectors(electors));
+  for (const { elector, ...vote } of changed.votes ?? evidence.votes) {
+    const place = places.get(elector);
+    if (place === undefined) continue;
+    const { agent_id, personality } = electors[place]!;
+    counter.add({ ms: 0, ...vote, elector: place, agent_id, personality });
+    const decided = counter.verdict(false).status;
     if (decided) return decided;
   }
-  const { block, status } = evidence;
   if (status === 'voting' || status === 'orphaned') return status;
   // Electors without a vote could still have voted if the block had stayed open.
-  const silent = new Set(electors.keys());
+  const silent = new Set(staying);
   for (const { elector } of [...evidence.votes, ...(changed.votes ?? [])]) silent.delete(elector);
-  for (const elector of left) silent.delete(elector);
   const ended = block.closed_at >= block.deadline || silent.size === 0;
-  return ended ? decide(genesis, tally, true)! : 'open';
-}
-
-/** Counts rejections by personality to detect vetoes. */
-class Groups {
-  readonly #sizes = new Map<string, number>();
-  readonly #rejections = new Map<string, number>();
-
-  add(personality: string): void {
-    this.#sizes.set(personality, (this.#sizes.get(personality) ?? 0) + 1);
-  }
-
-  /** Returns true if this vote completes a unanimous rejection. */
-  vote(personality: string, decision: Decision): boolean {
-    if (decision === 'approve') return false;
-    const rejections = (this.#rejections.get(personality) ?? 0) + 1;
-    this.#rejections.set(personality, rejections);
-    const size = this.#sizes.get(personality)!;
-    return size >= SMALLEST_VETO && rejections === size;
-  }
+  return ended ? counter.verdict(true).status! : 'open';
 }
 
 /** Outcome if one elector had voted differently. */

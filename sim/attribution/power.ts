@@ -3,7 +3,8 @@
  * generating function (Brams and Affuso 1976; Bilbao and others 2000). A game that would take too
  * long is refused. Results are never approximated.
  */
-import type { QuorumRule } from '../../engine/core/quorum.js';
+import { type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
+import { SMALLEST_GROUP } from '../../engine/rules/poll-counter.js';
 
 /** Limits per index: additions (about ten seconds on one core) and numbers in memory. */
 const powerLimits = { steps: 4_000_000_000, cells: 33_554_432 } as const;
@@ -33,14 +34,54 @@ export function computePower(given: Game): Power {
   const swings = swingsBySize(game, false, 'banzhaf', refused);
   const bySize = evenShares(game) ?? swingsBySize(game, true, 'shapley_shubik', refused);
   const counts = swings?.map(([all]) => all!) ?? null;
-  const voters = game.weights.length;
+  const shapley = Array.isArray(bySize) ? shapleyOf(bySize) : (bySize?.shares ?? null);
+  return powerOf(counts, game.weights.length, shapley, refused);
+}
+
+/** Largest electorate whose coalitions are tried one by one. */
+const TRIED_ELECTORS = 16;
+
+/**
+ * Computes the power in a game that weights alone do not describe, by trying all coalitions.
+ *
+ * @param wins returns true if the block is finalized when these voters approve and all others
+ *   reject. Bit `n` of the argument stands for the voter at position `n`.
+ */
+export function tryCoalitions(voters: number, wins: (coalition: number) => boolean): Power {
+  if (voters > TRIED_ELECTORS) {
+    const reason = `${voters} electors; the rule does not decide by weight alone, and coalitions`;
+    const refused = [
+      `banzhaf, shapley_shubik: ${reason} are tried up to ${TRIED_ELECTORS} electors`,
+    ];
+    return { swings: null, decisive: null, banzhaf: null, shapley_shubik: null, refused };
+  }
+  const won = Array.from({ length: 1 << voters }, (_, coalition) => wins(coalition));
+  const bySize = Array.from({ length: voters }, () => new Array<bigint>(voters).fill(0n));
+  for (const [coalition, without] of won.entries()) {
+    const size = [...coalition.toString(2)].filter((bit) => bit === '1').length;
+    for (let voter = 0; voter < voters; voter += 1) {
+      const isMember = (coalition >> voter) % 2 === 1;
+      if (!isMember && !without && won[coalition + (1 << voter)]) bySize[voter]![size]! += 1n;
+    }
+  }
+  const counts = bySize.map((sizes) => sizes.reduce((all, one) => all + one, 0n));
+  return powerOf(counts, voters, shapleyOf(bySize), []);
+}
+
+/** @param counts swings by voter */
+function powerOf(
+  counts: readonly bigint[] | null,
+  voters: number,
+  shapley_shubik: readonly number[] | null,
+  refused: string[],
+): Power {
   const sum = counts?.reduce((all, one) => all + one, 0n) ?? 0n;
   const coalitions = 1n << BigInt(Math.max(0, voters - 1));
   return {
     swings: counts,
     decisive: counts?.map((one) => ratio(one, coalitions)) ?? null,
     banzhaf: counts?.map((one) => (sum === 0n ? 0 : ratio(one, sum))) ?? null,
-    shapley_shubik: Array.isArray(bySize) ? shapleyOf(bySize) : (bySize?.shares ?? null),
+    shapley_shubik,
     refused,
   };
 }
@@ -212,31 +253,30 @@ export interface Game {
   veto: readonly (readonly number[])[];
 }
 
-/** Smallest personality group with a veto: docs/protocol.md, policies. */
-const SMALLEST_VETO = 3;
-
 const sumOf = (weights: readonly number[]): number =>
   weights.reduce((sum, weight) => sum + weight, 0);
 
-/** Returns the decision's game, with full turnout. */
+/** Returns the decision's game, with full turnout; null if weights alone do not decide. */
 export function decisionGame(
-  { policy }: QuorumRule,
+  genesis: RuleGenesis,
   weights: readonly number[],
   personalities: readonly string[],
-): Game {
-  const total = sumOf(weights);
-  if (policy === 'majority') return { weights, quota: Math.floor(total / 2) + 1, veto: [] };
-  const quota = Math.floor((2 * total) / 3) + 1;
-  return { weights, quota, veto: policy === 'veto' ? vetoGroups(personalities) : [] };
+): Game | null {
+  const rule = ruleOf(genesis);
+  const quota = rule.quota(sumOf(weights), weights.length);
+  if (quota === null) return null;
+  return { weights, quota, veto: rule.usesVetoes ? vetoGroups(personalities) : [] };
 }
 
-/** Returns the game for the turnout required by `majority`; null if no turnout is required. */
-export function turnoutGame(
-  { policy, participation_bps }: QuorumRule,
-  weights: readonly number[],
-): Game | null {
-  if (policy !== 'majority' || participation_bps === 0) return null;
-  const quota = Math.ceil((participation_bps * sumOf(weights)) / 10_000);
+/** Parameters of rules that require a turnout, in 1/10,000 of all weight. */
+const TURNOUTS = ['participation_bps', 'turnout_bps'];
+
+/** Returns the game for the turnout that the rule requires; null if it requires none. */
+export function turnoutGame(genesis: RuleGenesis, weights: readonly number[]): Game | null {
+  const { values } = ruleOf(genesis);
+  const turnout = TURNOUTS.map((name) => values[name]).find((value) => value !== undefined) ?? 0;
+  if (turnout === 0) return null;
+  const quota = Math.ceil((turnout * sumOf(weights)) / 10_000);
   return { weights, quota, veto: [] };
 }
 
@@ -247,7 +287,7 @@ function vetoGroups(personalities: readonly string[]): number[][] {
     if (group) group.push(position);
     else groups.set(personality, [position]);
   }
-  return [...groups.values()].filter(({ length }) => length >= SMALLEST_VETO);
+  return [...groups.values()].filter(({ length }) => length >= SMALLEST_GROUP);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Provenance } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
 import type { DecisionLine } from '../measure/decisions.js';
+import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Progress } from './ending.js';
 
@@ -72,12 +73,15 @@ export interface FaultHooks extends SimHooks {
 }
 
 export function toGenesisOptions({ consensus, signatures }: Scenario): GenesisOptions {
-  const { participation, dormant_share, ...rest } = consensus;
+  const { participation, dormant_share, rule, ...rest } = consensus;
+  const { file, ...options } = rule ?? {};
+  if (file !== undefined) throw scenarioError('UNKNOWN_FOLDER', { file });
   return {
     network_id: 'folkmoot-sim',
     ...rest,
     dormant_share_max: Math.round(dormant_share * 10_000),
     participation_bps: Math.round(participation * 10_000),
+    ...(rule ? { rule: options } : {}),
     ...(signatures === 'none' ? { signatures } : {}),
   };
 }

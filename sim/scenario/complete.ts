@@ -3,7 +3,8 @@
  * such as group sizes, faults, links and deciders. This file also defines the default scenario of
  * `folkmoot sim`.
  */
-
+import { readFileSync, statSync } from 'node:fs';
+import { findRuleProblem } from '../../engine/rules/network-rule.js';
 import { dataProblem, fileInside } from './files.js';
 import { conditionProblem, interventionsProblem, traitsProblem } from './intervention-checks.js';
 import { groupSizes, joinedByMs, listExternals, selectAgents } from './population.js';
@@ -27,11 +28,49 @@ export function complete(raw: unknown, folder?: string): Completed {
   const counts = shaped.agents.map(({ count }) => count ?? Number.NaN);
   shaped.population ??= counts.reduce((sum, count) => sum + count, 0);
   const scenario = shaped as Scenario;
-  const problem = checkScenario(scenario, folder);
+  const unread = readRuleFile(scenario, folder);
+  const problem = unread ?? checkScenario(scenario, folder);
   return problem ? { problem } : { scenario };
 }
 
 const DEFAULT_BLOCKS = 100;
+
+/** Largest file of a decision rule. Genesis limits its text in characters. */
+const LARGEST_RULE = 65_536;
+
+/** Replaces the file of a decision rule by its text, because genesis carries the text. */
+function readRuleFile({ consensus }: Scenario, folder: string | undefined): Problem | null {
+  const { rule } = consensus;
+  if (rule?.file === undefined) return null;
+  const path = 'consensus.rule.file';
+  if (rule.source !== undefined)
+    return problem('consensus.rule', onlyOne('file and source', 'them'));
+  if (consensus.policy !== 'module') return problem(path, onlyWith('policy module'));
+  if (folder === undefined) return null;
+  const found = fileInside(rule.file, folder, 'a JavaScript file');
+  if ('why' in found) return problem(path, found.what);
+  const bytes = statSync(found.file).size;
+  if (bytes > LARGEST_RULE) {
+    const values = { file: rule.file, bytes, limit: LARGEST_RULE };
+    return problem(path, finding('FILE_TOO_LARGE', values));
+  }
+  rule.source = readFileSync(found.file, 'utf8');
+  delete rule.file;
+  return null;
+}
+
+/** Checks the name and the parameters of the decision rule. */
+const ruleProblem: Check = ({ consensus }) => {
+  const { policy, rule = {} } = consensus;
+  const { file, ...options } = rule;
+  if (file !== undefined) return null;
+  const found = findRuleProblem({ policy, rule: options });
+  if (!found) return null;
+  const { pointer, message, value } = found;
+  const text = value === undefined ? message : `is ${value}; it ${message}`;
+  const path = pointer === '/policy' ? 'policy' : pointer.slice(1).replaceAll('/', '.');
+  return problem(`consensus.${path}`, finding('INVALID_RULE', { problem: text }));
+};
 
 /** Adds the default number of replicates, which depends on the design. */
 function withReplicates(raw: unknown): unknown {
@@ -339,6 +378,7 @@ const checks = [
   decidersProblem,
   traitsProblem,
   linksProblem,
+  ruleProblem,
   interventionsProblem,
 ];
 

@@ -118,5 +118,6 @@ export const problemMessages = {
   FILE_OUTSIDE: { text: "is {file}; expected a path inside the scenario's folder" },
   NOT_A_FILE: { text: 'is {file}, which is not a file; expected {expected}' },
   FILE_TOO_LARGE: { text: 'is {file} of {bytes} bytes; expected at most {limit}' },
+  INVALID_RULE: { text: '{problem}' },
   INVALID_LINE: { text: 'is {file}; line {line} {detail}' },
 } as const satisfies MessageTable;

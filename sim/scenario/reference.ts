@@ -85,11 +85,14 @@ const vote = asMember(Intervention).anyOf!.find((one) => one.properties!.kind!.c
 
 type Row = [key: string, allowed: string, standard: string, what: string];
 
+/** Lists whose items have rows of their own. */
+const listed = new Set(['links.between', 'consensus.rule.lines']);
+
 function rowsOf(schema: Member, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, member]): Row[] => {
     const path = `${prefix}${key}`;
     if (member.properties) return rowsOf(member, `${path}.`);
-    const inside = path === 'links.between' ? rowsOf(member.items!, `${path}.N.`) : [];
+    const inside = listed.has(path) ? rowsOf(member.items!, `${path}.N.`) : [];
     const required = schema.required?.includes(key) && member.default === undefined;
     const given =
       member.default === undefined ? '' : code(member.default === '' ? '""' : member.default);

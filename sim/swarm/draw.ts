@@ -2,7 +2,8 @@
  * Draws a complete scenario from a number, which alone determines all settings. The scenarios are
  * small, so a run takes well under a second.
  */
-import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
+import { weightings } from '../../engine/protocol/schema/genesis.js';
+import { policies } from '../../engine/rules/bundled/policies.js';
 import { type Stream, Streams } from '../rng.js';
 import { completeScenario } from '../scenario/complete.js';
 import type { Fault } from '../scenario/schema/network.js';

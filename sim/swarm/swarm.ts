@@ -4,7 +4,8 @@
  * tested.
  */
 
-import { policies, weightings } from '../../engine/protocol/schema/genesis.js';
+import { weightings } from '../../engine/protocol/schema/genesis.js';
+import { policies } from '../../engine/rules/bundled/policies.js';
 import {
   type Job,
   type JobRunner,

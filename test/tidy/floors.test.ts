@@ -6,7 +6,7 @@ import { known, offences, sources } from './sources.js';
 /** Fixed order of floors per folder, lowest first. A file counts as a floor too. */
 const floors: Record<string, string> = {
   '': 'engine cluster api report ui sim testing bench cli test',
-  engine: 'protocol crypto store core admit node replay certificate history index.ts',
+  engine: 'protocol rules crypto store core admit node replay certificate history index.ts',
   api:
     'view contract documents exported checks limits transport socket http load client server.ts ' +
     'index.ts',

@@ -2,7 +2,6 @@
  * Checks a block's hashes, signatures, weights and tally from its signed requests alone. The check
  * trusts nothing that the server claims about these values.
  */
-import { decide, type QuorumRule } from '../../dist/engine/core/quorum.js';
 import { verifyWeb, webVerifierName } from '../../dist/engine/crypto/webcrypto.js';
 import {
   agentId,
@@ -12,12 +11,11 @@ import {
   transactionInput,
   voteInput,
 } from '../../dist/engine/protocol/signing.js';
+import { RuleUnavailable, ruleOf } from '../../dist/engine/rules/network-rule.js';
+import { createElectors, PollCounter } from '../../dist/engine/rules/poll-counter.js';
 import type { BlockChecked, BlockToCheck, Verdict } from './messages.js';
 
 type Body = Readonly<Record<string, unknown>>;
-
-/** Minimum size of a personality whose unanimous rejection is a veto. */
-const VETO_VOTES = 3;
 
 export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   const { hash, proposal, producer, network_id, electorate, votes, signed } = block;
@@ -27,7 +25,7 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   const transactions = Array.isArray(proposal.transactions)
     ? (proposal.transactions as Body[])
     : [];
-  const counted = new Map<string, string>();
+  const counted = new Map<string, Vote>();
   const tally = { approve: 0, reject: 0 };
   const verdicts = await Promise.all(
     votes.map(({ public_key, vote }) => verdict(voteInput(vote), public_key, vote.signature)),
@@ -40,7 +38,7 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
     if (!same || weight === undefined || counted.has(id)) verdicts[place] = 'failed';
     if (verdicts[place] === 'failed' || weight === undefined) continue;
     if (decision !== 'approve' && decision !== 'reject') continue;
-    counted.set(id, decision);
+    counted.set(id, { decision, ballot: vote.ballot });
     tally[decision] += weight;
   }
   return {
@@ -55,30 +53,40 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
     ),
     votes: verdicts,
     tally,
-    outcome: outcomeOf(block, counted, tally),
+    outcome: outcomeOf(block, counted),
     by: signed ? await webVerifierName() : null,
   };
 }
 
-/** Decides the block as if its deadline had been reached right after the last vote. */
+interface Vote {
+  decision: 'approve' | 'reject';
+  ballot?: unknown;
+}
+
+/**
+ * Decides the block as if its deadline had been reached right after the last vote. Returns an empty
+ * text if this page does not run the rule.
+ */
 function outcomeOf(
-  { electorate, rule }: BlockToCheck,
-  counted: ReadonlyMap<string, string>,
-  { approve, reject }: { approve: number; reject: number },
+  { hash, proposal, electorate, rule }: BlockToCheck,
+  counted: ReadonlyMap<string, Vote>,
 ): string {
-  const total = electorate.reduce((sum, { weight }) => sum + weight, 0);
-  const groups = new Map<string, { size: number; against: number }>();
-  for (const { agent_id, personality } of electorate) {
-    const group = groups.get(personality) ?? { size: 0, against: 0 };
-    group.size += 1;
-    if (counted.get(agent_id) === 'reject') group.against += 1;
-    groups.set(personality, group);
+  const electors = electorate.map((elector, agent) => ({ ...elector, agent }));
+  const places = new Map(electorate.map(({ agent_id }, place) => [agent_id, place]));
+  const options = Array.isArray(proposal.options) ? (proposal.options as { name: string }[]) : [];
+  const block = { hash, height: 0, options: options.map(({ name }) => name) };
+  try {
+    const counter = new PollCounter(ruleOf(rule), block, createElectors(electors));
+    for (const [agent_id, vote] of counted) {
+      const elector = places.get(agent_id)!;
+      const { personality } = electorate[elector]!;
+      counter.add({ ...vote, elector, agent_id, personality, ms: 0 });
+    }
+    return counter.verdict(true).status ?? 'voting';
+  } catch (error) {
+    if (error instanceof RuleUnavailable) return '';
+    throw error;
   }
-  const vetoed = [...groups.values()].some(
-    ({ size, against }) => size >= VETO_VOTES && against === size,
-  );
-  const of = { approve, reject, total, voted: counted.size, electors: electorate.length, vetoed };
-  return decide(rule as QuorumRule, of, true) ?? 'voting';
 }
 
 const encoder = new TextEncoder();

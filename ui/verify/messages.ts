@@ -1,4 +1,5 @@
 /** Messages between the page and the verify worker. */
+import type { RuleGenesis } from '../../dist/engine/rules/network-rule.js';
 
 /** Result of a signature check; `unchecked` in a network without signatures. */
 export type Verdict = 'holds' | 'failed' | 'unchecked';
@@ -9,7 +10,7 @@ export interface BlockToCheck {
   network_id: string;
   /** False if the network's agents sign nothing. */
   signed: boolean;
-  rule: { policy: string; participation_bps: number };
+  rule: RuleGenesis;
   /** Public key. */
   producer: string;
   proposal: Readonly<Record<string, unknown>>;

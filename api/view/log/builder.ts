@@ -3,7 +3,6 @@
  * continue from a snapshot.
  */
 
-import { neededToFinalize } from '../../../engine/core/quorum.js';
 import type { PublishedEvent } from '../../../engine/node/encode.js';
 import type { IndexedEntry, IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
@@ -17,6 +16,7 @@ import {
 import type { Event, EventData } from '../../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { RecordOf } from '../../../engine/protocol/schema/record.js';
+import { ruleOf } from '../../../engine/rules/network-rule.js';
 import { StoreError } from '../../../engine/store/store.js';
 import {
   type AgentRow,
@@ -475,7 +475,7 @@ class Blocks {
   /** Returns a block's introduction, all of which its record keeps. */
   introduced(hash: string): BlockRow {
     const context = this.#context(hash);
-    const unvoted = { ...context, approve: 0, reject: 0, voted: 0, vetoed: false };
+    const unvoted = { ...context, approve: 0, reject: 0, voted: 0, vetoes: 0 };
     return {
       number: context.ordinal,
       hash,
@@ -485,7 +485,7 @@ class Blocks {
       transactions: context.transactions,
       total: context.total,
       electors: context.electors,
-      needed: neededToFinalize(this.#genesis, unvoted),
+      needed: ruleOf(this.#genesis).needed(unvoted),
       proposed_at: context.proposed_at,
       deadline: context.deadline,
       entry: context.entry,

@@ -6,12 +6,8 @@ import type { Verifier } from '../../../engine/crypto/verifier.js';
 import type { ArchiveOptions } from '../../../engine/node/archiver.js';
 import type { Network } from '../../../engine/node/network.js';
 import type { GenesisOptions } from '../../../engine/node/open-store.js';
-import {
-  type Policy,
-  policies,
-  type Weights,
-  weightings,
-} from '../../../engine/protocol/schema/genesis.js';
+import { type Policy, type Weights, weightings } from '../../../engine/protocol/schema/genesis.js';
+import { policies } from '../../../engine/rules/bundled/policies.js';
 import { exitProcess } from '../../../engine/store/process-end.js';
 import { readKeys } from '../../options/client.js';
 import { integer } from '../../options/options.js';

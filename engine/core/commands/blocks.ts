@@ -5,13 +5,25 @@
 import { limits } from '../../protocol/limits.js';
 import { blockOf, proposedOf } from '../../protocol/schema/block.js';
 import type { ProposeCommand, VoteCommand } from '../../protocol/schema/command.js';
-import { type Decision, formatInstant } from '../../protocol/schema/primitives.js';
-import type { BlockContext } from '../../protocol/schema/record.js';
+import {
+  type BlockStatus,
+  type Decision,
+  formatInstant,
+} from '../../protocol/schema/primitives.js';
+import type { BlockContext, RecordOf } from '../../protocol/schema/record.js';
 import type { AnswerOf } from '../../protocol/schema/view.js';
+import { isSameBallot } from '../../rules/ballots.js';
 import type { Agent } from '../agents.js';
-import { type BlockEnd, blockContext, type OpenBlock } from '../blocks.js';
+import {
+  type BlockEnd,
+  blockContext,
+  type ClosingVerdict,
+  type OpenBlock,
+  outcomeOf,
+  pollBlockOf,
+  type RuleOutcome,
+} from '../blocks.js';
 import { type Electorate, findElector } from '../electorates.js';
-import type { QuorumDecision } from '../quorum.js';
 import { countAbsences, judgeBlock, penalize } from '../reputation.js';
 import {
   acceptedOutcome,
@@ -91,13 +103,22 @@ function newBlock(
     voted: 0,
     electors: electorate.agents.length,
     vetoed: false,
+    ...optionsOf(state, command),
   };
+}
+
+/** Returns the names of a proposal's options, if the network's rule chooses among options. */
+function optionsOf({ blocks }: State, { options }: ProposeCommand): { options?: string[] } {
+  if (!options || !blocks.rule.usesOptions) return {};
+  return { options: options.map(({ name }) => name) };
 }
 
 function announce(block: OpenBlock, command: ProposeCommand, agent: Agent, timestamp: string) {
   const { type, content } = command.meme_content;
+  const { options } = blockContext(block);
   const data = {
     ...blockOf(blockContext(block)),
+    ...(options ? { options } : {}),
     producer: { id: agent.id, public_key: agent.publicKey },
     transactions: command.transactions.map(({ hash, type }) => ({ hash, type })),
     meme_content: type === undefined ? {} : { type, content: content ?? '' },
@@ -200,7 +221,7 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
     const key = [now.context.ordinal, agent.ordinal];
     const first = voted ? state.reader.read('votes', key) : undefined;
-    if (first && first.decision === command.decision) {
+    if (first && isSameVote(state, first, command)) {
       return repeatedOutcome(answerVote(state, agent, command.decision, now, first.at));
     }
     if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
@@ -208,6 +229,8 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
       const { block_hash } = command;
       return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
     }
+    const invalid = refuseBallot(state, command, now);
+    if (invalid) return invalid;
     if (first) return conflicting(state, agent, command.decision, first.decision, now);
     if (!block || now.status !== 'voting') return refuseVotingClosed(now);
     const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
@@ -223,20 +246,49 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     }
     const { agent, block, position } = plan;
     const { decision, reason, meme_references } = command;
-    block.ballots.cast(position, decision, meme_references);
+    const context = blockContext(block);
+    block.ballots.cast(position, command, state.now - context.proposed_at);
+    block.ballots.refer(position, meme_references);
+    const ballot = ballotOf(state, command);
     const validator = { id: agent.id, personality: agent.personality };
     const timestamp = formatInstant(state.now);
-    const data = { block_hash: block.hash, decision, reason, timestamp, validator };
+    const data = { block_hash: block.hash, decision, reason, timestamp, validator, ...ballot };
     state.outbox.emit({ type: 'block_validation', data });
-    const context = blockContext(block);
-    const record = { at: state.now, decision, entry: state.entry, meme_references };
+    const record = { at: state.now, decision, entry: state.entry, meme_references, ...ballot };
     state.changes.put('votes', [context.ordinal, agent.ordinal], record);
-    const ended = state.blocks.decided(block);
-    if (ended) closeBlock(state, block, ended);
-    const now = { status: ended ?? 'voting', context, tally: block.ballots.tally } as const;
+    const verdict = state.blocks.verdict(block);
+    if (verdict) closeBlock(state, block, verdict);
+    const status: BlockStatus = verdict?.status ?? 'voting';
+    const now = { status, context, tally: block.ballots.tally };
     return acceptedOutcome(answerVote(state, agent, decision, now, state.now));
   },
 };
+
+/** Returns the vote's ballot as a member, if the network's rule takes ballots. */
+function ballotOf(
+  { blocks }: State,
+  { ballot }: Pick<VoteCommand, 'ballot'>,
+): Pick<VoteCommand, 'ballot'> {
+  return ballot === undefined || !blocks.rule.takesBallots ? {} : { ballot };
+}
+
+function isSameVote(state: State, first: RecordOf['votes'], command: VoteCommand): boolean {
+  if (first.decision !== command.decision) return false;
+  return isSameBallot(ballotOf(state, first).ballot, ballotOf(state, command).ballot);
+}
+
+/** Refuses a ballot that the network's rule does not accept. */
+function refuseBallot(
+  { blocks }: State,
+  { ballot }: VoteCommand,
+  { context }: BlockState,
+): Precheck<never> | null {
+  const found = blocks.rule.findBallotProblem(ballot, pollBlockOf(context));
+  if (!found) return null;
+  const { problem } = found;
+  const pointer = `/ballot${found.pointer}`;
+  return refusedOutcome('BALLOT_INVALID', { where: pointer, problem }, { pointer });
+}
 
 /** Refuses a conflicting vote. The evidence is logged once per agent and block. */
 function conflicting(
@@ -268,16 +320,17 @@ function answerVote(
     agent_id: agent.id,
     decision,
     block_status: status,
-    tally: { approve, reject, electorate: total, needed: state.blocks.needed(tally) },
+    tally: { approve, reject, electorate: total, needed: state.blocks.needed(context, tally) },
     timestamp: formatInstant(at),
   };
 }
 
 /** Closes a block that its votes or its deadline have decided. */
-export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecision): void {
-  retire(state, block, outcome);
+export function closeBlock(state: State, block: OpenBlock, verdict: ClosingVerdict): void {
+  const { status: outcome, choice } = verdict;
+  retire(state, block, outcome, outcomeOf(verdict));
   if (outcome === 'finalized') {
-    finalize(state, block);
+    finalize(state, block, choice);
     for (const sibling of state.blocks.open()) orphan(state, sibling);
   }
   emitMetrics(state);
@@ -287,12 +340,12 @@ export function closeBlock(state: State, block: OpenBlock, outcome: QuorumDecisi
 
 /** Orphans a block because a sibling is final or a new proposal needs its place. */
 function orphan(state: State, block: OpenBlock): void {
-  retire(state, block, 'orphaned');
+  retire(state, block, 'orphaned', {});
 }
 
 /** Moves a block to its final status and removes it from memory. */
-function retire(state: State, block: OpenBlock, status: BlockEnd): void {
-  block.actor.send({ type: status, at: state.now, tally: block.ballots.tally });
+function retire(state: State, block: OpenBlock, status: BlockEnd, outcome: RuleOutcome): void {
+  block.actor.send({ type: status, at: state.now, tally: block.ballots.tally, outcome });
   state.blocks.drop(block.hash);
   state.deadlines.remove(deadlineId(block.hash));
   state.changes.drop('open', ['block', block.hash]);
@@ -301,7 +354,7 @@ function retire(state: State, block: OpenBlock, status: BlockEnd): void {
 
 export const deadlineId = (blockHash: string): string => `block_${blockHash}`;
 
-function finalize(state: State, block: OpenBlock): void {
+function finalize(state: State, block: OpenBlock, choice: string | undefined): void {
   const { height, producer } = blockContext(block);
   const { proposal, hash } = block;
   state.height = height;
@@ -312,14 +365,22 @@ function finalize(state: State, block: OpenBlock): void {
     const key = [transaction.hash, transaction.signer];
     state.changes.put('transactions', key, { block_hash: hash, height, index });
   }
-  for (const key of Object.keys(proposal.additions).sort()) {
-    const value = proposal.additions[key];
-    state.changes.put('state', key, { value, block_hash: hash });
-  }
-  for (const key of proposal.deletions) state.changes.drop('state', key);
+  applyDiff(state, hash, proposal);
+  const chosen = proposal.options?.find(({ name }) => name === choice);
+  if (chosen) applyDiff(state, hash, chosen);
   state.agents.send(state.agents.byId(producer)!, { type: 'produced' });
   state.throughput.add(state.now, proposal.transactions.length);
   scheduleMetrics(state, state.now);
+}
+
+type Diff = Pick<ProposeCommand, 'additions' | 'deletions'>;
+
+/** Applies a change to the application state. */
+function applyDiff(state: State, block_hash: string, { additions, deletions }: Diff): void {
+  for (const key of Object.keys(additions).sort()) {
+    state.changes.put('state', key, { value: additions[key], block_hash });
+  }
+  for (const key of deletions) state.changes.drop('state', key);
 }
 
 /** `from` is the earliest time at which a report can be due. */

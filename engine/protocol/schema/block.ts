@@ -10,6 +10,21 @@ export const proposedFields = { parent_hash: Hash };
 /** Block members. */
 export const blockFields = { block_hash: Hash, ...proposedFields, height: Count };
 
+/** Name of an option among which a rule chooses. */
+export const OptionName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' });
+
+/** Members of a closed block that only some rules set. */
+export const ruleOutcome = {
+  /** Option that the rule chose. */
+  choice: Type.Optional(OptionName),
+  /** Scores at the end of voting, by name. */
+  standings: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+  /** Reason for which the rule failed; the block is then expired. */
+  fault: Type.Optional(
+    Type.Enum(['RULE_THREW', 'RULE_TIMEOUT', 'RULE_MEMORY', 'RULE_VERDICT', 'RULE_CONTRADICTION']),
+  ),
+};
+
 const Proposed = Type.Object(proposedFields);
 const Block = Type.Object(blockFields);
 

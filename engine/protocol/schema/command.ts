@@ -4,7 +4,7 @@
  * command.
  */
 import { type Static, Type } from '../bundled/typebox.js';
-import { proposedFields } from './block.js';
+import { OptionName, proposedFields } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -50,6 +50,8 @@ export const VoteCommand = Type.Object({
   reason: Type.String(),
   /** Distinct. */
   meme_references: Type.Array(MemeId),
+  /** Absent if the body has none. The network's rule validates it. */
+  ballot: Type.Optional(Type.Unknown()),
 });
 
 export const ProposedTransaction = Type.Object({
@@ -59,13 +61,19 @@ export const ProposedTransaction = Type.Object({
   signer: PublicKey,
 });
 
+const diff = {
+  additions: Type.Record(Type.String(), Type.Unknown()),
+  deletions: Type.Array(Type.String()),
+};
+
 export const ProposeCommand = Type.Object({
   ...asked('propose'),
   block_hash: Hash,
   ...proposedFields,
   transactions: Type.Array(ProposedTransaction),
-  additions: Type.Record(Type.String(), Type.Unknown()),
-  deletions: Type.Array(Type.String()),
+  ...diff,
+  /** Absent if the body has none. */
+  options: Type.Optional(Type.Array(Type.Object({ name: OptionName, ...diff }))),
   meme_content: Type.Object({
     type: Type.Optional(MemeType),
     content: Type.Optional(Type.String()),

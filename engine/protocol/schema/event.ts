@@ -1,7 +1,7 @@
 /** Event schemas and topics. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { type EventType, eventRows, eventTypes } from '../event-types.js';
-import { blockFields } from './block.js';
+import { blockFields, OptionName, ruleOutcome } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -40,6 +40,7 @@ export const MetricsData = Type.Object({
 export const eventData = {
   block_proposal: Type.Object({
     ...blockFields,
+    options: Type.Optional(Type.Array(OptionName)),
     producer: Type.Object({ id: AgentId, public_key: PublicKey }),
     transactions: Type.Array(Type.Object({ hash: Hash, type: Text })),
     meme_content: Type.Object({ type: Type.Optional(MemeType), content: Type.Optional(Text) }),
@@ -50,6 +51,7 @@ export const eventData = {
     validator: Who,
     decision: Decision,
     reason: Text,
+    ballot: Type.Optional(Type.Unknown()),
     ...timed,
   }),
   consensus_discussion: Type.Object({
@@ -97,6 +99,7 @@ export const eventData = {
     reject: Count,
     electorate: Count,
     transactions: Count,
+    ...ruleOutcome,
     ...timed,
   }),
 } satisfies Record<EventType, TSchema>;

@@ -3,7 +3,7 @@
  * its machine's state and context, so that a new version of XState can read old folders.
  */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
-import { blockFields } from './block.js';
+import { blockFields, OptionName, ruleOutcome } from './block.js';
 import {
   AgentId,
   AllianceId,
@@ -99,6 +99,9 @@ export const BlockContext = Type.Object({
   electors: Count,
   /** True if a personality group has vetoed the block (policy `veto`). */
   vetoed: Type.Boolean(),
+  /** Names of the options, if the network's rule chooses among options. */
+  options: Type.Optional(Type.Array(OptionName)),
+  ...ruleOutcome,
 });
 
 export const AllianceContext = Type.Object({
@@ -165,6 +168,7 @@ export const records = {
     at: Milliseconds,
     decision: Decision,
     meme_references: Type.Array(MemeId),
+    ballot: Type.Optional(Type.Unknown()),
   }),
   /** [block ordinal, agent ordinal]; the entry of the conflicting signed vote */
   equivocations: Type.Object({ entry: Count }),

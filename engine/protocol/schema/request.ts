@@ -4,6 +4,7 @@
  * (401) and not an invalid request (400).
  */
 import { type Static, Type } from '../bundled/typebox.js';
+import { OptionName } from './block.js';
 import {
   AgentId,
   Capability,
@@ -42,6 +43,7 @@ export const VoteBody = Type.Object({
   decision: Decision,
   reason: Type.Optional(Type.String({ maxLength: 1024 })),
   meme_references: Type.Optional(MemeReferences),
+  ballot: Type.Optional(Type.Unknown({ description: "validated by the network's rule" })),
   timestamp: Timestamp,
   signature: Signature,
 });
@@ -74,12 +76,19 @@ export const MemeContent = Type.Object({
   tags: Tags,
 });
 
+/** An option among which a rule chooses. Its change applies only if the option is chosen. */
+export const BlockOption = Type.Object({
+  name: OptionName,
+  state_diff: Type.Optional(StateDiff),
+});
+
 const UnsignedTransaction = Type.Omit(TransactionBody, ['signature']);
 
 export const ProposalBody = Type.Object({
   parent_hash: Hash,
   transactions: Type.Array(TransactionBody, { maxItems: 1000 }),
   state_diff: Type.Optional(StateDiff),
+  options: Type.Optional(Type.Array(BlockOption, { minItems: 2, maxItems: 16 })),
   meme_content: Type.Optional(MemeContent),
   timestamp: Timestamp,
   signature: Signature,

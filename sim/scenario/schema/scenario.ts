@@ -3,7 +3,8 @@
  * Schema for editors and docs/scenarios.md are derived from this schema. Names end with their unit.
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
-import { Policy, Weights } from '../../../engine/protocol/schema/genesis.js';
+import { RuleLine, RuleOptions, Weights } from '../../../engine/protocol/schema/genesis.js';
+import { policies } from '../../../engine/rules/bundled/policies.js';
 import {
   about,
   GroupName,
@@ -235,9 +236,39 @@ const Social = Type.Object(
   { ...section, ...about('social behaviour') },
 );
 
+const Rule = Type.Object(
+  {
+    ...RuleOptions.properties,
+    parameters: Type.Optional(
+      Type.Unsafe<Record<string, number>>({
+        ...RuleOptions.properties.parameters,
+        ...about('integers by name; `folkmoot rule show NAME` lists the parameters of a rule'),
+      }),
+    ),
+    lines: Type.Optional(
+      Type.Array(RuleLine, {
+        minItems: 1,
+        maxItems: 16,
+        ...about('lines: inequalities; the first that holds decides'),
+      }),
+    ),
+    file: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, ...about('module: path of a JavaScript file') }),
+    ),
+    source: Type.Optional(
+      Type.String({ ...RuleOptions.properties.source, ...about('module: JavaScript text') }),
+    ),
+  },
+  { ...about('parameters, lines or module of the decision rule') },
+);
+
 const Consensus = Type.Object(
   {
-    policy: Type.Enum([...Policy.enum], { default: 'bft', ...about('decision rule') }),
+    policy: Type.Enum([...policies, 'lines', 'module'], {
+      default: 'bft',
+      ...about('decision rule'),
+    }),
+    rule: Type.Optional(Rule),
     weights: Type.Enum([...Weights.enum], { default: 'equal', ...about('weight of a vote') }),
     voting_period_ms: integerFrom(100, 86_400_000, 'time after which a block expires', 30_000),
     min_validators: integerFrom(1, 1_000_000, 'minimum electorate of a block', 1),

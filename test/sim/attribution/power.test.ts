@@ -46,6 +46,13 @@ function expectAsBruteForce(game: Game): void {
   }
 }
 
+/** Returns the game of a rule that decides by weight. */
+function gameOf(...args: Parameters<typeof decisionGame>): Game {
+  const game = decisionGame(...args);
+  expect(game).not.toBeNull();
+  return game!;
+}
+
 const names = ['lawful', 'chaotic', 'neutral', 'greedy'];
 const electorate = fc.array(
   fc.record({
@@ -69,7 +76,7 @@ test('power: equals a brute-force count for every policy', () => {
         const rule = { policy, participation_bps };
         const weights = electors.map(({ weight }) => weight * scale);
         const personalities = electors.map(({ personality }) => personality);
-        expectAsBruteForce(decisionGame(rule, weights, personalities));
+        expectAsBruteForce(gameOf(rule, weights, personalities));
         const turnout = turnoutGame(rule, weights);
         expect(turnout === null).toBe(policy !== 'majority');
         if (turnout) expectAsBruteForce(turnout);
@@ -86,7 +93,7 @@ test.each([
   const weights = Array.from({ length: 16 }, (_, voter) => 3 + ((voter * 7) % 11));
   // Three groups with a veto, and one that is too small.
   const personalities = weights.map((_, voter) => names[Math.floor(voter / 4.7)]!);
-  expectAsBruteForce(decisionGame({ policy: by, participation_bps: 0 }, weights, personalities));
+  expectAsBruteForce(gameOf({ policy: by, participation_bps: 0 }, weights, personalities));
 });
 
 test('power: is zero for a quota above the total weight', () => {
@@ -137,7 +144,7 @@ test('power: equals the published values of the Council of nine, 1973 to 1980', 
 test('power: is exact for a hundred reputations, with swings beyond 2^53', () => {
   const weights = Array.from({ length: 100 }, (_, voter) => 37 + ((voter * 29) % 41));
   const { swings, banzhaf, shapley_shubik } = computePower(
-    decisionGame({ policy: 'bft', participation_bps: 0 }, weights, []),
+    gameOf({ policy: 'bft', participation_bps: 0 }, weights, []),
   );
   expect(swings!.every((count) => count > 2n ** 53n && count < 2n ** 99n)).toBe(true);
   const sum = (of: readonly number[]) => of.reduce((all, one) => all + one, 0);
@@ -170,7 +177,7 @@ test('power: divides by a common divisor, and refuses other large weights', () =
 
 test('power: is a thousandth for each of a thousand equal electors', () => {
   const weights = Array.from({ length: 1_000 }, () => 1);
-  const power = computePower(decisionGame({ policy: 'bft', participation_bps: 0 }, weights, []));
+  const power = computePower(gameOf({ policy: 'bft', participation_bps: 0 }, weights, []));
   expect(new Set(power.shapley_shubik)).toEqual(new Set([0.001]));
   // The other voters have exactly one vote less than the quota: 999 over 666.
   let coalitions = 1n;

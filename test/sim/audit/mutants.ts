@@ -8,7 +8,7 @@ const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as c
 const quorum: Mutant[] = [
   {
     name: 'bft: two thirds suffice',
-    file: 'core/quorum.js',
+    file: 'rules/library/bft.js',
     find: '3 * approve > 2 * total',
     becomes: 'seeded(3 * approve > 2 * total, 3 * approve >= 2 * total)',
     genesis: bft,
@@ -16,7 +16,7 @@ const quorum: Mutant[] = [
   },
   {
     name: 'bft: a third does not reject',
-    file: 'core/quorum.js',
+    file: 'rules/library/bft.js',
     find: '3 * reject >= total',
     becomes: 'seeded(3 * reject >= total, 3 * reject > total)',
     genesis: bft,
@@ -24,7 +24,7 @@ const quorum: Mutant[] = [
   },
   {
     name: 'majority: a tie finalizes',
-    file: 'core/quorum.js',
+    file: 'rules/library/majority.js',
     find: 'approve > reject ?',
     becomes: 'seeded(approve > reject, approve >= reject) ?',
     genesis: majority,
@@ -32,7 +32,7 @@ const quorum: Mutant[] = [
   },
   {
     name: 'majority: the turnout counts approval only',
-    file: 'core/quorum.js',
+    file: 'rules/library/majority.js',
     find: '(approve + reject) * 10_000 <',
     becomes: 'seeded(approve + reject, approve) * 10_000 <',
     genesis: { ...majority, participation_bps: 5_000 },
@@ -40,17 +40,17 @@ const quorum: Mutant[] = [
   },
   {
     name: 'veto: a group of two vetoes',
-    file: 'core/blocks.js',
-    find: 'size >= SMALLEST_GROUP',
-    becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1)',
+    file: 'rules/poll-counter.js',
+    find: 'size >= SMALLEST_GROUP && rejections',
+    becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1) && rejections',
     genesis: veto,
     rule: 'quorum',
   },
   {
     name: 'veto: never',
-    file: 'core/quorum.js',
-    find: "rule.policy === 'veto' && tally.vetoed",
-    becomes: "seeded(rule.policy === 'veto' && tally.vetoed, false)",
+    file: 'rules/library/veto.js',
+    find: 'vetoes > 0',
+    becomes: 'seeded(vetoes > 0, false)',
     genesis: veto,
   },
 ];
@@ -58,9 +58,9 @@ const quorum: Mutant[] = [
 const tally: Mutant[] = [
   {
     name: 'a vote counts twice',
-    file: 'core/blocks.js',
-    find: '+= this.electorate.weights[position];',
-    becomes: '+= seeded(1, 2) * this.electorate.weights[position];',
+    file: 'rules/poll-counter.js',
+    find: '+= this.#electors.weights[elector];',
+    becomes: '+= seeded(1, 2) * this.#electors.weights[elector];',
     genesis: { weights: 'equal' },
     rule: 'tally',
   },
@@ -73,9 +73,9 @@ const tally: Mutant[] = [
   },
   {
     name: 'weights are ignored',
-    file: 'core/blocks.js',
-    find: '+= this.electorate.weights[position];',
-    becomes: '+= seeded(this.electorate.weights[position], 1);',
+    file: 'rules/poll-counter.js',
+    find: '+= this.#electors.weights[elector];',
+    becomes: '+= seeded(this.#electors.weights[elector], 1);',
     genesis: { weights: 'alliance_bonus' },
     rule: 'tally',
   },
@@ -155,8 +155,8 @@ const chain: Mutant[] = [
   {
     name: 'a stale parent is accepted',
     file: 'core/commands/blocks.js',
-    find: 'command.parent_hash !== headHash',
-    becomes: 'seeded(command.parent_hash !== headHash, false)',
+    find: 'parent_hash !== head_hash',
+    becomes: 'seeded(parent_hash !== head_hash, false)',
     rule: 'extends-head',
   },
   {

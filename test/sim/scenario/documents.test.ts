@@ -31,7 +31,7 @@ test('docs/scenarios.md: lists every key, strategy and fault', () => {
   const visit = (schema: unknown) => {
     if (typeof schema !== 'object' || schema === null) return;
     const { properties = {}, const: kind } = schema as { properties?: object; const?: string };
-    const names = [...Object.keys(properties), ...(kind === undefined ? [] : [kind])];
+    const names = [...Object.keys(properties), ...(typeof kind === 'string' ? [kind] : [])];
     for (const name of names) {
       if (!new RegExp(`[\`.]${name}[\`.]|^#+ .*${name}`, 'm').test(reference)) missing.push(name);
     }

@@ -10,6 +10,7 @@ interface Node {
   anyOf?: Node[];
   items?: Node;
   properties?: Record<string, Node>;
+  patternProperties?: Record<string, Node>;
   required?: string[];
   pattern?: string;
   default?: unknown;
@@ -43,6 +44,7 @@ function drawn(schema: Node): fc.Arbitrary<unknown> {
   if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern));
   if (type === 'string') return fc.string({ minLength: schema.minLength ?? 0, maxLength: 30 });
   if (type === 'null') return fc.constant(null);
+  if (schema.patternProperties) return fc.constant({});
   return type === 'boolean' ? fc.boolean() : fc.constant({ any: 'thing' });
 }
 
@@ -57,6 +59,12 @@ function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unkno
   const members = Object.entries(properties).map(([name, inner]) => [name, drawn(inner)] as const);
   const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
   return fc.record(model, { requiredKeys }).map((record) => ({ ...record }));
+}
+
+/** Keeps the named policies; `lines` and `module` need a rule of their own. */
+function ruled({ rule: _, policy, ...consensus }: Raw): Raw {
+  const isNamed = policy !== 'lines' && policy !== 'module';
+  return { ...consensus, min_validators: 1, ...(policy && isNamed ? { policy } : {}) };
 }
 
 /** Enforces bounds that span several members, and omits members that need files or addresses. */
@@ -86,7 +94,7 @@ function consistent(raw: Raw): Raw {
     ...(links ? { links: known(links as Raw) } : {}),
     ...(topology ? { topology: evened(topology as Raw) } : {}),
     ...(producers ? { producers: ordered(producers as Raw) } : {}),
-    ...(consensus ? { consensus: { ...consensus, min_validators: 1 } } : {}),
+    ...(consensus ? { consensus: ruled(consensus as Raw) } : {}),
     ...(hits ? { faults: hits } : {}),
     ...(changes ? { interventions: changes } : {}),
   };

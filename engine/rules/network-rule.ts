@@ -1,0 +1,261 @@
+/**
+ * The decision rule of a network: a rule from the library, from lines or from a module, with the
+ * network's parameters. Everything that depends on the rule derives from here: thresholds, the
+ * number of votes until a decision, and the checks of ballots.
+ */
+import { lineTerms, type RuleLine, type RuleOptions } from '../protocol/schema/genesis.js';
+import { genesisProblem, type Problem } from '../protocol/schema/validate.js';
+import { nearest, utf8 } from '../protocol/text.js';
+import { BALLOT_BYTES, type BallotProblem, findBallotProblem } from './ballots.js';
+import { library } from './bundled/library.js';
+import { policies } from './bundled/policies.js';
+import {
+  type Counts,
+  type Ended,
+  isWeightRule,
+  type PollBlock,
+  type Rule,
+  RuleError,
+  type Values,
+  type WeightRule,
+} from './rule.js';
+
+/** Returns a rule of the library, or undefined. */
+const findRule = (name: string): Rule | undefined =>
+  Object.hasOwn(library, name) ? library[name] : undefined;
+
+/** Network parameters on which the rule depends. */
+export interface RuleGenesis {
+  policy: string;
+  participation_bps?: number;
+  rule?: RuleOptions | undefined;
+}
+
+let loadModule: ((source: string) => Rule) | null = null;
+
+/**
+ * Sets the function that creates a rule from the text of a module. A program calls this after it
+ * has loaded the sandbox, and only if it trusts modules.
+ *
+ * @public
+ */
+export function enableModules(load: (source: string) => Rule): void {
+  loadModule = load;
+}
+
+/** Thrown if this program does not run the rule of a network. */
+export class RuleUnavailable extends Error {
+  constructor(readonly policy: string) {
+    super(`decision rule is not available here: ${policy}; use a version that has it`);
+  }
+}
+
+const rules = new WeakMap<object, NetworkRule>();
+
+/**
+ * Returns a network's rule.
+ * @throws {RuleUnavailable}
+ */
+export function ruleOf(genesis: RuleGenesis): NetworkRule {
+  let known = rules.get(genesis);
+  if (!known) {
+    known = new NetworkRule(genesis.policy, createRule(genesis), genesis);
+    rules.set(genesis, known);
+  }
+  return known;
+}
+
+function createRule({ policy, rule }: RuleGenesis): Rule {
+  if (policy === 'lines' && rule?.lines) return createLineRule(rule.lines);
+  const found = policy === 'module' && rule?.source && loadModule?.(rule.source);
+  const created = found || findRule(policy);
+  if (!created) throw new RuleUnavailable(policy);
+  return created;
+}
+
+/**
+ * Returns the rule that a list of lines describes: the first inequality that holds decides, and a
+ * block that no line decides expires. Lines run no code, so genesis can carry them to any program
+ * in any language.
+ */
+function createLineRule(lines: readonly RuleLine[]): WeightRule {
+  return {
+    title: 'The first inequality in genesis that holds decides',
+    parameters: {},
+    usesVetoes: lines.some((line) => line.if.vetoes !== undefined),
+    decide(counts, _, over) {
+      const line = lines.find((one) => (over || !one.over) && sumProducts(one, counts) > 0);
+      if (line) return line.then;
+      return over ? 'expired' : null;
+    },
+  };
+}
+
+function sumProducts({ if: factors }: RuleLine, counts: Readonly<Counts>): number {
+  let sum = 0;
+  for (const term of lineTerms) {
+    const factor = factors[term];
+    if (factor !== undefined) sum += factor * (term === 'one' ? 1 : counts[term]);
+  }
+  return sum;
+}
+
+/** Returns the first problem in network parameters, or null. */
+export function findGenesisProblem(value: unknown): Problem | null {
+  return genesisProblem(value) ?? findRuleProblem(value as RuleGenesis);
+}
+
+/** Returns the first problem in the members `policy` and `rule`, or null. */
+export function findRuleProblem(genesis: RuleGenesis): Problem | null {
+  const { policy, rule = {} } = genesis;
+  const needs = { lines: 'lines', module: 'source' }[policy];
+  for (const member of ['lines', 'source'] as const) {
+    const pointer = `/rule/${member}`;
+    if (member === needs && rule[member] === undefined) {
+      return { pointer, message: `is missing; the policy ${policy} needs it` };
+    }
+    if (member !== needs && rule[member] !== undefined) {
+      return { pointer, message: `does not belong to the policy ${policy}; leave it out` };
+    }
+  }
+  if (policy === 'module') return null;
+  if (policy !== 'lines' && !findRule(policy)) {
+    const known = [...policies, 'lines', 'module'];
+    const near = nearest(policy, known);
+    const message = `names no rule; use ${near ?? `one of ${known.join(', ')}`}`;
+    return { pointer: '/policy', message, value: JSON.stringify(policy) };
+  }
+  return findParameterProblem(createRule(genesis), rule.parameters ?? {});
+}
+
+/** Returns the first problem in a rule's parameters, or null. */
+function findParameterProblem(
+  { parameters }: Rule,
+  given: Readonly<Record<string, number>>,
+): Problem | null {
+  for (const [name, value] of Object.entries(given)) {
+    const pointer = `/rule/parameters/${name}`;
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (!parameter) {
+      const known = Object.keys(parameters).join(', ') || 'none';
+      return { pointer, message: `is not a parameter of the rule; its parameters: ${known}` };
+    }
+    const { minimum, maximum } = parameter;
+    if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) continue;
+    const message = `must be an integer from ${minimum} to ${maximum}`;
+    return { pointer, message, value: JSON.stringify(value) };
+  }
+  return null;
+}
+
+/** A rule with a network's parameters. */
+export class NetworkRule {
+  readonly values: Values;
+
+  constructor(
+    /** Name in genesis. */
+    readonly name: string,
+    readonly rule: Rule,
+    genesis: Omit<RuleGenesis, 'policy'>,
+  ) {
+    const given = genesis.rule?.parameters ?? {};
+    // `participation_bps` is older than `rule`, and a parameter of the network itself.
+    const older: Values = { participation_bps: genesis.participation_bps ?? Number.NaN };
+    this.values = Object.fromEntries(
+      Object.entries(rule.parameters).map(([name, { default: standard }]) => {
+        const known = Number.isNaN(older[name] ?? Number.NaN) ? standard : older[name]!;
+        return [name, given[name] ?? known];
+      }),
+    );
+  }
+
+  get usesVetoes(): boolean {
+    return isWeightRule(this.rule) && this.rule.usesVetoes === true;
+  }
+
+  get usesOptions(): boolean {
+    return !isWeightRule(this.rule) && this.rule.usesOptions === true;
+  }
+
+  /** True if votes may carry a ballot. */
+  get takesBallots(): boolean {
+    return !isWeightRule(this.rule) && this.rule.ballot !== undefined;
+  }
+
+  /** True if the counted weights alone decide. */
+  get isByWeight(): boolean {
+    return isWeightRule(this.rule);
+  }
+
+  /**
+   * Returns the decision of a weight rule, or null while undecided.
+   * @throws {RuleError} if the rule fails.
+   */
+  decide(counts: Readonly<Counts>, over: boolean): Ended | null {
+    return isWeightRule(this.rule) ? this.rule.decide(counts, this.values, over) : null;
+  }
+
+  /** Returns the decision, or null if the block is undecided, for a block that does not exist. */
+  decideTrial(counts: Readonly<Counts>, over: boolean): Ended | null {
+    try {
+      return this.decide(counts, over);
+    } catch (error) {
+      if (error instanceof RuleError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the smallest approving weight that finalizes a block whose other votes stay as counted;
+   * `total + 1` if no weight does, and 0 if the rule does not decide by weight.
+   */
+  needed(counts: Readonly<Counts>): number {
+    if (!isWeightRule(this.rule)) return 0;
+    const { total, electors } = counts;
+    const trial = { ...counts, voted: electors };
+    return bisect(0, total + 1, (approve) => {
+      trial.approve = approve;
+      return this.decideTrial(trial, true) === 'finalized';
+    });
+  }
+
+  /**
+   * Returns the smallest approving weight that finalizes a block if all other electors reject it;
+   * `total + 1` if no weight does, and null if the rule does not decide by weight.
+   */
+  quota(total: number, electors: number): number | null {
+    if (!isWeightRule(this.rule)) return null;
+    return bisect(0, total + 1, (approve) => {
+      const counts = { approve, reject: total - approve, total, voted: electors, electors };
+      return this.decideTrial({ ...counts, vetoes: 0 }, true) === 'finalized';
+    });
+  }
+
+  /** Returns the first problem in a vote's ballot, or null. Absent ballots are valid. */
+  findBallotProblem(ballot: unknown, block: PollBlock): BallotProblem | null {
+    const { rule } = this;
+    if (ballot === undefined || isWeightRule(rule) || !rule.ballot) return null;
+    if (utf8(JSON.stringify(ballot)).length > BALLOT_BYTES) {
+      return { pointer: '', problem: `must have at most ${BALLOT_BYTES} bytes` };
+    }
+    const found = findBallotProblem(rule.ballot, ballot);
+    if (found || !rule.accepts) return found;
+    try {
+      if (rule.accepts(ballot as never, this.values, block)) return null;
+    } catch {
+      // A rule that throws does not accept the ballot.
+    }
+    return { pointer: '', problem: 'is not valid for this block; compare its options' };
+  }
+}
+
+/** Returns the smallest integer in [low, high] for which `holds`; `high` if none does. */
+export function bisect(low: number, high: number, holds: (value: number) => boolean): number {
+  let [least, most] = [low, high];
+  while (least < most) {
+    const middle = Math.floor((least + most) / 2);
+    if (holds(middle)) most = middle;
+    else least = middle + 1;
+  }
+  return least;
+}
