@@ -6,6 +6,7 @@
  * from their block.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
 import { note } from './messages.js';
@@ -14,8 +15,6 @@ import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
 import {
   type ChainEvent,
-  countNeeded,
-  electorateFor,
   Finality,
   noteUse,
   proposalCall,
@@ -33,6 +32,8 @@ interface ChainPlan {
   blocks: BlocksAhead;
   record: SignedRecord;
   head: { hash: string; height: number };
+  /** Decision rule of the server. */
+  rule: NetworkRule;
   /** True if the server accepts a proposal before its parent is decided. */
   takesEarly: boolean;
   /** Number of active validators on the server, including other agents. */
@@ -47,7 +48,7 @@ const WATCH_MS = 1_000;
 /** Margin for larger blocks, which take longer. */
 const MARGIN = 1.25;
 /** Limits for the option --agents, and for a block in the protocol. */
-const MOST = { agents: 100_000, batch: 1_000 } as const;
+export const MOST = { agents: 100_000, batch: 1_000 } as const;
 
 export class Chain {
   readonly #plan: ChainPlan;
@@ -109,7 +110,7 @@ export class Chain {
   limit(perS: number): Limit | null {
     const roundMs = percentile(this.#rounds, 50);
     if (roundMs === null) return null;
-    const { agents, arrivals, context } = this.#plan;
+    const { agents, arrivals, context, rule } = this.#plan;
     const blocksPerS = 1_000 / Math.max(0.001, roundMs);
     const wanted = (MARGIN * perS) / blocksPerS;
     if (arrivals === 'proposals') {
@@ -117,8 +118,9 @@ export class Chain {
       return value > MOST.batch ? null : { perS: blocksPerS, option: '--batch', value };
     }
     const others = this.#validators - agents.length;
-    const value = roundedUp(Math.max(1, electorateFor(Math.ceil(wanted)) - others));
-    const offered = blocksPerS * countNeeded(this.#validators);
+    const large = (electors: number) => rule.approvalsToClose(electors) >= Math.ceil(wanted);
+    const value = roundedUp(Math.max(1, bisect(1, 2 * MOST.agents, large) - others));
+    const offered = blocksPerS * rule.approvalsToClose(this.#validators);
     return value > MOST.agents ? null : { perS: offered, option: '--agents', value };
   }
 
@@ -223,10 +225,10 @@ export class Chain {
     // The parent was decided, although no event has reported this yet.
     if (voting === this.#ahead) this.#step(this.#open!.hash!, this.#open!.height);
     if (voting !== this.#open || voting.hash !== null) return;
-    const { agents, blocks, context } = this.#plan;
+    const { agents, blocks, context, rule } = this.#plan;
     const { block } = voting.plan;
     const electorate = Number.isInteger(answer.electorate) ? Number(answer.electorate) : null;
-    voting.needed = countNeeded(electorate ?? this.#validators);
+    voting.needed = rule.approvalsToClose(electorate ?? this.#validators);
     if (voting.needed > agents.length) return context.fail(tooMany(agents.length, voting.needed));
     voting.hash = hash;
     voting.height = Number.isInteger(answer.height) ? Number(answer.height) : this.#head.height + 1;

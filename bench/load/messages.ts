@@ -42,6 +42,12 @@ export const loadMessages = {
     text: '{others} other active validators: a block needs {needed} approvals from {agents} agents',
     fix: 'use --agents {least} or more, or a server without other agents',
   },
+  OTHERS_MUST_VOTE: {
+    text:
+      '{others} other active validators: with policy {policy}, a block needs {needed} votes from ' +
+      '{agents} agents',
+    fix: 'use a server without other agents',
+  },
   STREAM_UNREACHABLE: { text: 'cannot connect to {url}/ws/v1: {reason}' },
   AUTHENTICATION_REFUSED: { text: '{url}/ws/v1 refused authentication: {reason}' },
   TOPICS_REFUSED: { text: '{url}/ws/v1 refused topics {topics}: {reason}' },

@@ -9,6 +9,13 @@ import {
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { Genesis } from '../../engine/protocol/schema/genesis.js';
+import {
+  findGenesisProblem,
+  type NetworkRule,
+  RuleUnavailable,
+  ruleOf,
+} from '../../engine/rules/network-rule.js';
 import { loadMessages } from './messages.js';
 import type { LoadResult } from './result.js';
 
@@ -156,6 +163,8 @@ export interface Surroundings {
   offsetMs: number;
   /** True if a proposal may be sent while its parent is in voting. */
   takesEarly: boolean;
+  /** Decision rule that the server reports, or `bft`. */
+  rule: NetworkRule;
 }
 
 const genesisHash = '0'.repeat(64);
@@ -171,7 +180,23 @@ export async function readSurroundings(asker: ServerClient): Promise<Surrounding
     networkId: typeof network_id === 'string' ? network_id : null,
     offsetMs: offsetOf(server_time, state.date),
     takesEarly: isRecord(meta.limits) && isRecord(meta.limits.early_proposals),
+    rule: ruleIn(meta),
   };
+}
+
+/** Returns the server's decision rule. A server that reports none decides by two thirds. */
+function ruleIn(meta: Record<string, unknown>): NetworkRule {
+  const genesis = Object.fromEntries(
+    Object.keys(Genesis.properties).flatMap((name) => (name in meta ? [[name, meta[name]]] : [])),
+  );
+  try {
+    if (findGenesisProblem(genesis) === null) return ruleOf(genesis as Genesis);
+  } catch (error) {
+    // With a module, which this program does not run, blocks wait for all votes.
+    if (error instanceof RuleUnavailable) return ruleOf({ policy: 'majority' });
+    throw error;
+  }
+  return ruleOf({ policy: 'bft' });
 }
 
 /** Reads the head of the chain. @throws {LoadError} `INVALID_HEIGHT` */

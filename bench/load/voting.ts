@@ -22,12 +22,6 @@ interface VotingPlan {
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
 }
 
-/** Returns the smallest number above two thirds of the electorate. */
-export const countNeeded = (electorate: number) => Math.floor((2 * electorate) / 3) + 1;
-
-/** Returns the smallest electorate that requires at least this many approvals. */
-export const electorateFor = (needed: number) => Math.ceil(1.5 * (needed - 1));
-
 /** Refusals of a vote after the end of voting. */
 const endOfVoting = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
 

@@ -4,7 +4,9 @@
  * must trust. Runs in browsers.
  */
 import { canonical } from '../protocol/canonical.js';
-import { agentId } from '../protocol/signing.js';
+import { agentId, sha256Hex } from '../protocol/signing.js';
+import type { NetworkRule } from '../rules/network-rule.js';
+import type { Verdict } from '../rules/rule.js';
 import { decodeEntries, type Entry } from './chain.js';
 import {
   CERTIFICATE_BYTES,
@@ -44,8 +46,10 @@ import {
   type CertifiedElectorate,
   type CertifiedTally,
   type CountedVote,
+  certifiedRule,
   collectVotes,
   computeTally,
+  countVotes,
   recomputeElectorate,
 } from './tally.js';
 
@@ -55,6 +59,11 @@ export interface CheckCertificateOptions {
   trusted?: readonly TrustedDigest[];
   /** Default: 16 MiB. */
   mostBytes?: number;
+  /**
+   * SHA-256, in hex, of the modules that the check may run. A decision rule that is a module is
+   * otherwise not run: the check then proves everything but its outcome.
+   */
+  rules?: readonly string[];
 }
 
 /** A counted vote with a valid signature. */
@@ -112,9 +121,9 @@ export function checkCertificate(
   certificate: string | Uint8Array,
   options: CheckCertificateOptions = {},
 ): CertificateHolds | CertificateRefused {
-  const { trusted = [], mostBytes = CERTIFICATE_BYTES } = options;
+  const { trusted = [], mostBytes = CERTIFICATE_BYTES, rules = [] } = options;
   try {
-    return checked(readCertificate(certificate, mostBytes), trusted);
+    return checked(readCertificate(certificate, mostBytes), trusted, rules);
   } catch (error) {
     if (!(error instanceof CertificateError)) throw error;
     const { where, code, message } = error;
@@ -122,7 +131,11 @@ export function checkCertificate(
   }
 }
 
-function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[]) {
+function checked(
+  { claim, spans }: Certificate,
+  trusted: readonly TrustedDigest[],
+  modules: readonly string[],
+) {
   assertBounded(spans);
   const entries = decodeEntries(spans);
   assertInTime(entries);
@@ -135,27 +148,41 @@ function checked({ claim, spans }: Certificate, trusted: readonly TrustedDigest[
   const hash = claim.block_hash;
   const block = blockIn(entries, hash);
   const { opened, closed, ordinal } = block;
+  const source = sha256Hex(genesis.rule?.source ?? '');
+  const rule = certifiedRule(genesis, modules.includes(source));
   const proposal = parseProposal(opened, claim.network_id, hash);
-  const from = recomputeElectorate(entries, opened, block.electorate, genesis);
+  const from = recomputeElectorate(entries, opened, block.electorate, genesis, rule);
   const { electorate, written, registered } = from;
-  const votes = collectVotes(entries, { hash, ordinal }, electorate, agents);
+  const votes = collectVotes(entries, { hash, ordinal }, electorate, agents, rule);
   const deadline = opened.request!.at + genesis.voting_period_ms;
   const byVote = votes.at(-1)?.entry === closed;
   assertVotedInTime(votes, block, deadline, byVote);
-  const tally = computeTally(genesis, electorate, votes, !byVote);
-  assertBlock(block, { claim, proposal, electorate, deadline, tally });
+  const options = optionsOf(block, proposal, rule);
+  const tally = rule
+    ? computeTally(rule, {
+        block: { hash, height: claim.height, options },
+        proposedAt: opened.request!.at,
+        ...{ electorate, votes, atDeadline: !byVote },
+      })
+    : countVotes(votes, recordedOutcome(block));
+  assertBlock(block, { claim, proposal, options, electorate, deadline, tally });
   assertHeight(entries, claim, tally.status === 'finalized' ? closed : null);
-  const { approve, reject } = tally;
-  const found = { approve, reject, total: electorate.total, status: tally.status ?? 'undecided' };
+  const { approve, reject, choice } = tally;
+  const status = tally.status ?? 'undecided';
+  const found = { approve, reject, total: electorate.total, status, choice };
   for (const [name, value] of Object.entries(found)) {
     const claimed = claim[name as keyof typeof found];
     if (claimed !== value) {
-      throw new CertificateError(`/claim/${name}`, 'CLAIM_MISMATCH', { claimed, found: value });
+      throw new CertificateError(`/claim/${name}`, 'CLAIM_MISMATCH', {
+        claimed: formatValue(claimed),
+        found: formatValue(value),
+      });
     }
   }
   const electors = [written, ...registered.map(({ entry }) => entry)];
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
-  const grounds = { claim, parameters: genesis, proposal, ...entriesFor };
+  const unproven = rule ? null : source;
+  const grounds = { claim, parameters: genesis, proposal, unproven, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
   // Signatures are verified last, since they cost most.
@@ -251,15 +278,36 @@ function assertAlone(entries: readonly Entry[], type: string, hash: string, entr
 interface Recomputed {
   claim: CertificateClaim;
   proposal: CertifiedProposal;
+  options: readonly string[];
   electorate: CertifiedElectorate;
   deadline: number;
   tally: CertifiedTally;
 }
 
+/** Returns the names of the options that the rule chooses among. */
+function optionsOf(
+  { first, opened }: CertifiedBlock,
+  { options }: CertifiedProposal,
+  rule: NetworkRule | null,
+): readonly string[] {
+  const isUsed = rule ? rule.usesOptions : 'options' in parseObject(first.context, opened.where);
+  return isUsed ? options : [];
+}
+
+/** Returns the outcome in a block's record, for a rule that the check does not run. */
+function recordedOutcome({ last, closed }: CertifiedBlock): Verdict {
+  const { choice, standings, fault } = parseObject(last.context, closed.where);
+  return { status: last.state, ...definedOf({ choice, standings, fault }) } as Verdict;
+}
+
+/** Returns the members that are defined. */
+const definedOf = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
 /** Recomputes the block's records and events. Detects an omitted vote. */
 function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
   const { opened, closed, first, last, ordinal } = block;
-  const { claim, proposal, electorate, deadline, tally } = recomputed;
+  const { claim, proposal, options, electorate, deadline, tally } = recomputed;
   const { block_hash, height } = claim;
   const { parent_hash, producer: producer_key } = proposal;
   const state = tally.status ?? 'undecided';
@@ -273,16 +321,18 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
     ...{ transactions: transactions.length, electorate: block.electorate },
     ...{ proposed_at: opened.request!.at, deadline, total: electorate.total },
     electors: electorate.weights.size,
+    ...(options.length > 0 ? { options } : {}),
   };
-  const { approve, reject, voted, vetoed } = tally;
+  const { approve, reject, voted, vetoed, choice, standings, fault } = tally;
+  const outcome = definedOf({ choice, standings, fault });
   const begin = { closed_at: 0, approve: 0, reject: 0, voted: 0, vetoed: false };
-  const end = { closed_at: closed.request!.at, approve, reject, voted, vetoed };
+  const end = { closed_at: closed.request!.at, approve, reject, voted, vetoed, ...outcome };
   assertRecord(closed, last, state, { ...fixed, ...end });
   assertRecord(opened, first, 'voting', { ...fixed, ...begin });
   const [{ data: status }] = findBlockEvents([closed], 'block_status', block_hash) as [EventFound];
   const told = { ...about, status: state, approve, reject, electorate: electorate.total };
   const counts = { transactions: transactions.length, timestamp: instant(closed.request!.at) };
-  assertTold(closed, status, { ...told, ...counts });
+  assertTold(closed, status, { ...told, ...counts, ...outcome });
   const [{ data }] = findBlockEvents([opened], 'block_proposal', block_hash) as [EventFound];
   const by = { id: producer, public_key: producer_key };
   const { meme_content: _, transactions: listed, ...rest } = data;
@@ -290,7 +340,8 @@ function assertBlock(block: CertifiedBlock, recomputed: Recomputed): void {
     ? listed.map((one) => parseObject(one, opened.where).hash)
     : 0;
   const timestamp = instant(opened.request!.at);
-  const expected = { ...about, producer: by, timestamp, transactions };
+  const offered = options.length > 0 ? { options } : {};
+  const expected = { ...about, producer: by, timestamp, transactions, ...offered };
   assertTold(opened, { ...rest, transactions: hashes }, expected);
 }
 

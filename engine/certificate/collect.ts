@@ -2,6 +2,7 @@
 import type { Entry } from '../protocol/schema/entry.js';
 import type { RecordOf } from '../protocol/schema/record.js';
 import type { ReplayedStep } from '../replay/recompute.js';
+import { type RuleGenesis, ruleOf } from '../rules/network-rule.js';
 import { type RecordChange, StoreError } from '../store/store.js';
 import {
   CERTIFICATE_FORMAT,
@@ -36,7 +37,7 @@ export class Collector {
   #window: Kept[] = [];
   #windowFrom = 0;
   #windowBytes = 0;
-  /** Registrations by agent ordinal; filled only with the policy `veto`. */
+  /** Registrations by agent ordinal; filled only if the rule uses vetoes. */
   readonly #registered = new Map<number, Kept>();
   #asksPersonality = false;
   #unsigned = false;
@@ -81,7 +82,7 @@ export class Collector {
     this.#windowed(kept);
     if (entry.kind === 'genesis') {
       const genesis = JSON.parse(Buffer.from(entry.body).toString()) as Record<string, unknown>;
-      this.#asksPersonality = genesis.policy === 'veto';
+      this.#asksPersonality = ruleOf(genesis as unknown as RuleGenesis).usesVetoes;
       this.#networkId = String(genesis.network_id);
       this.#unsigned = 'signatures' in genesis;
       this.#addEntry(kept);
@@ -149,12 +150,13 @@ export class Collector {
     for (const kept of first < 0 ? [] : window.slice(first)) {
       if (!links.has(kept.seq)) links.set(kept.seq, kept);
     }
-    const { height, approve, reject, total } = context;
+    const { height, approve, reject, total, choice } = context;
+    const chosen = choice === undefined ? {} : { choice };
     const status = state as 'finalized' | 'rejected';
     const claim = { network_id: this.#networkId, block_hash: this.#block, height, status };
     return {
       format: CERTIFICATE_FORMAT,
-      claim: { ...claim, approve, reject, total },
+      claim: { ...claim, approve, reject, total, ...chosen },
       spans: spansOf([...links.values()].sort((a, b) => a.seq - b.seq)),
     };
   }

@@ -30,6 +30,8 @@ export interface CertificateClaim {
   approve: number;
   reject: number;
   total: number;
+  /** Option that the rule chose. */
+  choice?: string;
 }
 
 /** A request as in the log, without its entry number. */
@@ -277,8 +279,14 @@ const certificateShape: Shape = object(
         approve: count('weight for it'),
         reject: count('weight against it'),
         total: count('weight of the electorate'),
+        choice: {
+          type: 'string',
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+          description: 'option that the rule chose; absent if it chose none',
+        },
       },
       'the claim; a check recomputes all of it',
+      ['choice'],
     ),
     spans: {
       type: 'array',

@@ -3,6 +3,8 @@ import { verifyText } from '../crypto/browser-keys.js';
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
+import type { RuleOptions } from '../protocol/schema/genesis.js';
+import { genesisProblem } from '../protocol/schema/validate.js';
 import {
   agentId,
   blockHash,
@@ -14,6 +16,7 @@ import {
 } from '../protocol/signing.js';
 import { isHash, isPublicKey, isSignature } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
+import { findGenesisProblem, findRuleProblem } from '../rules/network-rule.js';
 import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';
@@ -21,11 +24,14 @@ import { formatValue } from './results.js';
 /** Network parameters that affect the decision on a block. */
 export interface CertifiedGenesis {
   network_id: string;
-  policy: 'bft' | 'majority' | 'veto';
+  /** Name of the decision rule. */
+  policy: string;
   weights: 'equal' | 'reputation' | 'alliance_bonus';
   voting_period_ms: number;
   min_validators: number;
   participation_bps: number;
+  /** Parameters, lines or module of the rule. */
+  rule?: RuleOptions;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -37,6 +43,7 @@ const bytesIn = (text: string) => encoder.encode(text).length;
 const TRANSACTIONS = 1_000;
 const DATA_BYTES = 4_096;
 const REFERENCES = 16;
+const MOST_OPTIONS = 16;
 
 /**
  * Enforces the protocol's limits on every request, before computing any digest or signature.
@@ -116,13 +123,21 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
       const value = body[name];
       return !Number.isSafeInteger(value) || Number(value) < least || Number(value) > most;
     })?.[0] ??
-    (['bft', 'majority', 'veto'].includes(policy as string) ? undefined : 'policy') ??
+    (typeof policy === 'string' ? undefined : 'policy') ??
     (['equal', 'reputation', 'alliance_bonus'].includes(weights as string) ? undefined : 'weights');
   if (wrong !== undefined) throw new CertificateError(where, 'GENESIS_PARAMETER', { name: wrong });
+  const genesis = body as unknown as CertifiedGenesis;
+  // Networks are older than `rule`, so only a network with that member has all parameters of today.
+  const check = policy === 'module' ? genesisProblem : findGenesisProblem;
+  const found = 'rule' in body ? check(body) : findRuleProblem(genesis);
+  if (found) {
+    const name = `${found.pointer.slice(1).replaceAll('/', '.')} ${found.message}`;
+    throw new CertificateError(where, 'GENESIS_PARAMETER', { name });
+  }
   if ('signatures' in body) {
     throw new CertificateError(where, 'UNSIGNED_NETWORK');
   }
-  return body as unknown as CertifiedGenesis;
+  return genesis;
 }
 
 /** Integer parameters with their bounds: docs/protocol.md, section 11. */
@@ -140,6 +155,8 @@ export interface CertifiedProposal {
   body: Readonly<Record<string, unknown>>;
   parent_hash: string;
   transactions: number;
+  /** Names of the options; empty if the proposal has none. */
+  options: readonly string[];
 }
 
 /** @throws {CertificateError} if the proposal is not for this block. */
@@ -165,7 +182,21 @@ export function parseProposal(entry: Entry, networkId: string, hash: string): Ce
   if (signed.size < transactions.length) {
     throw new CertificateError(where, 'DUPLICATE_TRANSACTION');
   }
-  return { producer, body, parent_hash: lowerAscii(parent), transactions: transactions.length };
+  const options = optionNames(body, where);
+  const parent_hash = lowerAscii(parent);
+  return { producer, body, parent_hash, transactions: transactions.length, options };
+}
+
+const OPTION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+function optionNames({ options = [] }: Body, where: string): string[] {
+  const names = Array.isArray(options) ? options.map((one) => (one as Body | null)?.name) : [null];
+  const isFormed =
+    names.length <= MOST_OPTIONS &&
+    new Set(names).size === names.length &&
+    names.every((name) => typeof name === 'string' && OPTION_NAME.test(name));
+  if (isFormed) return names as string[];
+  throw new CertificateError(`${where}/entry/body/options`, 'PROPOSAL_OPTIONS');
 }
 
 const hashOf = ({ hash }: Body): string => lowerAscii(hash as string);
@@ -207,6 +238,8 @@ export interface SignedVote {
   reason: string;
   /** Without duplicates. */
   meme_references: readonly string[];
+  /** Undefined if the vote has none. */
+  ballot: unknown;
   body: Readonly<Record<string, unknown>>;
 }
 
@@ -215,7 +248,7 @@ export function parseVote(entry: Entry, hash: string): SignedVote {
   const { where, seq } = entry;
   const body = bodyOf(entry, 'vote');
   const public_key = keyOf(entry);
-  const { block_hash, decision, reason = '', meme_references: references = [] } = body;
+  const { block_hash, decision, reason = '', meme_references: references = [], ballot } = body;
   if (typeof block_hash !== 'string' || lowerAscii(block_hash) !== hash) {
     throw new CertificateError(where, 'VOTE_BLOCK', { seq, block: formatValue(block_hash) });
   }
@@ -230,7 +263,8 @@ export function parseVote(entry: Entry, hash: string): SignedVote {
     throw new CertificateError(where, 'VOTE_MEMBERS', { seq });
   }
   const meme_references = [...new Set<string>(references)];
-  return { public_key, agent_id: agentId(public_key), decision, reason, meme_references, body };
+  const agent_id = agentId(public_key);
+  return { public_key, agent_id, decision, reason, meme_references, ballot, body };
 }
 
 /** @throws {CertificateError} */

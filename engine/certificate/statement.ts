@@ -53,8 +53,10 @@ export interface Grounds {
   claim: CertificateClaim;
   parameters: CertifiedGenesis;
   proposal: CertifiedProposal;
+  /** SHA-256 of the module that is the decision rule, if the check did not run it. */
+  unproven: string | null;
   genesis: Entry;
-  /** The entry that wrote the electorate; with policy `veto`, the electors' registrations too. */
+  /** The entry that wrote the electorate. If the rule uses vetoes, the registrations too. */
   electorate: readonly Entry[];
   opened: Entry;
   votes: readonly CountedVote[];
@@ -69,20 +71,26 @@ export function statement(
   return { proves: proven(grounds), trusts: trustedFor(grounds, spans) };
 }
 
-function proven({ claim, parameters, proposal, votes }: Grounds): string[] {
-  const { network_id, block_hash, status, approve, reject, total } = claim;
+function proven({ claim, parameters, proposal, votes, unproven }: Grounds): string[] {
+  const { network_id, block_hash, status, approve, reject, total, choice } = claim;
+  const chosen = choice === undefined ? '' : `, with the choice ${choice}`;
   const { policy, weights } = parameters;
   return [
     `Key ${proposal.producer} signed the proposal of block ${block_hash}, with ` +
       `${proposal.transactions} transactions, for the network ${network_id}.`,
     `${votes.length} agents signed one vote each on this block: weight ${approve} for, ` +
       `${reject} against, of ${total} in the electorate.`,
-    `With policy ${policy} and weights ${weights}, these votes make the block ${status}.`,
+    ...(unproven
+      ? []
+      : [
+          `With policy ${policy} and weights ${weights}, these votes make the block ` +
+            `${status}${chosen}.`,
+        ]),
   ];
 }
 
 function trustedFor(grounds: Grounds, spans: readonly SpanDigests[]): string[] {
-  const { genesis, electorate, opened, votes, closed } = grounds;
+  const { claim, unproven, genesis, electorate, opened, votes, closed } = grounds;
   const isKnown = ({ span, seq }: Entry) => seq <= (spans[span]!.trusted_to ?? -1);
   const parts: [string, readonly Entry[]][] = [
     ['the network parameters', [genesis]],
@@ -109,7 +117,14 @@ function trustedFor(grounds: Grounds, spans: readonly SpanDigests[]): string[] {
             `can recompute it with folkmoot replay DIR --to ${seq}.`,
         ],
   );
-  return [...open, ...given];
+  const rule =
+    unproven === null
+      ? []
+      : [
+          `The decision rule, a module with SHA-256 ${unproven}, gives this decision: ` +
+            `${claim.status}. The check did not run the module.`,
+        ];
+  return [...open, ...rule, ...given];
 }
 
 /** Lists the digests that the reader must trust for these entries. */

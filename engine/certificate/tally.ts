@@ -1,8 +1,11 @@
 /**
- * Recomputes the electorate, votes and quorum by the rules of docs/protocol.md, section 6. Shares
- * no code with the engine, so that the check does not repeat an engine bug.
+ * Recomputes the electorate, the votes and the decision by docs/protocol.md, section 6. Shares only
+ * the decision rules with the engine, so that the check does not repeat an engine bug.
  */
 import { canonical } from '../protocol/canonical.js';
+import { type NetworkRule, RuleUnavailable, ruleOf } from '../rules/network-rule.js';
+import { createElectors, PollCounter } from '../rules/poll-counter.js';
+import type { PollBlock, Verdict } from '../rules/rule.js';
 import type { Entry } from './chain.js';
 import { CertificateError } from './format.js';
 import {
@@ -25,7 +28,7 @@ import {
 export interface CertifiedElectorate {
   weights: ReadonlyMap<number, number>;
   total: number;
-  /** With the policy `veto`, the personalities of electors that did not vote. */
+  /** If the rule uses vetoes, the personalities of electors that did not vote. */
   personalities: ReadonlyMap<number, string>;
 }
 
@@ -41,6 +44,7 @@ export function recomputeElectorate(
   opened: Entry,
   number: number,
   genesis: CertifiedGenesis,
+  rule: NetworkRule | null,
 ) {
   const before = entries.filter(({ seq }) => seq <= opened.seq);
   const entry = before.findLast((one) => findRecord(one, 'electorates'));
@@ -51,7 +55,7 @@ export function recomputeElectorate(
   }
   const { where } = entry!;
   const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
-  const registered = genesis.policy === 'veto' ? registrationsIn(before, weights) : [];
+  const registered = rule?.usesVetoes ? registrationsIn(before, weights) : [];
   const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
   return { written: entry!, registered, electorate: { weights, total, personalities } };
 }
@@ -129,13 +133,15 @@ export function collectVotes(
   block: { hash: string; ordinal: number },
   { weights }: CertifiedElectorate,
   agents: CertifiedAgents,
+  rule: NetworkRule | null,
 ): CountedVote[] {
   const keys = new Set<string>();
   const votes = entries.flatMap((entry) => {
     const record = findRecord(entry, 'votes');
     if (!Array.isArray(record?.key) || record.key[0] !== block.ordinal) return [];
     const { where } = entry;
-    const vote = parseVote(entry, block.hash);
+    const signed = parseVote(entry, block.hash);
+    const vote = { ...signed, ballot: countedBallot(signed, rule, entry, record.value) };
     assertRecorded(entry, vote, record.value);
     const [, ordinal] = record.key as [number, number];
     // A vote record is unique per agent ordinal. The voter's key must be unique too.
@@ -161,10 +167,22 @@ export function collectVotes(
   return votes;
 }
 
+/** Returns the ballot that the rule counts. A rule without ballots ignores them. */
+function countedBallot(
+  { ballot }: SignedVote,
+  rule: NetworkRule | null,
+  { where }: Entry,
+  record: unknown,
+): unknown {
+  if (rule) return rule.takesBallots ? ballot : undefined;
+  return 'ballot' in parseObject(record, where) ? ballot : undefined;
+}
+
 /** Asserts that a vote's record matches the vote. */
 function assertRecorded({ where, seq, request }: Entry, vote: SignedVote, found: unknown): void {
-  const { decision, meme_references } = vote;
-  const expected = { at: request!.at, decision, entry: seq, meme_references };
+  const { decision, meme_references, ballot } = vote;
+  const counted = ballot === undefined ? {} : { ballot };
+  const expected = { at: request!.at, decision, entry: seq, meme_references, ...counted };
   if (canonical(found) === canonical(expected)) return;
   throw new CertificateError(where, 'VOTE_RECORD', { seq });
 }
@@ -177,10 +195,11 @@ function assertAnnounced(
 ): void {
   for (const [index, { entry, data }] of events.entries()) {
     const vote = votes[index];
-    const { decision, reason, agent_id, personality } = vote ?? {};
+    const { decision, reason, agent_id, personality, ballot } = vote ?? {};
+    const counted = ballot === undefined ? {} : { ballot };
     const timestamp = instant(entry.request?.at ?? 0);
     const validator = { id: agent_id, personality };
-    const expected = { block_hash, decision, reason, timestamp, validator };
+    const expected = { block_hash, decision, reason, timestamp, validator, ...counted };
     if (vote?.entry === entry && canonical(data) === canonical(expected)) continue;
     throw new CertificateError(entry.where, 'VOTE_EVENT', { seq: entry.seq });
   }
@@ -190,69 +209,84 @@ function assertAnnounced(
   }
 }
 
-/** Tally at the end of voting. */
-export interface CertifiedTally {
+/** Tally at the end of voting. The status is null if the block is undecided. */
+export interface CertifiedTally extends Verdict {
   approve: number;
   reject: number;
   voted: number;
   vetoed: boolean;
-  /** Null if the block is undecided. */
-  status: 'finalized' | 'rejected' | 'expired' | null;
+}
+
+/**
+ * Returns the network's rule, or null for a module that the caller does not trust. A certificate
+ * must not choose code that the reader runs.
+ */
+export function certifiedRule(genesis: CertifiedGenesis, isTrusted: boolean): NetworkRule | null {
+  if (genesis.policy === 'module' && !isTrusted) return null;
+  try {
+    return ruleOf(genesis);
+  } catch (error) {
+    if (error instanceof RuleUnavailable) return null;
+    throw error;
+  }
+}
+
+/** A poll to recompute. */
+export interface CertifiedPoll {
+  block: PollBlock;
+  /** Engine time of the proposal. */
+  proposedAt: number;
+  electorate: CertifiedElectorate;
+  votes: readonly CountedVote[];
+  /** True if the deadline closed the block. */
+  atDeadline: boolean;
 }
 
 /** Counts votes in order. No vote may follow the deciding vote. */
-export function computeTally(
-  genesis: CertifiedGenesis,
-  electorate: CertifiedElectorate,
-  votes: readonly CountedVote[],
-  atDeadline: boolean,
-): CertifiedTally {
-  const tally: CertifiedTally = { approve: 0, reject: 0, voted: 0, vetoed: false, status: null };
-  const groups = genesis.policy === 'veto' ? groupsOf(electorate, votes) : null;
-  for (const { decision, weight, personality, entry } of votes) {
-    if (tally.status !== null) {
+export function computeTally(rule: NetworkRule, poll: CertifiedPoll): CertifiedTally {
+  const { block, proposedAt, electorate, votes, atDeadline } = poll;
+  const counter = new PollCounter(rule, block, electorsOf(rule, electorate, votes));
+  const positions = new Map([...electorate.weights.keys()].map((agent, at) => [agent, at]));
+  let verdict: Verdict = { status: null };
+  for (const vote of votes) {
+    const { decision, agent_id, personality, ballot, ordinal, entry } = vote;
+    if (verdict.status !== null) {
       throw new CertificateError(entry.where, 'VOTE_AFTER_DECISION', { seq: entry.seq });
     }
-    tally[decision] += weight;
-    tally.voted += 1;
-    const group = decision === 'reject' ? groups?.get(personality) : undefined;
-    if (group) group.rejecting += 1;
-    if (group && group.size >= 3 && group.rejecting === group.size) tally.vetoed = true;
-    tally.status = decided(genesis, electorate, tally, false);
-  }
-  if (tally.status === null && atDeadline) {
-    tally.status = decided(genesis, electorate, tally, true);
-  }
-  return tally;
-}
-
-/** Counts electors by personality. */
-function groupsOf({ weights, personalities }: CertifiedElectorate, votes: readonly CountedVote[]) {
-  const groups = new Map<string, { size: number; rejecting: number }>();
-  const voted = new Map(votes.map(({ ordinal, personality }) => [ordinal, personality]));
-  for (const ordinal of weights.keys()) {
-    const personality = voted.get(ordinal) ?? personalities.get(ordinal);
-    if (personality === undefined) {
-      throw new CertificateError('/spans', 'ELECTOR_UNREGISTERED', { ordinal });
+    const found = rule.findBallotProblem(ballot, block);
+    if (found) {
+      const { pointer, problem } = found;
+      throw new CertificateError(entry.where, 'VOTE_BALLOT', { seq: entry.seq, pointer, problem });
     }
-    const group = groups.get(personality) ?? { size: 0, rejecting: 0 };
-    groups.set(personality, { ...group, size: group.size + 1 });
+    const ms = entry.request!.at - proposedAt;
+    const elector = positions.get(ordinal)!;
+    counter.add({ elector, agent_id, decision, ballot, ms, personality });
+    verdict = counter.verdict(false);
   }
-  return groups;
+  if (verdict.status === null && atDeadline) verdict = counter.verdict(true);
+  const { approve, reject, voted, vetoes } = counter.counts;
+  return { approve, reject, voted, vetoed: vetoes > 0, ...verdict };
 }
 
-function decided(
-  { policy, participation_bps }: CertifiedGenesis,
-  { total, weights }: CertifiedElectorate,
-  { approve, reject, voted, vetoed }: CertifiedTally,
-  atDeadline: boolean,
-): CertifiedTally['status'] {
-  if (policy === 'majority') {
-    if (!atDeadline && voted < weights.size) return null;
-    if ((approve + reject) * 10_000 < participation_bps * total) return 'expired';
-    return approve > reject ? 'finalized' : 'rejected';
-  }
-  if (3 * approve > 2 * total) return 'finalized';
-  if (3 * reject >= total || vetoed) return 'rejected';
-  return atDeadline ? 'expired' : null;
+/** Counts votes whose rule is not known. The record of the block supplies the outcome. */
+export function countVotes(votes: readonly CountedVote[], outcome: Verdict): CertifiedTally {
+  const sums = { approve: 0, reject: 0 };
+  for (const { decision, weight } of votes) sums[decision] += weight;
+  return { ...sums, voted: votes.length, vetoed: false, ...outcome };
+}
+
+function electorsOf(
+  rule: NetworkRule,
+  { weights, personalities }: CertifiedElectorate,
+  votes: readonly CountedVote[],
+) {
+  const voted = new Map(votes.map(({ ordinal, personality }) => [ordinal, personality]));
+  const electors = [...weights].map(([agent, weight]) => {
+    const personality = voted.get(agent) ?? personalities.get(agent);
+    if (personality === undefined && rule.usesVetoes) {
+      throw new CertificateError('/spans', 'ELECTOR_UNREGISTERED', { ordinal: agent });
+    }
+    return { agent, weight, personality: personality ?? '' };
+  });
+  return createElectors(electors);
 }

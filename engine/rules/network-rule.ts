@@ -231,6 +231,17 @@ export class NetworkRule {
     });
   }
 
+  /**
+   * Returns the number of approvals that finalize a block before its deadline, if all electors have
+   * the same weight. If only a counted poll decides, all electors must vote.
+   */
+  approvalsToClose(electors: number): number {
+    return bisect(1, electors, (approve) => {
+      const counts = { approve, reject: 0, total: electors, voted: approve, electors, vetoes: 0 };
+      return this.decideTrial(counts, approve === electors) === 'finalized';
+    });
+  }
+
   /** Returns the first problem in a vote's ballot, or null. Absent ballots are valid. */
   findBallotProblem(ballot: unknown, block: PollBlock): BallotProblem | null {
     const { rule } = this;

@@ -5,15 +5,16 @@
  */
 
 import { authInput } from '../../../engine/protocol/signing.js';
+import { bisect } from '../../../engine/rules/network-rule.js';
 import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
-import { Chain } from '../chain.js';
+import { Chain, MOST } from '../chain.js';
 import { EventStream } from '../event-stream.js';
 import { note } from '../messages.js';
 import { arrivalsPerS, type LoadOptions } from '../options.js';
 import { LoadError, readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
-import { countNeeded, readChainEvent } from '../voting.js';
+import { readChainEvent } from '../voting.js';
 import type { Workload } from '../workload.js';
 
 /** Votes signed ahead per second of a closed loop. */
@@ -98,7 +99,8 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   );
   const listener: { receive: (text: Buffer) => void } = { receive: () => {} };
   await listenToChain(pool, (text) => listener.receive(text));
-  const needed = countNeeded(validators);
+  const { takesEarly, rule } = pool.surroundings;
+  const needed = rule.approvalsToClose(validators);
   const blocksPerS = plan.blocksPerS(needed);
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
   let chain: Chain | null = null;
@@ -118,8 +120,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   pool.atEnd(() => blocks.close());
   const head = await headOf(pool, listener);
   progress(await prepareBlocks(blocks, head.hash));
-  const { takesEarly } = pool.surroundings;
-  const means = { context, asker, agents: pool.agents, blocks, record, takesEarly };
+  const means = { context, asker, agents: pool.agents, blocks, record, takesEarly, rule };
   chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
   pool.atEnd(() => chain?.close());
   listener.receive = (text) => chain?.receive(text);
@@ -134,13 +135,20 @@ const tooSlow = (seconds: number) =>
  * Returns the number of active validators, including this run's agents. @throws {LoadError}
  * `OTHER_VALIDATORS` if these agents cannot decide a block alone.
  */
-async function electorateWith({ asker }: AgentPool, keys: readonly string[]): Promise<number> {
+async function electorateWith(
+  { asker, surroundings }: AgentPool,
+  keys: readonly string[],
+): Promise<number> {
   const ours = new Set(keys);
   const others = (await validatorKeys(asker)).filter((key) => !ours.has(key)).length;
-  const needed = countNeeded(others + keys.length);
-  if (needed <= keys.length) return others + keys.length;
-  const values = { others, needed, agents: keys.length, least: 2 * others + 1 };
-  throw new LoadError('OTHER_VALIDATORS', values);
+  const { rule } = surroundings;
+  const decides = (agents: number) => rule.approvalsToClose(others + agents) <= agents;
+  if (decides(keys.length)) return others + keys.length;
+  const needed = rule.approvalsToClose(others + keys.length);
+  const least = bisect(keys.length, MOST.agents, decides);
+  const values = { others, needed, agents: keys.length };
+  if (!decides(least)) throw new LoadError('OTHERS_MUST_VOTE', { ...values, policy: rule.name });
+  throw new LoadError('OTHER_VALIDATORS', { ...values, least });
 }
 
 /**

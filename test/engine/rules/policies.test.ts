@@ -101,3 +101,14 @@ test('policies: bound the number of votes until a block closes', () => {
     }
   }
 });
+
+test('policies: need the known number of approvals to close a block of equal weights', () => {
+  const needed = (policy: string, electors: number) =>
+    ruleOf({ policy }).approvalsToClose(electors);
+  for (let electors = 1; electors <= 1_000; electors += 1) {
+    expect(needed('bft', electors)).toBe(Math.floor((2 * electors) / 3) + 1);
+    expect(needed('veto', electors)).toBe(Math.floor((2 * electors) / 3) + 1);
+    // The policy `majority` waits for all votes.
+    expect(needed('majority', electors)).toBe(electors);
+  }
+});
