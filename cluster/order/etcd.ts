@@ -8,6 +8,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { EtcdClient } from '../etcd/client.js';
@@ -369,7 +370,7 @@ const PART_BYTES = 1024 * 1024;
 const IN_PARTS = Buffer.from('ffffffff', 'hex');
 
 const Reference = Type.Object({
-  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  sha256: Type.String({ pattern: digestPattern }),
   parts: Type.Integer({ minimum: 1, maximum: 64 }),
 });
 const referenceProblem = validator('order_parts', Reference);

@@ -10,6 +10,7 @@ import {
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { digestPattern, namePattern } from '../../engine/protocol/patterns.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -20,8 +21,8 @@ const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Instant = Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 });
 /** A random id for a process or an order. */
 const Drawn = Type.String({ minLength: 1, maxLength: 64 });
-const NodeName = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' });
-const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const NodeName = Type.String({ pattern: namePattern });
+const Digest = Type.String({ pattern: digestPattern });
 const Address = Type.String({ maxLength: 2_048 });
 
 /** Founding record, written once and shared by all nodes in the network. */

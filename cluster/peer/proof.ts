@@ -10,6 +10,7 @@ import {
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 
 export interface PeerRequest {
@@ -89,7 +90,7 @@ const Description = Type.Object(
     /** Number of the last batch that the snapshot contains. */
     version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-    sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    sha256: Type.String({ pattern: digestPattern }),
   },
   { additionalProperties: false },
 );

@@ -2,6 +2,7 @@
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
+import { describePattern, digestPattern, namePattern } from '../protocol/patterns.js';
 import { pointerStep } from '../protocol/text.js';
 import {
   type CertificateMessages,
@@ -152,7 +153,9 @@ function assertText(shape: Shape & { type: 'string' }, value: unknown, where: st
     throw new CertificateError(where, 'NOT_ONE_OF', { values });
   }
   if (shape.pattern !== undefined && !new RegExp(shape.pattern).test(value)) {
-    throw new CertificateError(where, 'NO_MATCH', { pattern: shape.pattern });
+    throw new CertificateError(where, 'NO_MATCH', {
+      expected: describePattern(shape.pattern) ?? 'a different string',
+    });
   }
 }
 
@@ -206,7 +209,7 @@ const object = (
 const text = (description: string): Shape => ({ type: 'string', description });
 const hash = (description: string): Shape => ({
   type: 'string',
-  pattern: '^[0-9a-f]{64}$',
+  pattern: digestPattern,
   description,
 });
 const count = (description: string): Shape & { type: 'integer' } => ({
@@ -272,7 +275,7 @@ const certificateShape: Shape = object(
     format: { type: 'string', enum: [CERTIFICATE_FORMAT] },
     claim: object(
       {
-        network_id: { type: 'string', pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' },
+        network_id: { type: 'string', pattern: namePattern },
         block_hash: hash('of the decided block'),
         height: count('of the block'),
         status: { type: 'string', enum: ['finalized', 'rejected'] },

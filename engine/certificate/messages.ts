@@ -12,7 +12,7 @@ export const certificateMessages = {
   NOT_AN_ARRAY: { text: 'expected an array' },
   NOT_A_STRING: { text: 'expected a string' },
   NOT_ONE_OF: { text: 'expected {values}' },
-  NO_MATCH: { text: 'expected a string that matches {pattern}' },
+  NO_MATCH: { text: 'expected {expected}' },
   ITEM_COUNT: { text: 'expected {minimum} to {maximum} items, got {count}' },
   MEMBER_MISSING: { text: 'missing member: {name}' },
   MEMBER_UNKNOWN: { text: 'unknown member' },

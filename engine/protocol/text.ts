@@ -1,9 +1,6 @@
 /** Text helpers: hex for keys, signatures and hashes, UTF-8, closest known names, pointer steps. */
 import { lowerAscii } from './unicode.js';
 
-/** Pattern for a given number of hex characters, for schemas. */
-export const hexPattern = (characters: number) => `^[0-9a-fA-F]{${characters}}$`;
-
 /**
  * Lower-cases a text of `characters` hex characters. Returns null for any other text. A loop is
  * faster than a pattern, whose compiled code is too long to stay in the instruction cache.

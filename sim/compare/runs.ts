@@ -1,6 +1,7 @@
 /** Differences between two saved runs: the first different entry, blocks and measures. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { StoreError } from '../../engine/store/store.js';
 import { parseNumber, readJson, tableRows } from '../../report/folder.js';
@@ -113,7 +114,7 @@ async function outcomesOf(folder: string): Promise<BlockOutcome[]> {
   return outcomes;
 }
 
-const hashes = Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-f]{64}$' }));
+const hashes = Type.Record(Type.String(), Type.String({ pattern: digestPattern }));
 const numbers = Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()]));
 const whole = Type.Integer({ minimum: 0 });
 

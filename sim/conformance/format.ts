@@ -1,14 +1,17 @@
 /** Line formats of the conformance suite; see docs/conformance.md. */
 
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
+import { definePattern, digestPattern } from '../../engine/protocol/patterns.js';
 import { reasons } from '../../engine/protocol/schema/reason.js';
 
 /** Incremented when older readers cannot read newer suites. */
 export const FORMAT = 1;
 
 const Text = Type.String();
-const Hex = Type.String({ pattern: '^([0-9a-f]{2})*$' });
-const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Hex = Type.String({
+  pattern: definePattern('^([0-9a-f]{2})*$', 'bytes as lower-case hex characters'),
+});
+const Digest = Type.String({ pattern: digestPattern });
 const Line = Type.Integer({ minimum: 0 });
 const Instant = Type.Integer({ minimum: 0, description: 'milliseconds since 1970' });
 /** One byte, repeated. */

@@ -14,6 +14,7 @@ import {
   type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
@@ -240,7 +241,7 @@ const Head = Type.Object({
   files: Type.Array(
     Type.Object({
       path: Type.String({ maxLength: 1_000 }),
-      sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+      sha256: Type.String({ pattern: digestPattern }),
       bytes: Type.Integer({ minimum: 0 }),
     }),
   ),

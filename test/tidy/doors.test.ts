@@ -75,6 +75,7 @@ test('cli: defining the commands loads no engine, server or simulator', () => {
     'engine/protocol/bundled/typebox.ts',
     'engine/protocol/event-types.ts',
     'engine/protocol/messages.ts',
+    'engine/protocol/patterns.ts',
     'engine/protocol/schema/genesis.ts',
     'engine/store/process-end.ts',
     'report/shell.ts',

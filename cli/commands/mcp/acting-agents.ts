@@ -12,6 +12,7 @@ import {
   type Position,
   UnreachableError,
 } from '../../../api/client/index.js';
+import { definePattern } from '../../../engine/protocol/patterns.js';
 import { eventTopics } from '../../../engine/protocol/schema/event.js';
 import { readKeys } from '../../options/client.js';
 import { UsageError } from '../../output/exit.js';
@@ -325,7 +326,10 @@ class Inbox {
 export type Cursor = Position;
 
 const CURSOR_TEXT = /^([\w-]{1,64}):(\d{1,15})$/;
-export const CURSOR_PATTERN = CURSOR_TEXT.source;
+export const CURSOR_PATTERN = definePattern(
+  CURSOR_TEXT.source,
+  'the cursor of an earlier answer, unchanged',
+);
 
 export const formatCursor = ({ epoch, seq }: Cursor): string => `${epoch}:${seq}`;
 

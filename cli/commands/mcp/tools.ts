@@ -8,6 +8,7 @@ import {
   type TSchema,
   Type,
 } from '../../../engine/protocol/bundled/typebox.js';
+import { definePattern, idPattern } from '../../../engine/protocol/patterns.js';
 import { BlockStatus, Hash, MemeReferences } from '../../../engine/protocol/schema/primitives.js';
 import {
   AllianceProposeBody,
@@ -450,7 +451,7 @@ const postMeme = tool({
     ),
     image_base64: Type.Optional(
       Type.String({
-        pattern: '^[A-Za-z0-9+/]+={0,2}$',
+        pattern: definePattern('^[A-Za-z0-9+/]+={0,2}$', 'base64'),
         maxLength: MOST_BASE64,
         description: 'Meme as base64 of a PNG, JPEG, WebP or GIF file of up to 1 MiB.',
       }),
@@ -491,7 +492,7 @@ const ally = tool({
     ),
     alliance_id: Type.Optional(
       Type.String({
-        pattern: '^ally_[0-9a-f]{32}$',
+        pattern: idPattern('ally'),
         description: 'For respond and leave: alliance id, ally_...',
       }),
     ),
@@ -644,6 +645,6 @@ export function argumentProblem(
   const allowed = names.map((one) => JSON.stringify(one)).join(', ');
   return {
     pointer: '/agent',
-    message: `must be equal to one of the allowed values: ${allowed}`,
+    message: `must be one of ${allowed}`,
   };
 }

@@ -1,6 +1,7 @@
 /** Options that the build uses to compile schemas. */
 import type { Options } from 'ajv';
-import { hexPattern, isHash } from '../text.js';
+import { hexPattern } from '../patterns.js';
+import { isHash } from '../text.js';
 import { isTag, TAG_PATTERN } from '../unicode.js';
 
 /**

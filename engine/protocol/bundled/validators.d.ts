@@ -6,7 +6,12 @@
 export interface Validate {
   (value: unknown): boolean;
   errors?:
-    | { instancePath: string; message?: string; params: Record<string, unknown> }[]
+    | {
+        keyword: string;
+        instancePath: string;
+        message?: string;
+        params: Record<string, unknown>;
+      }[]
     | null
     | undefined;
 }

@@ -1,5 +1,6 @@
 /** Network parameters, fixed in entry 0 and covered by every digest. */
 import { type Static, Type } from '../bundled/typebox.js';
+import { namePattern } from '../patterns.js';
 
 /** Name of a rule in engine/rules/library, or `lines` or `module`. */
 export const Policy = Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' });
@@ -75,7 +76,7 @@ export type RuleOptions = Static<typeof RuleOptions>;
 
 export const Genesis = Type.Object(
   {
-    network_id: Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$' }),
+    network_id: Type.String({ pattern: namePattern }),
     policy: Policy,
     weights: Weights,
     voting_period_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),

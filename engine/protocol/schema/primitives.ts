@@ -7,7 +7,7 @@ import {
   sentiments,
   statuses,
 } from '../event-types.js';
-import { hexPattern } from '../text.js';
+import { definePattern, hexPattern, idPattern } from '../patterns.js';
 import { TAG_PATTERN, UNICODE_VERSION } from '../unicode.js';
 
 /** Hex is accepted in any case and sent in lower case. */
@@ -18,8 +18,7 @@ export const PublicKey = hex(64, 'Ed25519 public key, hex');
 export const Signature = hex(128, 'Ed25519 signature, hex');
 export const Hash = hex(64, 'sha256, hex');
 
-const identifier = (prefix: string) =>
-  Type.String({ pattern: `^${prefix}_[0-9a-f]{32}$`, maxLength: 64 });
+const identifier = (prefix: string) => Type.String({ pattern: idPattern(prefix), maxLength: 64 });
 export const AgentId = identifier('agent');
 export const MemeId = identifier('meme');
 export const AllianceId = identifier('ally');
@@ -51,7 +50,7 @@ export const AllianceStatus = Type.Enum(allianceStatuses);
 export const Role = Type.Enum(['founder', 'member', 'invited']);
 
 export const Tag = Type.String({
-  pattern: TAG_PATTERN,
+  pattern: definePattern(TAG_PATTERN, '1 to 32 letters, digits, underscores or hyphens'),
   maxLength: 32,
   description: `Letters, marks and numbers of Unicode ${UNICODE_VERSION}, _ or -`,
 });

@@ -4,6 +4,7 @@
  * (401) and not an invalid request (400).
  */
 import { type Static, Type } from '../bundled/typebox.js';
+import { definePattern } from '../patterns.js';
 import { OptionName } from './block.js';
 import {
   AgentId,
@@ -21,12 +22,22 @@ import {
   Timestamp,
 } from './primitives.js';
 
-const noControl = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
-const stateKey = '^[\\x21-\\x7e]{1,128}$';
+const noControl = definePattern(
+  '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  'text without control characters, such as line feeds and tabs',
+);
+const stateKey = definePattern(
+  '^[\\x21-\\x7e]{1,128}$',
+  '1 to 128 printable ASCII characters without spaces',
+);
+const word = definePattern(
+  '^[A-Za-z][A-Za-z0-9_-]{0,31}$',
+  'one word of 1 to 32 letters, digits, underscores or hyphens, with a letter first',
+);
 
 export const RegisterBody = Type.Object({
   public_key: PublicKey,
-  personality: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$', maxLength: 32 }),
+  personality: Type.String({ pattern: word, maxLength: 32 }),
   name: Type.String({ minLength: 1, maxLength: 64, pattern: noControl }),
   description: Type.Optional(Type.String({ maxLength: 512 })),
   capabilities: Type.Array(Capability, { minItems: 1, maxItems: 2, uniqueItems: true }),

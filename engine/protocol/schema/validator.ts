@@ -24,7 +24,7 @@ export function validator(name: string, schema: TSchema): (value: unknown) => Pr
   let validate: Validate | undefined;
   return (value) => {
     validate ??= load(name);
-    return findProblem(validate, value);
+    return findProblem(validate, schema, value);
   };
 }
 

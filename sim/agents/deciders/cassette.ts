@@ -18,6 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
+import { digestPattern } from '../../../engine/protocol/patterns.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { StoreError } from '../../../engine/store/store.js';
@@ -324,7 +325,7 @@ export const FORMAT = 'folkmoot-cassette-2';
 const EARLIER_FORMAT = 'folkmoot-cassette-1';
 
 const strictly = { additionalProperties: false } as const;
-const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const Digest = Type.String({ pattern: digestPattern });
 const Count = Type.Integer({ minimum: 0 });
 
 const Header = Type.Object(

@@ -1,5 +1,6 @@
 /** Shared parts of the scenario schema, and descriptions of allowed values for errors and docs. */
 import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { definePattern, describePattern } from '../../../engine/protocol/patterns.js';
 
 export const MOST_AGENTS = 200_000;
 export const MOST_MS = 86_400_000_000;
@@ -37,8 +38,12 @@ export const integerFrom = (
 export const UplinkKbps = (description: string) =>
   integerFrom(1, 10_000_000, `uplink bandwidth in kilobits per second, ${description}`);
 
-export const GroupName = (description: string) =>
-  Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$', description });
+export const GroupName = (description: string) => Type.String({ pattern: groupNames, description });
+
+const groupNames = definePattern(
+  '^[a-z][a-z0-9_-]{0,31}$',
+  'a name of 1 to 32 lower-case letters, digits, underscores or hyphens, with a letter first',
+);
 
 interface Plain extends TSchema {
   type?: string;
@@ -79,7 +84,7 @@ export function describeAllowed(schema: TSchema): string {
   if (items) return `a list${countRange(schema, 'minItems', 'maxItems')} ${plural(items)}`;
   if (type === 'integer') return `an integer${boundsText(schema, 'minimum', 'maximum')}`;
   if (type === 'number') return `a number${boundsText(schema, 'minimum', 'maximum')}`;
-  if (pattern) return `a string matching ${pattern}`;
+  if (pattern) return describePattern(pattern) ?? `a string matching ${pattern}`;
   if (type === 'string') return `a string${lengthRange(schema)}`;
   if (type === 'null') return 'null';
   return type === 'boolean' ? 'true or false' : type === 'object' ? 'an object' : 'any value';

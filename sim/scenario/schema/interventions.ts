@@ -1,5 +1,6 @@
 /** Schema for length, end conditions, measurement and interventions. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { digestPattern, idPattern } from '../../../engine/protocol/patterns.js';
 import {
   about,
   GroupName,
@@ -113,9 +114,9 @@ const Numbered = (pattern: string, description: string) =>
     description,
   });
 
-const Block = Numbered('^[0-9a-f]{64}$', 'block number as in blocks.csv, or hash');
-const Meme = Numbered('^meme_[0-9a-f]{32}$', 'number of memes posted before it, or id');
-const Alliance = Numbered('^ally_[0-9a-f]{32}$', 'number of alliances proposed before it, or id');
+const Block = Numbered(digestPattern, 'block number as in blocks.csv, or hash');
+const Meme = Numbered(idPattern('meme'), 'number of memes posted before it, or id');
+const Alliance = Numbered(idPattern('ally'), 'number of alliances proposed before it, or id');
 
 export const Whom = Type.Object(
   {

@@ -3,6 +3,7 @@
  * Schema for editors and docs/scenarios.md are derived from this schema. Names end with their unit.
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { definePattern } from '../../../engine/protocol/patterns.js';
 import { RuleLine, RuleOptions, Weights } from '../../../engine/protocol/schema/genesis.js';
 import { policies } from '../../../engine/rules/bundled/policies.js';
 import {
@@ -23,6 +24,11 @@ import { Strategy } from './strategies.js';
 
 const FactorValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
+const columnName = definePattern(
+  '^[a-z][a-z0-9_]{0,31}$',
+  'a name of 1 to 32 lower-case letters, digits or underscores, with a letter first',
+);
+
 /**
  * Factor that a sweep varies. `path` is a path such as `agents.town.share` or `faults.0.length_ms`.
  */
@@ -31,7 +37,7 @@ export const Factor = Type.Object(
     path: Type.String({ minLength: 1, maxLength: 200, description: 'such as agents.town.share' }),
     name: Type.Optional(
       Type.String({
-        pattern: '^[a-z][a-z0-9_]{0,31}$',
+        pattern: columnName,
         description: 'column name; default: the path',
       }),
     ),

@@ -3,6 +3,7 @@
  * a server at a URL, or a tool on an MCP server.
  */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { definePattern } from '../../../engine/protocol/patterns.js';
 import { about, GroupName, integerFrom, Share } from './common.js';
 
 /** Occasions on which a decider can be asked. They match the functions that a script can export. */
@@ -11,7 +12,12 @@ export const occasions = [
 ];
 
 /** Name of an environment variable. */
-const variableName = { pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$' } as const;
+const variableName = {
+  pattern: definePattern(
+    '^[A-Za-z_][A-Za-z0-9_]{0,99}$',
+    'a name of 1 to 100 letters, digits or underscores, without a digit first',
+  ),
+} as const;
 
 /** Parameters shared by all deciders. */
 const asked = {
@@ -59,7 +65,9 @@ const promptPath = (description: string) =>
 
 /** Server URL. */
 const Address = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 2_000, pattern: '^https?://', ...about(description) });
+  Type.String({ minLength: 1, maxLength: 2_000, pattern: url, ...about(description) });
+
+const url = definePattern('^https?://', 'a URL that begins with http:// or https://');
 /** Variable that holds a key. Keys come from the environment, never from a scenario. */
 const KeyVariable = Type.Optional(
   Type.String({

@@ -44,8 +44,9 @@ const atBuild = (kind: Kind, value: unknown) =>
 const ajv = new Ajv(ajvOptions);
 const atRun = Object.fromEntries(
   kinds.map((kind) => {
-    const validate = ajv.compile((kind === 'genesis' ? Genesis : unsigned[kind]) as AnySchema);
-    return [kind, (value: unknown) => findProblem(validate, value)];
+    const schema = kind === 'genesis' ? Genesis : unsigned[kind];
+    const validate = ajv.compile(schema as AnySchema);
+    return [kind, (value: unknown) => findProblem(validate, schema, value)];
   }),
 );
 

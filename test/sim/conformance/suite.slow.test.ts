@@ -120,8 +120,9 @@ test('suite: contains every reason of the engine, in lines that match the schema
   const ajv = new Ajv(ajvOptions);
   const schema = (name: string) => {
     const path = join(suite.folder, 'schemas', `${name}.schema.json`);
-    const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')) as AnySchema);
-    return (line: unknown) => findProblem(validate, line);
+    const parsed = JSON.parse(readFileSync(path, 'utf8'));
+    const validate = ajv.compile(parsed as AnySchema);
+    return (line: unknown) => findProblem(validate, parsed, line);
   };
   const problems = { input: schema('input'), expected: schema('expected') };
   const seen = new Set<string>();

@@ -171,7 +171,7 @@ test('files: refuses a file in place of the folder', async () => {
 test('files: writes nothing for a result that violates its schema', async () => {
   const folder = temporaryFolder();
   const wrong = loadResult({}, { measured_s: Number.NaN });
-  await expect(writeLoad(wrong, folder)).rejects.toThrow('schema: /measured_s must be number');
+  await expect(writeLoad(wrong, folder)).rejects.toThrow('schema: /measured_s must be');
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -198,11 +198,11 @@ test('read: refuses other files and names the expected one', () => {
     refusal('its format is "folkmoot-load-2"; expected folkmoot-load-1'),
   );
   const change = (changes: object) => JSON.stringify({ ...loadResult(), ...changes });
-  expect(holding(change({ verdict: 'FINE' }))).toThrow(refusal('/verdict must be equal to one of'));
+  expect(holding(change({ verdict: 'FINE' }))).toThrow(refusal('/verdict must be one of'));
   expect(holding(change({ extra: 1 }))).toThrow(refusal('/extra '));
   expect(holding(change({ r: '12' }))).toThrow(refusal('/r must be'));
   expect(holding(change({ finality: { ...nothing(), count: -1 } }))).toThrow(
-    refusal('/finality/count must be >= 0'),
+    refusal('/finality/count must be at least 0'),
   );
   expect(holding(change({ tiers: undefined }))).toThrow(refusal('/tiers '));
 });
