@@ -18,6 +18,8 @@ export interface UnknownName {
   at: string;
   /** Closest known name, in the same notation; null if no known name is similar. */
   closest: string | null;
+  /** Names that are known at this position; empty if any name is allowed. */
+  known: readonly string[];
 }
 
 /** Schema members that name the known members. */
@@ -63,7 +65,8 @@ function addPersonality(body: { personality?: unknown } | null, found: UnknownNa
   if (typeof personality !== 'string') return;
   const name = personality.toLowerCase();
   if (builtInPersonalities.some((one) => one === name)) return;
-  found.push({ at: '/personality', closest: nearest(name, builtInPersonalities) });
+  const closest = nearest(name, builtInPersonalities);
+  found.push({ at: '/personality', closest, known: [] });
 }
 
 function countIn(schema: TSchema, value: unknown, at: string, count: Count): void {
@@ -82,9 +85,10 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
     if (!Object.hasOwn(properties, name)) {
       if (count.pointer !== null) continue;
       spend(count, name, member, at);
-      const close = nearest(name, Object.keys(properties));
+      const known = Object.keys(properties);
+      const close = nearest(name, known);
       const closest = close === null ? null : `${at}/${pointerStep(close)}`;
-      count.found.push({ at: `${at}/${pointerStep(name)}`, closest });
+      count.found.push({ at: `${at}/${pointerStep(name)}`, closest, known });
     } else if (typeof member === 'object') {
       countIn(properties[name]!, member, `${at}/${name}`, count);
     }
@@ -117,7 +121,8 @@ const formFields = ['meme_file', 'caption', 'tags', 'signature'];
 export function unknownFields(names: readonly string[] = []): UnknownName[] {
   return names.map((name) => {
     const close = nearest(name, formFields);
-    return { at: `/${pointerStep(name)}`, closest: close === null ? null : `/${close}` };
+    const closest = close === null ? null : `/${close}`;
+    return { at: `/${pointerStep(name)}`, closest, known: formFields };
   });
 }
 
@@ -130,7 +135,7 @@ export function unknownParameters(target: string, known: readonly string[]): Unk
     .slice(0, MOST_NAMES)
     .map((name) => {
       const close = nearest(name, known);
-      return { at: `?${name}`, closest: close === null ? null : `?${close}` };
+      return { at: `?${name}`, closest: close === null ? null : `?${close}`, known };
     });
 }
 
@@ -164,4 +169,26 @@ function encoded(at: string): string {
   const steps = at.startsWith('?') ? [at.slice(1)] : at.slice(1).split('/');
   const safe = steps.map((step) => encodeURIComponent(step.toWellFormed()));
   return `${at[0]}${safe.join('/')}`;
+}
+
+/** Limits for a refusal's message, which is shorter than the header. */
+const MOST_SHOWN = 3;
+const MOST_SHOWN_CHARACTERS = 64;
+
+/** Extends a SCHEMA refusal's message with its unknown names, and with the names to use instead. */
+export function withUnknownNames(refusal: Refusal, names: readonly UnknownName[]): Refusal {
+  // The message already names a misspelling of the missing member.
+  const { reason, pointer, message } = refusal;
+  const notable = names.filter(({ known, closest }) => known.length > 0 && closest !== pointer);
+  if (reason !== 'SCHEMA' || notable.length === 0) return refusal;
+  const texts = notable.slice(0, MOST_SHOWN).map(describeUnknown);
+  const rest = notable.length > MOST_SHOWN ? [MORE] : [];
+  const other = notable.find(({ closest }) => closest === null);
+  const known = other ? `; known: ${other.known.join(', ')}` : '';
+  return { ...refusal, message: `${message}; unknown: ${[...texts, ...rest].join(', ')}${known}` };
+}
+
+function describeUnknown({ at, closest }: UnknownName): string {
+  const shown = encoded(at).slice(0, MOST_SHOWN_CHARACTERS);
+  return closest === null ? shown : `${shown} (did you mean ${closest}?)`;
 }

@@ -286,7 +286,7 @@ class Incoming implements IncomingRequest {
       return { refusal: this.#unwelcome };
     }
     if (problem && 'quota' in problem) return quotaExceeded(problem.quota);
-    if (!this.#match) return routeNotFound(this.#head);
+    if (!this.#match) return notFound(this.#head);
     const { route, params, allowed } = this.#match;
     const { services, entryChecks } = this.#serving;
     if (this.#head.method === 'OPTIONS') return optionsAnswer(this.#head, allowed, entryChecks);
@@ -354,6 +354,15 @@ class Incoming implements IncomingRequest {
 }
 
 const nothing = new Uint8Array();
+
+/** Refuses a path without a route. Only a WebSocket handshake reaches the path of the socket. */
+function notFound(head: RequestHead): Answer {
+  if (head.path !== socketPath) return routeNotFound(head);
+  return { refusal: refuse('SOCKET_EXPECTED', { path: socketPath }), headers: upgradeHeaders };
+}
+
+/** RFC 9110 requires both headers in a 426 response. */
+const upgradeHeaders = { Upgrade: 'websocket', Connection: 'Upgrade' };
 
 interface Opening {
   head: RequestHead;

@@ -65,7 +65,8 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
       ? { admission: signed, unknown: [] }
       : admitReceived(signed, network.genesis.network_id);
   const fields = 'refusal' in signed ? [] : unknownFields(signed.unknownFields);
-  const unknown = [...fields, ...members, ...unknownParameters(described.target, [])];
+  const names = [...fields, ...members, ...unknownParameters(described.target, [])];
+  const unknown = names.map(({ at, closest }) => ({ at, closest }));
   if ('refusal' in admission) {
     return success(200, { valid: false, ...refusalShown(admission.refusal), unknown });
   }

@@ -1,6 +1,6 @@
 /** HTTP responses: envelope, status, headers, files, and the record for the access log. */
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
-import { type UnknownName, unknownHeader } from '../checks/unknown-members.js';
+import { type UnknownName, unknownHeader, withUnknownNames } from '../checks/unknown-members.js';
 import { type Coding, codings, type ServedFile } from '../documents/documents.js';
 import { type Quota, quotaHeaders } from '../limits/limits.js';
 import { refuseQuota } from '../limits/quota-refusals.js';
@@ -38,12 +38,15 @@ export function render(answer: Answer, requestId: string): HttpResponse {
 /** Header that lists a request's unknown names. */
 const UNKNOWN = 'Folkmoot-Unknown';
 
+/** Adds unknown names to the header and, if the request is refused with SCHEMA, to the message. */
 export function addUnknownNames<A extends Answer>(answer: A, names: readonly UnknownName[]): A {
   if (names.length === 0) return answer;
   const before = answer.headers?.[UNKNOWN];
   const value = unknownHeader(names);
   const all = before === undefined ? value : `${before}, ${value}`;
-  return { ...answer, headers: { ...answer.headers, [UNKNOWN]: all } };
+  const headers = { ...answer.headers, [UNKNOWN]: all };
+  if (!('refusal' in answer)) return { ...answer, headers };
+  return { ...answer, headers, refusal: withUnknownNames(answer.refusal, names) };
 }
 
 function renderRefusal(

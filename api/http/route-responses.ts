@@ -13,6 +13,7 @@ import { refuse } from '../../engine/protocol/schema/reason.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { isPublicKey, isSignature, nearest } from '../../engine/protocol/text.js';
 import { type ReceivedRequest, tooManyValues } from '../checks/request-checks.js';
+import { socketPath } from '../contract/channels.js';
 import { createMatcher, routes } from '../contract/routes.js';
 import type { Body, HttpResponse, RequestHead } from '../transport/transport.js';
 import { type EntryChecks, signedRequest } from './head-checks.js';
@@ -33,7 +34,7 @@ const MOST_PATH = 256;
 function nearestPath(path: string): string | null {
   const inside = path.replace(/^\/(?:api\/)?(?:v1\/)?/, '/api/v1/');
   if (inside !== path && match('GET', inside)) return inside;
-  return mended(path) ?? mended(inside);
+  return mended(path) ?? mended(inside) ?? (/^\/(?:ws|socket)\b/.test(path) ? socketPath : null);
 }
 
 /** Returns a route's path whose segments are parameters or similar to the given segments. */

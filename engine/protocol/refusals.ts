@@ -174,6 +174,11 @@ export const refusalMessages = {
     text: 'origin not allowed: {origin}',
     fix: 'add the origin to serve --cors',
   },
+  SOCKET_EXPECTED: {
+    reason: 'UPGRADE_REQUIRED',
+    text: '{path} is a WebSocket endpoint, and the request is not a valid WebSocket handshake',
+    fix: 'connect with a WebSocket client to ws://HOST:PORT{path}, or wss:// behind TLS',
+  },
   SOCKET_VERSION_UNSUPPORTED: {
     reason: 'SOCKET_VERSION',
     text: 'unsupported Sec-WebSocket-Version: {version}',

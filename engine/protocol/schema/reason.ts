@@ -52,6 +52,7 @@ export const reasons = {
   LENGTH_REQUIRED: row('INVALID_REQUEST', 411, 'the body needs a Content-Length'),
   WRONG_HOST: row('INVALID_REQUEST', 421, 'the Host header names a different server'),
   WRONG_ORIGIN: row('INVALID_REQUEST', 403, 'the origin is not allowed'),
+  UPGRADE_REQUIRED: row('INVALID_REQUEST', 426, 'the path accepts WebSocket connections only'),
   SOCKET_VERSION: row('INVALID_REQUEST', 426, 'the WebSocket version must be 13'),
   UNKNOWN_ROUTE: row('INVALID_REQUEST', 404, 'not found'),
   UNKNOWN_ENTRY: row('INVALID_REQUEST', 404, 'unknown log entry'),

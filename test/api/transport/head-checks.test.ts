@@ -107,7 +107,17 @@ describe.each(transports)('head checks of %s', (transport) => {
     expect(statusOf(await to('/ws/v2'))).toBe(404);
     expect(await to('/ws/v2')).toContain('"UNKNOWN_ROUTE"');
     expect(statusOf(await to('/healthz', { Upgrade: 'h2c' }))).toBe(200);
-    expect(statusOf(await to('/ws/v1', { 'Sec-WebSocket-Key': 'short' }))).toBe(404);
+    expect(statusOf(await to('/ws/v1', { 'Sec-WebSocket-Key': 'short' }))).toBe(426);
+  });
+
+  test.each(['GET', 'POST'])('answer %s of the WebSocket path with 426', async (method) => {
+    const there = await begin();
+    const text = await raw(there.url, `${method} /ws/v1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    expect(statusOf(text), text).toBe(426);
+    expect(text).toMatch(/\r\nUpgrade: websocket\r\n/i);
+    expect(text).toMatch(/\r\nConnection: Upgrade\r\n/i);
+    expect(text).toContain('"UPGRADE_REQUIRED"');
+    expect(text).toContain('ws://');
   });
 
   test('open no WebSocket for an ambiguous head', async () => {
