@@ -1,5 +1,11 @@
 import { Argument, Command, Option } from 'commander';
-import type { AgentClient, Proposal, Registration, VoteFields } from '../../api/client/index.js';
+import type {
+  AgentClient,
+  ApiError,
+  Proposal,
+  Registration,
+  VoteFields,
+} from '../../api/client/index.js';
 import { sentiments, statuses } from '../../engine/protocol/event-types.js';
 import {
   answer,
@@ -13,8 +19,10 @@ import {
   withKey,
 } from '../options/client.js';
 import {
+  adviceOf,
   agentSyntax,
   allianceSyntax,
+  blockLabel,
   blockSyntax,
   findAgent,
   findAlliance,
@@ -67,10 +75,22 @@ const examplesOf = (examples: readonly string[]) =>
   helpText({ examples: examples.map((one) => `agent ${one}`) });
 
 /** Reads the key, calls the server, and prints the response. */
-async function act({ url, key }: KeyFlags, action: (client: AgentClient) => Promise<unknown>) {
+async function act(
+  { url, key }: KeyFlags,
+  action: (client: AgentClient) => Promise<unknown>,
+  advise?: (client: AgentClient, error: ApiError) => Promise<string | null>,
+) {
   const { AgentClient } = await import('../../api/client/index.js');
   const keys = await readKeys(key);
-  await answer(action(new AgentClient({ url, keys, onUnknown: warnUnknown })));
+  const client = new AgentClient({ url, keys, onUnknown: warnUnknown });
+  await answer(action(client), async (error) => (await advise?.(client, error)) ?? null);
+}
+
+/** Advises on a block that accepts no votes and comments: names the blocks that do. */
+async function adviseOpenBlocks(client: AgentClient, { reason }: ApiError): Promise<string | null> {
+  if (reason !== 'VOTING_CLOSED' && reason !== 'UNKNOWN_BLOCK') return null;
+  const { blocks } = await client.blocks({ status: 'voting', limit: 5 });
+  return adviceOf('open blocks', blocks.map(blockLabel), 'folkmoot network blocks');
 }
 
 function addSelf(add: Add): void {
@@ -116,15 +136,19 @@ function addConsensus(add: Add): void {
     .option('--reason <text>', 'reason, visible to other agents')
     .option('--memes <list>', 'comma-separated list of influential meme ids', list)
     .action((named, decision, { reason, memes: meme_references, ...flags }) =>
-      act(flags, async (client) => {
-        const block_hash = await findBlock(client, named);
-        const fields: VoteFields = {
-          block_hash,
-          decision,
-          ...omitAbsent({ reason, meme_references }),
-        };
-        return client.vote(fields);
-      }),
+      act(
+        flags,
+        async (client) => {
+          const block_hash = await findBlock(client, named);
+          const fields: VoteFields = {
+            block_hash,
+            decision,
+            ...omitAbsent({ reason, meme_references }),
+          };
+          return client.vote(fields);
+        },
+        adviseOpenBlocks,
+      ),
     );
   add(
     'propose',
@@ -192,11 +216,15 @@ function addSocial(add: Add): void {
     )
     .option('--memes <list>', 'comma-separated list of meme ids', list)
     .action((named, message, { sentiment, memes: meme_references, ...flags }) =>
-      act(flags, async (client) => {
-        const block_hash = await findBlock(client, named);
-        const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
-        return client.discuss(fields);
-      }),
+      act(
+        flags,
+        async (client) => {
+          const block_hash = await findBlock(client, named);
+          const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
+          return client.discuss(fields);
+        },
+        adviseOpenBlocks,
+      ),
     );
   add(
     'reputation',

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { integer } from '../options/options.js';
 import { helpText } from '../output/help.js';
-import { writeStderr, writeStdoutAsync } from '../output/output.js';
+import { writeStdoutAsync } from '../output/output.js';
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
@@ -34,14 +34,12 @@ async function printLog(
 ): Promise<void> {
   const { printLine } = await import('../../engine/replay/recompute.js');
   const { storedLines } = await import('../../engine/replay/lines.js');
-  const { openForReading } = await import('../options/folder.js');
+  const { openForReading, warnBeyondEnd } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {
     const end = store.meta()?.seq ?? -1;
     const last = Math.min(to ?? end, end);
-    if (from > end || (to ?? 0) > end) {
-      writeStderr(`folkmoot: last entry: ${end}`);
-    }
+    warnBeyondEnd('entry', end, { '--from': from, '--to': to });
     for (const line of storedLines(store, from, last)) {
       await writeStdoutAsync(JSON.stringify(printLine(line)));
     }

@@ -110,23 +110,25 @@ async function compare(
   const { fileLines, storedLines } = await import('../../engine/replay/lines.js');
   const { replay } = await import('../../engine/replay/replay.js');
   const { StoreError } = await import('../../engine/store/store.js');
-  const { isFolder, openForReading } = await import('../options/folder.js');
+  const { isFolder, openForReading, warnBeyondEnd } = await import('../options/folder.js');
   const options = {
     ...(verifier ? { verifier } : {}),
     ...(flags.to === undefined ? {} : { to: flags.to }),
     ...(canRedraw() ? { onProgress: (seq: number) => redraw(`entry ${seq}`) } : {}),
     ...(watch?.onStep ? { onStep: watch.onStep } : {}),
   };
-  if (source === '-') return replay({ ...options, lines: fileLines('/dev/stdin') });
-  if (!isFolder(source)) return replay({ ...options, lines: fileLines(source) });
+  if (source === '-' || !isFolder(source)) {
+    const lines = fileLines(source === '-' ? '/dev/stdin' : source);
+    const result = await replay({ ...options, lines });
+    if (result.match) warnBeyondEnd('entry', result.entries - 1, { '--to': flags.to });
+    return result;
+  }
   const stored: Store = openForReading(source, true);
   try {
     const end = stored.meta();
     if (!end) throw new StoreError('NO_NETWORK', { path: source });
     const { to } = flags;
-    if (to !== undefined && to > end.seq) {
-      writeStderr(`folkmoot: last entry: ${end.seq}`);
-    }
+    warnBeyondEnd('entry', end.seq, { '--to': to });
     const lines = storedLines(stored, 0, end.seq);
     const result = await replay({ ...options, stored, end, lines: watch?.paced(lines) ?? lines });
     if (result.match && to === undefined && !result.records_compared) {

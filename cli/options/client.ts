@@ -5,7 +5,7 @@
 
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AgentKeys } from '../../api/client/index.js';
+import type { AgentKeys, ApiError } from '../../api/client/index.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr } from '../output/output.js';
@@ -115,8 +115,11 @@ export function warnUnknown(names: readonly string[]): void {
   }
 }
 
+/** Returns advice for a refusal, in place of the server's, or null. */
+export type Advise = (error: ApiError) => Promise<string | null>;
+
 /** Prints the response as one line of JSON, or the refusal as one line on standard error. */
-export async function answer(call: Promise<unknown>): Promise<void> {
+export async function answer(call: Promise<unknown>, advise?: Advise): Promise<void> {
   const client = await import('../../api/client/index.js');
   try {
     print(await call);
@@ -125,8 +128,11 @@ export async function answer(call: Promise<unknown>): Promise<void> {
       const named = [error.code, error.reason].filter(Boolean).join(' ');
       // The advice of the server is for clients in other languages.
       const [problem] = error.message.split('; ');
-      const isUnknown = error.reason === 'UNKNOWN_KEY';
-      return refused(named, isUnknown ? `${problem}; ${howToRegister}` : error.message);
+      const advice =
+        error.reason === 'UNKNOWN_KEY'
+          ? howToRegister
+          : error instanceof client.ApiError && (await advise?.(error).catch(() => null));
+      return refused(named, advice ? `${problem}; ${advice}` : error.message);
     }
     if (error instanceof client.UnreachableError) {
       return refused(

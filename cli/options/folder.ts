@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
 import { type Store, StoreError } from '../../engine/store/store.js';
+import { writeStderr } from '../output/output.js';
 
 /** Returns the store folder: DIR for a data folder, DIR/network for a saved run. */
 export function storeFolder(folder: string): string {
@@ -25,4 +26,16 @@ export function openForReading(folder: string, whole = false): Store {
 export function isFolder(path: string): boolean {
   if (!existsSync(path)) throw new StoreError('PATH_NOT_FOUND', { path });
   return statSync(path).isDirectory();
+}
+
+/** Warns about each option that names an entry or event after the end of a log. */
+export function warnBeyondEnd(
+  what: 'entry' | 'event',
+  end: number,
+  options: Readonly<Record<string, number | undefined>>,
+): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || value <= end) continue;
+    writeStderr(`folkmoot: ${option} ${value} is after the end of the log; last ${what}: ${end}`);
+  }
 }

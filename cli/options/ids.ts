@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import type { AgentClient, NetworkClient } from '../../api/client/index.js';
-import type { Store } from '../../engine/store/store.js';
+import type { RangeOptions, Store } from '../../engine/store/store.js';
 import { UsageError } from '../output/exit.js';
 
 export const blockSyntax = 'block hash, prefix of 8 or more digits, or height';
@@ -44,6 +44,16 @@ interface Stored {
   context: Omit<Listed, 'status'>;
 }
 
+type Blocks = AsyncIterable<Listed> | Iterable<Listed>;
+
+/** Blocks of a network, for errors that name some of them. */
+interface Existing {
+  /** Reads all blocks, or the newest ones. */
+  blocks: () => Blocks;
+  /** Command that lists all blocks, if there is one. */
+  command?: string;
+}
+
 /**
  * Finds a block's hash among all blocks in a network. A height means the finalized block, if there
  * is one.
@@ -52,7 +62,8 @@ interface Stored {
  */
 async function blockAmong(
   name: Exclude<BlockName, { hash: string }>,
-  blocks: AsyncIterable<Listed> | Iterable<Listed>,
+  blocks: Blocks,
+  existing: Existing,
 ): Promise<string> {
   const found: Listed[] = [];
   for await (const block of blocks) {
@@ -64,14 +75,39 @@ async function blockAmong(
   }
   const shown = 'height' in name ? `height ${name.height}` : name.prefix;
   const hashes = found.map(({ block_hash }) => block_hash);
-  return onlyOne('block', shown, hashes);
+  const advice = hashes.length === 0 ? await adviceOn(existing) : '';
+  return onlyOne('block', shown, hashes, advice);
+}
+
+/** Number of blocks, agents or alliances that an error names. */
+const MOST_NAMED = 3;
+
+async function adviceOn({ blocks, command }: Existing): Promise<string> {
+  let newest: Listed[] = [];
+  for await (const block of blocks()) {
+    newest.push(block);
+    newest = newest.sort((a, b) => b.height - a.height).slice(0, MOST_NAMED);
+  }
+  return adviceOf('newest blocks', newest.map(blockLabel), command);
+}
+
+/** Formats a block as its height and the prefix of its hash, both of which name the block. */
+export const blockLabel = ({ block_hash, height }: Pick<Listed, 'block_hash' | 'height'>): string =>
+  `height ${height} (${block_hash.slice(0, LEAST_DIGITS)})`;
+
+/** Names what exists, and the command that lists all of it. */
+export function adviceOf(what: string, names: readonly string[], command?: string): string {
+  const shown = names.length === 0 ? 'none' : names.slice(0, MOST_NAMED).join(', ');
+  return command === undefined
+    ? `${what}: ${shown}`
+    : `${what}: ${shown}; list all with ${command}`;
 }
 
 const MOST_MATCHES = 5;
 
-function onlyOne(kind: string, name: string, found: readonly string[]): string {
+function onlyOne(kind: string, name: string, found: readonly string[], advice: string): string {
   if (found.length === 1) return found[0]!;
-  if (found.length === 0) throw new UsageError('NOT_FOUND', { kind, name });
+  if (found.length === 0) throw new UsageError('NOT_FOUND', { kind, name, advice });
   const matches = found.slice(0, MOST_MATCHES).join(', ');
   throw new UsageError('AMBIGUOUS_NAME', { kind, name, count: found.length, matches });
 }
@@ -82,15 +118,16 @@ export async function findStoredBlock(store: Store, text: string): Promise<strin
   if ('hash' in name) return name.hash;
   const final = 'height' in name ? store.get('heights', name.height) : undefined;
   if (final !== undefined) return (JSON.parse(final) as { block_hash: string }).block_hash;
-  return blockAmong(name, storedBlocks(store, name));
-}
-
-function* storedBlocks(
-  store: Store,
-  name: Exclude<BlockName, { hash: string }>,
-): Generator<Listed> {
   // The letter "g" sorts after every hexadecimal digit.
   const range = 'prefix' in name ? { from: name.prefix, to: `${name.prefix}g` } : {};
+  const blocks = () => storedBlocks(store, {});
+  return blockAmong(name, storedBlocks(store, range), { blocks, command: listCommand('DIR') });
+}
+
+/** Command that lists the blocks in a folder. */
+const listCommand = (folder: string) => `folkmoot events ${folder} --type block_proposal`;
+
+function* storedBlocks(store: Store, range: RangeOptions): Generator<Listed> {
   for (const { json } of store.range('blocks', range)) {
     const { state: status, context } = JSON.parse(json) as Stored;
     yield { ...context, status };
@@ -117,7 +154,7 @@ export async function blockInFile(file: string, text: string): Promise<string> {
       }
     },
   });
-  return blockAmong(name, blocks.values());
+  return blockAmong(name, blocks.values(), { blocks: () => blocks.values() });
 }
 
 /** Rows per page and pages per search, which together limit the search time. */
@@ -146,7 +183,9 @@ export async function findBlock(client: NetworkClient, text: string): Promise<st
     (query) => client.blocks(query),
     (page) => page.blocks,
   );
-  return blockAmong(name, blocks);
+  const { blocks: newest } = await client.blocks({ limit: MOST_NAMED });
+  const existing = { blocks: () => newest, command: 'folkmoot network blocks' };
+  return blockAmong(name, blocks, existing);
 }
 
 /** Finds the id of an agent in a live network. @throws {UsageError} */
@@ -154,14 +193,17 @@ export async function findAgent(client: AgentClient, text: string): Promise<stri
   if (isId(text, 'agent')) return text;
   const prefix = prefixOf(text, 'agent');
   const found: string[] = [];
+  const names: string[] = [];
   const roster = rowsOf(
     (query) => client.roster(query),
     (page) => page.agents,
   );
   for await (const { id, name } of roster) {
+    if (names.length < MOST_NAMED) names.push(name);
     if (name === text || (prefix !== null && id.startsWith(prefix))) found.push(id);
   }
-  return onlyOne('agent', text.slice(0, 100), found);
+  const advice = adviceOf('registered', names, 'folkmoot network agents');
+  return onlyOne('agent', text.slice(0, 100), found, advice);
 }
 
 /** Finds the id of an alliance in a live network. @throws {UsageError} */
@@ -180,8 +222,13 @@ export async function findAlliance(client: AgentClient, text: string): Promise<s
     (query) => client.alliances(query),
     (page) => page.alliances,
   );
-  for await (const { alliance_id: id } of alliances) if (id.startsWith(prefix)) found.push(id);
-  return onlyOne('alliance', prefix, found);
+  const ids: string[] = [];
+  for await (const { alliance_id: id } of alliances) {
+    if (ids.length < MOST_NAMED) ids.push(id);
+    if (id.startsWith(prefix)) found.push(id);
+  }
+  const advice = adviceOf('alliances', ids, 'GET /api/v1/social/alliances');
+  return onlyOne('alliance', prefix, found, advice);
 }
 
 const isId = (text: string, kind: string) =>

@@ -50,7 +50,10 @@ export function halfWidth(text: string): HalfWidth {
   const value = Number(number);
   if (value > 0 && percent === '') return { half_width: value };
   if (value > 0 && value <= 100) return { percent: value };
-  throw new InvalidArgumentError('expected a number above 0, such as 0.02, or percent, such as 5%');
+  throw new InvalidArgumentError(
+    'expected a number above 0 in the unit of the response, such as 0.02 for a share or 500 for ' +
+      'milliseconds, or percent of the mean, such as 5%',
+  );
 }
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;

@@ -30,7 +30,7 @@ export const usageMessages = {
   TOO_MANY_KEYS: { text: 'too many --key options: {count} (limit {limit})' },
   DUPLICATE_KEY: { text: 'duplicate --key: {file}', fix: 'give each key once' },
   DUPLICATE_KEY_NAME: { text: 'duplicate key name: {name}', fix: 'give --key NAME={file}' },
-  NOT_FOUND: { text: '{kind} not found: {name}' },
+  NOT_FOUND: { text: '{kind} not found: {name}', fix: '{advice}' },
   AMBIGUOUS_NAME: {
     text: 'ambiguous {kind}: {name} has {count} matches',
     fix: 'give one of {matches}',

@@ -111,7 +111,8 @@ function parse(file: string): Parsed {
     uniqueKeys: false,
   });
   const refuse: Refuse = (at, what) => {
-    throw scenarioError('NOT_YAML', { file, line: lines.linePos(at).line, detail: what });
+    const { line, col: column } = lines.linePos(at);
+    throw scenarioError('NOT_YAML', { file, line, column, detail: what });
   };
   const [error] = document.errors;
   if (error) refuse(error.pos[0], textOfError(error));

@@ -6,7 +6,7 @@ export const scenarioMessages = {
   INVALID_AT: { text: '{place}: {problem}' },
   NOT_FOUND: { text: 'scenario not found: {name}', fix: 'name a file, or one of {names}' },
   UNREADABLE: { text: 'cannot read {file}: {detail}' },
-  NOT_YAML: { text: '{file}:{line}: {detail}' },
+  NOT_YAML: { text: '{file}:{line}:{column}: {detail}' },
   NO_MEMBERS: { text: 'unknown path: {path} ({step} has no members)' },
   UNKNOWN_ITEM: { text: 'unknown path: {path} ({step}, expected one of {names})' },
   UNKNOWN_FOLDER: {

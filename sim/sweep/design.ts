@@ -2,7 +2,7 @@
  * Sweep design: its cells, their seeds, the baseline, and the validation of the design before the
  * first run.
  */
-import { measures } from '../../report/shared/measures.js';
+import { getBounds, measures } from '../../report/shared/measures.js';
 import { sweepTables } from '../measure/dictionary.js';
 import { type Stream, Streams, shuffle } from '../rng.js';
 import { ScenarioError } from '../scenario/problem.js';
@@ -339,7 +339,14 @@ function untilProblem({ design, until, responses }: Sweep): string | null {
   if ((width === undefined) === (percent === undefined)) {
     return 'until needs either half_width or percent';
   }
-  return isMeasure(response) ? null : `until.response: unknown measure: ${response}`;
+  if (!isMeasure(response)) return `until.response: unknown measure: ${response}`;
+  const { least, most } = getBounds(response);
+  if (width === undefined || most === null || width < (most - least) / 2) return null;
+  const expected = `a number below ${(most - least) / 2}, such as ${most / 50}`;
+  return (
+    `until.half_width is ${width}, and ${response} is always from ${least} to ${most}; expected ` +
+    `${expected}, or percent of the mean, such as --until-interval 5%`
+  );
 }
 
 function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean): string | null {

@@ -90,7 +90,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
   const format = formatOf(flags);
   const { out, from, type = [], agent = [] } = flags;
   if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
-  const { openForReading } = await import('../../options/folder.js');
+  const { openForReading, warnBeyondEnd } = await import('../../options/folder.js');
   const { buildColumns, selectEvents } = await import('./columns.js');
   const { createSink } = await import('./sinks.js');
   const store = openForReading(folder);
@@ -98,7 +98,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
     const meta = store.meta();
     const end = meta?.event_seq ?? 0;
     const to = Math.min(flags.to ?? end, end);
-    if (from > end || (flags.to ?? 0) > end) writeStderr(`folkmoot: last event: ${end}`);
+    warnBeyondEnd('event', end, { '--from': from, '--to': flags.to });
     const columns = buildColumns(type.length === 0 ? eventTypes : type);
     const about = { network_id: meta?.network_id ?? '', first: `${from}`, last: `${to}` };
     const sink = await createSink({

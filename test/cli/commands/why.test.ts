@@ -1,8 +1,10 @@
 /** `folkmoot why`: explains a block in a saved run, as text and as JSON. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
 import { expectOneLine, runCommand, simJson } from '../../support/command.js';
+import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, linesOf, suiteFolder } from '../../support/runs.js';
 
 const run = join(suiteFolder(), 'run');
@@ -76,6 +78,34 @@ test.each([
   expectOneLine(ended);
   expect(ended.code).toBe(2);
   expect(ended.stderr).toContain(text);
+});
+
+test('why: an unknown height or prefix names blocks that exist', async () => {
+  const heights = blocks.map(({ height }) => Number(height));
+  for (const named of ['999999', 'ffffffff0']) {
+    const { code, stderr } = await runCommand(['why', run, named]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`height ${Math.max(...heights)} (`);
+    expect(stderr).toContain('folkmoot events DIR');
+  }
+});
+
+test.each([
+  ['log'],
+  ['replay'],
+  ['events', '--out', join(run, 'none.ndjson')],
+])('%s: an option beyond the end of the log names the last entry', async (name, ...more) => {
+  const { code, stderr } = await runCommand([name!, run, '--to', '999999', ...more]);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/--to 999999 .*last (?:entry|event): [1-9]\d*$/m);
+});
+
+test('replay: an option beyond the end of a printed log names the last entry', async () => {
+  const file = join(temporaryFolder(), 'run.ndjson');
+  const printed = await runCommand(['log', run]);
+  writeFileSync(file, printed.stdout);
+  const { code, stderr } = await runCommand(['replay', file, '--to', '999999']);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/--to 999999 .*last entry: [1-9]\d*/)]);
 });
 
 test.each([

@@ -17,8 +17,17 @@ test.each(wrong)('scenario: rejects %s', (_, text, line, expected) => {
   const file = fileOf(text);
   const error = errorOf(() => loadScenario(file));
   expect(keyOf(error)).toBe(expected);
-  expect(error.message).toContain(line === 0 ? file : `${file}:${line}: `);
+  // A syntax error has a column, too.
+  const place = expected === 'NOT_YAML' ? `${file}:${line}:` : `${file}:${line}: `;
+  expect(error.message).toContain(line === 0 ? file : place);
+  if (expected === 'NOT_YAML') expect(error.message.slice(place.length)).toMatch(/^\d+: /);
   expect(error.message).not.toContain('\n');
+});
+
+test('scenario: reports the line and the column of a syntax error', () => {
+  const error = errorOf(() => loadScenario(fileOf('title: t\nagents:\n  - { group: ]')));
+  expect(keyOf(error)).toBe('NOT_YAML');
+  expect(error.message).toMatch(/:3:14: /);
 });
 
 test('scenario: reports lines of JSON files', () => {

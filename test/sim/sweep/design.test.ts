@@ -260,10 +260,15 @@ describe('sweep: refuses an invalid design', () => {
     ['odd levels', { design: 'morris', samples: 3, levels: 5, factors: [range] }, /even/],
     ['no rows', { design: 'sobol', factors: [range] }, /samples is missing/],
     ['a width of indices', { ...sobol(), until: { half_width: 1 } }, /raise samples/],
+    [
+      'a width that every share meets',
+      { factors: [loss], until: { half_width: 5 } },
+      /finalized_share.*0 to 1/,
+    ],
     ['no width', { factors: [loss], until: {} }, /half_width or percent/],
     [
       'two widths',
-      { factors: [loss], until: { half_width: 1, percent: 1 } },
+      { factors: [loss], until: { half_width: 0.1, percent: 1 } },
       /half_width or percent/,
     ],
     [
