@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, type Option } from 'commander';
-import { exitCodes, report } from './output/exit.js';
+import { exitCodes, report, UsageError } from './output/exit.js';
 import { exitCodesHelp, helpText } from './output/help.js';
 import { type Io, runWith, setExitCode } from './output/io.js';
 import { escapeControls, printHelp, sayUsage } from './output/output.js';
@@ -119,6 +119,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
 async function runProgram(argv: readonly string[]): Promise<void> {
   const [named = '', topic] = argv;
   if (named === 'help' && topic === 'exit-codes') return printHelp(exitCodesHelp());
+  const names = Object.values(groups).flatMap((commands) => Object.keys(commands));
+  if (named === 'help' && topic !== undefined && !['help', ...names].includes(topic)) {
+    throw new UsageError('UNKNOWN_TOPIC', { topic, names: names.join(', ') });
+  }
   const program = newProgram();
   const single = Object.values(groups).some((commands) => Object.hasOwn(commands, named));
   for (const [group, commands] of Object.entries(groups)) {

@@ -2,6 +2,7 @@
  * Output folder of a run. The folder must be new or empty at the start. Each file is written whole,
  * and its rename is flushed to disk.
  */
+
 import {
   closeSync,
   createReadStream,
@@ -15,6 +16,7 @@ import {
 import { open, readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parse } from 'csv-parse';
+import { describeSystemError } from '../engine/protocol/messages.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 
@@ -33,7 +35,11 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
     const there = await readdir(folder);
     if (!names.some((name) => there.includes(name))) return;
   } catch (cause) {
-    throw new StoreError('OUTPUT_UNUSABLE', { reason: (cause as Error).message }, { cause });
+    throw new StoreError(
+      'OUTPUT_UNUSABLE',
+      { path: folder, reason: describeSystemError(cause) },
+      { cause },
+    );
   }
   throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
@@ -82,7 +88,7 @@ export async function* tableRows(folder: string, name: string): AsyncGenerator<T
 }
 
 function unreadable(folder: string, name: string, cause: unknown): StoreError {
-  const reason = (cause as Error).message;
+  const reason = describeSystemError(cause);
   return new StoreError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
 }
 
@@ -98,7 +104,6 @@ export const parseNumber = (text: string | undefined): number | null =>
 const PART = '.part';
 
 export class WholeFile {
-  readonly #name: string;
   readonly #path: string;
   readonly #part: string;
   readonly #file: number;
@@ -109,7 +114,6 @@ export class WholeFile {
    * @throws {StoreError} `UNREADABLE` if the file cannot be written. All methods throw this error.
    */
   constructor(folder: string, name: string) {
-    this.#name = name;
     this.#path = join(folder, name);
     this.#part = join(dirname(this.#path), `.${basename(this.#path)}${PART}`);
     this.#file = this.#try(() => openSync(this.#part, 'w'));
@@ -145,8 +149,8 @@ export class WholeFile {
     try {
       return what();
     } catch (cause) {
-      const reason = (cause as Error).message;
-      throw new StoreError('FILE_UNWRITABLE', { path: this.#name, reason }, { cause });
+      const reason = describeSystemError(cause);
+      throw new StoreError('FILE_UNWRITABLE', { path: this.#path, reason }, { cause });
     }
   }
 }

@@ -3,10 +3,12 @@
  * so millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
  * source, so every line is validated.
  */
+
 import { existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Decided, KnownDecisions } from '../api/contract/run.js';
+import { describeSystemError } from '../engine/protocol/messages.js';
 import { validator } from '../engine/protocol/schema/validator.js';
 import { StoreError } from '../engine/store/store.js';
 import { DecisionLine } from './measure/decisions.js';
@@ -101,7 +103,7 @@ class KeptDecisions implements KnownDecisions {
     try {
       file = await open(this.#path);
     } catch (cause) {
-      const reason = (cause as Error).message;
+      const reason = describeSystemError(cause);
       throw new StoreError('FILE_UNREADABLE', { path: this.#path, reason }, { cause });
     }
     try {

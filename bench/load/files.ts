@@ -5,6 +5,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { StoreError } from '../../engine/store/store.js';
 import { prepareFolder, writeWhole } from '../../report/folder.js';
@@ -89,7 +90,7 @@ function parsed(file: string): unknown {
     const { size } = statSync(file);
     if (size <= MOST_BYTES) return JSON.parse(readFileSync(file, 'utf8')) as unknown;
   } catch (cause) {
-    throw unreadable(file, (cause as Error).message);
+    throw unreadable(file, describeSystemError(cause));
   }
   throw unreadable(file, `it is larger than ${MOST_BYTES / 2 ** 20} MiB`);
 }

@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { Command } from 'commander';
 import type { CertificateHolds } from '../../engine/certificate/check.js';
 import type { TrustedDigest } from '../../engine/certificate/statement.js';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { blockInFile, blockName, blockSyntax, findStoredBlock } from '../options/ids.js';
 import { integer } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
@@ -167,7 +168,7 @@ async function readUpTo(file: string, most: number): Promise<Uint8Array> {
       if (bytes > most) break;
     }
   } catch (cause) {
-    const reason = (cause as Error).message;
+    const reason = describeSystemError(cause);
     throw new UsageError('FILE_NOT_READABLE', { path: file, reason }, { cause });
   }
   return Buffer.concat(chunks);

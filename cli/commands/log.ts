@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { integer } from '../options/options.js';
+import { expectOrdered, integer } from '../options/options.js';
 import { helpText } from '../output/help.js';
 import { writeStdoutAsync } from '../output/output.js';
 
@@ -32,6 +32,7 @@ async function printLog(
   folder: string,
   { from, to }: { from: number; to?: number },
 ): Promise<void> {
+  expectOrdered(from, to);
   const { printLine } = await import('../../engine/replay/recompute.js');
   const { storedLines } = await import('../../engine/replay/lines.js');
   const { openForReading, warnBeyondEnd } = await import('../options/folder.js');

@@ -6,6 +6,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AgentKeys, ApiError } from '../../api/client/index.js';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr } from '../output/output.js';
@@ -96,12 +97,9 @@ export function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError('FILE_NOT_READABLE', { path: file, reason: codeOf(error) });
+    throw new UsageError('FILE_NOT_READABLE', { path: file, reason: describeSystemError(error) });
   }
 }
-
-/** Returns the system error code, such as ENOENT. */
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown error';
 
 /** Advice for an unknown key. */
 const howToRegister = 'register it with folkmoot agent register --name NAME';
@@ -109,9 +107,9 @@ const howToRegister = 'register it with folkmoot agent register --name NAME';
 /** Warns about request members that the server does not know. */
 export function warnUnknown(names: readonly string[]): void {
   for (const name of names) {
-    const ignored = `the server ignored an unknown member of the request: ${name}`;
-    const kept = 'the personality is not built in; the server accepted it';
-    writeStderr(`folkmoot: ${name === '/personality' ? kept : ignored}`);
+    const unknown = `the server does not know this member of the request: ${name}`;
+    const own = 'the personality is not one of those that are built in';
+    writeStderr(`folkmoot: ${name === '/personality' ? own : unknown}`);
   }
 }
 
@@ -165,15 +163,16 @@ export function writeSecret(file: string, text: string): void {
     // The flag `x` refuses an existing link instead of following the link.
     fd = openSync(file, 'wx', OWNER_MODE);
   } catch (error) {
-    const reason = codeOf(error);
-    if (reason === 'EEXIST') throw new UsageError('FILE_EXISTS', { path: file });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw new UsageError('FILE_EXISTS', { path: file });
+    const reason = describeSystemError(error);
     throw new UsageError('FILE_NOT_WRITABLE', { path: file, reason });
   }
   try {
     writeFileSync(fd, text);
   } catch (error) {
     unlinkSync(file);
-    throw new UsageError('FILE_NOT_WRITABLE', { path: file, reason: codeOf(error) });
+    throw new UsageError('FILE_NOT_WRITABLE', { path: file, reason: describeSystemError(error) });
   } finally {
     closeSync(fd);
   }
@@ -191,12 +190,13 @@ export function readSecret(file: string, option: string): string {
   try {
     const fd = openSync(file, 'r');
     try {
-      const { mode, size } = fstatSync(fd);
+      const found = fstatSync(fd);
+      const { mode, size } = found;
       if (size > LARGEST_KEY_FILE) {
         throw new UsageError('KEY_FILE_TOO_LARGE', { option, file, bytes: size });
       }
       // On Windows, the mode does not reflect the permissions.
-      if (process.platform !== 'win32' && (mode & OTHERS_MODE) !== 0) {
+      if (process.platform !== 'win32' && found.isFile() && (mode & OTHERS_MODE) !== 0) {
         writeStderr(
           `folkmoot: warning: other users can read the key in ${file}; run chmod 600 ${file}`,
         );
@@ -209,7 +209,7 @@ export function readSecret(file: string, option: string): string {
     if (error instanceof UsageError) throw error;
     throw new UsageError('FILE_NOT_READABLE', {
       path: `${option} ${file}`,
-      reason: codeOf(error),
+      reason: describeSystemError(error),
     });
   }
 }

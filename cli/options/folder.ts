@@ -6,9 +6,13 @@ import { openLmdbStore } from '../../engine/store/lmdb.js';
 import { type Store, StoreError } from '../../engine/store/store.js';
 import { writeStderr } from '../output/output.js';
 
-/** Returns the store folder: DIR for a data folder, DIR/network for a saved run. */
+/**
+ * Returns the store folder: DIR for a data folder, DIR/network for a saved run.
+ *
+ * @throws {StoreError} if the path is missing or a file.
+ */
 export function storeFolder(folder: string): string {
-  if (!existsSync(folder)) throw new StoreError('PATH_NOT_FOUND', { path: folder });
+  if (!isFolder(folder)) throw new StoreError('NOT_A_FOLDER', { path: folder });
   const inner = join(folder, 'network');
   return existsSync(inner) ? inner : folder;
 }

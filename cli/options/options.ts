@@ -3,6 +3,7 @@
  * format.
  */
 import { InvalidArgumentError } from 'commander';
+import { UsageError } from '../output/exit.js';
 
 /** Parses a factor of wall time. */
 export function speed(text: string): number {
@@ -28,9 +29,11 @@ export function integer(bounds: { least: number; most: number }): (text: string)
     const value = Number(text);
     const whole = /^\d{1,15}$/.test(text) && value >= bounds.least && value <= bounds.most;
     if (whole) return value;
-    throw new InvalidArgumentError(
-      `expected a whole number from ${bounds.least} to ${bounds.most}`,
-    );
+    const range =
+      bounds.most === Number.MAX_SAFE_INTEGER
+        ? `of at least ${bounds.least}`
+        : `from ${bounds.least} to ${bounds.most}`;
+    throw new InvalidArgumentError(`expected a whole number ${range}`);
   };
 }
 
@@ -40,6 +43,11 @@ export function positive(most: number): (text: string) => number {
     if (/^\d{1,9}(\.\d{1,3})?$/.test(text) && value > 0 && value <= most) return value;
     throw new InvalidArgumentError(`expected a number above 0, up to ${most}`);
   };
+}
+
+/** @throws {UsageError} if a range ends before it begins. */
+export function expectOrdered(from: number, to: number | undefined): void {
+  if (to !== undefined && from > to) throw new UsageError('REVERSED_RANGE', { from, to });
 }
 
 /** Half-width of an interval, in the response's unit or as a percentage of its mean. */

@@ -17,6 +17,7 @@ export const usageMessages = {
   MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },
   EXPECTED_ONE_OPTION: { text: 'expected exactly one of {options}' },
   OPTION_REQUIRES: { text: '{option} requires {required}' },
+  REVERSED_RANGE: { text: '--from {from} is after --to {to}', fix: 'swap them' },
   OPTION_CONFLICT: { text: '{option} cannot be used with {other}', fix: '{advice}' },
   FILE_NOT_FOUND: { text: 'file not found: {path}', fix: 'check the path' },
   FILE_EXISTS: { text: 'file already exists: {path}', fix: 'choose a new name' },
@@ -38,6 +39,10 @@ export const usageMessages = {
   FULL_HASH_REQUIRED: {
     text: 'cannot search {source} for a block, because it can be read only once',
     fix: 'give the full block hash',
+  },
+  UNKNOWN_TOPIC: {
+    text: 'unknown help topic: {topic}',
+    fix: 'use exit-codes, or one of the commands {names}',
   },
   UNKNOWN_CASE: {
     text: 'unknown case: {name}',

@@ -52,3 +52,28 @@ export function formatMessage<Row extends MessageRow>(
     );
   return row.fix === undefined ? fill(row.text) : `${fill(row.text)}; ${fill(row.fix)}`;
 }
+
+/** Error codes of the operating system, in words. */
+const systemErrors: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EEXIST: 'a file with this name already exists',
+  EISDIR: 'it is a folder, not a file',
+  ELOOP: 'too many symbolic links',
+  EMFILE: 'too many open files',
+  ENAMETOOLONG: 'the name is too long',
+  ENOENT: 'no such file or folder',
+  ENOSPC: 'no space left on the disk',
+  ENOTDIR: 'a part of the path is a file, not a folder',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+};
+
+/**
+ * Describes an error of the operating system in words, with its code. Returns the message of any
+ * other error.
+ */
+export function describeSystemError(error: unknown): string {
+  const { code, message = String(error) } = error as { code?: unknown; message?: string };
+  const known = typeof code === 'string' ? systemErrors[code] : undefined;
+  return known === undefined ? message : `${known} (${code})`;
+}

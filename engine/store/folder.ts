@@ -1,4 +1,5 @@
 /** A data folder's files: checks before LMDB opens them, locks, and free disk space. */
+
 import {
   accessSync,
   chmodSync,
@@ -21,6 +22,7 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock, unlock } from 'fs-native-extensions';
+import { describeSystemError } from '../protocol/messages.js';
 import { checkDataFile, type ScanDepth } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
 import { StoreError } from './store.js';
@@ -155,13 +157,15 @@ export function freeBytes(folder: string): number {
   }
 }
 
-const codeOf = (cause: unknown) => (cause as NodeJS.ErrnoException).code ?? String(cause);
-
 function unreadable(folder: string, cause: unknown): StoreError {
   const { code = String(cause), syscall: call = 'open' } = cause as NodeJS.ErrnoException;
   const failure = { path: folder, call };
   if (code === 'ENOSPC') return new StoreError('FOLDER_NO_SPACE', failure, { cause });
-  return new StoreError('FOLDER_UNUSABLE', { ...failure, reason: code }, { cause });
+  return new StoreError(
+    'FOLDER_UNUSABLE',
+    { ...failure, reason: describeSystemError(cause) },
+    { cause },
+  );
 }
 
 /*
@@ -237,7 +241,11 @@ export function lockFolder(folder: string): () => void {
     granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
-    throw new StoreError('LOCK_FAILED', { path: folder, reason: codeOf(cause) }, { cause });
+    throw new StoreError(
+      'LOCK_FAILED',
+      { path: folder, reason: describeSystemError(cause) },
+      { cause },
+    );
   }
   if (!granted) {
     closeSync(fd);
@@ -484,7 +492,7 @@ export function openingLock(folder: string, readOnly: boolean): OpeningLock {
       return noOpeningLock;
     }
     const path = join(folder, fileName);
-    throw new StoreError('LOCK_FAILED', { path, reason: codeOf(cause) }, { cause });
+    throw new StoreError('LOCK_FAILED', { path, reason: describeSystemError(cause) }, { cause });
   }
   const tryTake = () => fd !== null && tryLock(fd);
   return {

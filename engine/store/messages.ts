@@ -31,13 +31,22 @@ const listBlocks = 'list blocks with folkmoot events DIR --type block_proposal';
 
 export const storeMessages = {
   // Paths.
-  NO_NETWORK: { code: 'MISSING', text: 'no network found in {path}', fix: 'check the path' },
+  NO_NETWORK: {
+    code: 'MISSING',
+    text: 'no network found in {path}',
+    fix: 'pass a folder of folkmoot sim --out or folkmoot serve --data',
+  },
+  NOT_A_FOLDER: {
+    code: 'MISSING',
+    text: 'not a folder: {path}',
+    fix: 'pass a folder of folkmoot sim --out or folkmoot serve --data',
+  },
   PATH_NOT_FOUND: { code: 'MISSING', text: 'path not found: {path}', fix: 'check the path' },
   FILE_UNREADABLE: { code: 'UNREADABLE', text: 'cannot open {path}: {reason}' },
   FILE_UNWRITABLE: { code: 'UNREADABLE', text: 'cannot write {path}: {reason}' },
   FOLDER_UNUSABLE: {
     code: 'UNREADABLE',
-    text: 'cannot use data folder {path}: {call} failed with {reason}',
+    text: 'cannot use data folder {path}: {call} failed: {reason}',
   },
   FOLDER_NO_SPACE: {
     code: 'UNREADABLE',
@@ -301,7 +310,7 @@ export const storeMessages = {
   },
 
   // Run output and results.
-  OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder: {reason}' },
+  OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder {path}: {reason}' },
   OUTPUT_NOT_EMPTY: { code: 'UNREADABLE', text: 'folder not empty: {path}', fix: newFolder },
   OUTPUT_HAS_RUN: {
     code: 'OTHER_NETWORK',

@@ -1,10 +1,12 @@
 /** Writes the conformance suite: vectors, logs of the shipped scenarios, schemas and a README. */
+
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { UNICODE_VERSION } from '../../engine/protocol/unicode.js';
 import { storedLines } from '../../engine/replay/lines.js';
@@ -68,7 +70,7 @@ async function prepare(out: string): Promise<void> {
     await copyFile(readme, join(out, 'README.md'));
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
-    const reason = (cause as Error).message;
+    const reason = describeSystemError(cause);
     throw new StoreError('FILE_UNWRITABLE', { path: out, reason }, { cause });
   }
 }

@@ -78,7 +78,8 @@ export async function checkInRun(
     for (const [what, named] of namedIn(one)) {
       const { list, find } = there[what];
       if (find(named) !== undefined) continue;
-      const expected = list === 0 ? `none, the run has no ${what}` : `0 to ${list - 1}, or an id`;
+      const expected =
+        list === 0 ? `a different run: this one has no ${what}` : `0 to ${list - 1}, or an id`;
       throw wrong(`${what} ${named}`, expected);
     }
   }

@@ -2,7 +2,8 @@
  * Loads YAML or JSON scenario files, and the scenarios shipped with the package. Problems are
  * reported with file, line and path.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -20,6 +21,7 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from 'yaml';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { complete } from './complete.js';
 import { type Change, problemError, problemText, scenarioError, withValues } from './problem.js';
 import type { Scenario } from './schema/scenario.js';
@@ -88,6 +90,7 @@ function atFault(given: unknown, changes: readonly Change[], folder?: string): s
 function fileOf(named: string): string {
   const file = findScenario(named);
   if (file !== null) return file;
+  if (existsSync(named)) throw scenarioError('IS_FOLDER', { name: named });
   const names = shippedScenarios().map(({ name }) => name);
   throw scenarioError('NOT_FOUND', { name: named, names: names.join(', ') });
 }
@@ -119,10 +122,16 @@ function parse(file: string): Parsed {
   return { document, lines, value: toValue(document.contents, { refuse, anchors: new Map() }) };
 }
 
-function textOfError({ code, message }: YAMLParseError): string {
-  if (code === 'MULTIPLE_DOCS') return 'second document; expected one';
-  return code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
-}
+/** Texts for errors whose text in the library needs knowledge of YAML. */
+const errorTexts: Readonly<Record<string, string>> = {
+  BAD_INDENT: 'wrong indentation; indent all members of an object by the same number of spaces',
+  BLOCK_AS_IMPLICIT_KEY: 'two keys in one line; put a value that contains ": " in quotes',
+  MULTIPLE_DOCS: 'second document; expected one',
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+  TAB_AS_INDENT: 'tab in the indentation; indent with spaces',
+};
+
+const textOfError = ({ code, message }: YAMLParseError): string => errorTexts[code] ?? message;
 
 type Refuse = (at: number, what: string) => never;
 
@@ -185,11 +194,11 @@ function textOf(file: string): string {
     if (size > LARGEST_BYTES) throw new Error(`${size} bytes; expected at most ${LARGEST_BYTES}`);
     return utf8.decode(readFileSync(file));
   } catch (error) {
-    throw scenarioError('UNREADABLE', { file, detail: firstLine(error) });
+    const isText = (error as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA';
+    const detail = isText ? describeSystemError(error) : 'not a UTF-8 text file';
+    throw scenarioError('UNREADABLE', { file, detail });
   }
 }
-
-const firstLine = (error: unknown) => (error as Error).message.split('\n', 1)[0]!;
 
 /** Returns the line for a path, or for its nearest existing parent. */
 function lineOf(document: Document, lines: LineCounter, path: readonly string[]): number {

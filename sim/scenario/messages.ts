@@ -5,6 +5,10 @@ export const scenarioMessages = {
   INVALID: { text: '{problem}' },
   INVALID_AT: { text: '{place}: {problem}' },
   NOT_FOUND: { text: 'scenario not found: {name}', fix: 'name a file, or one of {names}' },
+  IS_FOLDER: {
+    text: 'not a scenario: {name} is a folder',
+    fix: 'name a file, such as {name}/town.yaml',
+  },
   UNREADABLE: { text: 'cannot read {file}: {detail}' },
   NOT_YAML: { text: '{file}:{line}:{column}: {detail}' },
   NO_MEMBERS: { text: 'unknown path: {path} ({step} has no members)' },

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import {
+  describeSystemError,
   formatMessage,
   type MessageRow,
   type MessageTable,
@@ -368,7 +369,7 @@ function lock(path: string): () => void {
     if (error instanceof StoreError && error.code === 'LOCKED') {
       throw new SweepError('FOLDER_IN_USE', { path });
     }
-    const reason = (error as Error).message;
+    const reason = describeSystemError(error);
     throw new SweepError('FOLDER_UNUSABLE', { path, reason }, { cause: error });
   }
 }
@@ -390,7 +391,7 @@ function parsed(text: string, path: string): unknown {
 }
 
 const unreadable = (path: string, cause: unknown): SweepError =>
-  new SweepError('FILE_UNREADABLE', { path, reason: (cause as Error).message }, { cause });
+  new SweepError('FILE_UNREADABLE', { path, reason: describeSystemError(cause) }, { cause });
 
 /** File format version. */
 export const FORMAT = 2;

@@ -2,9 +2,11 @@
  * Sweep plan. All cells are completed and validated before the first run, and then the plan yields
  * the tasks. A shard is a part of the plan that one machine runs.
  */
+
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Job } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
@@ -224,7 +226,7 @@ function fileHash(path: string): string {
   try {
     return createHash('sha256').update(readBounded(path, fileBounds.result)).digest('hex');
   } catch (error) {
-    throw new ScenarioError(`cannot read the file ${path}: ${(error as Error).message}`);
+    throw new ScenarioError(`cannot read the file ${path}: ${describeSystemError(error)}`);
   }
 }
 

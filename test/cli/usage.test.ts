@@ -71,8 +71,10 @@ test('usage: an invalid argument or variable is named with its value', async () 
 test('help: help sim equals sim --help, and an unknown topic is a usage error', async () => {
   const help = await runCommand(['help', 'sim']);
   expect(help).toEqual(await runCommand(['sim', '--help']));
+  const unknown = await runCommand(['help', 'nope']);
+  expect(unknown).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(unknown.stderr)).toEqual([expect.stringContaining('nope')]);
   const { stdout: stderr } = await runCommand(['--help']);
-  expect(await runCommand(['help', 'nope'])).toMatchObject({ code: 2, stdout: '', stderr });
   expect(await runCommand([])).toMatchObject({ code: 2, stdout: '', stderr });
 });
 

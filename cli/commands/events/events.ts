@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
-import { integer } from '../../options/options.js';
+import { expectOrdered, integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { writeStderr } from '../../output/output.js';
@@ -89,6 +89,7 @@ function formatOf({ format, out }: Flags): Format {
 async function run(folder: string, flags: Flags): Promise<void> {
   const format = formatOf(flags);
   const { out, from, type = [], agent = [] } = flags;
+  expectOrdered(from, flags.to);
   if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const { openForReading, warnBeyondEnd } = await import('../../options/folder.js');
   const { buildColumns, selectEvents } = await import('./columns.js');

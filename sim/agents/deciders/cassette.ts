@@ -4,6 +4,7 @@
  * up to and including itself. Lines are verified on reading and appended during a run. Records are
  * found by what the agent saw. Only offsets are kept in memory.
  */
+
 import {
   closeSync,
   existsSync,
@@ -18,6 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
+import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { digestPattern } from '../../../engine/protocol/patterns.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
@@ -178,7 +180,7 @@ export class Cassette {
         done += writeSync(this.#file!, bytes, done, bytes.length - done, this.#size + done);
       }
     } catch (cause) {
-      const reason = (cause as Error).message;
+      const reason = describeSystemError(cause);
       throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
     }
     this.#behind = true;
@@ -204,7 +206,7 @@ export class Cassette {
       try {
         await toDisk(this.#file);
       } catch (cause) {
-        const reason = (cause as Error).message;
+        const reason = describeSystemError(cause);
         throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
       }
     }
@@ -235,7 +237,11 @@ function opened(path: string, flags: string): number {
   try {
     return openSync(path, flags, 0o600);
   } catch (cause) {
-    throw new StoreError('FILE_UNREADABLE', { path, reason: (cause as Error).message }, { cause });
+    throw new StoreError(
+      'FILE_UNREADABLE',
+      { path, reason: describeSystemError(cause) },
+      { cause },
+    );
   }
 }
 
