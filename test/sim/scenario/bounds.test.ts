@@ -126,7 +126,8 @@ test.each(
   const large = fileOf(text(8_000));
   const [small, refused] = [refusal(fileOf(text(500))), refusal(large)];
   const { cpu, message } = refused;
-  expect(message.startsWith(`${large}:${line}: ${error}`), message.slice(0, 300)).toBe(true);
+  expect(message.startsWith(`${large}:${line}:`), message.slice(0, 300)).toBe(true);
+  expect(message).toContain(`: ${error}`);
   expect(message.length).toBeLessThan(1_000);
   expect(cpu / small.cpu).toBeLessThan(MOST_RATIO);
 }, 120_000);
