@@ -71,7 +71,8 @@ async function certifyBlock(source: string, block: string, flags: MakeFlags): Pr
   const store = openForReading(source);
   try {
     const lines = storedLines(store, 0, store.meta()?.seq ?? -1);
-    await write(await certify({ ...options, block: await findStoredBlock(store, block), lines }));
+    const hash = await findStoredBlock(store, source, block);
+    await write(await certify({ ...options, block: hash, lines }));
   } finally {
     await store.close();
   }

@@ -96,7 +96,7 @@ async function run(folder: string, named: string, flags: Flags): Promise<void> {
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {
-    const block = await findStoredBlock(store, named);
+    const block = await findStoredBlock(store, folder, named);
     const explanation = explain(store, folder, block);
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
     if (flags.json) return printJson({ ...explanation, attribution });

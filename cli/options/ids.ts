@@ -113,15 +113,18 @@ function onlyOne(kind: string, name: string, found: readonly string[], advice: s
 }
 
 /** Finds a block in a store. @throws {UsageError} */
-export async function findStoredBlock(store: Store, text: string): Promise<string> {
+export async function findStoredBlock(store: Store, folder: string, text: string): Promise<string> {
   const name = blockName(text);
-  if ('hash' in name) return name.hash;
+  const existing = { blocks: () => storedBlocks(store, {}), command: listCommand(folder) };
+  if ('hash' in name) {
+    if (store.get('blocks', name.hash) !== undefined) return name.hash;
+    return onlyOne('block', name.hash, [], await adviceOn(existing));
+  }
   const final = 'height' in name ? store.get('heights', name.height) : undefined;
   if (final !== undefined) return (JSON.parse(final) as { block_hash: string }).block_hash;
   // The letter "g" sorts after every hexadecimal digit.
   const range = 'prefix' in name ? { from: name.prefix, to: `${name.prefix}g` } : {};
-  const blocks = () => storedBlocks(store, {});
-  return blockAmong(name, storedBlocks(store, range), { blocks, command: listCommand('DIR') });
+  return blockAmong(name, storedBlocks(store, range), existing);
 }
 
 /** Command that lists the blocks in a folder. */

@@ -80,13 +80,13 @@ test.each([
   expect(ended.stderr).toContain(text);
 });
 
-test('why: an unknown height or prefix names blocks that exist', async () => {
+test('why: an unknown height, prefix or hash names blocks that exist', async () => {
   const heights = blocks.map(({ height }) => Number(height));
-  for (const named of ['999999', 'ffffffff0']) {
+  for (const named of ['999999', 'ffffffff0', 'f'.repeat(64)]) {
     const { code, stderr } = await runCommand(['why', run, named]);
     expect(code).toBe(2);
     expect(stderr).toContain(`height ${Math.max(...heights)} (`);
-    expect(stderr).toContain('folkmoot events DIR');
+    expect(stderr).toContain(`folkmoot events ${run} `);
   }
 });
 
