@@ -197,7 +197,7 @@ test.each([
   [['--format', 'xml'], 'ndjson, csv, parquet'],
   [['--type', 'vote'], 'invalid --type: vote '],
   [['--agent', 'alice'], 'invalid --agent: alice '],
-  [['--from', '0'], 'whole number from 1'],
+  [['--from', '0'], 'whole number of at least 1'],
   [['--out', main], 'already exists'],
   [['--out', '/nowhere/x.csv'], 'x.csv'],
 ])('events: %j is refused in one line', async (args, message) => {

@@ -107,7 +107,7 @@ test('mcp: usage errors are one line', async () => {
   const folder = temporaryFolder();
   const key = await keyFile(folder, 'ada');
   for (const [args, said] of [
-    [['--key', `${folder}/none.json`], /cannot read --key \S+none\.json: ENOENT/],
+    [['--key', `${folder}/none.json`], /cannot read --key \S+none\.json: .*\(ENOENT\)/],
     [['--key', key, '--key', key], /duplicate key name: ada; /],
     [['--key', key, '--key', `bob=${key}`], /duplicate --key: /],
     [['--key', `${'a'.repeat(40)}=${key}`], /expected NAME=FILE/],
