@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
 import { forbidden } from '../dist/sim/agents/script/guard.js';
+import { findingTexts } from '../dist/sim/audit/findings.js';
 import { describeAllowed } from '../dist/sim/scenario/schema/common.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -139,13 +140,29 @@ ${members('ReceivedMessage')}
 
 ${table(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
 
-\`vote\`, \`meme\`, \`say\` and \`wait\` refer to the block of the call, so only \`hear\` and
-\`vote\` can return them. An unknown command or a member of a wrong type ends the run with an error.
+\`wait\` refers to the block of the call, so only \`hear\` and \`vote\` can return it. \`vote\`,
+\`meme\` and \`say\` refer to the block of the call too, unless \`block\` names another one. With
+\`block\`, every function can return them. An unknown command or a member of a wrong type ends the
+run with an error.
+
+**Remarks.** An agent does not receive its own votes, memes and remarks. A script that tallies what
+agents said must add what its own agent said.
 
 **Messages.** \`send\` sends one message to each neighbour in the social graph, with the latency
 of the link. Loss, partitions and crashes of the receiver affect these messages like all others.
 Agents that have not joined yet receive nothing. The random numbers of a message depend on the
 sender, the receiver and a counter of the sender. Messages of scripts count as \`talk\`.
+
+### Findings
+
+Some valid commands have no effect. They never end the run. summary.json lists them as \`findings\`,
+with a name, the number of occurrences, and the agent, time and description of the first one. The
+command line and the report show them.
+
+${table(
+  ['finding', 'meaning'],
+  Object.entries(findingTexts).map(([name, text]) => [`\`${name}\``, text]),
+)}
 
 ## rng
 

@@ -1,6 +1,6 @@
 /** Text summary of a simulation. */
 import { decidedText } from '../../report/shared/verdicts.js';
-import type { SimResult } from '../../sim/index.js';
+import type { Finding, SimResult } from '../../sim/index.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
 
@@ -15,6 +15,7 @@ export function summary(result: SimResult): string[] {
     ...(broken
       ? [['broken', `${broken.rule}: ${broken.found} (expected ${broken.expected})`] as const]
       : []),
+    ...(result.findings ?? []).map((one) => ['finding', findingText(one)] as const),
     ['ended by', result.ended_by],
     ...censored.map((what) => ['cut short', what] as const),
     ['blocks', `${measures.proposed} proposed: ${closed}`],
@@ -44,6 +45,9 @@ export function summary(result: SimResult): string[] {
   const lines = rows.map(([name, value]) => `${name.padEnd(13)} ${value}`);
   return [scenario.title, ...lines];
 }
+
+const findingText = ({ name, count, agent, at_ms, detail }: Finding): string =>
+  `${name} (${number(count)}), first by ${agent} at ${number(at_ms)} ms: ${detail}`;
 
 /** Formats the measures that scripts report, with one line for the run and one line per group. */
 function figures({ reported }: SimResult): string[] {

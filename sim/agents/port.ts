@@ -100,6 +100,9 @@ export interface TalkContent {
   bytes: number;
 }
 
+/** Reason why a valid command of a script had no effect. */
+export type IgnoredWhy = 'BLOCK_NOT_OPEN';
+
 /** Subject of a request. The block names the request's draws. A vote carries its note. */
 export type RequestAbout = { note: DecisionNote } | { block: string };
 
@@ -130,6 +133,8 @@ export interface World {
   sendTalk(from: number, to: readonly number[], said: TalkContent): void;
   /** Returns a block that the agent has received. Undefined once the block is forgotten. */
   block(agent: number, hash: string): BlockTalk | undefined;
+  /** Returns the blocks in voting that the agent has received, in order of proposal. */
+  openBlocks(agent: number): readonly BlockTalk[];
   /** True if the agent knows that voting on the block has ended. */
   knowsClosed(agent: number, hash: string): boolean;
   head(agent: number): KnownHead;
@@ -143,6 +148,8 @@ export interface World {
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
   /** Neighbours' remarks that the agent has received. */
   receivedRemarks(agent: number, hash: string): ReceivedRemark[];
+  /** Records a command that has no effect. The run continues. */
+  ignored(agent: number, why: IgnoredWhy, detail: string): void;
   /** Records the content of a block that the agent proposes. */
   noteContent(note: ContentNote): void;
   /** Ids of the agent's alliances. */
@@ -197,6 +204,7 @@ export interface ReceivedMessage {
 export interface BlockTalk {
   readonly hash: string;
   readonly parent: string;
+  readonly height: number;
   readonly proposedAt: number;
   /** Ordinal; -1 if the producer is outside the scenario. */
   readonly producer: number;

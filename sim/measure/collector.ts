@@ -6,10 +6,11 @@ import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerCost, ContentNote } from '../agents/port.js';
+import { Findings } from '../audit/findings.js';
 import type { ConditionMeasure } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
-import type { Cause, Observer, RefusedWhy, Traffic } from '../world/observer.js';
+import type { Cause, IgnoredCommand, Observer, RefusedWhy, Traffic } from '../world/observer.js';
 import {
   Agreement,
   Blocks,
@@ -69,6 +70,7 @@ export class Collector implements Observer {
   /** Time of the last event. */
   #at: number;
   readonly #messages = new Messages();
+  readonly #findings = new Findings();
   /** Block of the last vote, cached because the next vote is usually on the same block. */
   #voted: MeasuredBlock | undefined;
 
@@ -153,6 +155,10 @@ export class Collector implements Observer {
     this.#blocks.publish(note);
   }
 
+  ignored(agent: number, { why, detail }: IgnoredCommand, at: number): void {
+    this.#findings.add({ name: why, ...this.#where(agent, at), detail });
+  }
+
   asked(agent: number, cost: AnswerCost): void {
     if (!this.#warmup.lasts) this.#activity.asked(agent, cost);
   }
@@ -191,7 +197,13 @@ export class Collector implements Observer {
       alliances: this.#alliances,
       series: this.#series,
       messages: this.#messages,
+      findings: this.#findings,
     });
+  }
+
+  /** Names the agent and the time of a finding. */
+  #where(agent: number, at: number) {
+    return { agent: this.#population.agents[agent]!.name, at_ms: at - this.#startMs };
   }
 
   #curves(groups: readonly string[]) {

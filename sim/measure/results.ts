@@ -4,6 +4,7 @@
  */
 
 import type { Views } from '../../engine/node/views.js';
+import type { Finding, Findings } from '../audit/findings.js';
 import type { MessageKind } from '../world/messages.js';
 import type { Agreement, BlockFigure, Outcomes } from './blocks.js';
 import type { Measures, Row, TableName } from './dictionary.js';
@@ -24,6 +25,7 @@ export interface RunResults {
   /** End of the warm-up in milliseconds of virtual time; null if the warm-up did not end. */
   measuredFromMs: number | null;
   messages: Record<MessageKind, MessageFigures>;
+  findings: readonly Finding[];
   tables: TableRows;
 }
 
@@ -34,6 +36,7 @@ export function computeResults(reads: RunReads, collected: Collected): RunResult
     measures: measuresOf(reads, collected, scores),
     measuredFromMs: measuredFrom === null ? null : measuredFrom - startMs,
     messages: collected.messages.figures(),
+    findings: collected.findings.all,
     tables: {
       'blocks.csv': blockRows(reads, collected),
       'agents.csv': agentRows(reads, collected),
@@ -298,4 +301,5 @@ interface Collected {
   alliances: Alliances;
   series: Series;
   messages: Messages;
+  findings: Findings;
 }

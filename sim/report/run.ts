@@ -212,8 +212,19 @@ ${ending(result)}${
         { name: 'expected', value: broken.expected, wide: true },
         { name: 'found', value: broken.found, wide: true },
       ])
-}</div>
+}${findingsList(result)}</div>
 `;
+}
+
+/** Findings about scripts. Older run folders do not contain them. */
+function findingsList({ findings = [] }: Pick<SimResult, 'findings'>): Html | null {
+  if (findings.length === 0) return null;
+  const items = findings.map(
+    ({ name, count, agent, at_ms, detail }) =>
+      html`<li>${code(name)} (${format(count)}), first by ${agent} at ${formatMs(at_ms)}:
+${detail}</li>`,
+  );
+  return html`<p>Findings about scripts:</p>\n<ul>${items}</ul>\n`;
 }
 
 /** Reason why the run ended, and its effects on the data. Older run folders contain neither. */

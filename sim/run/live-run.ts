@@ -80,6 +80,7 @@ const noObserver: Observer = {
   event() {},
   refused() {},
   published() {},
+  ignored() {},
   asked() {},
   traffic() {},
   waited() {},

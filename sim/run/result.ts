@@ -12,6 +12,7 @@ import type { DeciderFigures } from '../agents/deciders/adapter.js';
 import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
 import type { Reported, Scripts } from '../agents/script/scripts.js';
+import type { Finding } from '../audit/findings.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
 import type { RunResults } from '../measure/results.js';
@@ -71,6 +72,8 @@ export interface SimResult extends Partial<Provenance> {
   /** Descriptions of right-censored data, one sentence each. */
   censored: string[];
   broken: RuleViolation | null;
+  /** Findings about scripts, by name. Absent without findings. */
+  findings?: Finding[];
   /** Watched block's status. Absent while the block is in voting, or if no block is watched. */
   watched?: BlockStatus;
   /** Alliances active when the watched block was proposed. Absent if it was not proposed. */
@@ -163,6 +166,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
     censored: censored(end),
     ...(end.acted === null ? {} : { interventions: end.acted }),
     broken,
+    ...(finished.findings.length === 0 ? {} : { findings: [...finished.findings] }),
     ...(end.watched ? { watched: end.watched } : {}),
     ...(end.watched_alliances ? { watched_alliances: end.watched_alliances } : {}),
     refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),

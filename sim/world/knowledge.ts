@@ -107,6 +107,13 @@ export class Knowledge {
     return talk && talk.receivedAt[agent]! <= now ? talk : undefined;
   }
 
+  /** Returns the blocks in voting that the agent has received, in order of proposal. */
+  openBlocks(agent: number, now: number): Talk[] {
+    const isOpen = ({ hash, receivedAt }: Talk) =>
+      receivedAt[agent]! <= now && !this.knowsClosed(agent, hash, now);
+    return [...this.#talks.values()].filter(isOpen);
+  }
+
   talk(hash: string): Talk | undefined {
     return this.#talks.get(hash);
   }
@@ -191,6 +198,7 @@ export class Knowledge {
       number,
       numbers: new OwnNumbers(this.#size),
       parent: data.parent_hash,
+      height: data.height,
       proposedAt: at,
       producer: this.ordinalOf(data.producer.id),
       soundness: content.soundness,

@@ -12,6 +12,7 @@ import type {
   AnswerCost,
   ContentNote,
   DecisionNote,
+  IgnoredWhy,
   ScheduledEvent,
   World,
 } from '../agents/port.js';
@@ -39,6 +40,12 @@ export interface Cause {
   text?: string | undefined;
 }
 
+/** Valid command of a script that had no effect. */
+export interface IgnoredCommand {
+  why: IgnoredWhy;
+  detail: string;
+}
+
 export interface Observer {
   /**
    * Receives an event. `at` is its Unix time in milliseconds. `cause` is null outside the scenario.
@@ -47,6 +54,8 @@ export interface Observer {
   /** Receives a request that was not applied, with its Unix time in milliseconds. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   published(note: ContentNote): void;
+  /** Receives a script's command that had no effect, with its Unix time in milliseconds. */
+  ignored(agent: number, command: IgnoredCommand, at: number): void;
   /** Receives the cost of an external decider's answer or failure. */
   asked(agent: number, cost: AnswerCost): void;
   /** Receives traffic: `count` messages of `bytes` each. */

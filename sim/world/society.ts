@@ -14,6 +14,7 @@ import type {
   CallLoop,
   ContentNote,
   DecisionNote,
+  IgnoredWhy,
   QuestionGate,
   RequestAbout,
   ScheduledEvent,
@@ -192,6 +193,7 @@ export class Society implements Changeable {
   signatoryOf = (agent: number): Signatory => this.#options.agents[agent]!.by;
   neighbours = (agent: number) => this.#options.neighbours[agent]!;
   block = (agent: number, hash: string) => this.knowledge.block(agent, hash, this.now);
+  openBlocks = (agent: number) => this.knowledge.openBlocks(agent, this.now);
   knowsClosed = (agent: number, hash: string) => this.knowledge.knowsClosed(agent, hash, this.now);
   head = (agent: number) => this.knowledge.head(agent, this.now);
   receivedVotes = (agent: number, hash: string) =>
@@ -205,6 +207,10 @@ export class Society implements Changeable {
   alliesOf = (agent: number) => this.knowledge.alliesOf(agent);
   membersOf = (alliance: string) => this.knowledge.membersOf(alliance);
   reputationOf = (agent: number) => this.knowledge.reputationOf(agent);
+
+  ignored(agent: number, why: IgnoredWhy, detail: string): void {
+    this.#options.observer.ignored(agent, { why, detail }, this.now);
+  }
 
   noteContent(note: ContentNote): void {
     this.knowledge.noteContent(note);

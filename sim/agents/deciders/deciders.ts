@@ -206,8 +206,8 @@ export class Deciders implements QuestionGate {
     notes.counts[kind] = number + 1;
     const kept = { parameters: mind.strategy.parameters, memory: notes.memory };
     const question = createQuestion({ agent: ordinal, kind, number }, agent, world, occasion, kept);
-    const { block, round = 0, alliance } = occasion;
-    const doing = { agent, world, block, round, alliance };
+    const { block, draw = 0, alliance } = occasion;
+    const doing = { agent, world, block, draw, alliance };
     this.#pending.push({ mind, question, doing, at: world.now, record: null });
     this.#waiting.add(ordinal);
   }

@@ -36,43 +36,60 @@ export interface Doing {
   agent: ScriptedAgent;
   world: World;
   block: BlockTalk | undefined;
-  round: number;
+  /** Names the draws of the call. */
+  draw: number;
   alliance: string | undefined;
 }
 
-/** Returns the call's block. Commands about a block are valid only in `hear` and `vote`. */
-const onBlock = ({ block }: Doing): BlockTalk => {
+/** Returns the call's block. Only `hear` and `vote` have one. */
+const blockOf = ({ block }: Doing): BlockTalk => {
   if (block) return block;
-  throw new TypeError('no block to act on; use this command in hear or vote only');
+  throw new TypeError('no block to act on; name a block, or use this command in hear or vote');
 };
+
+/**
+ * Returns a function that acts on the named block, by default on the call's block. Without effect
+ * unless the agent knows the named block as one in voting.
+ */
+function onBlock(
+  hash: string | undefined,
+  doing: Doing,
+  act: (block: BlockTalk) => void,
+): () => void {
+  if (hash === undefined) {
+    const block = blockOf(doing);
+    return () => act(block);
+  }
+  const { world, agent } = doing;
+  const { ordinal } = agent;
+  return () => {
+    const block = world.block(ordinal, hash);
+    if (block && !world.knowsClosed(ordinal, hash)) act(block);
+    else world.ignored(ordinal, 'BLOCK_NOT_OPEN', `block ${hash.slice(0, 64)}`);
+  };
+}
 
 /**
  * Implementations by command. Each validates its command and returns a function that performs it.
  */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
-  vote({ decision, reason }, doing) {
-    const block = onBlock(doing);
-    return () => {
+  vote: ({ decision, reason, block: hash }, doing) =>
+    onBlock(hash, doing, (block) => {
       const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
       const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
-      castVote(doing.agent, doing.world, block, { decision, memes, round: doing.round, ...said });
-    };
-  },
-  meme({ stance, text }, doing) {
-    const block = onBlock(doing);
-    return () => {
+      castVote(doing.agent, doing.world, block, { decision, memes, round: doing.draw, ...said });
+    }),
+  meme: ({ stance, text, block: hash }, doing) =>
+    onBlock(hash, doing, (block) => {
       // Draw the words from a separate stream, so that several memes in one call differ.
       const words = text ?? memeText(block.hash, stance, doing.agent.rng('words'));
       postMeme(doing.agent, doing.world, block, stance, words);
-    };
-  },
-  say({ stance, message }, doing) {
-    const block = onBlock(doing);
-    return () => postRemark(doing.agent, doing.world, block, stance, message);
-  },
+    }),
+  say: ({ stance, message, block: hash }, doing) =>
+    onBlock(hash, doing, (block) => postRemark(doing.agent, doing.world, block, stance, message)),
   wait({ ms }, doing) {
-    const block = onBlock(doing);
-    return () => callToVote(doing.agent, doing.world, block, ms, doing.round + 1);
+    const block = blockOf(doing);
+    return () => callToVote(doing.agent, doing.world, block, ms, doing.draw + 1);
   },
   propose:
     ({ transactions, sound, leave_out }, { agent, world }) =>
@@ -215,19 +232,26 @@ const command = <K extends string, P extends TProperties>(name: K, description: 
     description,
   });
 
-/** Commands by name. `vote`, `meme`, `say` and `wait` apply to the call's block. */
+const NamedBlock = Type.Optional(
+  Type.String(about("hash of a block in voting; default: the call's block")),
+);
+
+/** Commands by name. */
 export const scriptCommands = {
   vote: command('vote', 'votes on the block', {
     decision: Stance('decision'),
     reason: Type.Optional(Text('reason; default: a sentence about the soundness')),
+    block: NamedBlock,
   }),
   meme: command('meme', 'posts a meme about the block', {
     stance: Stance('stance of the meme'),
     text: Type.Optional(Text('content; default: a random phrase')),
+    block: NamedBlock,
   }),
   say: command('say', 'makes a remark about the block', {
     stance: Stance('stance of the remark'),
     message: Text('text'),
+    block: NamedBlock,
   }),
   wait: command('wait', 'calls `vote` for the block again after a delay', {
     ms: whole(1, 3_600_000, 'delay'),

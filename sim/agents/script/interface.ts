@@ -20,6 +20,12 @@ import type { ScriptCommand } from './commands.js';
 export interface ScriptBlock {
   /** Block hash. */
   readonly hash: string;
+  /** Hash of the parent block. */
+  readonly parent: string;
+  /** Height: the parent's height plus one. */
+  readonly height: number;
+  /** Time of the proposal in milliseconds since the start of the run. */
+  readonly at: number;
   /** Ordinal of the producer; -1 outside the scenario. */
   readonly producer: number;
   /** Name of the producer's group; empty outside the scenario. */
@@ -30,11 +36,11 @@ export interface ScriptBlock {
   readonly hasMeme: boolean;
   /** Milliseconds since the proposal. */
   readonly ageMs: number;
-  /** Neighbours' votes that the agent has received. */
+  /** Neighbours' votes that the agent has received. Without the agent's own vote. */
   readonly votes: readonly ReceivedVote[];
-  /** Memes about the block that the agent has received. */
+  /** Memes about the block that the agent has received from neighbours. Without its own memes. */
   readonly memes: readonly ReceivedMeme[];
-  /** Neighbours' remarks about the block that the agent has received. */
+  /** Neighbours' remarks about the block that the agent has received. Without its own remarks. */
   readonly remarks: readonly ReceivedRemark[];
   /** Data of each transaction. */
   readonly transactions: readonly string[];
@@ -74,6 +80,8 @@ export interface ScriptView {
   readonly head: { readonly hash: string; readonly contested: boolean; readonly own: boolean };
   /** Block that the call concerns, in `hear` and `vote`; otherwise null. */
   readonly block: ScriptBlock | null;
+  /** Blocks in voting that the agent has received, in order of proposal. */
+  readonly blocks: readonly ScriptBlock[];
   /** Index among the agent's `vote` calls for this block, from 0. */
   readonly round: number;
   /** Id of the alliance in an invitation, in `invited`; otherwise null. */
@@ -203,7 +211,10 @@ export interface ScriptModule {
 /** Subject of a call. */
 export interface Occasion {
   block?: BlockTalk;
+  /** Index among the agent's `vote` calls for the block. */
   round?: number;
+  /** Names the draws of the call: the number of `wait` commands that led to it. */
+  draw?: number;
   alliance?: string;
   message?: ReceivedMessage;
 }
@@ -227,6 +238,9 @@ export function createView(
   const alliances = once(() => Object.freeze([...world.alliancesOf(ordinal)]));
   const allies = once(() => Object.freeze([...world.alliesOf(ordinal)]));
   const head = once(() => Object.freeze({ ...world.head(ordinal) }));
+  const blocks = once(() =>
+    Object.freeze(world.openBlocks(ordinal).map((one) => blockView(ordinal, world, one))),
+  );
   const view: ScriptView = {
     nowMs: world.now - world.startMs,
     me,
@@ -245,6 +259,9 @@ export function createView(
       return head();
     },
     block: talk ? blockView(ordinal, world, talk) : null,
+    get blocks() {
+      return blocks();
+    },
     round,
     alliance: alliance ?? null,
     message: message ? Object.freeze({ ...message }) : null,
@@ -269,13 +286,16 @@ function membersOf(agent: number, name: string, invited: string | undefined, wor
 const noAgents: readonly number[] = Object.freeze([]);
 
 function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
-  const { hash, producer, soundness, hasMeme, proposedAt } = block;
+  const { hash, parent, height, producer, soundness, hasMeme, proposedAt } = block;
   const votes = once(() => frozen(world.receivedVotes(agent, hash)));
   const remarks = once(() => frozen(world.receivedRemarks(agent, hash)));
   const transactions = once(() => Object.freeze([...block.transactions]));
   const memes = once(() => frozen(world.receivedMemes(agent, hash)));
   const view: ScriptBlock = {
     hash,
+    parent,
+    height,
+    at: proposedAt - world.startMs,
     producer,
     producerGroup: world.groupOf(producer),
     soundness,
@@ -320,18 +340,37 @@ type Ask = (
   occasion: Occasion,
 ) => boolean;
 
-export const strategyFrom = (ask: Ask): Strategy => ({
-  hear: (agent, world, block) =>
-    ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
-  vote: (agent, world, block, round) =>
-    ask('vote', agent, world, { block, round }) || byPersonality.vote(agent, world, block, round),
-  produce: (agent, world) =>
-    ask('produce', agent, world, {}) || byPersonality.produce(agent, world),
-  socialize: (agent, world) =>
-    ask('mingle', agent, world, {}) || byPersonality.socialize(agent, world),
-  invited: (agent, world, alliance) =>
-    ask('invited', agent, world, { alliance }) || byPersonality.invited(agent, world, alliance),
-  start: (agent, world) => ask('start', agent, world, {}),
-  wake: (agent, world) => ask('wake', agent, world, {}),
-  receive: (agent, world, message) => ask('receive', agent, world, { message }),
-});
+export function strategyFrom(ask: Ask): Strategy {
+  const takeRound = createRounds();
+  return {
+    hear: (agent, world, block) =>
+      ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
+    vote: (agent, world, block, draw) =>
+      ask('vote', agent, world, { block, round: takeRound(agent.ordinal, block), draw }) ||
+      byPersonality.vote(agent, world, block, draw),
+    produce: (agent, world) =>
+      ask('produce', agent, world, {}) || byPersonality.produce(agent, world),
+    socialize: (agent, world) =>
+      ask('mingle', agent, world, {}) || byPersonality.socialize(agent, world),
+    invited: (agent, world, alliance) =>
+      ask('invited', agent, world, { alliance }) || byPersonality.invited(agent, world, alliance),
+    start: (agent, world) => ask('start', agent, world, {}),
+    wake: (agent, world) => ask('wake', agent, world, {}),
+    receive: (agent, world, message) => ask('receive', agent, world, { message }),
+  };
+}
+
+/**
+ * Returns a function that counts the `vote` calls of each agent for each block. Counts live as long
+ * as the world remembers the block.
+ */
+function createRounds(): (agent: number, block: BlockTalk) => number {
+  const counts = new WeakMap<BlockTalk, Map<number, number>>();
+  return (agent, block) => {
+    const known = counts.get(block) ?? new Map<number, number>();
+    counts.set(block, known);
+    const round = known.get(agent) ?? 0;
+    known.set(agent, round + 1);
+    return round;
+  };
+}

@@ -124,11 +124,11 @@ export class Scripts {
     this.#underWay = what;
     try {
       const view = createView(agent, world, occasion, notes.keptFor(agent, world));
-      const { block, round = 0, alliance } = occasion;
-      const doing = { agent, world, block, round, alliance };
+      const { block, draw = 0, alliance } = occasion;
+      const doing = { agent, world, block, draw, alliance };
       // Convert the result inside the guarded call, because its members may be getters.
       const acts = callGuarded(() => {
-        const rng = block ? agent.rng(`script/${name}`, block, round) : agent.rng('script');
+        const rng = block ? agent.rng(`script/${name}`, block, draw) : agent.rng('script');
         const given = asked(view, rng);
         return listOf(given).map((command) => commandFor(command, doing));
       });

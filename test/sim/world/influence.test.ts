@@ -16,7 +16,7 @@ const twice = `
   ];
   export const vote = ({ round, block }) => [
     { do: 'vote', decision: block.memes.length > 0 ? 'reject' : 'approve' },
-    ...(round === 1 ? [{ do: 'wait', ms: 2000 }] : []),
+    ...(round === 0 ? [{ do: 'wait', ms: 2000 }] : []),
   ];`;
 
 test('influence: a vote cast again uses the memes known to it', async () => {

@@ -74,6 +74,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   const observer = {
     ...{ event() {}, refused() {}, published() {}, traffic() {} },
     asked() {},
+    ignored() {},
     waited: (count: number, ms: number) => waited.push(count, ms),
   };
   const outbox = new Outbox(new Uplinks(Uint32Array.from(kbps), faultsOf(struck)), observer);
@@ -136,6 +137,7 @@ function windowedInOrder(sent: readonly Message[]): number[] {
     event() {},
     refused() {},
     published() {},
+    ignored() {},
     asked() {},
     traffic() {},
     waited() {},

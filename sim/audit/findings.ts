@@ -1,0 +1,47 @@
+/**
+ * Findings about the scripts of a run: commands without effect. A finding never ends the run. Only
+ * the first finding of each name is kept in full, so their size does not depend on the run.
+ */
+import type { IgnoredWhy } from '../agents/port.js';
+
+/** Names of findings with their meanings, as in the documentation. */
+export const findingTexts = {
+  BLOCK_NOT_OPEN:
+    'the block that the command names is not one in voting, as far as the agent knows; the ' +
+    'command is ignored',
+} as const satisfies Record<IgnoredWhy, string>;
+
+/**
+ * Name of a finding.
+ *
+ * @useDeclaredType
+ */
+export type FindingName = keyof typeof findingTexts;
+
+/** Findings with one name. */
+export interface Finding {
+  name: FindingName;
+  /** Number of findings with this name. */
+  count: number;
+  /** Name of the agent in the first one. */
+  agent: string;
+  /** Run time of the first one in milliseconds. */
+  at_ms: number;
+  /** Description of the first one. */
+  detail: string;
+}
+
+export class Findings {
+  readonly #found = new Map<FindingName, Finding>();
+
+  add({ name, ...first }: Omit<Finding, 'count'>): void {
+    const known = this.#found.get(name);
+    if (known) known.count += 1;
+    else this.#found.set(name, { name, count: 1, ...first });
+  }
+
+  /** Returns the findings in order of name. */
+  get all(): Finding[] {
+    return [...this.#found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
