@@ -153,6 +153,10 @@ of the link. Loss, partitions and crashes of the receiver affect these messages 
 Agents that have not joined yet receive nothing. The random numbers of a message depend on the
 sender, the receiver and a counter of the sender. Messages of scripts count as \`talk\`.
 
+**Timers.** \`wake\` calls the function \`wake\` with its \`note\`. A timer with a \`name\` replaces
+the pending one of the same name, and \`cancel\` removes it. A timer without a name cannot be
+cancelled. A crash loses all pending timers, and \`start\` can set them again.
+
 ### Findings
 
 Some valid commands have no effect. They never end the run. summary.json lists them as \`findings\`,

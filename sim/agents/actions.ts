@@ -57,6 +57,32 @@ export function callToVote(
   world.schedule(agent.ordinal, world.now + afterMs, event);
 }
 
+interface WakeCall {
+  /** Replaces a pending call with the same name. */
+  name?: string | undefined;
+  /** Frozen plain data, passed to the call. */
+  note?: unknown;
+}
+
+/** Schedules a call of the agent's `wake`. */
+export function callToWake(
+  agent: ScriptedAgent,
+  world: World,
+  afterMs: number,
+  { name, note }: WakeCall,
+): void {
+  const at = world.now + afterMs;
+  const noted = note === undefined ? {} : { note };
+  if (name === undefined) return world.schedule(agent.ordinal, at, { type: 'wake', ...noted });
+  const timer = { name, number: agent.timersSet };
+  agent.timersSet += 1;
+  agent.timers.set(name, timer.number);
+  world.schedule(agent.ordinal, at, { type: 'wake', timer, ...noted });
+}
+
+/** Cancels a pending call of `wake`. Returns false if no call with this name is pending. */
+export const cancelWake = ({ timers }: ScriptedAgent, name: string): boolean => timers.delete(name);
+
 /** Judges a block by the agent's personality and the memes received about the block. */
 export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {
   const memes = world.receivedMemes(agent.ordinal, block.hash);

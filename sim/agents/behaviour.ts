@@ -42,12 +42,18 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
   depart,
   start: (agent, world) => agent.strategy.start?.(agent, world),
-  wake: (agent, world) => agent.strategy.wake?.(agent, world),
+  wake(agent, world, { note = null, timer }) {
+    if (timer && agent.timers.get(timer.name) !== timer.number) return;
+    if (timer) agent.timers.delete(timer.name);
+    agent.strategy.wake?.(agent, world, note);
+  },
   receive(agent, world, { message }) {
     if (agent.joined) agent.strategy.receive?.(agent, world, message);
   },
   restart(agent, world) {
     if (isGone(agent, world, world.now)) return depart(agent, world);
+    // The crash has lost all pending calls.
+    agent.timers.clear();
     if (!agent.joined) join(agent, world);
     else {
       agent.strategy.start?.(agent, world);

@@ -111,6 +111,8 @@ function agentsOf(
       votes: 0,
       proposals: 0,
       occasions: 0,
+      timers: new Map(),
+      timersSet: 0,
       rng,
     };
   });

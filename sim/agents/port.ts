@@ -29,8 +29,8 @@ export interface Strategy {
   invited(agent: ScriptedAgent, world: World, alliance: string): void;
   /** The agent has joined, or has restarted after a crash. */
   start?(agent: ScriptedAgent, world: World): void;
-  /** A timer set by the agent has fired. */
-  wake?(agent: ScriptedAgent, world: World): void;
+  /** A timer set by the agent has fired. The note is null if the timer has none. */
+  wake?(agent: ScriptedAgent, world: World, note: unknown): void;
   /** A neighbour's message has arrived. */
   receive?(agent: ScriptedAgent, world: World, message: ReceivedMessage): void;
 }
@@ -60,6 +60,10 @@ export interface ScriptedAgent extends Inhabitant {
   proposals: number;
   /** Number of social occasions so far. */
   occasions: number;
+  /** Pending timers with names: the number of the latest timer, by name. */
+  timers: Map<string, number>;
+  /** Number of timers with names set so far. */
+  timersSet: number;
   /**
    * Returns random draws for a purpose: one stream for the whole run, or one per subject. `round`
    * distinguishes repeated decisions about one subject.
@@ -86,12 +90,19 @@ export type ScheduledEvent =
   | { type: 'depart' }
   /** The agent has joined or restarted. */
   | { type: 'start' }
-  /** A timer set by the agent. */
-  | { type: 'wake' }
+  /** A timer set by the agent. A timer with a name is void unless it is the latest of its name. */
+  | { type: 'wake'; note?: unknown; timer?: Timer }
   | { type: 'receive'; message: ReceivedMessage }
   /** Churn: temporary absence and return. */
   | { type: 'leave' }
   | { type: 'return' };
+
+/** Timer that its agent can cancel. */
+export interface Timer {
+  name: string;
+  /** Number of timers with names that the agent had set before. */
+  number: number;
+}
 
 /** Message to neighbours, as frozen plain data. */
 export interface TalkContent {
@@ -101,7 +112,7 @@ export interface TalkContent {
 }
 
 /** Reason why a valid command of a script had no effect. */
-export type IgnoredWhy = 'BLOCK_NOT_OPEN';
+export type IgnoredWhy = 'BLOCK_NOT_OPEN' | 'NOTE_TOO_LARGE' | 'UNKNOWN_WAKE';
 
 /** Subject of a request. The block names the request's draws. A vote carries its note. */
 export type RequestAbout = { note: DecisionNote } | { block: string };

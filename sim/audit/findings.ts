@@ -9,6 +9,8 @@ export const findingTexts = {
   BLOCK_NOT_OPEN:
     'the block that the command names is not one in voting, as far as the agent knows; the ' +
     'command is ignored',
+  NOTE_TOO_LARGE: 'the note of `wake` is too large; the call is not scheduled',
+  UNKNOWN_WAKE: 'no call of `wake` with the name in `cancel` is pending',
 } as const satisfies Record<IgnoredWhy, string>;
 
 /**

@@ -63,7 +63,7 @@ const chanceOf = (seedNumber: number, id: string): number =>
 function viewOf(
   agent: ScriptedAgent,
   world: World,
-  { block, round = 0, alliance, message }: Occasion,
+  { block, round = 0, alliance, message, note = null }: Occasion,
   { parameters, memory }: Kept,
 ) {
   const { ordinal, name, group, personalityName: personality } = agent;
@@ -83,6 +83,8 @@ function viewOf(
     message: message
       ? { from: message.from, group: world.groupOf(message.from), content: message.content }
       : null,
+    // Absent without a note, so that recorded answers to older questions stay valid.
+    ...(note === null ? {} : { note }),
     parameters,
     memory,
   };
@@ -302,6 +304,9 @@ const View = shape(
         },
         'a message from a neighbour',
       ),
+    ),
+    note: Type.Optional(
+      Type.Unknown(about('note of the command wake, in wake; absent without a note')),
     ),
     parameters: anything("the strategy's parameters in the scenario"),
     memory: anything('memory from the last answer for this agent; empty at first'),

@@ -13,6 +13,8 @@ import {
   activate,
   answerInvitation,
   callToVote,
+  callToWake,
+  cancelWake,
   castVote,
   deactivate,
   invite,
@@ -104,15 +106,29 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     if (stranger !== undefined) throw new TypeError(`unknown agent: ${stranger}`);
     return () => invite(agent, world, agents);
   },
-  wake:
-    ({ ms }, { agent, world }) =>
-    () =>
-      world.schedule(agent.ordinal, world.now + ms, { type: 'wake' }),
+  wake({ ms, name, note }, { agent, world }) {
+    if (note === undefined) return () => callToWake(agent, world, ms, { name });
+    const { content, bytes } = plainData(note, 'note');
+    if (bytes > LARGEST_DATA_BYTES) {
+      return () => world.ignored(agent.ordinal, 'NOTE_TOO_LARGE', `note of ${bytes} bytes`);
+    }
+    return () => callToWake(agent, world, ms, { name, note: content });
+  },
+  cancel:
+    ({ name }, { agent, world }) =>
+    () => {
+      if (cancelWake(agent, name)) return;
+      world.ignored(agent.ordinal, 'UNKNOWN_WAKE', `wake ${JSON.stringify(name)}`);
+    },
   send({ to, content }, { agent, world }) {
     const neighbours = world.neighbours(agent.ordinal);
     const stranger = to?.find((other) => !neighbours.includes(other));
     if (stranger !== undefined) throw new TypeError(`not a neighbour: agent ${stranger}`);
-    const said = saidOf(content);
+    const said = plainData(content, 'message content');
+    if (said.bytes > LARGEST_DATA_BYTES) {
+      const limit = `expected at most ${LARGEST_DATA_BYTES} as canonical JSON`;
+      throw new TypeError(`message too large: ${said.bytes} bytes (${limit})`);
+    }
     const whom = to ?? neighbours;
     return () => {
       if (whom.length > 0) world.sendTalk(agent.ordinal, whom, said);
@@ -178,26 +194,22 @@ export function deepFrozen<T>(value: T): T {
   return value;
 }
 
-/** Message size limit. Messages are remarks, opinions or prices. */
-const LONGEST_MESSAGE_BYTES = 1_024;
+/** Size limit of messages and notes, which carry remarks, opinions or prices. */
+const LARGEST_DATA_BYTES = 1_024;
 
-/** @throws {TypeError} if the value is not plain data, or too large. */
-function saidOf(content: unknown): TalkContent {
-  const strange = strangeIn(content);
-  if (strange !== null) {
-    throw new TypeError(`invalid message content: ${strange}; expected JSON values`);
-  }
-  const text = canonical(content);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > LONGEST_MESSAGE_BYTES) {
-    const limit = `expected at most ${LONGEST_MESSAGE_BYTES} as canonical JSON`;
-    throw new TypeError(`message too large: ${bytes} bytes (${limit})`);
-  }
-  return { content: deepFrozen(JSON.parse(text) as unknown), bytes };
+/**
+ * Returns a frozen copy of plain data, with its size.
+ * @throws {TypeError} if the value is not plain data.
+ */
+function plainData(value: unknown, what: string): TalkContent {
+  const strange = strangeIn(value);
+  if (strange !== null) throw new TypeError(`invalid ${what}: ${strange}; expected JSON values`);
+  const text = canonical(value);
+  return { content: deepFrozen(JSON.parse(text) as unknown), bytes: Buffer.byteLength(text) };
 }
 
-/** Nesting limit. Deeper values cannot fit into a message. */
-const DEEPEST = LONGEST_MESSAGE_BYTES / 2;
+/** Nesting limit. Deeper values exceed the size limit. */
+const DEEPEST = LARGEST_DATA_BYTES / 2;
 
 /**
  * Describes the first value that JSON would drop, change or reject. Returns null if there is none.
@@ -232,6 +244,8 @@ const command = <K extends string, P extends TProperties>(name: K, description: 
     description,
   });
 
+const TimerName = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 100, ...about(description) });
 const NamedBlock = Type.Optional(
   Type.String(about("hash of a block in voting; default: the call's block")),
 );
@@ -288,10 +302,19 @@ export const scriptCommands = {
       }),
     ),
     content: Type.Unknown(
-      about(`plain data, at most ${LONGEST_MESSAGE_BYTES} bytes as canonical JSON`),
+      about(`plain data, at most ${LARGEST_DATA_BYTES} bytes as canonical JSON`),
     ),
   }),
-  wake: command('wake', 'calls `wake` after a delay', { ms: whole(1, 86_400_000, 'delay') }),
+  wake: command('wake', 'calls `wake` after a delay', {
+    ms: whole(1, 86_400_000, 'delay'),
+    name: Type.Optional(TimerName('replaces a pending call with the same name')),
+    note: Type.Optional(
+      Type.Unknown(about(`plain data for the call, at most ${LARGEST_DATA_BYTES} bytes`)),
+    ),
+  }),
+  cancel: command('cancel', 'cancels a pending call of `wake`', {
+    name: TimerName('name given in `wake`'),
+  }),
   rest: command('rest', 'sets the status to inactive or maintenance', {}),
   return: command('return', 'sets the status to active', {}),
 };

@@ -88,6 +88,8 @@ export interface ScriptView {
   readonly alliance: string | null;
   /** Message from a neighbour's script, in `receive`; otherwise null. */
   readonly message: ReceivedMessage | null;
+  /** Note of the command `wake`, in `wake`; otherwise null. */
+  readonly note: unknown;
   /** Strategy's `parameters` from the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Agent's state, preserved between calls in this run. */
@@ -217,6 +219,8 @@ export interface Occasion {
   draw?: number;
   alliance?: string;
   message?: ReceivedMessage;
+  /** Note of a `wake` call; null if there is none. */
+  note?: unknown;
 }
 
 /** View members shared by all calls for an agent. */
@@ -230,7 +234,7 @@ export interface CallContext extends Pick<ScriptView, 'parameters' | 'memory' | 
 export function createView(
   agent: ScriptedAgent,
   world: World,
-  { block: talk, round = 0, alliance, message }: Occasion,
+  { block: talk, round = 0, alliance, message, note = null }: Occasion,
   kept: CallContext,
 ): ScriptView {
   const { ordinal } = agent;
@@ -265,6 +269,7 @@ export function createView(
     round,
     alliance: alliance ?? null,
     message: message ? Object.freeze({ ...message }) : null,
+    note,
     parameters,
     memory,
     shared,
@@ -355,7 +360,7 @@ export function strategyFrom(ask: Ask): Strategy {
     invited: (agent, world, alliance) =>
       ask('invited', agent, world, { alliance }) || byPersonality.invited(agent, world, alliance),
     start: (agent, world) => ask('start', agent, world, {}),
-    wake: (agent, world) => ask('wake', agent, world, {}),
+    wake: (agent, world, note) => ask('wake', agent, world, { note }),
     receive: (agent, world, message) => ask('receive', agent, world, { message }),
   };
 }
