@@ -22,6 +22,7 @@ export type {
 } from './agents/script/interface.js';
 export type { Figures, Reported } from './agents/script/scripts.js';
 export { type AuditedReads, Auditor, type ObservedStep, type Prechecked } from './audit/auditor.js';
+export type { Contradiction } from './audit/decisions.js';
 export type { Finding, FindingName } from './audit/findings.js';
 export { type Violation, violationText } from './audit/violation.js';
 export {

@@ -157,6 +157,20 @@ sender, the receiver and a counter of the sender. Messages of scripts count as \
 the pending one of the same name, and \`cancel\` removes it. A timer without a name cannot be
 cancelled. A crash loses all pending timers, and \`start\` can set them again.
 
+### Decisions
+
+\`decide\` states that the agent's protocol has decided a value for a slot. The statement stays
+outside the network: it is neither a request nor a message. An audit checks two rules at the end of
+the command: an honest agent decides once for a slot, and no two honest agents decide differently
+for one slot. A repeated statement has no effect. A violation is a finding. The run continues, and
+its verdict is \`conflict\`. The measures whose names begin with \`slot\` describe the decisions
+([measures.md](measures.md)). A run can end at a number of slots:
+\`length: { until: [{ measure: slots_decided, at_least: 100 }] }\`.
+
+All agents with scripts are honest by default. \`strategy: { kind: script, honest: false, ... }\`
+marks the agents of a group as faulty, and the audit ignores their decisions. The included
+scenarios \`tendermint\`, \`snowball\`, \`degroot\` and \`hegselmann-krause\` show protocols.
+
 ### Findings
 
 Some valid commands have no effect. They never end the run. summary.json lists them as \`findings\`,

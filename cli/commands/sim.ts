@@ -188,8 +188,9 @@ async function printResult(result: SimResult, { json, out }: SimFlags): Promise<
     await writeRunReport(out);
     writeStderr(`saved in ${out}; report: ${out}/report.html`);
   }
-  const codes = { pass: exitCodes.done, no_progress: exitCodes.noProgress };
-  setExitCode(result.verdict === 'safety' ? exitCodes.safety : codes[result.verdict]);
+  const { done, noProgress, safety } = exitCodes;
+  const codes = { pass: done, no_progress: noProgress, conflict: safety, safety };
+  setExitCode(codes[result.verdict]);
 }
 
 interface PacedFlags extends WatchFlags {

@@ -37,7 +37,7 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   refused: 'server refused the request, is unreachable, or cannot listen on its address',
   usage: 'usage error: invalid option, or a file or folder that is missing or of the wrong type',
   noProgress: 'simulation without progress: the network stopped deciding blocks',
-  safety: 'safety violation: the network broke one of its rules',
+  safety: 'safety violation: the network broke a rule, or honest agents decided differently',
   differs: 'mismatch: replay, second run, cluster nodes or certificate check differ',
   crash: 'crash, or data is damaged, locked by another process or not writable',
   invalid: 'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND',

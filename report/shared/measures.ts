@@ -56,6 +56,10 @@ export const measureTitles = {
   decider_failures: 'Decider failures',
   decider_input_tokens: 'Decider input tokens',
   decider_output_tokens: 'Decider output tokens',
+  slots_decided: 'Slots decided',
+  slot_decisions: 'Decisions for slots',
+  slot_conflicts: 'Slots in conflict',
+  slot_spread_mean_ms: 'Mean time from first to last decision',
 } as const satisfies Record<MeasureName, string>;
 
 /** Column titles for groups.csv in reports. */
@@ -223,6 +227,10 @@ export const measures = {
   decider_failures: 'questions without a usable answer',
   decider_input_tokens: 'input tokens, as reported by the deciders',
   decider_output_tokens: 'output tokens, as reported by the deciders',
+  slots_decided: 'slots for which honest agents stated decisions (the command `decide` of scripts)',
+  slot_decisions: 'decisions of honest agents, one for each agent and slot',
+  slot_conflicts: 'slots in which honest agents decided differently, or one changed its decision',
+  slot_spread_mean_ms: 'mean time from the first to the last decision for a slot',
 } as const satisfies Readonly<Record<string, string>>;
 
 /**
@@ -296,6 +304,10 @@ export const measureKinds = {
   decider_failures: 'count',
   decider_input_tokens: 'count',
   decider_output_tokens: 'count',
+  slots_decided: 'count',
+  slot_decisions: 'count',
+  slot_conflicts: 'count',
+  slot_spread_mean_ms: 'mean',
 } as const satisfies Record<MeasureName, MeasureKind>;
 
 export const captions = {

@@ -3,6 +3,9 @@
 export const runVerdicts = {
   pass: 'The network decided blocks and kept every safety rule.',
   no_progress: 'The network stopped deciding blocks. It kept every safety rule.',
+  conflict:
+    'Honest agents decided differently for one slot of their protocol, or one changed its ' +
+    'decision. The network kept every safety rule.',
   safety: 'The network violated a safety rule, which ended the run.',
 } as const;
 

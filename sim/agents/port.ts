@@ -17,6 +17,8 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 
 /** Callbacks of an agent. */
 export interface Strategy {
+  /** False if the strategy's decisions for slots are not audited. */
+  honest?: boolean;
   /** The agent receives a block in voting. */
   hear(agent: ScriptedAgent, world: World, block: BlockTalk): void;
   /** The agent's thinking time is over. `round` counts the agent's calls for the block, from 0. */
@@ -98,7 +100,7 @@ export type ScheduledEvent =
   | { type: 'return' };
 
 /** Timer that its agent can cancel. */
-export interface Timer {
+interface Timer {
   name: string;
   /** Number of timers with names that the agent had set before. */
   number: number;
@@ -112,7 +114,16 @@ export interface TalkContent {
 }
 
 /** Reason why a valid command of a script had no effect. */
-export type IgnoredWhy = 'BLOCK_NOT_OPEN' | 'NOTE_TOO_LARGE' | 'UNKNOWN_WAKE';
+export type IgnoredWhy = 'BLOCK_NOT_OPEN' | 'NOTE_TOO_LARGE' | 'UNKNOWN_WAKE' | 'VALUE_TOO_LARGE';
+
+/** Decision of an agent in its protocol. */
+export interface SlotDecision {
+  /** Slot and value as canonical JSON. */
+  slot: string;
+  value: string;
+  /** False if the decision is not audited. */
+  honest: boolean;
+}
 
 /** Subject of a request. The block names the request's draws. A vote carries its note. */
 export type RequestAbout = { note: DecisionNote } | { block: string };
@@ -159,6 +170,8 @@ export interface World {
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
   /** Neighbours' remarks that the agent has received. */
   receivedRemarks(agent: number, hash: string): ReceivedRemark[];
+  /** Records the agent's decision for a slot. */
+  decide(agent: number, decision: SlotDecision): void;
   /** Records a command that has no effect. The run continues. */
   ignored(agent: number, why: IgnoredWhy, detail: string): void;
   /** Records the content of a block that the agent proposes. */

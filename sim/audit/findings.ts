@@ -1,17 +1,27 @@
 /**
- * Findings about the scripts of a run: commands without effect. A finding never ends the run. Only
+ * Findings about the scripts of a run: decisions that contradict each other, and commands without
+ * effect. A finding never ends the run. Only
  * the first finding of each name is kept in full, so their size does not depend on the run.
  */
 import type { IgnoredWhy } from '../agents/port.js';
+import { type Contradiction, MOST_SLOTS } from './decisions.js';
 
 /** Names of findings with their meanings, as in the documentation. */
 export const findingTexts = {
+  CONFLICTING_DECISIONS:
+    'two honest agents decided differently for one slot, counted once for each slot; the verdict ' +
+    'is conflict',
+  CHANGED_DECISION:
+    'an honest agent decided again for a slot, with a different value; its first decision ' +
+    'stands, and the verdict is conflict',
+  TOO_MANY_SLOTS: `more than ${MOST_SLOTS} slots; the decision is ignored`,
+  VALUE_TOO_LARGE: 'the value of `decide` is too large; the decision is ignored',
   BLOCK_NOT_OPEN:
     'the block that the command names is not one in voting, as far as the agent knows; the ' +
     'command is ignored',
   NOTE_TOO_LARGE: 'the note of `wake` is too large; the call is not scheduled',
   UNKNOWN_WAKE: 'no call of `wake` with the name in `cancel` is pending',
-} as const satisfies Record<IgnoredWhy, string>;
+} as const satisfies Record<IgnoredWhy | Contradiction['name'] | 'TOO_MANY_SLOTS', string>;
 
 /**
  * Name of a finding.

@@ -5,7 +5,8 @@
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
-import type { AnswerCost, ContentNote } from '../agents/port.js';
+import type { AnswerCost, ContentNote, SlotDecision } from '../agents/port.js';
+import { type Contradiction, DecisionAudit } from '../audit/decisions.js';
 import { Findings } from '../audit/findings.js';
 import type { ConditionMeasure } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -71,6 +72,7 @@ export class Collector implements Observer {
   #at: number;
   readonly #messages = new Messages();
   readonly #findings = new Findings();
+  readonly #slots = new DecisionAudit();
   /** Block of the last vote, cached because the next vote is usually on the same block. */
   #voted: MeasuredBlock | undefined;
 
@@ -106,6 +108,7 @@ export class Collector implements Observer {
       agreement: this.#agreement,
       memes: this.#memes,
       alliances: this.#alliances,
+      slots: this.#slots,
       reputation: (group) =>
         group === undefined
           ? this.#reputation.mean()
@@ -116,6 +119,11 @@ export class Collector implements Observer {
   /** Number of closed blocks since the run started. */
   get closed(): number {
     return countClosed(this.totals);
+  }
+
+  /** Number of slots in which honest agents decided differently since the run started. */
+  get slotConflicts(): number {
+    return this.#slots.conflicts;
   }
 
   /** Returns a measure's current value without regard to the warm-up; null if it has no value. */
@@ -153,6 +161,15 @@ export class Collector implements Observer {
 
   published(note: ContentNote): void {
     this.#blocks.publish(note);
+  }
+
+  decided(agent: number, decision: SlotDecision, at: number): void {
+    const found = this.#slots.observe(agent, decision, at);
+    if (found === null) return;
+    const where = this.#where(agent, at);
+    if (found === 'TOO_MANY_SLOTS') {
+      this.#findings.add({ name: found, ...where, detail: `slot ${decision.slot}` });
+    } else this.#findings.add({ name: found.name, ...where, detail: this.#told(found) });
   }
 
   ignored(agent: number, { why, detail }: IgnoredCommand, at: number): void {
@@ -197,8 +214,15 @@ export class Collector implements Observer {
       alliances: this.#alliances,
       series: this.#series,
       messages: this.#messages,
+      slots: this.#slots,
       findings: this.#findings,
     });
+  }
+
+  #told({ slot, value, earlier }: Contradiction): string {
+    const { agent, at_ms } = this.#where(earlier.agent, earlier.at);
+    const was = `${shortened(earlier.value)}, decided by ${agent} at ${at_ms} ms`;
+    return `slot ${slot}: ${shortened(value)}; expected ${was}`;
   }
 
   /** Names the agent and the time of a finding. */
@@ -334,15 +358,20 @@ interface Present {
   agreement: Agreement;
   memes: Memes;
   alliances: Alliances;
+  slots: DecisionAudit;
   /** Mean reputation in a group; without a group, in the whole network. */
   reputation(group?: string): number | null;
 }
+
+/** Limit on a value in a finding. */
+const SHOWN = 100;
+const shortened = (value: string) => (value.length > SHOWN ? `${value.slice(0, SHOWN)}..` : value);
 
 type Value = (group?: string) => number | null;
 
 /** Returns readers of the current values. Each reader takes constant time. */
 function presentValues(present: Present): Record<ConditionMeasure, Value> {
-  const { counts, agreement, memes, alliances } = present;
+  const { counts, agreement, memes, alliances, slots } = present;
   const count = (name: keyof Counts) => () => counts[name];
   const shareOf = (name: keyof Counts) => () => share(counts[name], countClosed(counts));
   return {
@@ -364,6 +393,8 @@ function presentValues(present: Present): Record<ConditionMeasure, Value> {
     influence: () => memes.influence,
     alliances_active: () => alliances.active,
     reputation_mean: present.reputation,
+    slots_decided: () => slots.slots,
+    slot_conflicts: () => slots.conflicts,
   };
 }
 

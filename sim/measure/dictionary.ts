@@ -162,7 +162,7 @@ export const sweepTables = {
     seed:
       'seed of the run: shared by the cells of a grid or a list, by the points of a ' +
       'trajectory (morris) and of a block (sobol); different for each sample of lhs',
-    verdict: 'pass, no_progress, safety, or error',
+    verdict: 'pass, no_progress, conflict, safety, or error',
     ended_by: 'rule that ended the run; blocks, virtual_ms and until are regular ends',
     digest: 'digest of the run; empty after an error',
     file: 'file of the run record in runs/; its name depends on the scenario and seeds of the cell',

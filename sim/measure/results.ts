@@ -4,6 +4,7 @@
  */
 
 import type { Views } from '../../engine/node/views.js';
+import type { DecisionAudit } from '../audit/decisions.js';
 import type { Finding, Findings } from '../audit/findings.js';
 import type { MessageKind } from '../world/messages.js';
 import type { Agreement, BlockFigure, Outcomes } from './blocks.js';
@@ -83,6 +84,7 @@ function measuresOf(reads: RunReads, collected: Collected, scores: Scores): Meas
     never_joined: collected.population.agents.filter(({ id }) => !scores.has(id)).length,
     ...collected.messages.measures(closed),
     ...activity.deciders(),
+    ...collected.slots.measures(measuredFrom),
   };
 }
 
@@ -301,5 +303,6 @@ interface Collected {
   alliances: Alliances;
   series: Series;
   messages: Messages;
+  slots: DecisionAudit;
   findings: Findings;
 }

@@ -156,7 +156,7 @@ const exact = { additionalProperties: false };
 
 const Result = Type.Object(
   {
-    verdict: Type.Enum(['pass', 'no_progress', 'safety']),
+    verdict: Type.Enum(['pass', 'no_progress', 'conflict', 'safety']),
     ended_by: text,
     broken: Type.Union([
       Type.Object({ rule: text, actor: text, expected: text, found: text }),

@@ -105,9 +105,13 @@ function keyFacts(result: SimResult): Html {
   ]);
 }
 
-/** Hides decider columns for runs without deciders. */
-const shownIn = ({ deciders }: SimResult) =>
-  deciders ? () => true : (name: string) => !name.startsWith('decider_');
+/** Hides columns of deciders and slots for runs without deciders and scripts. */
+function shownIn({ deciders, modules }: SimResult): (name: string) => boolean {
+  const decides = deciders !== undefined || Object.keys(modules ?? {}).length > 0;
+  return (name) =>
+    (deciders !== undefined || !name.startsWith('decider_')) &&
+    (decides || !name.startsWith('slot'));
+}
 
 function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
   const columns = Object.keys(tables['groups.csv']).filter(shownIn(result));

@@ -153,7 +153,8 @@ async function readRuns(folder: string, columns: readonly string[]) {
       const ofCell = notPassed.get(Number(cell)) ?? new Map<string, number>();
       notPassed.set(Number(cell), ofCell.set(verdict, (ofCell.get(verdict) ?? 0) + 1));
     }
-    if ((['pass', 'no_progress'] satisfies Verdict[] as string[]).includes(verdict)) continue;
+    if ((['pass', 'no_progress', 'conflict'] satisfies Verdict[] as string[]).includes(verdict))
+      continue;
     failures += 1;
     if (failed.length === MOST_FAILED) continue;
     const levels = levelsIn(row, columns);

@@ -68,11 +68,12 @@ export class Ending {
   }
 
   /**
-   * Returns `no_progress` if no block was decided, or if none was decided for several voting
-   * periods after all faults had healed.
+   * Returns `conflict` if honest agents decided differently. Returns `no_progress` if no block was
+   * decided, or if none was decided for several voting periods after all faults had healed.
    */
   verdict(now: number): Verdict {
-    const { totals, lastDecidedAt } = this.#collector;
+    const { totals, lastDecidedAt, slotConflicts } = this.#collector;
+    if (slotConflicts > 0) return 'conflict';
     if (totals.finalized + totals.rejected === 0 || this.#stalled) return 'no_progress';
     const healed = this.#settledAt > this.#startMs && now > this.#settledAt;
     const quietMs = healed && lastDecidedAt < this.#settledAt ? now - this.#settledAt : 0;

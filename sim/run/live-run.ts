@@ -80,6 +80,7 @@ const noObserver: Observer = {
   event() {},
   refused() {},
   published() {},
+  decided() {},
   ignored() {},
   asked() {},
   traffic() {},

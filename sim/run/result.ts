@@ -21,8 +21,11 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
 import type { RuleViolation } from '../world/observer.js';
 
-/** `safety` means that the auditor found a rule violation. */
-export type Verdict = 'pass' | 'no_progress' | 'safety';
+/**
+ * `safety` means that the auditor found a rule violation. `conflict` means that honest agents
+ * decided differently in the protocol of their scripts.
+ */
+export type Verdict = 'pass' | 'no_progress' | 'conflict' | 'safety';
 
 /**
  * Reason why the run ended: its length, a condition in `length.until` (for example

@@ -362,7 +362,7 @@ const kinds = Type.Enum(['scenario', 'unanswered', 'crash']);
 const Kept = Type.Union([
   Type.Object({
     ...common,
-    verdict: Type.Enum(['pass', 'no_progress']),
+    verdict: Type.Enum(['pass', 'no_progress', 'conflict']),
     ended_by: text,
     error: Type.Null(),
   }),

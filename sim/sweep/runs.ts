@@ -322,6 +322,7 @@ export interface SweepResult {
 export const noVerdicts = (): SweepResult['verdicts'] => ({
   pass: 0,
   no_progress: 0,
+  conflict: 0,
   safety: 0,
   error: 0,
 });

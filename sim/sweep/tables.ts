@@ -83,7 +83,7 @@ function* summaryRows(
 }
 
 const whole = (records: readonly RunRecord[]) =>
-  records.filter(({ verdict }) => verdict === 'pass' || verdict === 'no_progress');
+  records.filter(({ verdict }) => verdict !== 'safety' && verdict !== 'error');
 
 /** Returns the number of runs without a value, and bounds on the mean over all runs. */
 function gapsIn(values: readonly (number | null)[], least: number, most: number): CsvCell[] {

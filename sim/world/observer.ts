@@ -14,6 +14,7 @@ import type {
   DecisionNote,
   IgnoredWhy,
   ScheduledEvent,
+  SlotDecision,
   World,
 } from '../agents/port.js';
 import type { MessageKind } from './messages.js';
@@ -54,6 +55,8 @@ export interface Observer {
   /** Receives a request that was not applied, with its Unix time in milliseconds. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
   published(note: ContentNote): void;
+  /** Receives an agent's decision for a slot, with its Unix time in milliseconds. */
+  decided(agent: number, decision: SlotDecision, at: number): void;
   /** Receives a script's command that had no effect, with its Unix time in milliseconds. */
   ignored(agent: number, command: IgnoredCommand, at: number): void;
   /** Receives the cost of an external decider's answer or failure. */

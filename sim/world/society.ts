@@ -19,6 +19,7 @@ import type {
   RequestAbout,
   ScheduledEvent,
   ScriptedAgent,
+  SlotDecision,
   TalkContent,
 } from '../agents/port.js';
 import { withValues } from '../scenario/problem.js';
@@ -207,6 +208,10 @@ export class Society implements Changeable {
   alliesOf = (agent: number) => this.knowledge.alliesOf(agent);
   membersOf = (alliance: string) => this.knowledge.membersOf(alliance);
   reputationOf = (agent: number) => this.knowledge.reputationOf(agent);
+
+  decide(agent: number, decision: SlotDecision): void {
+    this.#options.observer.decided(agent, decision, this.now);
+  }
 
   ignored(agent: number, why: IgnoredWhy, detail: string): void {
     this.#options.observer.ignored(agent, { why, detail }, this.now);

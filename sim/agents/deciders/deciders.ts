@@ -153,7 +153,7 @@ export class Deciders implements QuestionGate {
       if (!asks.has(kind)) return false;
       this.#put(mind, kind, agent, world, occasion);
       return true;
-    });
+    }, strategy.honest);
   }
 
   waits(agent: number): boolean {

@@ -120,6 +120,17 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
       if (cancelWake(agent, name)) return;
       world.ignored(agent.ordinal, 'UNKNOWN_WAKE', `wake ${JSON.stringify(name)}`);
     },
+  decide({ slot, value }, { agent, world }) {
+    const { text, bytes } = plainData(value, 'value');
+    return () => {
+      if (bytes > LARGEST_DATA_BYTES) {
+        world.ignored(agent.ordinal, 'VALUE_TOO_LARGE', `value of ${bytes} bytes`);
+        return;
+      }
+      const honest = agent.strategy.honest !== false;
+      world.decide(agent.ordinal, { slot: canonical(slot), value: text, honest });
+    };
+  },
   send({ to, content }, { agent, world }) {
     const neighbours = world.neighbours(agent.ordinal);
     const stranger = to?.find((other) => !neighbours.includes(other));
@@ -198,14 +209,15 @@ export function deepFrozen<T>(value: T): T {
 const LARGEST_DATA_BYTES = 1_024;
 
 /**
- * Returns a frozen copy of plain data, with its size.
+ * Returns a frozen copy of plain data, with its canonical text and size.
  * @throws {TypeError} if the value is not plain data.
  */
-function plainData(value: unknown, what: string): TalkContent {
+function plainData(value: unknown, what: string): TalkContent & { text: string } {
   const strange = strangeIn(value);
   if (strange !== null) throw new TypeError(`invalid ${what}: ${strange}; expected JSON values`);
   const text = canonical(value);
-  return { content: deepFrozen(JSON.parse(text) as unknown), bytes: Buffer.byteLength(text) };
+  const content = deepFrozen(JSON.parse(text) as unknown);
+  return { content, bytes: Buffer.byteLength(text), text };
 }
 
 /** Nesting limit. Deeper values exceed the size limit. */
@@ -314,6 +326,16 @@ export const scriptCommands = {
   }),
   cancel: command('cancel', 'cancels a pending call of `wake`', {
     name: TimerName('name given in `wake`'),
+  }),
+  decide: command('decide', "states the agent's decision for a slot of its protocol", {
+    slot: Type.Union(
+      [
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+        Type.String({ minLength: 1, maxLength: 100 }),
+      ],
+      about('slot, such as a height or a block hash'),
+    ),
+    value: Type.Unknown(about(`plain data, at most ${LARGEST_DATA_BYTES} bytes`)),
   }),
   rest: command('rest', 'sets the status to inactive or maintenance', {}),
   return: command('return', 'sets the status to active', {}),

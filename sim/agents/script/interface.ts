@@ -345,9 +345,11 @@ type Ask = (
   occasion: Occasion,
 ) => boolean;
 
-export function strategyFrom(ask: Ask): Strategy {
+/** @param honest false if the decisions of the strategy are not audited. */
+export function strategyFrom(ask: Ask, honest = true): Strategy {
   const takeRound = createRounds();
   return {
+    honest,
     hear: (agent, world, block) =>
       ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
     vote: (agent, world, block, draw) =>

@@ -61,14 +61,16 @@ export class Scripts {
     { group, strategy }: { group: string | null; strategy: StrategyOf<'script'> },
     folder: string,
   ): Promise<Strategy> {
-    const { module: path, parameters } = strategy;
+    const { module: path, parameters, honest } = strategy;
     const { functions, sha256 } = await loadModule(path, folder, this.#limitMs);
     this.modules[path] = sha256;
     const notes = new Notes(deepFrozen(structuredClone(parameters)));
     const { report } = functions;
     if (report && group !== null) this.#reporters.push({ path, group, notes, report });
-    return strategyFrom((name, agent, world, occasion) =>
-      this.#ask({ path, functions, notes }, name, agent, world, occasion),
+    return strategyFrom(
+      (name, agent, world, occasion) =>
+        this.#ask({ path, functions, notes }, name, agent, world, occasion),
+      honest,
     );
   }
 

@@ -38,6 +38,8 @@ const conditionMeasures = [
   'influence',
   'alliances_active',
   'reputation_mean',
+  'slots_decided',
+  'slot_conflicts',
 ] as const;
 
 export type ConditionMeasure = (typeof conditionMeasures)[number];
@@ -47,7 +49,7 @@ export const Condition = Type.Object(
     measure: Type.Enum([...conditionMeasures], {
       ...about(
         'measure to compare, after the warm-up; decided: finalized or rejected; shares: of the ' +
-          'blocks closed so far',
+          'blocks closed so far; slots: since the start',
       ),
     }),
     group: Type.Optional(GroupName('group of reputation_mean; default: the whole network')),

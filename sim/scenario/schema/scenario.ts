@@ -304,7 +304,7 @@ export const Scenario = Type.Object(
   {
     title: Type.String({ minLength: 1, maxLength: 100, ...about('title of the report') }),
     question: Type.String({ default: '', maxLength: 2_000, ...about('research question') }),
-    expect: Type.Enum(['pass', 'no_progress'], {
+    expect: Type.Enum(['pass', 'no_progress', 'conflict'], {
       default: 'pass',
       ...about('expected verdict'),
     }),

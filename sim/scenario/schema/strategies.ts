@@ -19,6 +19,10 @@ const variableName = {
   ),
 } as const;
 
+const Honest = Type.Optional(
+  Type.Boolean(about('false: its decisions for slots are not audited; default: true')),
+);
+
 /** Parameters shared by all deciders. */
 const asked = {
   asks: Type.Array(Type.Enum(occasions), {
@@ -33,6 +37,7 @@ const asked = {
     ...about('sent with each question'),
   }),
   timeout_ms: integerFrom(1, 3_600_000, 'timeout of one call, in wall time', 30_000),
+  honest: Honest,
   retries: integerFrom(0, 10, 'retries after a failed call', 2),
   backoff_ms: integerFrom(
     0,
@@ -207,6 +212,7 @@ export const Strategy = Type.Union(
         default: {},
         description: 'passed to the module',
       }),
+      honest: Honest,
     }),
     strategy('http', 'asks a decider at a URL; see deciders.md', http),
     strategy('exec', 'asks a decider program; see deciders.md', exec),

@@ -122,6 +122,8 @@ export function expectedMeasures(run: Told) {
     meme_reach_mean: ratio(sum('memes_heard'), memes),
     meme_references: sum('meme_references'),
     influence: ratio(turned.length, known.length),
+    // No script runs, so no agent states a decision.
+    ...{ slots_decided: 0, slot_decisions: 0, slot_conflicts: 0, slot_spread_mean_ms: null },
     never_joined: run.agents.filter(({ id }) => !network.read.agent(id)).length,
   };
 }

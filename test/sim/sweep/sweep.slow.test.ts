@@ -34,7 +34,7 @@ describe('sweep: end to end', () => {
       out,
       planned: 12,
       completed: 12,
-      verdicts: { pass: 12, no_progress: 0, safety: 0, error: 0 },
+      verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 },
       failed: null,
       finished: true,
     });

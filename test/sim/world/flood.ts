@@ -34,7 +34,7 @@ export function flooded(neighbours: number[][], on: On): number[] {
   const ids = neighbours.map((_, agent) => `agent_${agent}`);
   const observer = {
     ...{ event() {}, refused() {}, published() {} },
-    ...{ traffic() {}, waited() {}, asked() {}, ignored() {} },
+    ...{ traffic() {}, waited() {}, asked() {}, decided() {}, ignored() {} },
   };
   const knowledge = new Knowledge({
     links: linksOf(on),

@@ -74,6 +74,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   const observer = {
     ...{ event() {}, refused() {}, published() {}, traffic() {} },
     asked() {},
+    decided() {},
     ignored() {},
     waited: (count: number, ms: number) => waited.push(count, ms),
   };
@@ -137,6 +138,7 @@ function windowedInOrder(sent: readonly Message[]): number[] {
     event() {},
     refused() {},
     published() {},
+    decided() {},
     ignored() {},
     asked() {},
     traffic() {},
