@@ -168,8 +168,17 @@ its verdict is \`conflict\`. The measures whose names begin with \`slot\` descri
 \`length: { until: [{ measure: slots_decided, at_least: 100 }] }\`.
 
 All agents with scripts are honest by default. \`strategy: { kind: script, honest: false, ... }\`
-marks the agents of a group as faulty, and the audit ignores their decisions. The included
-scenarios \`tendermint\`, \`snowball\`, \`degroot\` and \`hegselmann-krause\` show protocols.
+marks the agents of a group as faulty, and the audit ignores their decisions.
+
+These included scenarios show protocols between agents. [validation.md](validation.md) compares
+their results with theory:
+
+| scenario            | protocol                                                             |
+| ------------------- | -------------------------------------------------------------------- |
+| \`tendermint\`        | leaders in rotation, view change, silent agents and equivocators     |
+| \`snowball\`          | repeated random samples, then a vote on the block from \`receive\`     |
+| \`degroot\`           | weighted means of the neighbours' opinions, in integers              |
+| \`hegselmann-krause\` | means of all opinions that are nearly alike; all agents move at once |
 
 ### Findings
 

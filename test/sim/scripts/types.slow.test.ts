@@ -59,8 +59,7 @@ export const vote: ScriptModule['vote'] = (_, rng) => {
   for (const file of [
     town(typed),
     town('export const vote = () => null;', 'lib/own.mjs'),
-    'deffuant',
-    'cartel',
+    ...['deffuant', 'cartel', 'tendermint', 'snowball', 'degroot', 'hegselmann-krause'],
   ]) {
     const { code, stdout, stderr } = await folkmoot(['scenario', 'check', file]);
     expect([code, linesOf(stdout)[0]], stderr).toEqual([0, expect.stringMatching(/^ok /)]);

@@ -36,6 +36,7 @@ import {
   smallWorld,
   uplinks,
 } from './network-cases.js';
+import { boundedConfidence, rotation, sampling, weightedMeans } from './protocol-cases.js';
 
 const ELECTORS = 31;
 
@@ -310,4 +311,8 @@ export const cases: readonly ValidationCase[] = [
   complexity,
   uplinks,
   stopping,
+  rotation,
+  sampling,
+  weightedMeans,
+  boundedConfidence,
 ];

@@ -1,0 +1,175 @@
+/** Included protocols: their safety and liveness under faults, and their determinism. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
+import { checkDeterminism } from 'folkmoot/testing';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../support/fixture.js';
+
+type Change = readonly [path: string, value: unknown];
+
+async function outcome(name: string, ...changes: Change[]) {
+  const { raw, folder } = loadScenario(name);
+  const scenario = completeScenario(withValues(raw, changes), folder);
+  const result = await simulate(scenario, { store: 'memory', verifier: 'off', folder });
+  expect(result.broken).toBe(null);
+  const { measures, verdict, findings = [], reported } = result;
+  return { measures, verdict, findings, own: reported.groups.town ?? {} };
+}
+
+test.each([
+  'tendermint',
+  'snowball',
+  'degroot',
+  'hegselmann-krause',
+])('%s: is deterministic', async (name) => {
+  const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 20_000 }]]);
+  const { same, difference } = await checkDeterminism(scenario, { folder });
+  expect([same, difference]).toEqual([true, null]);
+});
+
+const faulty = (count: number, behaviour: string): Change[] => [
+  ['agents.faulty.count', count],
+  ['agents.faulty.strategy.parameters.behaviour', behaviour],
+];
+const short: Change = ['length', { virtual_ms: 30_000 }];
+
+test.each([1, 2, 3, 4, 5])('tendermint: %i equivocators do not fork it', async (count) => {
+  const { measures, verdict, findings } = await outcome(
+    'tendermint',
+    ...faulty(count, 'equivocate'),
+    short,
+  );
+  expect([measures.slot_conflicts, verdict, findings]).toEqual([0, 'pass', []]);
+  expect(measures.slots_decided).toBeGreaterThan(10);
+});
+
+/** Timeouts far below the latency: nearly every round fails for some agents, who lock values. */
+const hasty: Change[] = [
+  ['agents.town.strategy.parameters.timeout_ms', 60],
+  ['agents.faulty.strategy.parameters.timeout_ms', 60],
+  ['links.latency', { distribution: 'lognormal', mean_ms: 120, spread_ms: 100 }],
+];
+
+test.each([
+  ['silent', 'a'],
+  ['silent', 'b'],
+  ['equivocate', 'a'],
+  ['equivocate', 'b'],
+  ['equivocate', 'c'],
+])('tendermint: agents out of step change views and never fork (%s, %s)', async (way, seed) => {
+  const { measures, own, verdict } = await outcome(
+    'tendermint',
+    ...faulty(4, way),
+    ...hasty,
+    ['seed', seed],
+    short,
+  );
+  expect([measures.slot_conflicts, verdict]).toEqual([0, 'pass']);
+  expect(measures.slots_decided).toBeGreaterThan(5);
+  expect(own.rounds_mean).toBeGreaterThan(2);
+});
+
+/** Four agents with latencies that vary a lot: some decide in rounds that the others give up. */
+const scattered: Change[] = [
+  ['population', 4],
+  ...faulty(1, 'equivocate'),
+  ...hasty,
+  ['links.latency', { distribution: 'lognormal', mean_ms: 200, spread_ms: 1_000 }],
+  ['agents.town.strategy.parameters.timeout_ms', 20],
+  ['agents.faulty.strategy.parameters.timeout_ms', 20],
+  ['length', { virtual_ms: 120_000 }],
+  ['seed', 'd'],
+];
+
+test('tendermint: the audit finds the fork that locks prevent', async () => {
+  const locked = await outcome('tendermint', ...scattered);
+  expect([locked.measures.slot_conflicts, locked.verdict]).toEqual([0, 'pass']);
+  const { raw, folder } = loadScenario('tendermint');
+  const other = temporaryFolder();
+  const path = join('scripts', 'tendermint.ts');
+  const text = readFileSync(join(folder, path), 'utf8');
+  const unlocked = text.replace(/const free = [^;]*;/, 'const free = true;');
+  expect(unlocked).not.toBe(text);
+  mkdirSync(join(other, 'scripts'));
+  writeFileSync(join(other, path), unlocked);
+  const scenario = completeScenario(withValues(raw, scattered), other);
+  const { measures, verdict } = await simulate(scenario, { store: 'memory', folder: other });
+  expect([measures.slot_conflicts, verdict]).toEqual([1, 'conflict']);
+});
+
+test('tendermint: stops when a third has crashed, and goes on with fewer', async () => {
+  const crash = (count: number): Change => [
+    'faults',
+    [{ kind: 'crash', start_ms: 15_000, length_ms: 40_000, whom: [{ group: 'town', count }] }],
+  ];
+  const base = [...faulty(1, 'silent'), ['length', { virtual_ms: 50_000 }]] as Change[];
+  const decided = async (count: number) => {
+    const { measures } = await outcome('tendermint', ...base, crash(count));
+    expect(measures.slot_conflicts).toBe(0);
+    return measures.slots_decided!;
+  };
+  const [few, stopped] = [await decided(4), await decided(5)];
+  expect(stopped).toBeGreaterThan(10);
+  expect(few).toBeGreaterThan(stopped + 5);
+});
+
+test('tendermint: six equivocators of sixteen fork it, which is a finding', async () => {
+  const { measures, verdict, findings } = await outcome(
+    'tendermint',
+    ...faulty(6, 'equivocate'),
+    short,
+  );
+  expect(verdict).toBe('conflict');
+  expect(findings).toMatchObject([
+    { name: 'CONFLICTING_DECISIONS', count: measures.slot_conflicts },
+  ]);
+});
+
+const snowball = (parameters: object): Change[] => [
+  ['agents.town.strategy.parameters', { approves: 0.5, k: 10, alpha: 8, beta: 10, ...parameters }],
+  ['length', { virtual_ms: 35_000 }],
+];
+
+test('snowball: votes are unanimous, and follow a clear majority', async () => {
+  const even = await outcome('snowball', ...snowball({}));
+  expect([even.measures.slot_conflicts, even.measures.agreement]).toEqual([0, 1]);
+  const clear = await outcome('snowball', ...snowball({ approves: 0.8 }));
+  expect([clear.own.approved_share, clear.measures.finalized_share]).toEqual([1, 1]);
+});
+
+test('snowball: one round with a low alpha splits the town', async () => {
+  const { verdict, findings } = await outcome('snowball', ...snowball({ alpha: 6, beta: 1 }));
+  expect(verdict).toBe('conflict');
+  expect(findings.map(({ name }) => name)).toEqual(['CONFLICTING_DECISIONS']);
+});
+
+test('snowball: lost answers cost rounds, but not agreement', async () => {
+  const loss: Change = ['links.loss', 0.01];
+  const { measures, own } = await outcome('snowball', ...snowball({}), loss);
+  expect(measures.slot_conflicts).toBe(0);
+  expect(measures.slot_decisions).toBeGreaterThan(150);
+  expect(own.rounds_mean).toBeGreaterThan(18.5);
+});
+
+test('degroot: agents that trust only themselves keep their opinions', async () => {
+  const weights = [0, 1, 2].map((row) => [0, 1, 2].map((column) => Number(row === column)));
+  const { own } = await outcome(
+    'degroot',
+    ['agents.town.count', 3],
+    ['agents.town.strategy.parameters', { weights }],
+    ['topology', { kind: 'complete' }],
+    ['length', { virtual_ms: 10_000 }],
+  );
+  expect(own).toMatchObject({ opinion_least: 0, opinion_most: 2, spread: 2 });
+});
+
+test.each([
+  [0.05, 9],
+  [0.15, 3],
+  [0.3, 1],
+])('hegselmann-krause: confidence %d leaves %i clusters', async (confidence, clusters) => {
+  const path = 'agents.town.strategy.parameters.confidence';
+  const { own } = await outcome('hegselmann-krause', [path, confidence]);
+  expect(own.clusters).toBe(clusters);
+});

@@ -1,0 +1,281 @@
+/**
+ * Cases about protocols and opinion dynamics that run as scripts: the included scenarios
+ * `tendermint`, `snowball`, `degroot` and `hegselmann-krause`.
+ */
+
+import { Streams } from '../../../dist/sim/rng.js';
+import { simulate } from '../../../dist/sim/run/simulate.js';
+import { loadScenario } from '../../../dist/sim/scenario/load.js';
+import type { Change } from '../../../dist/sim/scenario/problem.js';
+import { drawnGraph } from '../../../dist/sim/world/graph.js';
+import { type Row, type Size, scaled, type ValidationCase } from './case.js';
+
+/** Runs an included scenario with changed values; returns measures, and those of its script. */
+async function run(name: string, changes: readonly Change[]) {
+  const { scenario, folder } = loadScenario(name, [...changes, ['sweep', null]]);
+  const result = await simulate(scenario, { folder, store: 'memory', audit: false });
+  const { measures, reported, verdict } = result;
+  return { scenario, measures, verdict, own: reported.groups.town ?? {} };
+}
+
+const AGENTS = 16;
+const QUORUM = 11;
+
+async function tendermint(faulty: number, behaviour: string, size: Size) {
+  const { measures, own } = await run('tendermint', [
+    ['agents.faulty.count', faulty],
+    ['agents.faulty.strategy.parameters.behaviour', behaviour],
+    ['length', { virtual_ms: scaled(size, 30_000, 120_000) }],
+  ]);
+  return {
+    what: `${faulty} of ${AGENTS} ${behaviour === 'silent' ? 'are silent' : 'equivocate'}`,
+    heights: own.heights ?? 0,
+    rounds: own.rounds_mean ?? null,
+    decided: measures.slots_decided!,
+    conflicts: measures.slot_conflicts!,
+  };
+}
+
+const isLedByFaulty = (height: number, faulty: number): boolean =>
+  height % AGENTS >= AGENTS - faulty;
+
+/** The faulty agents are the last ones in the rotation. A height waits for the next honest one. */
+function roundsOf(heights: number, faulty: number): number {
+  let rounds = 0;
+  for (let height = 0; height < heights; height += 1) {
+    rounds += isLedByFaulty(height, faulty) ? AGENTS + 1 - (height % AGENTS) : 1;
+  }
+  return rounds / heights;
+}
+
+async function tendermintRows(size: Size): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const [faulty, behaviour] of [
+    [5, 'silent'],
+    [3, 'equivocate'],
+    [5, 'equivocate'],
+  ] as const) {
+    const { what, heights, rounds, conflicts } = await tendermint(faulty, behaviour, size);
+    const from = `${heights} heights`;
+    // Equivocators and one half of the others may be a quorum: then that half decides at once.
+    const half = behaviour === 'silent' ? 0 : faulty + Math.ceil((AGENTS - faulty) / 2);
+    const theory = half < QUORUM ? roundsOf(heights, faulty) : 1;
+    const exact = { interval: null, from };
+    found.push({ what: `${what}: heights with a fork`, theory: 0, measured: conflicts, ...exact });
+    found.push({ what: `${what}: mean rounds of a height`, theory, measured: rounds!, ...exact });
+  }
+  const silent = await tendermint(6, 'silent', size);
+  const none = { interval: null, from: '1 run' };
+  const what = `${silent.what}: heights decided`;
+  found.push({ what, theory: 0, measured: silent.decided, ...none });
+  const split = await tendermint(6, 'equivocate', size);
+  const led = Array.from({ length: split.heights }, (_, height) => isLedByFaulty(height, 6));
+  found.push({
+    what: `${split.what}: heights with a fork, those of faulty leaders`,
+    theory: led.filter((faulty) => faulty).length,
+    measured: split.conflicts,
+    ...{ interval: null, from: `${split.heights} heights` },
+  });
+  return found;
+}
+
+export const rotation: ValidationCase = {
+  name: 'tendermint',
+  about:
+    'Of 16 agents, more than two thirds must agree: 11. With up to 5 faulty agents, two quorums ' +
+    'share an honest agent, so no height has two decisions. A height whose leader is silent ' +
+    'waits for the next honest leader. With 6 silent agents no quorum is left. With 6 ' +
+    'equivocators, each half of the 10 others forms a quorum with them, so every height with a ' +
+    'faulty leader forks. The scenario is the included `tendermint`.',
+  source: 'Buchman, Kwon and Milosevic 2018, The latest gossip on BFT consensus',
+  rows: tendermintRows,
+};
+
+const TOWN = 200;
+const BETA = 10;
+const BLOCK_MS = 15_000;
+
+async function snowball(approves: number, blocks: number): Promise<Row[]> {
+  const { measures, own } = await run('snowball', [
+    ['agents.town.strategy.parameters.approves', approves],
+    ['links.latency', { distribution: 'constant', mean_ms: 50, spread_ms: 0 }],
+    ['length', { virtual_ms: blocks * BLOCK_MS }],
+  ]);
+  const what = `${approves * TOWN} of ${TOWN} approve at first`;
+  const slots = measures.slots_decided!;
+  const exact = { interval: null, from: `${slots} blocks` };
+  const decisions = measures.slot_decisions! / slots;
+  const rounds = { theory: BETA, measured: own.rounds_mean! };
+  return [
+    {
+      what: `${what}: blocks with a split`,
+      theory: 0,
+      measured: measures.slot_conflicts!,
+      ...exact,
+    },
+    { what: `${what}: decisions for a block`, theory: TOWN, measured: decisions, ...exact },
+    ...(approves === 1 ? [{ what: `${what}: mean rounds`, ...rounds, ...exact }] : []),
+  ];
+}
+
+async function snowballRows(size: Size): Promise<Row[]> {
+  const blocks = scaled(size, 2, 20);
+  const found: Row[] = [];
+  for (const approves of [0.5, 0.7, 1]) found.push(...(await snowball(approves, blocks)));
+  return found;
+}
+
+export const sampling: ValidationCase = {
+  name: 'snowball',
+  about:
+    'Each of 200 agents repeatedly asks k = 10 others and follows 8 equal answers (alpha). After ' +
+    '10 such rounds in a row (beta) it decides. With these parameters a split is too rare to ' +
+    'occur, however the preferences begin. If they begin equal, each agent needs beta rounds. ' +
+    'First preferences are random; their mean is given. The scenario is the included `snowball`.',
+  source:
+    'Team Rocket, Yin, Sekniqi, van Renesse and Sirer 2019, Scalable and probabilistic ' +
+    'leaderless BFT consensus through metastability',
+  rows: snowballRows,
+};
+
+/** Units of an opinion in the script, and the largest error of one rounding. */
+const UNIT = 1_000_000_000;
+const ROUNDING = 0.5;
+
+/** Rounding moves the weighted mean of all opinions by at most half a unit in each round. */
+async function averaging(what: string, theory: number, changes: readonly Change[]): Promise<Row> {
+  const { own } = await run('degroot', changes);
+  const { opinion_least: least, opinion_most: most, rounds } = own;
+  const error = (rounds! * ROUNDING) / UNIT;
+  return {
+    what,
+    theory,
+    measured: (least! + most!) / 2,
+    interval: [least! - error, most! + error],
+    from: `${rounds} rounds`,
+  };
+}
+
+async function inGraph(rewired: number): Promise<Row> {
+  const { scenario } = loadScenario('degroot', [['topology.rewired', rewired]]);
+  const weights = drawnGraph(scenario, scenario.seed, []).map(({ length }) => length + 1);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const theory = weights.reduce((sum, weight, place) => sum + weight * place, 0) / total;
+  const what = `${weights.length} agents, ${rewired} rewired: limit of opinions`;
+  return averaging(what, theory, [['topology.rewired', rewired]]);
+}
+
+const byMatrix = (what: string, weights: readonly (readonly number[])[]): Promise<Row> =>
+  averaging(`${what}: limit of opinions`, computeLimit(weights), [
+    ['agents.town.count', weights.length],
+    ['agents.town.strategy.parameters', { weights }],
+    ['topology', { kind: 'complete' }],
+  ]);
+
+/** Solves w T = w with sum 1 by elimination, and returns the weighted mean of the places. */
+function computeLimit(weights: readonly (readonly number[])[]): number {
+  const size = weights.length;
+  const totals = weights.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+  // Row j: sum over i of w_i (T_ij - [i = j]) = 0; the last row is the sum of all weights.
+  const rows = weights.map((_, j) => [
+    ...weights.map((row, i) => (j === size - 1 ? 1 : row[j]! / totals[i]! - Number(i === j))),
+    j === size - 1 ? 1 : 0,
+  ]);
+  for (let at = 0; at < size; at += 1) {
+    const below = rows.slice(at).map((row) => Math.abs(row[at]!));
+    const pivot = at + below.indexOf(Math.max(...below));
+    [rows[at], rows[pivot]] = [rows[pivot]!, rows[at]!];
+    for (const row of rows) {
+      const factor = row === rows[at] ? 0 : row[at]! / rows[at]![at]!;
+      for (let column = at; column <= size; column += 1)
+        row[column]! -= factor * rows[at]![column]!;
+    }
+  }
+  return rows.reduce((sum, row, place) => sum + (place * row[size]!) / row[place]!, 0);
+}
+
+async function degrootRows(size: Size): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const rewired of size === 'full' ? [0, 0.1, 0.3, 1] : [0.3]) {
+    found.push(await inGraph(rewired));
+  }
+  const golub = [
+    [0, 1, 1],
+    [1, 0, 0],
+    [0, 1, 0],
+  ];
+  found.push(await byMatrix('3 agents with eigenvector 2/5, 2/5, 1/5', golub));
+  const rng = new Streams('degroot').of('world', 'weights');
+  const drawn = Array.from({ length: 8 }, () => Array.from({ length: 8 }, () => rng.int(10)));
+  found.push(await byMatrix('8 agents with random weights', drawn));
+  return found;
+}
+
+export const weightedMeans: ValidationCase = {
+  name: 'degroot',
+  about:
+    'In each round, all agents take weighted means of opinions. In a connected aperiodic graph ' +
+    'all opinions converge to the mean of the first ones, weighted by the left eigenvector of ' +
+    'the matrix. With equal weights for oneself and each neighbour, the eigenvector is the ' +
+    'number of neighbours plus one. Opinions are integers: the interval is the largest sum of ' +
+    'rounding errors. The first opinion is the place of the agent. The scenario is the included ' +
+    '`degroot`.',
+  source:
+    'DeGroot 1974, Reaching a consensus; Golub and Jackson 2010, American Economic Journal: ' +
+    'Microeconomics 2(1)',
+  rows: degrootRows,
+};
+
+const OPINIONS = 625;
+
+/** Iterates the model in floating point, with sums over sorted opinions. */
+function iterateOpinions(confidence: number, rounds: number): number[] {
+  let opinions = Array.from({ length: OPINIONS }, (_, place) => place / (OPINIONS - 1));
+  for (let round = 0; round < rounds; round += 1) {
+    opinions = opinions.map((own) => {
+      const near = opinions.filter((other) => Math.abs(other - own) <= confidence + 1e-12);
+      return near.reduce((sum, other) => sum + other, 0) / near.length;
+    });
+  }
+  return opinions;
+}
+
+async function bounded(confidence: number, clusters: number): Promise<Row[]> {
+  const { own } = await run('hegselmann-krause', [
+    ['agents.town.strategy.parameters.confidence', confidence],
+  ]);
+  const from = `${own.rounds} rounds`;
+  const what = `${OPINIONS} opinions, confidence ${confidence}`;
+  const opinions = iterateOpinions(confidence, own.rounds!);
+  const range = own.opinion_range!;
+  const error = 1e-6;
+  return [
+    { what: `${what}: clusters`, theory: clusters, measured: own.clusters!, interval: null, from },
+    {
+      what: `${what}: range of opinions`,
+      theory: Math.round((Math.max(...opinions) - Math.min(...opinions)) / error) * error,
+      measured: range,
+      interval: [range - error, range + error],
+      from,
+    },
+  ];
+}
+
+const boundedRows = async (): Promise<Row[]> => [
+  ...(await bounded(0.1, 5)),
+  ...(await bounded(0.2, 1)),
+];
+
+export const boundedConfidence: ValidationCase = {
+  name: 'hegselmann-krause',
+  about:
+    'Opinions begin equidistant from 0 to 1. In each round, every agent takes the mean of all ' +
+    'opinions within its confidence bound. Nothing is random. Five clusters remain at 0.1, and ' +
+    'one at 0.2, after a long time in which a few agents in the middle connect two outer ' +
+    'clusters. The range equals that of an iteration in floating point up to 0.000001. The ' +
+    'scenario is the included `hegselmann-krause`.',
+  source:
+    'Hegselmann and Krause 2002, Journal of Artificial Societies and Social Simulation 5(3); ' +
+    'iteration of the model',
+  rows: boundedRows,
+};
