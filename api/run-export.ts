@@ -8,7 +8,7 @@ import { constants, gzipSync, type ZlibOptions } from 'node:zlib';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
 import type { ScenarioShown } from './contract/views.js';
 import { runInSlices } from './time-slices.js';
-import type { ViewWork } from './view/log/chunks.js';
+import { parametersOf, type ViewWork } from './view/log/chunks.js';
 import { computeOverview } from './view/log/reads.js';
 import { ViewLog } from './view/log/view-log.js';
 import { type Overview, type RowBatch, rowCode } from './view/model.js';
@@ -118,9 +118,8 @@ function keptOf(
   { overview, spans: batches, groups }: KeptOptions,
 ): RunData {
   const introduced = batches.map((batch) => batch.introduced);
-  const { network_id, policy, weights, participation_bps } = genesis;
   return {
-    network: { network_id, epoch, policy, weights, participation_bps },
+    network: { ...parametersOf(genesis), epoch },
     quiet: quietOf(read, batches),
     overview,
     agents: agentsOf(

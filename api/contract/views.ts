@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { eventData } from '../../engine/protocol/schema/event.js';
+import { RuleOptions } from '../../engine/protocol/schema/genesis.js';
 import {
   AgentId,
   BlockStatus,
@@ -103,6 +104,7 @@ const Snapshot = Type.Object({
   policy: Text,
   weights: Text,
   participation_bps: Count,
+  rule: Type.Optional(RuleOptions),
   entry: Count,
   at: Milliseconds,
   event_seq: Count,

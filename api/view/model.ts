@@ -10,6 +10,7 @@ import {
   type saidKinds,
   type ViewRow,
 } from '../../engine/protocol/event-types.js';
+import type { RuleOptions } from '../../engine/protocol/schema/genesis.js';
 
 const untold = {
   registered: { code: 0, introduces: 'agents', changes: ['agent'], text: '{agent} registered' },
@@ -194,6 +195,8 @@ export interface Snapshot {
   policy: string;
   weights: string;
   participation_bps: number;
+  /** Parameters, lines or module of the decision rule; absent if the rule has its defaults. */
+  rule?: RuleOptions;
   entry: number;
   at: number;
   event_seq: number;

@@ -21,7 +21,7 @@ import { firstRow, isEvent } from './row-batch.js';
 /** Network parameters, which are part of snapshots. */
 export type NetworkParameters = Pick<
   Snapshot,
-  'network_id' | 'epoch' | 'policy' | 'weights' | 'participation_bps'
+  'network_id' | 'epoch' | 'policy' | 'weights' | 'participation_bps' | 'rule'
 >;
 
 /** Initial reputation, in millionths. */

@@ -130,12 +130,14 @@ function addConsensus(add: Add): void {
     'vote 12 approve',
     `vote ${block} approve --reason "looks right"`,
     `vote ${block} reject`,
+    `vote ${block} approve --ballot '{"ranking":["blue","red"]}'`,
   )
     .argument('<block>', blockSyntax)
     .addArgument(new Argument('<decision>', 'vote').choices(['approve', 'reject']))
     .option('--reason <text>', 'reason, visible to other agents')
     .option('--memes <list>', 'comma-separated list of influential meme ids', list)
-    .action((named, decision, { reason, memes: meme_references, ...flags }) =>
+    .option('--ballot <json>', 'ballot for the decision rule of the network', ballotOf)
+    .action((named, decision, { reason, memes: meme_references, ballot, ...flags }) =>
       act(
         flags,
         async (client) => {
@@ -143,7 +145,7 @@ function addConsensus(add: Add): void {
           const fields: VoteFields = {
             block_hash,
             decision,
-            ...omitAbsent({ reason, meme_references }),
+            ...omitAbsent({ reason, meme_references, ballot }),
           };
           return client.vote(fields);
         },
@@ -156,15 +158,52 @@ function addConsensus(add: Add): void {
     'propose --tx hello --tx world',
     'propose --set greeting=\'"hello"\'',
     'propose --delete greeting',
+    'propose --option red --option \'blue={"paint":"blue"}\'',
   )
     .option('--tx <data>', 'transaction to sign and add, may be repeated', collect, [])
     .option('--set <key=json>', 'state key to set, may be repeated', collect, [])
     .option('--delete <key>', 'state key to delete, may be repeated', collect, [])
+    .option(
+      '--option <name[=json]>',
+      'option to choose, with state keys to set if chosen, may be repeated',
+      collect,
+      [],
+    )
     .option('--parent <hash>', 'parent block (default: the head)')
-    .action(({ tx, set, delete: removed, parent, ...flags }) => {
-      const proposal = { ...proposalOf(tx, set, removed), ...omitAbsent({ parent_hash: parent }) };
+    .action(({ tx, set, delete: removed, option, parent, ...flags }) => {
+      const options = option.length === 0 ? undefined : option.map(optionOf);
+      const proposal = {
+        ...proposalOf(tx, set, removed),
+        ...omitAbsent({ parent_hash: parent, options }),
+      };
       return act(flags, (client) => client.propose(proposal));
     });
+}
+
+/** Parses the JSON of a ballot. The server checks it against the network's rule. */
+function ballotOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const expected = 'JSON, such as \'{"ranking":["blue","red"]}\'';
+    throw new UsageError('INVALID_VALUE', { option: '--ballot', value: text, expected });
+  }
+}
+
+/** Parses an option of a proposal: its name, or its name and the state keys that it sets. */
+function optionOf(text: string): NonNullable<Proposal['options']>[number] {
+  const [, name, json] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
+  try {
+    if (name !== undefined && json === undefined) return { name };
+    const additions: unknown = JSON.parse(json!);
+    if (name !== undefined && typeof additions === 'object' && additions !== null) {
+      return { name, state_diff: { additions: additions as Record<string, unknown> } };
+    }
+  } catch {
+    // Falls through to the error.
+  }
+  const expected = 'NAME or NAME=JSON, such as \'blue={"paint":"blue"}\'';
+  throw new UsageError('INVALID_VALUE', { option: '--option', value: text, expected });
 }
 
 function proposalOf(transactions: string[], set: string[], removed: string[]): Proposal {

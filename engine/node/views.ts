@@ -1,4 +1,5 @@
 import { allianceData } from '../core/alliances.js';
+import { outcomeOf } from '../core/blocks.js';
 import type { Change, Reader } from '../core/changes.js';
 import type { Summary } from '../core/engine.js';
 import { computeTps } from '../core/throughput.js';
@@ -258,6 +259,8 @@ export class Views {
       voting_deadline: formatInstant(context.deadline),
       timestamp: formatInstant(context.proposed_at),
       closed_at: context.closed_at === 0 ? null : formatInstant(context.closed_at),
+      ...(context.options ? { options: context.options } : {}),
+      ...outcomeOf(context),
     };
   }
 

@@ -141,6 +141,8 @@ export interface VoteFields {
   decision: Decision;
   reason?: string;
   meme_references?: readonly string[];
+  /** Ballot, for a network whose decision rule counts ballots. */
+  ballot?: unknown;
 }
 
 /**

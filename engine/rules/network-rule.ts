@@ -148,6 +148,16 @@ function findParameterProblem(
   return null;
 }
 
+type Reached = (status: Ended | null) => boolean;
+
+/** Weights that decide a block; null where no weight does. */
+export interface Thresholds {
+  finalize: number | null;
+  reject: number | null;
+  /** Weight that must vote, if the block stays undecided until the end of voting. */
+  turnout: number | null;
+}
+
 /** A rule with a network's parameters. */
 export class NetworkRule {
   readonly values: Values;
@@ -229,6 +239,25 @@ export class NetworkRule {
       const counts = { approve, reject: total - approve, total, voted: electors, electors };
       return this.decideTrial({ ...counts, vetoes: 0 }, true) === 'finalized';
     });
+  }
+
+  /**
+   * Returns the weights that decide a block: the approving weight that finalizes it and the
+   * rejecting weight that rejects it before the end of voting, and otherwise the weight that must
+   * vote. Null where no weight does.
+   */
+  thresholds(total: number, electors: number): Thresholds {
+    const trial = { approve: 0, reject: 0, total, voted: 0, electors, vetoes: 0 };
+    const reached = (over: boolean, side: 'approve' | 'reject', isReached: Reached) => {
+      const weight = bisect(0, total + 1, (value) =>
+        isReached(this.decideTrial({ ...trial, [side]: value }, over)),
+      );
+      return this.isByWeight && weight <= total ? weight : null;
+    };
+    const finalize = reached(false, 'approve', (status) => status === 'finalized');
+    const reject = reached(false, 'reject', (status) => status === 'rejected');
+    const turnout = reached(true, 'approve', (status) => status !== 'expired');
+    return { finalize, reject, turnout: finalize === null ? turnout : null };
   }
 
   /**

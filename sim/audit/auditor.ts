@@ -327,6 +327,8 @@ function blockView({ genesis }: State, block: Block): BlockView {
     voting_deadline: instantText(block.deadline),
     timestamp: instantText(block.proposedAt),
     closed_at: block.status === 'voting' ? null : instantText(block.closedAt),
+    ...(block.options ? { options: [...block.options] } : {}),
+    ...block.outcome,
   };
 }
 

@@ -34,6 +34,7 @@ import {
   voteAnswer,
 } from './events.js';
 import { weakestOpen } from './outcomes.js';
+import { countedBallot, foreignRule, pollVote } from './polls.js';
 import { rate } from './reputation.js';
 import {
   type Agent,
@@ -124,6 +125,8 @@ export function propose(
   const electorate = getElectorate(state);
   const size = state.agents.length;
   const height = state.head.height + 1;
+  const isChosen = foreignRule(state.genesis)?.usesOptions && command.options;
+  const options = isChosen ? command.options!.map(({ name }) => name) : null;
   const block: Block = {
     hash: command.block_hash,
     height,
@@ -139,8 +142,12 @@ export function propose(
       voters: [],
       references: new Map(),
       rejections: new Map(),
-      vetoed: false,
+      vetoes: 0,
+      polled: [],
     },
+    ...(options ? { options } : {}),
+    outcome: {},
+    cast: new Map(),
     marks: new Uint8Array(size),
     votedAfterMs: new Uint32Array(size),
     approve: 0,
@@ -166,8 +173,13 @@ export function vote(
   const { decision, reason, meme_references } = command;
   const block = state.blocks.get(command.block_hash)!;
   castVote(block, by, { decision, memes: meme_references, at });
+  const ballot = countedBallot(state.genesis, command);
+  if (ballot !== undefined) block.cast.set(by.number, ballot);
+  if (foreignRule(state.genesis)) {
+    block.ballots!.polled.push(pollVote(block, by, { ...command, ballot }, at));
+  }
   state.counts.votes += 1;
-  const data = validationData(block, by, { decision, reason, at });
+  const data = validationData(block, by, { decision, reason, at, ballot });
   emit(state, predicted, { type: 'block_validation', data });
   closeIfDecided(state, predicted, block, { at, isOver: false });
   return voteAnswer(state, block, by);
@@ -204,8 +216,9 @@ export function closeIfDecided(
   block: Block,
   { at, isOver }: { at: number; isOver: boolean },
 ): void {
-  const status = decideBlock(state.genesis, block, isOver);
+  const { status, ...outcome } = decideBlock(state.genesis, block, isOver);
   if (status === null) return;
+  block.outcome = outcome;
   end(state, predicted, block, status, at);
   if (status === 'finalized') finalize(state, predicted, block, at);
   if (status === 'expired') countMisses(state, block);
@@ -231,14 +244,17 @@ function end(
 }
 
 function finalize(state: State, predicted: PredictedEvents, block: Block, at: number): void {
-  const { transactions, additions, deletions } = block.ballots!.proposal;
+  const { transactions, additions, deletions, options = [] } = block.ballots!.proposal;
   state.head = { hash: block.hash, height: block.height };
   block.producer.produced += 1;
   for (const { hash, signer } of transactions) state.transactions.add(`${hash} ${signer}`);
-  for (const [key, value] of Object.entries(additions)) {
-    state.values.set(key, { value, block: block.hash });
+  const chosen = options.filter(({ name }) => name === block.outcome.choice);
+  for (const diff of [{ additions, deletions }, ...chosen]) {
+    for (const [key, value] of Object.entries(diff.additions)) {
+      state.values.set(key, { value, block: block.hash });
+    }
+    for (const key of diff.deletions) state.values.delete(key);
   }
-  for (const key of deletions) state.values.delete(key);
   for (const hash of [...state.open.keys()].sort())
     giveWay(state, predicted, state.open.get(hash)!, at);
   state.stall.periods = 0;

@@ -4,7 +4,9 @@
  */
 
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
-import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { Verdict } from '../../engine/rules/rule.js';
+import { decideByRule, foreignRule } from './polls.js';
 import type { Agent, Block, Electorate, State } from './state.js';
 
 /** Base weight under `alliance_bonus`. Each of the first five allies in the electorate adds 2. */
@@ -143,30 +145,36 @@ export function setDormant(state: State, agent: Agent, dormant: boolean): void {
   onStandingChange(state, agent);
 }
 
-type End = Exclude<BlockStatus, 'voting' | 'orphaned'>;
-
 /**
- * Decides a block after a vote, or at its deadline (`isOver`). Returns null while the block is
+ * Decides a block after a vote, or at its deadline (`isOver`). The status is null while the block is
  * open.
  */
-export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): End | null {
+export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): Verdict {
+  const rule = foreignRule(genesis);
+  if (rule) return decideByRule(rule, block, isOver);
   const { approve, reject, electorate } = block;
-  const { voters, vetoed } = block.ballots!;
+  const { voters, vetoes } = block.ballots!;
   if (genesis.policy === 'majority') {
-    if (!isOver && voters.length < electorate.heads) return null;
+    if (!isOver && voters.length < electorate.heads) return { status: null };
     const turnout = (approve + reject) * 10_000;
-    if (turnout < genesis.participation_bps * electorate.total) return 'expired';
-    return approve > reject ? 'finalized' : 'rejected';
+    if (turnout < genesis.participation_bps * electorate.total) return { status: 'expired' };
+    return { status: approve > reject ? 'finalized' : 'rejected' };
   }
-  if (approve * 3 > electorate.total * 2) return 'finalized';
-  if (reject * 3 >= electorate.total) return 'rejected';
-  if (genesis.policy === 'veto' && vetoed) return 'rejected';
-  return isOver ? 'expired' : null;
+  if (approve * 3 > electorate.total * 2) return { status: 'finalized' };
+  if (reject * 3 >= electorate.total) return { status: 'rejected' };
+  if (genesis.policy === 'veto' && vetoes > 0) return { status: 'rejected' };
+  return { status: isOver ? 'expired' : null };
 }
 
 /** Returns the smallest approving weight that would finalize the block now. */
-export function computeVotesNeeded({ policy, participation_bps }: Genesis, block: Block): number {
-  const { reject, electorate } = block;
+export function computeVotesNeeded(genesis: Genesis, block: Block): number {
+  const { policy, participation_bps } = genesis;
+  const { approve, reject, electorate } = block;
+  const rule = foreignRule(genesis);
+  if (rule) {
+    const { total, heads: electors } = electorate;
+    return rule.needed({ approve, reject, total, voted: electors, electors, vetoes: 0 });
+  }
   if (policy !== 'majority') return Math.floor((electorate.total * 2) / 3) + 1;
   const turnout = Math.ceil((participation_bps * electorate.total) / 10_000);
   return Math.max(reject + 1, turnout - reject);
@@ -225,7 +233,7 @@ export function castVote(
   const alike = (rejections.get(personality) ?? 0) + 1;
   rejections.set(personality, alike);
   const group = block.electorate.groups.get(personality)!;
-  if (group >= VETO_GROUP && alike === group) block.ballots!.vetoed = true;
+  if (group >= VETO_GROUP && alike === group) block.ballots!.vetoes += 1;
 }
 
 /** Smallest personality group with a veto. */

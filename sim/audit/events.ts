@@ -59,6 +59,7 @@ export function emitProposal(state: State, predicted: PredictedEvents, block: Bl
       ...(type === undefined ? {} : { type }),
       ...(content === undefined ? {} : { content }),
     },
+    ...(block.options ? { options: [...block.options] } : {}),
     timestamp: instantText(block.proposedAt),
   };
   emit(state, predicted, { type: 'block_proposal', data });
@@ -72,6 +73,7 @@ export function emitEnd(state: State, predicted: PredictedEvents, block: Block):
     reject: block.reject,
     electorate: block.electorate.total,
     transactions: block.transactions,
+    ...block.outcome,
     timestamp: instantText(block.closedAt),
   };
   emit(state, predicted, { type: 'block_status', data });
@@ -135,13 +137,19 @@ export const discussionData = (
 export const validationData = (
   block: Block,
   agent: Agent,
-  { decision, reason, at }: { decision: Decision; reason: string; at: number },
+  {
+    decision,
+    reason,
+    at,
+    ballot,
+  }: { decision: Decision; reason: string; at: number; ballot: unknown },
 ): EventData['block_validation'] => ({
   block_hash: block.hash,
   validator: who(agent),
   decision,
   reason,
   timestamp: instantText(at),
+  ...(ballot === undefined ? {} : { ballot }),
 });
 
 export function voteAnswer({ genesis }: State, block: Block, agent: Agent) {

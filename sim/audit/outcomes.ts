@@ -18,6 +18,7 @@ import {
   statusAnswer,
   voteAnswer,
 } from './events.js';
+import { countedBallot, refusesBallot } from './polls.js';
 import {
   type Agent,
   answerBefore,
@@ -27,6 +28,7 @@ import {
   type PredictedOutcome,
   type State,
 } from './state.js';
+import { isSame } from './violation.js';
 
 const MOST_OPEN = 8;
 
@@ -73,9 +75,13 @@ export function judgeVote(state: State, by: Agent, command: VoteCommand): Predic
   const block = state.blocks.get(command.block_hash);
   if (!block) return createRefusal('UNKNOWN_BLOCK');
   const earlier = getVote(block, by);
-  if (earlier === command.decision) return createDuplicate(voteAnswer(state, block, by));
+  const ballot = countedBallot(state.genesis, command);
+  if (earlier === command.decision && isSame(ballot, block.cast.get(by.number))) {
+    return createDuplicate(voteAnswer(state, block, by));
+  }
   if (!by.validator) return createRefusal('NOT_VALIDATOR');
   if (getWeight(block, by.number) === 0) return createRefusal('NOT_IN_ELECTORATE');
+  if (refusesBallot(state.genesis, block, command)) return createRefusal('BALLOT_INVALID');
   if (earlier !== null) {
     const details = { decision: earlier };
     if (hasEquivocated(block, by)) return createRefusal('ALREADY_VOTED', details);

@@ -10,6 +10,7 @@ import type { Event, EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
+import { foreignRule } from './polls.js';
 import { type BrokenRule, instantText, shortenId } from './violation.js';
 
 /** Command with its outcome, or an advance of time. */
@@ -396,6 +397,8 @@ function checkEnd(
  */
 function allowedOutcomes(genesis: Genesis, block: WatchedBlock, isDue: boolean): readonly string[] {
   const { approve, reject, electorate } = block;
+  // The model alone predicts the outcome by other rules, which may need more than the events show.
+  if (foreignRule(genesis)) return isDue ? ends.decided : ends.any;
   if (genesis.policy === 'majority') {
     if (!isDue && approve + reject < electorate) return ends.voting;
     const turnout = (genesis.participation_bps * electorate) / 10_000;
@@ -417,6 +420,8 @@ const ends = {
   expired: ['expired'],
   vetoedOrVoting: ['rejected', 'voting'],
   vetoedOrExpired: ['rejected', 'expired'],
+  decided: ['finalized', 'rejected', 'expired'],
+  any: ['finalized', 'rejected', 'expired', 'voting'],
 };
 
 /** True if three or more voters with one personality rejected and none approved. */

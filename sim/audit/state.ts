@@ -12,6 +12,7 @@ import type {
   BlockStatus,
   Status,
 } from '../../engine/protocol/schema/primitives.js';
+import type { PollVote, Verdict } from '../../engine/rules/rule.js';
 
 /** Largest score. Scores start at half this value. */
 export const WHOLE = 1_000_000;
@@ -95,8 +96,10 @@ interface Ballots {
   references: Map<string, number[]>;
   /** Number of rejecting voters by personality. */
   rejections: Map<string, number>;
-  /** True if a personality group with a veto has rejected the block. */
-  vetoed: boolean;
+  /** Number of personality groups with a veto that have rejected the block. */
+  vetoes: number;
+  /** Votes as the network's rule counts them; empty for the policies of the auditor. */
+  polled: PollVote[];
 }
 
 /** First members in every description of a block. */
@@ -116,6 +119,12 @@ export interface Block {
   proposedAt: number;
   deadline: number;
   status: BlockStatus;
+  /** Names of the options; absent if the rule does not choose among options. */
+  options?: readonly string[];
+  /** Members that only some rules set, once the block is closed. */
+  outcome: Omit<Verdict, 'status'>;
+  /** Counted ballots by agent number, for votes that are repeated. */
+  cast: Map<number, unknown>;
   /** Null after the block is closed. */
   ballots: Ballots | null;
   /** Vote (see electorate.ts) and time since the proposal, by agent number. */

@@ -98,7 +98,8 @@ function isSameVote(
     expected.decision === found.decision &&
     expected.reason === found.reason &&
     expected.timestamp === found.timestamp &&
-    countOf(found) === 5 &&
+    isSame(expected.ballot, found.ballot) &&
+    countOf(found) === (expected.ballot === undefined ? 5 : 6) &&
     countOf(found.validator) === 2
   );
 }

@@ -3,6 +3,12 @@
  * color, and the tally against the policy's thresholds.
  */
 import { useEffect, useRef } from 'preact/hooks';
+import {
+  type NetworkRule,
+  RuleUnavailable,
+  ruleOf,
+  type Thresholds,
+} from '../../dist/engine/rules/network-rule.js';
 import { format } from '../../report/shared/format.js';
 import type { BlockItem } from '../data/messages.js';
 import { blocks, focus, network } from '../data/store.js';
@@ -64,25 +70,25 @@ export function OutcomeLegend() {
   );
 }
 
-interface Thresholds {
-  /** Weight that decides the vote for each side; null if the deadline decides. */
-  finalize: number | null;
-  reject: number | null;
-  /** Total vote weight that a majority requires; null under other policies. */
-  turnout: number | null;
+/** Returns the network's decision rule; null if it is a module, which the page does not run. */
+export function networkRule(): NetworkRule | null {
+  const of = network.value;
+  if (!of) return null;
+  try {
+    return ruleOf(of);
+  } catch (error) {
+    if (error instanceof RuleUnavailable) return null;
+    throw error;
+  }
 }
 
-/** Computes the thresholds of the network's policy, with the same results as the engine. */
+/** Returns the weights that decide a block under the network's rule. */
 export function computeThresholds({
   total,
-  needed,
-}: Pick<BlockItem, 'total' | 'needed'>): Thresholds {
-  const of = network.value;
-  if (of?.policy === 'majority') {
-    const turnout = Math.ceil((of.participation_bps * total) / 10_000);
-    return { finalize: null, reject: null, turnout };
-  }
-  return { finalize: needed, reject: Math.ceil(total / 3), turnout: null };
+  electors,
+}: Pick<BlockItem, 'total' | 'electors'>): Thresholds {
+  const none = { finalize: null, reject: null, turnout: null };
+  return networkRule()?.thresholds(total, electors) ?? none;
 }
 
 const percent = (part: number, total: number) =>
@@ -101,7 +107,7 @@ export function TallyBar({ block }: { block: BlockItem }) {
     ...(rejects === null ? [] : [`${format(rejects)} to reject`]),
     ...(turnout === null ? [] : [`turnout ${format(turnout)}`]),
   ];
-  const label = `${sides}; ${goals.join(', ')}`;
+  const label = [sides, ...(goals.length > 0 ? [goals.join(', ')] : [])].join('; ');
   return (
     <div class="tally-box">
       {finalize !== null && (

@@ -95,7 +95,8 @@ export class Changes {
 
   /** Builds a patch with all changes, and clears the record of changes. */
   patch(snapshot: Snapshot): Patch {
-    const { network_id, epoch, policy, weights, participation_bps, agents, totals } = snapshot;
+    const { network_id, epoch, policy, weights, participation_bps, rule, agents, totals } =
+      snapshot;
     const { entry, at, event_seq, digest, log_digest, height } = snapshot;
     for (const closed of this.#closed.splice(0)) {
       const block = snapshot.blocks.find(({ number }) => number === closed);
@@ -104,7 +105,7 @@ export class Changes {
     const numbers = this.#agents ? Uint32Array.from(this.#agents) : null;
     const changed = this.#blocks;
     const patch: Patch = {
-      of: { network_id, epoch, policy, weights, participation_bps },
+      of: { network_id, epoch, policy, weights, participation_bps, ...(rule ? { rule } : {}) },
       position: { entry, at, event_seq, digest, log_digest, height },
       totals,
       rates: this.#rates.at(at),

@@ -63,12 +63,12 @@ export async function wholeBlock(hash: string): Promise<Whole> {
 /** @throws {PageError} if the worker fails to load */
 export async function checkBlockData({ block, electorate, votes }: Whole): Promise<BlockChecked> {
   const { signatures } = await data<{ signatures?: string }>('/api/v1/meta');
-  const { network_id, policy, participation_bps } = network.peek()!;
+  const { network_id, policy, participation_bps, rule } = network.peek()!;
   return checkBlock({
     hash: block.block_hash,
     network_id,
     signed: signatures !== 'none',
-    rule: { policy, participation_bps },
+    rule: { policy, participation_bps, rule },
     producer: block.public_key,
     proposal: block.proposal,
     electorate: electorate.map(({ agent_id, weight }) => {

@@ -1,7 +1,7 @@
 /** The block view: proposal, outcome, checks in the browser, votes and certificate. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../../report/shared/format.js';
-import { Glyph, outcomes, TallyBar } from '../components/block.js';
+import { Glyph, networkRule, outcomes, TallyBar } from '../components/block.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
@@ -15,7 +15,7 @@ import { Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
 import { useFetch } from '../components/requests.js';
 import type { BlockItem } from '../data/messages.js';
-import { blocks, clock, position } from '../data/store.js';
+import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
 import { href, hrefNow } from '../route.js';
 import { fetchCertificate } from '../verify/client.js';
@@ -148,6 +148,8 @@ interface HeadProps {
 function Head({ whole: { block, electors }, now }: HeadProps) {
   const { height, status, block_hash, tally, closed_at } = block;
   const proposed = Date.parse(block.timestamp);
+  // A block that is shown at a past entry may have its outcome already.
+  const ended: Partial<BlockData> = status === 'voting' ? {} : block;
   const known = blocks.value.find(({ hash }) => hash === block_hash);
   return (
     <section class="panel" aria-labelledby="block">
@@ -190,6 +192,16 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
           {format(tally.electorate)}
         </Fact>
         <Fact name="electorate">{plural(electors, 'agent')}</Fact>
+        <Fact name="rule">
+          <RuleName />
+        </Fact>
+        {block.options && <Fact name="options">{block.options.join(', ')}</Fact>}
+        {ended.choice && (
+          <Fact name="choice">
+            <b data-testid="choice">{ended.choice}</b>
+          </Fact>
+        )}
+        {ended.fault && <Fact name="fault">the rule failed: {ended.fault}</Fact>}
         <Fact name="transactions">{format(block.transactions)}</Fact>
         <Fact name="parent">
           <BlockLink hash={block.parent_hash} />
@@ -198,7 +210,57 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
           <code>{block_hash}</code>
         </Fact>
       </dl>
+      {ended.standings && <Standings standings={ended.standings} choice={ended.choice} />}
     </section>
+  );
+}
+
+/** The rule's name, its parameters, and when it finalizes a block. */
+function RuleName() {
+  const rule = networkRule();
+  if (!rule) return <>{network.value?.policy}, which the page does not run</>;
+  const values = Object.entries(rule.values).map(([name, value]) => `${name} ${format(value)}`);
+  return (
+    <>
+      {[rule.name, ...values].join(', ')} <span class="faint">{rule.rule.title}.</span>
+    </>
+  );
+}
+
+interface StandingsProps {
+  standings: Readonly<Record<string, number>>;
+  choice: string | undefined;
+}
+
+/** Scores at the end of voting, highest first. */
+function Standings({ standings, choice }: StandingsProps) {
+  const rows = Object.entries(standings).sort(([, a], [, b]) => b - a);
+  const most = Math.max(1, ...rows.map(([, score]) => Math.abs(score)));
+  return (
+    <table class="standings" data-testid="standings">
+      <caption>Standings by the rule</caption>
+      <thead>
+        <tr>
+          <th scope="col">option</th>
+          <th scope="col">score</th>
+          <th scope="col" aria-label="share of the highest score" />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, score]) => (
+          <tr key={name} class={name === choice ? 'chosen' : undefined}>
+            <th scope="row">{cleanText(name, 64)}</th>
+            <td>{format(score)}</td>
+            <td>
+              <span
+                class="standing-bar"
+                style={{ width: `${(100 * Math.max(0, score)) / most}%` }}
+              />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -7,6 +7,7 @@ import {
   Chain,
   computeThresholds,
   Glyph,
+  networkRule,
   OutcomeLegend,
   outcomes,
   TallyBar,
@@ -117,7 +118,7 @@ function Ballot() {
       </header>
       <TallyBar block={block} />
       <Counts block={block} />
-      {network.value?.policy === 'veto' && status === 'voting' && <Vetoes />}
+      {networkRule()?.usesVetoes && status === 'voting' && <Vetoes />}
     </div>
   );
 }
@@ -157,8 +158,9 @@ function needText(block: BlockItem): string {
     const votes = equal ? plural(lacking, 'more vote') : `${format(lacking)} more weight`;
     return `Needs ${votes} to finalize.`;
   }
+  if (turnout === null) return 'The votes are counted at the end of voting.';
   const lead = block.approve - block.reject;
-  const short = Math.max(0, turnout! - block.approve - block.reject);
+  const short = Math.max(0, turnout - block.approve - block.reject);
   const leads = lead > 0 ? 'Approval leads' : lead < 0 ? 'Rejection leads' : 'Votes are even';
   const by = lead === 0 ? '' : ` by ${format(Math.abs(lead))}`;
   const turned =

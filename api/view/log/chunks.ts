@@ -12,6 +12,7 @@ import {
 } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
+import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
 import { StoreError } from '../../../engine/store/store.js';
 import type { RowBatch, Snapshot } from '../model.js';
@@ -156,10 +157,15 @@ export class Chunks {
   }
 }
 
+/** Returns the members of genesis that a snapshot contains. */
+export function parametersOf(genesis: Genesis) {
+  const { network_id, policy, weights, participation_bps, rule } = genesis;
+  return { network_id, policy, weights, participation_bps, ...(rule ? { rule } : {}) };
+}
+
 /** Returns the snapshot before entry 0. */
 export function createInitialSnapshot({ genesis, epoch }: ServedNetwork): Snapshot {
-  const { network_id, policy, weights, participation_bps } = genesis;
-  return createEmptySnapshot({ network_id, epoch, policy, weights, participation_bps });
+  return createEmptySnapshot({ ...parametersOf(genesis), epoch });
 }
 
 /*

@@ -9,6 +9,7 @@ import {
   Type,
 } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern, idPattern } from '../../../engine/protocol/patterns.js';
+import { OptionName } from '../../../engine/protocol/schema/block.js';
 import { BlockStatus, Hash, MemeReferences } from '../../../engine/protocol/schema/primitives.js';
 import {
   AllianceProposeBody,
@@ -344,18 +345,22 @@ const vote = tool({
   description:
     'Votes on a block in voting (look at "voting"). The agent must be in the electorate: an ' +
     'active validator when the block was proposed. A vote is final. A second, different vote ' +
-    'is refused and costs reputation. The result contains the tally by weight. The block is ' +
-    'finalized when "approve" reaches "needed".',
+    'is refused and costs reputation. The result contains the tally by weight. With a rule ' +
+    'that decides by weight, the block is finalized when "approve" reaches "needed"; other ' +
+    'rules count ballots, and "needed" is 0.',
   input: {
     block_hash: blockHash,
     decision: oneOf(['approve', 'reject'], 'The vote.'),
     reason: Type.Optional(described(VoteBody.properties.reason, 'Reason, visible to others.')),
     meme_references: memes,
+    ballot: Type.Optional(
+      Type.Unknown({ description: 'Ballot, for a network whose rule counts ballots.' }),
+    ),
   },
   hints: { idempotentHint: true, destructiveHint: false },
   acts: true,
-  async call({ block_hash, decision, reason, meme_references }, { by }) {
-    const fields = { block_hash, decision, ...omitAbsent({ reason, meme_references }) };
+  async call({ block_hash, decision, reason, meme_references, ballot }, { by }) {
+    const fields = { block_hash, decision, ...omitAbsent({ reason, meme_references, ballot }) };
     const answer = await by.client.vote(fields);
     const { approve, reject, needed } = answer.tally;
     const said = sentence`Voted ${decision}: the block is ${answer.block_status}, with a weight of \
@@ -395,15 +400,40 @@ const propose = tool({
         description: 'Keys of the shared state to remove.',
       }),
     ),
+    options: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: OptionName,
+          set: Type.Optional(
+            Type.Object(
+              {},
+              { additionalProperties: true, description: 'Keys to set if the option is chosen.' },
+            ),
+          ),
+        }),
+        {
+          minItems: 2,
+          maxItems: 16,
+          description: 'Options, for a network whose rule chooses one.',
+        },
+      ),
+    ),
   },
   hints: { destructiveHint: false },
   acts: true,
-  async call({ transactions = [], set = {}, delete: removed = [] }, { by }) {
+  async call({ transactions = [], set = {}, delete: removed = [], options }, { by }) {
     const deletions = Object.fromEntries(removed.map((key) => [key, true]));
     const changes = Object.keys(set).length + removed.length > 0;
     const answer = await by.client.propose({
       transactions,
       ...(changes ? { state_diff: { additions: { ...set }, deletions } } : {}),
+      ...(options
+        ? {
+            options: options.map(({ name, set: additions }) =>
+              additions ? { name, state_diff: { additions: { ...additions } } } : { name },
+            ),
+          }
+        : {}),
     });
     const said = sentence`Proposed block ${answer.block_hash} at height ${answer.height} to \
 ${answer.electorate} electors; voting ends at ${answer.voting_deadline}.`;

@@ -1,6 +1,6 @@
 /** Responses to commands and reads. */
 import { type Static, Type } from '../bundled/typebox.js';
-import { blockFields } from './block.js';
+import { blockFields, OptionName, ruleOutcome } from './block.js';
 import { eventData } from './event.js';
 import {
   AgentId,
@@ -144,6 +144,8 @@ export const BlockView = Type.Object({
   voting_deadline: Timestamp,
   timestamp: Timestamp,
   closed_at: nullable(Timestamp),
+  options: Type.Optional(Type.Array(OptionName)),
+  ...ruleOutcome,
 });
 
 /**
