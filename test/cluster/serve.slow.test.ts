@@ -216,11 +216,17 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
         ['--cluster', 'etcd://h', ...whole, '--peer-listen', '0.0.0.0:1'],
         /0\.0\.0\.0 is a wildcard address/,
       ],
-      [['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'], /needs --peer-secret/],
+      [
+        ['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'],
+        /requires --peer-secret/,
+      ],
       [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /5 characters/],
-      [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /cannot be read|are no key/],
-      [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held is for a network of/],
-      [['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'], /--archive-after is for/],
+      [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /--peer-secret .*: EISDIR/],
+      [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held .* --cluster/],
+      [
+        ['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'],
+        /--archive-after .* --cluster/,
+      ],
     ];
     for (const [args, message] of cases) {
       const { code, stderr } = await serve(...args);
@@ -230,6 +236,6 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await nodeProcess({ cluster: order.url, name: 'n1', folder: join(folder, 'n1') });
     const other = await serve('--cluster', order.url, ...whole, '--voting-period-ms', '1234');
     expect(other.code).toBe(2);
-    expect(other.stderr).toMatch(/begun with voting_period_ms 30000, not 1234/);
+    expect(other.stderr).toMatch(/voting_period_ms .*30000.*1234/);
   });
 });
