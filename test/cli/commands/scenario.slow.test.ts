@@ -85,7 +85,11 @@ test.each([
     { factors: [{ path: 'links.loss', name: 'loss', values: [0] }], baseline: { loss: 1 } },
     'baseline',
   ],
-  ['a response', { factors: [{ path: 'links.loss', values: [0] }], responses: ['no'] }, 'no is no'],
+  [
+    'a response',
+    { factors: [{ path: 'links.loss', values: [0] }], responses: ['no'] },
+    'sweep.responses: ',
+  ],
   [
     'a script',
     { factors: [{ path: 'agents.guests.strategy.module', values: ['fine.mjs', 'broken.mjs'] }] },
