@@ -2,8 +2,9 @@
  * A thread of WebSocket subscribers over raw sockets. The thread counts events without parsing
  * them, because a parsing client would be slower than the server.
  */
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
+import { countFrames, frameText } from './frames.js';
 
 export interface SubscribersOrder {
   port: number;
@@ -46,7 +47,7 @@ function open(greeting: readonly string[]): void {
     ready += 1;
     if (ready === greetings.length) parentPort?.postMessage('ready');
   };
-  const counter = frames(() => {
+  const counter = countFrames(() => {
     if (waiting > 0) {
       waiting -= 1;
       if (waiting === 0) started();
@@ -68,54 +69,10 @@ function open(greeting: readonly string[]): void {
     if (!head.subarray(0, 12).equals(SWITCHING)) {
       throw new Error(`expected an upgrade, got ${head.subarray(0, 64).toString()}`);
     }
-    for (const text of greeting) say(socket, text);
+    for (const text of greeting) socket.write(frameText(text));
     if (greeting.length === 0) started();
     counter(head.subarray(end + 4));
     socket.on('data', counter);
   };
   socket.on('data', answered);
-}
-
-const TEXT = 0x81;
-const MASKED = 0x80;
-/**
- * The second byte contains lengths up to 125. The values 126 and 127 mean that two or eight length
- * bytes follow.
- */
-const IN_TWO_BYTES = 126;
-const IN_EIGHT_BYTES = 127;
-
-/** Sends a short text as one masked frame. A zero mask leaves the text unchanged. */
-function say(socket: Socket, text: string): void {
-  const payload = Buffer.from(text);
-  const head = Buffer.alloc(8);
-  head.writeUInt8(TEXT, 0);
-  head.writeUInt8(MASKED | IN_TWO_BYTES, 1);
-  head.writeUInt16BE(payload.length, 2);
-  socket.write(Buffer.concat([head, payload]));
-}
-
-/** Calls back for each complete text frame, then drops the frame. */
-export function frames(onText: () => void): (chunk: Buffer) => void {
-  let rest: Buffer = Buffer.alloc(0);
-  return (chunk) => {
-    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let at = 0;
-    for (;;) {
-      const size = frameSize(data, at);
-      if (size === null || at + size > data.length) break;
-      if (data[at] === TEXT) onText();
-      at += size;
-    }
-    rest = data.subarray(at);
-  };
-}
-
-/** Size of the head and payload; null if the head is incomplete. */
-function frameSize(data: Buffer, at: number): number | null {
-  if (data.length < at + 2) return null;
-  const short = data[at + 1]!;
-  if (short < IN_TWO_BYTES) return 2 + short;
-  if (short < IN_EIGHT_BYTES) return data.length < at + 4 ? null : 4 + data.readUInt16BE(at + 2);
-  return data.length < at + 10 ? null : 10 + Number(data.readBigUInt64BE(at + 2));
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { getRate, subscribe } from '../../dist/bench/clients/clients.js';
-import { frames } from '../../dist/bench/clients/subscribers-thread.js';
+import { countFrames } from '../../dist/bench/clients/frames.js';
 import { withBare } from '../../dist/bench/servers/processes.js';
 
 const loads = await import('uWebSockets.js').then(
@@ -44,7 +44,7 @@ test.each([
   const property = fc.property(lengths, fc.integer(pieces), (sizes, piece) => {
     const bytes = Buffer.concat(sizes.map(frameOf));
     let count = 0;
-    const counter = frames(() => {
+    const counter = countFrames(() => {
       count += 1;
     });
     for (let at = 0; at < bytes.length; at += piece) counter(bytes.subarray(at, at + piece));
