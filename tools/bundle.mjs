@@ -20,6 +20,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
+import { meterWasm } from './metering.mjs';
 
 /*
  * Validators: ajv compiles the schemas to code at build time. No process compiles a schema, and the
@@ -217,6 +218,7 @@ const paletteOf = (declarations) => ({
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bundled = join(root, 'dist/engine/protocol/bundled');
 const vendor = join(root, 'dist/vendor');
+const table = join(root, 'dist/engine/rules/bundled');
 
 // Loading the 700 modules of TypeBox takes longer than a small simulation.
 const options = {
@@ -296,6 +298,18 @@ mkdirSync(vendor, { recursive: true });
 copyFileSync(join(viewer, 'dist/rapidoc-min.js'), join(vendor, 'rapidoc-min.js'));
 writeList(vendor, ['rapidoc-min.js']);
 
+// The sandbox of decision rules: QuickJS, with its work counted.
+const quickjs = join(root, 'node_modules/@jitl/quickjs-wasmfile-release-sync');
+const glue = readFileSync(join(quickjs, 'dist/emscripten-module.mjs'), 'utf8');
+const exported = [...glue.matchAll(/\bd\._(\w+)=b\.([\w$]+)/g)].map(([, name, key]) => [key, name]);
+writeFileSync(
+  join(table, 'quickjs.wasm'),
+  meterWasm(
+    readFileSync(join(quickjs, 'dist/emscripten-module.wasm')),
+    Object.fromEntries([...exported, ['u', 'initialize']]),
+  ),
+);
+
 const made = [...libraries, ...(await buildPage(root))];
 const inputs = made.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
@@ -305,7 +319,7 @@ const folders = new Set(
     .filter((folder) => folder !== undefined)
     .map((folder) => join(root, folder)),
 );
-const licences = [...folders, viewer].flatMap(licencesOf);
+const licences = [...folders, viewer, quickjs].flatMap(licencesOf);
 licences.push(join(viewer, 'dist/rapidoc-min.js.LICENSE.txt'));
 writeFileSync(join(vendor, 'LICENSES.txt'), licences.map(titled).join('\n'));
 
