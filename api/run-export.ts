@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { constants, gzipSync, type ZlibOptions } from 'node:zlib';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
+import { prepareRule } from '../engine/rules/sandbox.js';
 import type { ScenarioShown } from './contract/views.js';
 import { runInSlices } from './time-slices.js';
 import { parametersOf, type ViewWork } from './view/log/chunks.js';
@@ -48,6 +49,7 @@ export async function exportRun(
       `too many events for one file: ${event_seq} (limit ${MAX_EXPORTED_EVENTS})`,
     );
   }
+  await prepareRule(network.genesis);
   // The caller has verified the folder, but not its view's files.
   const view = new ViewLog(network, { folder: null });
   try {

@@ -4,6 +4,7 @@ import type { KeyPair } from '../engine/crypto/keys.js';
 import type { History } from '../engine/history/history.js';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
 import { formatInstant } from '../engine/protocol/schema/primitives.js';
+import { prepareRule } from '../engine/rules/sandbox.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { KnownRun } from './contract/run.js';
@@ -139,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     exchange = {},
   } = options;
   const { transport, fallback, fronts } = await carrierOf(options);
+  await prepareRule(network.genesis);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
   const token = newToken();
   const app: App = createApplication({

@@ -14,10 +14,13 @@ import {
   type Applied,
   completeGenesis,
   endProcess,
+  formatParameter,
   type GenesisOptions,
   type NetworkOptions,
 } from '../engine/node/open-store.js';
 import type { Refusal } from '../engine/protocol/schema/reason.js';
+import { jcs } from '../engine/protocol/signing.js';
+import { prepareRule } from '../engine/rules/sandbox.js';
 import { type OrderMark, StoreError, type StoreMeta } from '../engine/store/store.js';
 import { type ClusterStatus, StatusReader } from './node/follower.js';
 import { ClusterNode, type NodeOptions } from './node/node.js';
@@ -247,14 +250,18 @@ async function foundedWith(
   asked: GenesisOptions,
   at: number,
 ): Promise<Founding> {
+  await prepareRule(asked);
   const genesis = completeGenesis(asked);
   const founding = await order.found({ log: randomUUID(), epoch: randomUUID(), at, genesis });
   const begun = Object.entries(founding.genesis);
   for (const [name, value] of begun) {
     const wanted = asked[name as keyof GenesisOptions];
-    if (wanted === undefined || wanted === value) continue;
-    const mismatch = { name, found: String(value), wanted: String(wanted) };
+    if (wanted === undefined || jcs(wanted) === jcs(value)) continue;
+    const mismatch = { name, found: formatParameter(value), wanted: formatParameter(wanted) };
     throw new StoreError('GENESIS_MISMATCH', mismatch);
+  }
+  if (founding.genesis.policy === 'module' && asked.policy !== 'module') {
+    throw new StoreError('MODULE_NOT_ALLOWED', { network: genesis.network_id });
   }
   return founding;
 }

@@ -149,6 +149,7 @@ export {
 } from './replay/recompute.js';
 export { type ReplayOptions, type ReplayResult, replay } from './replay/replay.js';
 export { policies } from './rules/bundled/policies.js';
+export { prepareSandbox } from './rules/sandbox.js';
 export { type LmdbStoreOptions, openLmdbStore } from './store/lmdb.js';
 export { ArchiveError } from './store/segment.js';
 export {

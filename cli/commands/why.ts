@@ -93,10 +93,13 @@ function bounded(least: number, most: number) {
 
 async function run(folder: string, named: string, flags: Flags): Promise<void> {
   const { explain } = await import('../../sim/attribution/explanation.js');
+  const { readGenesis } = await import('../../engine/node/open-store.js');
+  const { prepareRule } = await import('../../engine/rules/sandbox.js');
   const { openForReading } = await import('../options/folder.js');
   const store = openForReading(folder);
   try {
     const block = await findStoredBlock(store, folder, named);
+    await prepareRule(readGenesis(store));
     const explanation = explain(store, folder, block);
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
     if (flags.json) return printJson({ ...explanation, attribution });

@@ -1,10 +1,16 @@
 /** Parses the network parameters in entry 0. Runs in browsers. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
-import { findGenesisProblem } from '../rules/network-rule.js';
+import { genesisProblem } from '../protocol/schema/validate.js';
+import { findGenesisProblem, isUnloadedModule } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
 
-/** @throws {StoreError} if the parameters are missing, invalid or from an older version. */
+/**
+ * Programs that only read a log need not run its rule, so a module is checked only if the sandbox is
+ * loaded.
+ *
+ * @throws {StoreError} if the parameters are missing, invalid or from an older version.
+ */
 export function parseGenesis(entry: Entry): Genesis {
   let genesis: unknown;
   try {
@@ -14,13 +20,16 @@ export function parseGenesis(entry: Entry): Genesis {
   }
   const member = lacking(genesis);
   if (member) throw new StoreError('OLD_GENESIS', { member });
-  const problem = findGenesisProblem(genesis);
+  const problem = genesisProblem(genesis) ?? findLoadedProblem(genesis as Genesis);
   if (problem) {
     const { pointer, message: reason } = problem;
     throw new StoreError('GENESIS_INVALID', { pointer, reason });
   }
   return genesis as Genesis;
 }
+
+const findLoadedProblem = (genesis: Genesis) =>
+  isUnloadedModule(genesis) ? null : findGenesisProblem(genesis);
 
 /** Returns the missing member if the genesis lacks only a member that schema version 2 added. */
 function lacking(genesis: unknown): string | undefined {

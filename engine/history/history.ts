@@ -16,6 +16,7 @@ import type { Genesis } from '../protocol/schema/genesis.js';
 import { type RecordKey, SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { storedLines } from '../replay/lines.js';
 import type { LogLine } from '../replay/recompute.js';
+import { prepareRule } from '../rules/sandbox.js';
 import { DerivedFolder, type DerivedFrom } from '../store/derived-folder.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { type RecordChange, type Store, StoreError, type StoreMeta } from '../store/store.js';
@@ -169,6 +170,7 @@ export class History {
       throw new RangeError(`entry not found: ${seq} (the log has entries 0 to ${end.seq})`);
     }
     work.signal?.throwIfAborted();
+    await prepareRule(this.genesis);
     this.#folder.refresh();
     const from = await this.#folder.before(seq);
     const walk = new Walk(this.#store, this.genesis, from);
@@ -486,7 +488,9 @@ export async function replayedIndex(
 async function goThrough(store: Store, to: number, { onProgress, signal }: HistoryWork) {
   const rows: { seq: number; bytes: Uint8Array }[] = [];
   const writer = new IndexWriter({ index: () => [] }, null);
-  const walk = new Walk(store, readGenesis(store), null);
+  const genesis = readGenesis(store);
+  await prepareRule(genesis);
+  const walk = new Walk(store, genesis, null);
   while (walk.seq < to) {
     const until = Math.min(to, walk.seq + INDEX_TURN);
     const some: IndexItem[] = [];

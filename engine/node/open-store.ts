@@ -15,6 +15,7 @@ import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { jcs } from '../protocol/signing.js';
 import { excerpt } from '../protocol/text.js';
 import { findGenesisProblem } from '../rules/network-rule.js';
+import { prepareRule } from '../rules/sandbox.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';
 import { exitProcess } from '../store/process-end.js';
@@ -50,6 +51,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
   try {
     const stored = kept.meta();
     if (stored) assertOrder(stored, options);
+    await prepareRule(stored ? readGenesis(kept) : options.genesis);
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
     // Cluster nodes can fetch ordered entries again, but genesis must be on this disk.
@@ -96,7 +98,8 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   return genesis;
 }
 
-const formatParameter = (value: unknown): string =>
+/** Formats a network parameter for a message. */
+export const formatParameter = (value: unknown): string =>
   typeof value === 'object' ? excerpt(jcs(value)) : String(value);
 
 /**

@@ -15,6 +15,7 @@ import { Digests } from '../protocol/log.js';
 import { carriage, type Entry, type EntryKind } from '../protocol/schema/entry.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey } from '../protocol/schema/record.js';
+import { RuleUnavailable } from '../rules/network-rule.js';
 import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
 
 /** An entry's recomputed effects. */
@@ -47,6 +48,8 @@ interface RecomputeOptions {
   compareStep?: ((entry: Entry, step: Step) => Divergence | null) | undefined;
   /** Called for each entry, in order. */
   onStep?: ((done: ReplayedStep) => void) | undefined;
+  /** Called with genesis before the first entry. Loads what its rule needs. */
+  prepareRule?: ((genesis: Genesis) => Promise<void>) | undefined;
 }
 
 /** A running recomputation. Takes log lines, ascending from entry 0. */
@@ -97,12 +100,17 @@ export class Recompute {
   /** Admits entries, and verifies signatures if there is a verifier. */
   async check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
     const first = lines[0]?.entry;
-    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = parseGenesis(first);
+    if (!this.#genesis && first?.kind === 'genesis') {
+      this.#genesis = parseGenesis(first);
+      await this.#options.prepareRule?.(this.#genesis);
+    }
     return checkLines(lines, this.#genesis, this.#options.verifier);
   }
 
   /**
    * Applies and compares entries up to the first divergence. Must not be called after a divergence.
+   *
+   * @throws {RuleUnavailable} at genesis.
    */
   apply(checked: readonly CheckedLine[]): Divergence | null {
     // No read transaction stays open across event-loop turns.
@@ -128,6 +136,7 @@ export class Recompute {
     try {
       step = this.#apply(line.entry, admitted);
     } catch (error) {
+      if (error instanceof RuleUnavailable) throw error;
       const found = (error as Error).message;
       return { seq, kind, what: 'entry', expected: 'a valid next entry', found };
     }

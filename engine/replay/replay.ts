@@ -8,6 +8,7 @@ import { decodeIndexRow, type IndexItem, IndexWriter, toIndexItem } from '../nod
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import { type RecordKey, tables } from '../protocol/schema/record.js';
+import { prepareRule } from '../rules/sandbox.js';
 import { openScratch, type Scratch } from '../store/scratch.js';
 import {
   compareKeys,
@@ -170,6 +171,7 @@ class Replay {
       storedEvents: stored && ((first) => eventsFrom(stored, first)),
       compareStep: stored && comparingIndex(stored),
       onStep,
+      prepareRule,
     });
   }
 

@@ -128,3 +128,92 @@ function memberProblem(
 
 const propertyOf = (properties: Readonly<Record<string, BallotSchema>>, name: string) =>
   Object.hasOwn(properties, name) ? properties[name] : undefined;
+
+/** Deepest nesting of a schema. */
+const DEPTH = 8;
+
+/** Returns the first problem in a schema that a module brings, or null. */
+export function findSchemaProblem(value: unknown, where = 'ballot', depth = 0): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return `${where} must be an object`;
+  }
+  if (depth > DEPTH) return `${where} must have at most ${DEPTH} levels`;
+  const schema = value as Record<string, unknown>;
+  const { type } = schema;
+  if (!isSchemaType(type)) return `${where}.type must be string, integer, array or object`;
+  const known = members[type];
+  const stray = Object.keys(schema).find((name) => name !== 'type' && !Object.hasOwn(known, name));
+  if (stray !== undefined) return `${where}.${stray} is not known; leave it out`;
+  for (const [name, [kind, required]] of Object.entries(known)) {
+    const member = schema[name];
+    if (member === undefined ? required : !kinds[kind](member)) {
+      return `${where}.${name} must be ${kind}`;
+    }
+  }
+  if (type === 'array') return findSchemaProblem(schema.items, `${where}.items`, depth + 1);
+  return type === 'object' ? objectSchemaProblem(schema, where, depth) : null;
+}
+
+function objectSchemaProblem(
+  schema: Readonly<Record<string, unknown>>,
+  where: string,
+  depth: number,
+): string | null {
+  const { properties, additionalProperties, maxProperties, required = [] } = schema;
+  if (properties === undefined) {
+    if (maxProperties === undefined) return `${where} must have properties or maxProperties`;
+    if (schema.required !== undefined) return `${where}.required needs properties`;
+    return findSchemaProblem(additionalProperties, `${where}.additionalProperties`, depth + 1);
+  }
+  if (additionalProperties !== false) return `${where}.additionalProperties must be false`;
+  if (maxProperties !== undefined) return `${where}.maxProperties needs no properties`;
+  for (const [name, property] of Object.entries(properties as object)) {
+    const found = findSchemaProblem(property, `${where}.properties.${name}`, depth + 1);
+    if (found) return found;
+  }
+  const missing = (required as string[]).find((name) => !Object.hasOwn(properties as object, name));
+  return missing === undefined ? null : `${where}.required names no property: ${missing}`;
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isTexts = (value: unknown) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
+const isRecord = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const kinds = {
+  'a natural number': isCount,
+  'an integer': Number.isSafeInteger,
+  'a list of texts': isTexts,
+  'true or false': (value: unknown) => typeof value === 'boolean',
+  'an object': isRecord,
+  'false or a schema': (value: unknown) => value === false || isRecord(value),
+} satisfies Record<string, (value: unknown) => boolean>;
+
+/** Members of each type of schema: their kind, and whether they are required. */
+const members: Record<
+  BallotSchema['type'],
+  Record<string, readonly [keyof typeof kinds, boolean]>
+> = {
+  string: {
+    minLength: ['a natural number', false],
+    maxLength: ['a natural number', false],
+    enum: ['a list of texts', false],
+  },
+  integer: { minimum: ['an integer', true], maximum: ['an integer', true] },
+  array: {
+    items: ['an object', true],
+    minItems: ['a natural number', false],
+    maxItems: ['a natural number', true],
+    uniqueItems: ['true or false', false],
+  },
+  object: {
+    properties: ['an object', false],
+    required: ['a list of texts', false],
+    maxProperties: ['a natural number', false],
+    additionalProperties: ['false or a schema', true],
+  },
+};
+
+const isSchemaType = (value: unknown): value is BallotSchema['type'] =>
+  typeof value === 'string' && Object.hasOwn(members, value);

@@ -31,22 +31,29 @@ export interface RuleGenesis {
   rule?: RuleOptions | undefined;
 }
 
-let loadModule: ((source: string) => Rule) | null = null;
+/** Returns the rule that a module's text exports. @throws {RuleTextError} */
+export type ModuleLoader = (source: string) => Rule;
 
-/**
- * Sets the function that creates a rule from the text of a module. A program calls this after it
- * has loaded the sandbox, and only if it trusts modules.
- *
- * @public
- */
-export function enableModules(load: (source: string) => Rule): void {
+let loadModule: ModuleLoader | null = null;
+
+/** Sets the function that loads modules. The sandbox calls this once it is loaded. */
+export function enableModules(load: ModuleLoader): void {
   loadModule = load;
 }
+
+/** Thrown if the text of a module does not export a rule. */
+export class RuleTextError extends Error {}
+
+/** Returns true if the rule is a module that this program cannot run before the sandbox is loaded. */
+export const isUnloadedModule = ({ policy }: Pick<RuleGenesis, 'policy'>): boolean =>
+  policy === 'module' && loadModule === null;
 
 /** Thrown if this program does not run the rule of a network. */
 export class RuleUnavailable extends Error {
   constructor(readonly policy: string) {
-    super(`decision rule is not available here: ${policy}; use a version that has it`);
+    const advice =
+      policy === 'module' ? 'call prepareSandbox() first' : 'use a version that has it';
+    super(`decision rule is not available here: ${policy}; ${advice}`);
   }
 }
 
@@ -118,7 +125,7 @@ export function findRuleProblem(genesis: RuleGenesis): Problem | null {
       return { pointer, message: `does not belong to the policy ${policy}; leave it out` };
     }
   }
-  if (policy === 'module') return null;
+  if (policy === 'module') return findModuleProblem(rule);
   if (policy !== 'lines' && !findRule(policy)) {
     const known = [...policies, 'lines', 'module'];
     const near = nearest(policy, known);
@@ -126,6 +133,22 @@ export function findRuleProblem(genesis: RuleGenesis): Problem | null {
     return { pointer: '/policy', message, value: JSON.stringify(policy) };
   }
   return findParameterProblem(createRule(genesis), rule.parameters ?? {});
+}
+
+/** Returns the first problem in a module or its parameters, or null. */
+function findModuleProblem({ source, parameters = {} }: RuleOptions): Problem | null {
+  const pointer = '/rule/source';
+  if (loadModule === null) {
+    const message =
+      'needs the sandbox for modules, which is not loaded; call prepareSandbox() first';
+    return { pointer, message };
+  }
+  try {
+    return findParameterProblem(loadModule(source!), parameters);
+  } catch (error) {
+    if (error instanceof RuleTextError) return { pointer, message: error.message };
+    throw error;
+  }
 }
 
 /** Returns the first problem in a rule's parameters, or null. */

@@ -112,7 +112,8 @@ export class PollCounter {
     const block = this.#block;
     if (!this.#counter) return checkVerdict(this.#tally(rule, over), over, block.options);
     const verdict = checkVerdict(this.#counter.verdict(over), over, block.options);
-    if (verdict.status === null || this.#rule.name !== 'module') return verdict;
+    const isFinal = verdict.status !== null && verdict.fault === undefined;
+    if (!isFinal || this.#rule.name !== 'module') return verdict;
     // A module's two definitions are compared once for each block.
     const other = checkVerdict(this.#tally(rule, over), over, block.options);
     return canonical(verdict) === canonical(other) ? verdict : faulty('RULE_CONTRADICTION');

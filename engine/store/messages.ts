@@ -130,6 +130,11 @@ export const storeMessages = {
     text: 'genesis parameter {name} is {found}, not {wanted}',
     fix: 'parameters are fixed at genesis',
   },
+  MODULE_NOT_ALLOWED: {
+    code: 'OTHER_NETWORK',
+    text: 'network {network} decides by a module, which this node does not allow',
+    fix: 'give its text: --rule FILE',
+  },
   OLD_GENESIS: {
     code: 'OLDER_SCHEMA',
     text: 'genesis has no {member}, so the log is from an older version of folkmoot',
