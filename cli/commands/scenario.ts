@@ -100,6 +100,7 @@ function addReferences(scenario: Command): void {
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
+  const { checkModule } = await import('../../sim/scenario/complete.js');
   const { checkScripts } = await import('../../sim/agents/script/scripts.js');
   const { scriptModules } = await import('../../sim/scenario/population.js');
   const { planScenario } = await import('../../sim/sweep/plan.js');
@@ -107,6 +108,7 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
     try {
       const loaded = loadScenario(file);
       const { scenario, folder } = loaded;
+      await checkModule(scenario);
       const cells = scenario.sweep ? planScenario(loaded) : null;
       const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
       const action = scripts ? 'loading' : 'not loading';

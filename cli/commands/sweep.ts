@@ -135,13 +135,16 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
     ...(untilResponse === undefined ? {} : { response: untilResponse }),
     ...(mostReplicates === undefined ? {} : { most: mostReplicates }),
   };
-  return planSweep(file, {
+  const { checkModule } = await import('../../sim/scenario/complete.js');
+  const plan = planSweep(file, {
     ...(seed === undefined ? {} : { seed }),
     ...(replicates === undefined ? {} : { replicates }),
     ...(samples === undefined ? {} : { samples }),
     ...(audit === undefined ? {} : { audit }),
     ...(untilInterval ? { until } : {}),
   });
+  await checkModule(plan.scenario);
+  return plan;
 }
 
 async function sweepIn(

@@ -69,14 +69,16 @@ export async function wantedScenario(
     ...wish('signatures', unsigned ? 'none' : undefined),
     ...set,
   ];
+  const { checkModule, completeScenario, defaultRaw, defaultSize } = await import(
+    '../../sim/scenario/complete.js'
+  );
   if (file !== undefined) {
     if (agents !== undefined) changes.unshift(['population', agents]);
     const { loadScenario } = await import('../../sim/scenario/load.js');
-    return loadScenario(file, changes);
+    const loaded = loadScenario(file, changes);
+    await checkModule(loaded.scenario);
+    return loaded;
   }
-  const { completeScenario, defaultRaw, defaultSize } = await import(
-    '../../sim/scenario/complete.js'
-  );
   const { withValues } = await import('../../sim/scenario/problem.js');
   const raw = defaultRaw(agents ?? defaultSize.agents);
   return { scenario: completeScenario(withValues(raw, changes)) };

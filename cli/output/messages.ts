@@ -68,6 +68,10 @@ export const usageMessages = {
     text: 'cannot serve {folder}: its log has no signatures (signatures: none)',
     fix: 'choose another --data folder',
   },
+  MODULE_REQUIRES_RULE: {
+    text: '{where} decides by a module, which a server runs only with its text',
+    fix: 'add --rule FILE with the same text',
+  },
   WATCH_REQUIRES_FOLDER: {
     text: '--watch requires a folder, not a printed log: {source}',
     fix: 'replay the log without --watch',

@@ -19,6 +19,7 @@ import { Collector } from '../measure/collector.js';
 import type { DecisionLine } from '../measure/decisions.js';
 import type { Row } from '../measure/dictionary.js';
 import type { RunResults } from '../measure/results.js';
+import { checkModule } from '../scenario/complete.js';
 import { listExternals } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Neighbours } from '../world/graph.js';
@@ -91,6 +92,7 @@ export async function simulateWithFaults(
   hooks: FaultHooks,
 ): Promise<SimResult> {
   const started = performance.now();
+  await checkModule(scenario);
   const { deciders, hooks: heard } = await openDeciders(scenario, options, hooks);
   try {
     return await runSomewhere({ scenario, options, hooks: heard, deciders, started });

@@ -4,7 +4,8 @@
  * `folkmoot sim`.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { findRuleProblem } from '../../engine/rules/network-rule.js';
+import { findRuleProblem, isUnloadedModule } from '../../engine/rules/network-rule.js';
+import { prepareRule } from '../../engine/rules/sandbox.js';
 import { dataProblem, fileInside } from './files.js';
 import { conditionProblem, interventionsProblem, traitsProblem } from './intervention-checks.js';
 import { groupSizes, joinedByMs, listExternals, selectAgents } from './population.js';
@@ -59,11 +60,26 @@ function readRuleFile({ consensus }: Scenario, folder: string | undefined): Prob
   return null;
 }
 
-/** Checks the name and the parameters of the decision rule. */
-const ruleProblem: Check = ({ consensus }) => {
+/**
+ * Loads the sandbox if the scenario's rule is a module, and checks the module.
+ *
+ * @throws {ScenarioError}
+ */
+export async function checkModule(scenario: Scenario): Promise<void> {
+  if (scenario.consensus.policy !== 'module') return;
+  await prepareRule(scenario.consensus);
+  const found = ruleProblem(scenario);
+  if (found) throw problemError(found);
+}
+
+/**
+ * Checks the name and the parameters of the decision rule. A module is checked later, unless the
+ * sandbox is loaded already.
+ */
+const ruleProblem = ({ consensus }: Pick<Scenario, 'consensus'>): Problem | null => {
   const { policy, rule = {} } = consensus;
   const { file, ...options } = rule;
-  if (file !== undefined) return null;
+  if (file !== undefined || isUnloadedModule({ policy })) return null;
   const found = findRuleProblem({ policy, rule: options });
   if (!found) return null;
   const { pointer, message, value } = found;

@@ -58,13 +58,19 @@ export async function resolveScenario(flags: ServeScenarioFlags): Promise<Wanted
   return wantedScenario(flags.scenario, flags.seed === undefined ? {} : { seed: flags.seed });
 }
 
+interface GenesisFlags {
+  data: string;
+  /** File with the decision rule. */
+  rule?: string;
+}
+
 /**
  * Returns the genesis options for a folder. A new network gets the scenario's consensus settings
  * and a random id, which `asked` can override. An existing network keeps its genesis.
- * @throws {UsageError} for a network without signatures.
+ * @throws {UsageError} for a network without signatures, or with a module but without --rule.
  */
 export async function resolveGenesis(
-  folder: string,
+  { data: folder, rule }: GenesisFlags,
   asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
 ): Promise<GenesisOptions> {
@@ -76,9 +82,40 @@ export async function resolveGenesis(
   if (stored?.signatures === 'none') {
     throw new UsageError('UNSIGNED_NETWORK', { folder });
   }
-  if (stored || !wanted) return named;
+  const genesis = stored || !wanted ? named : { ...(await optionsOf(wanted)), ...named };
+  if (rule !== undefined) return { ...genesis, ...(await readRule(rule, stored ?? genesis)) };
+  if ((stored ?? genesis).policy === 'module') {
+    const where = stored ? folder : 'the network of this scenario';
+    throw new UsageError('MODULE_REQUIRES_RULE', { where });
+  }
+  return genesis;
+}
+
+async function optionsOf({ scenario }: WantedScenario): Promise<GenesisOptions> {
   const { toGenesisOptions } = await import('../../../sim/run/options.js');
-  return { ...toGenesisOptions({ ...wanted.scenario, signatures: 'verified' }), ...named };
+  return toGenesisOptions({ ...scenario, signatures: 'verified' });
+}
+
+/**
+ * Reads a module. Keeps the parameters of a network that has the same text.
+ * @throws {UsageError} if the file contains no rule.
+ */
+async function readRule(
+  file: string,
+  { policy, rule: known }: Partial<GenesisOptions>,
+): Promise<Pick<GenesisOptions, 'policy' | 'rule'>> {
+  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
+  const { genesisDefaults } = await import('../../../engine/protocol/schema/genesis.js');
+  const { findGenesisProblem } = await import('../../../engine/rules/network-rule.js');
+  const { prepareSandbox } = await import('../../../engine/rules/sandbox.js');
+  const source = readBounded(file, fileBounds.text).toString();
+  const rule = policy === 'module' && known?.source === source ? known : { source };
+  await prepareSandbox();
+  const genesis = { ...genesisDefaults, network_id: 'any', policy: 'module', rule } as const;
+  const problem = findGenesisProblem(genesis);
+  if (problem === null) return { policy: 'module', rule };
+  const values = { option: '--rule', value: file, problem: problem.message };
+  throw new UsageError('INVALID_ARGUMENT', values);
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';

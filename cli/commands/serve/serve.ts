@@ -40,6 +40,10 @@ requests have been answered and committed. Several agents on one machine share
 an address and its limits: use --limits bench.
 ${scenarioHelp}
 
+--rule makes a JavaScript file the decision rule of a new network. The rule runs
+in a sandbox. Its text is part of genesis, so --rule with the same text is also
+necessary to serve the network again.
+
 --control adds a token to page_url. The token allows pausing the agents and
 changing their speed. Deadlines continue. --clock held also pauses the network:
 its time stops, and writes get 503 PAUSED.
@@ -47,6 +51,7 @@ ${nodeHelp}`,
         examples: [
           'serve',
           'serve --port 0 --data ./moot',
+          'serve --rule sixty.js',
           'serve --scenario healthy-town --speed 2',
           'serve --scenario healthy-town --clock held',
           `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
@@ -84,7 +89,7 @@ async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
 async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Promise<void> {
   const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
   const wanted = await resolveScenario(flags);
-  const genesis = await resolveGenesis(flags.data, genesisOf(flags), wanted);
+  const genesis = await resolveGenesis(flags, genesisOf(flags), wanted);
   if (await stopping.isAsked()) return;
   const verifier = createVerifier('pool', { warn: (line) => log.warn(line) });
   stopping.opened(() => verifier.close());
@@ -261,6 +266,7 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   data: string;
   networkId?: string;
   policy?: Policy;
+  rule?: string;
   weights?: Weights;
   votingPeriodMs?: number;
   minValidators?: number;
@@ -313,6 +319,9 @@ function addNetworkOptions(command: Command): void {
     )
     .addOption(
       option('--policy <name>', 'POLICY', 'decision policy of a new network').choices(policies),
+    )
+    .addOption(
+      option('--rule <file>', 'RULE', 'JavaScript file with the decision rule').conflicts('policy'),
     )
     .addOption(
       option('--weights <name>', 'WEIGHTS', 'vote weights of a new network').choices(weightings),
