@@ -10,12 +10,7 @@ import {
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
-import {
-  findGenesisProblem,
-  type NetworkRule,
-  RuleUnavailable,
-  ruleOf,
-} from '../../engine/rules/network-rule.js';
+import { findGenesisProblem, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import { loadMessages } from './messages.js';
 import type { LoadResult } from './result.js';
 
@@ -189,14 +184,10 @@ function ruleIn(meta: Record<string, unknown>): NetworkRule {
   const genesis = Object.fromEntries(
     Object.keys(Genesis.properties).flatMap((name) => (name in meta ? [[name, meta[name]]] : [])),
   );
-  try {
-    if (findGenesisProblem(genesis) === null) return ruleOf(genesis as Genesis);
-  } catch (error) {
-    // With a module, which this program does not run, blocks wait for all votes.
-    if (error instanceof RuleUnavailable) return ruleOf({ policy: 'majority' });
-    throw error;
-  }
-  return ruleOf({ policy: 'bft' });
+  // With a module, which this program does not run, blocks wait for all votes.
+  if (meta.policy === 'module') return ruleOf({ policy: 'majority' });
+  const isKnown = findGenesisProblem(genesis) === null;
+  return ruleOf(isKnown ? (genesis as Genesis) : { policy: 'bft' });
 }
 
 /** Reads the head of the chain. @throws {LoadError} `INVALID_HEIGHT` */

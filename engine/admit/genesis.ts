@@ -6,8 +6,8 @@ import { findGenesisProblem, isUnloadedModule } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
 
 /**
- * Programs that only read a log need not run its rule, so a module is checked only if the sandbox is
- * loaded.
+ * Programs that only read a log need not run its rule, so a module is checked only if the sandbox
+ * is loaded.
  *
  * @throws {StoreError} if the parameters are missing, invalid or from an older version.
  */

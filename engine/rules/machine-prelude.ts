@@ -100,7 +100,8 @@ const early = () =>
   members.decidesEarly === true ? formatVerdict(apply(count.verdict, count, [false])) : 'V';
 
 /*
- * Requests carry lists in place of objects, because names of members take most of the time to parse.
+ * Requests carry lists in place of objects, because names of members take most of the time to
+ * parse.
  */
 const toVote = (list) => {
   const vote = { elector: list[0], agent_id: list[1], decision: decisions[list[2]], ms: list[3] };

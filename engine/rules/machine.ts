@@ -88,7 +88,7 @@ const MODULE = 1;
 const MEMORY_LIMIT = 32 * 2 ** 20;
 const STACK_LIMIT = 64 * 2 ** 10;
 
-/** The binary declares its first memory. The limit leaves room for texts that the host passes in. */
+/** The binary declares its first memory. The limit leaves room for requests. */
 const PAGE = 65_536;
 const FIRST_PAGES = 256;
 const MOST_PAGES = 2_048;
@@ -171,9 +171,12 @@ export class Machine {
     return machine;
   }
 
-  /** True if a call ended the interpreter itself. The machine cannot be used again. */
-  get isBroken(): boolean {
-    return this.#isBroken;
+  /**
+   * True if a call ended the interpreter itself, so that the machine cannot be used again, or if the
+   * machine holds more memory than a new one.
+   */
+  get isSpent(): boolean {
+    return this.#isBroken || this.#bytes.length > FIRST_PAGES * PAGE;
   }
 
   restore(snapshot: Snapshot): void {

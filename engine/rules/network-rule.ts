@@ -44,7 +44,7 @@ export function enableModules(load: ModuleLoader): void {
 /** Thrown if the text of a module does not export a rule. */
 export class RuleTextError extends Error {}
 
-/** Returns true if the rule is a module that this program cannot run before the sandbox is loaded. */
+/** Returns true if the rule is a module, and the sandbox that runs modules is not loaded. */
 export const isUnloadedModule = ({ policy }: Pick<RuleGenesis, 'policy'>): boolean =>
   policy === 'module' && loadModule === null;
 

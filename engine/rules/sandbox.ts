@@ -32,6 +32,9 @@ import {
  */
 const fuel = { load: 5_000_000, vote: 1_000_000, poll: 20_000_000, unit: 100 } as const;
 
+/** Largest memory of a loaded module, which each call copies. An empty module takes 0.2 MiB. */
+const LOADED_BYTES = 2 ** 20;
+
 /** Number of blocks whose counters stay in a machine. Others are counted again when needed. */
 const RESIDENT = 8;
 
@@ -90,9 +93,13 @@ const loadModule: ModuleLoader = (source) => {
 /** Machine for calls that keep no state. */
 let scratch: Machine | null = null;
 
-function scratchMachine(): Machine {
+function newMachine(): Machine {
   if (engine === null) throw new Error('the sandbox is not loaded; call prepareSandbox() first');
-  if (scratch === null || scratch.isBroken) scratch = Machine.create(engine);
+  return Machine.create(engine);
+}
+
+function scratchMachine(): Machine {
+  if (scratch === null || scratch.isSpent) scratch = newMachine();
   return scratch;
 }
 
@@ -109,14 +116,18 @@ class Module {
 
   /** @throws {RuleTextError} */
   static load(source: string): Module {
-    const machine = scratchMachine();
+    // A new machine, because the snapshot must not contain what earlier calls left behind.
+    const machine = newMachine();
     machine.restore(engine!.bare);
     const reply = explainLimits(() => machine.load(source, fuel.load));
     const text = reply.slice(1);
     if (reply[0] === 'E') throw new RuleTextError(describeProblem(text));
     if (reply[0] !== 'V') throw new RuleTextError(explainFault(faultOf(reply)));
     const members = parseMembers(JSON.parse(text) as Described);
-    return new Module(members, machine.snapshot());
+    const snapshot = machine.snapshot();
+    const size = snapshot.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    if (size > LOADED_BYTES) throw new RuleTextError('must use less memory while it loads');
+    return new Module(members, snapshot);
   }
 
   /** Calls a function of the module once. @throws {RuleError} */
@@ -156,7 +167,7 @@ function explainFault(fault: RuleFault): string {
 function describeProblem(text: string): string {
   const [message = '', ...stack] = text.split('\n');
   const line = /\brule:(\d+)/.exec(stack.join('\n'))?.[1];
-  return line === undefined ? message.trim() : `${message.trim()} (line ${line})`;
+  return line === undefined ? message : `${message} (line ${line})`;
 }
 
 /*
@@ -443,7 +454,7 @@ class ModuleCounter implements BallotCounter {
       const [oldest] = resident;
       oldest!.#release();
     }
-    const machine = idle.pop() ?? Machine.create(engine!);
+    const machine = idle.pop() ?? newMachine();
     machine.restore(this.#module.loaded);
     this.#machine = machine;
     resident.add(this);
@@ -451,7 +462,7 @@ class ModuleCounter implements BallotCounter {
   }
 
   #release(): void {
-    if (this.#machine && !this.#machine.isBroken) idle.push(this.#machine);
+    if (this.#machine && !this.#machine.isSpent) idle.push(this.#machine);
     this.#machine = null;
     resident.delete(this);
   }
