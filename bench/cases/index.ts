@@ -6,6 +6,7 @@ import { fanOutCase, viewCase, watchCase } from './feed.js';
 import { footprintCase, idleCase } from './footprint.js';
 import { historyCase, replayCase, storeCase } from './log.js';
 import { readCostsCase, readsCase } from './reads.js';
+import { rulesCase } from './rules.js';
 import { plainCase, threadsCase, transactionsCase } from './server.js';
 import { simulatedVoteCase, simulatorCase } from './simulator.js';
 import { tiersCase } from './tiers.js';
@@ -28,6 +29,7 @@ export const cases: readonly Case[] = [
   replayCase,
   simulatorCase,
   simulatedVoteCase,
+  rulesCase,
   footprintCase,
   clusterCase,
   queueCase,

@@ -30,7 +30,13 @@ import {
  * Fuel of each kind of call, in iterations of loops. An iteration takes 5 to 75 ns. Each UTF-16
  * unit of a request adds to its fuel, so that large electorates do not exhaust it.
  */
-const fuel = { load: 5_000_000, vote: 1_000_000, poll: 20_000_000, unit: 100 } as const;
+const fuel = {
+  load: 5_000_000,
+  decide: 100_000,
+  vote: 1_000_000,
+  poll: 20_000_000,
+  unit: 100,
+} as const;
 
 /** Largest memory of a loaded module, which each call copies. An empty module takes 0.2 MiB. */
 const LOADED_BYTES = 2 ** 20;
@@ -284,21 +290,32 @@ const MOST_DECISIONS = 10_000;
 function createWeightRule(module: Module): WeightRule {
   const { title, parameters, usesVetoes } = module.members;
   // The engine asks for many decisions repeatedly: for thresholds, and after each vote.
-  const known = new Map<string, Ended | null>();
+  const known = new Map<string, Ended | null | RuleError>();
   return {
     title,
     parameters,
     usesVetoes,
     decide(counts, values, over) {
       const request = formatDecide(counts, values, over);
-      const found = known.get(request);
-      if (found !== undefined) return found;
-      const decision = parseStatus(module.call(request, fuel.vote, null));
-      if (known.size === MOST_DECISIONS) known.clear();
-      known.set(request, decision);
-      return decision;
+      let found = known.get(request);
+      if (found === undefined) {
+        found = decideOnce(module, request);
+        if (known.size === MOST_DECISIONS) known.clear();
+        known.set(request, found);
+      }
+      if (found instanceof RuleError) throw found;
+      return found;
     },
   };
+}
+
+function decideOnce(module: Module, request: string): Ended | null | RuleError {
+  try {
+    return parseStatus(module.call(request, fuel.decide, null));
+  } catch (error) {
+    if (error instanceof RuleError) return error;
+    throw error;
+  }
 }
 
 function formatDecide(counts: Readonly<Counts>, values: Values, over: boolean): string {
