@@ -5,7 +5,6 @@
  */
 
 import { weightings } from '../../engine/protocol/schema/genesis.js';
-import { policies } from '../../engine/rules/bundled/policies.js';
 import {
   type Job,
   type JobRunner,
@@ -16,7 +15,7 @@ import {
 import { Fault, Latency, Topology } from '../scenario/schema/network.js';
 import { Producing, type Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, Strategy } from '../scenario/schema/strategies.js';
-import { draw, type Raw } from './draw.js';
+import { draw, drawnPolicies, type Raw } from './draw.js';
 import {
   expectsProgress,
   findDigestDifference,
@@ -193,7 +192,7 @@ const zeros = (names: readonly string[]): Record<string, number> =>
 
 function emptyCoverage(): Coverage {
   return {
-    policy: zeros(policies),
+    policy: zeros(drawnPolicies),
     weights: zeros(weightings),
     // Scripts need files, and external deciders are not drawn.
     strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script' && !isExternal({ kind }))),

@@ -5,7 +5,6 @@ import {
   certify,
   checkCertificate,
   openLmdbStore,
-  policies,
   SCHEMA_VERSION,
   storedLines,
   tables,
@@ -13,7 +12,7 @@ import {
 } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { newPopulation } from '../helpers.js';
-import { certificateOf, type Town, town } from './town.js';
+import { certificateOf, policies, type Town, town } from './town.js';
 
 function holding(text: string, options?: CheckCertificateOptions): CertificateHolds {
   const checked = checkCertificate(text, options);

@@ -2,9 +2,9 @@
  * Shared test sets for all checkers: valid certificates, and forgeries with recomputed digests.
  * Each forgery changes one thing and adapts everything else as far as a forger can.
  */
-import { canonical, policies, weightings } from 'folkmoot';
+import { canonical, weightings } from 'folkmoot';
 import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
-import { certificateOf, town } from './town.js';
+import { certificateOf, policies, town } from './town.js';
 
 export interface Bases {
   /** bft and reputation: finalized by a vote. */
@@ -359,7 +359,7 @@ const parameters: Forgery[] = [
   ),
   forgery('an unknown policy', 'text', 'GENESIS_PARAMETER', (c) =>
     amendBody(linksOf(c), 'genesis', (body) => {
-      body.policy = 'unanimity';
+      body.policy = 'dictatorship';
     }),
   ),
   forgery('a parameter beyond its bounds', 'text', 'GENESIS_PARAMETER', (c) =>

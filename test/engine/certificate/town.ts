@@ -11,6 +11,9 @@ import {
 import { temporaryFolder } from '../../support/fixture.js';
 import { answerOf, newPopulation, type Population } from '../helpers.js';
 
+/** Policies whose votes `town` casts. */
+export const policies = ['bft', 'majority', 'veto'] as const;
+
 export interface Town {
   path: string;
   /** Block hashes by status. */

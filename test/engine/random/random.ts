@@ -16,7 +16,6 @@ import {
   GENESIS_HASH,
   type GenesisOptions,
   type Network,
-  policies,
   type SignedRequest,
   type VirtualClock,
   weightings,
@@ -91,7 +90,8 @@ export const attempts = (length: number): fc.Arbitrary<Attempt[]> =>
 
 export const genesis: fc.Arbitrary<GenesisOptions> = fc.record({
   network_id: fc.constant('random'),
-  policy: fc.constantFrom(...policies),
+  // The auditor predicts these policies with its own model.
+  policy: fc.constantFrom('bft', 'majority', 'veto'),
   weights: fc.constantFrom(...weightings),
   voting_period_ms: fc.constantFrom(1, 5_000, 30_000),
   min_validators: fc.integer({ min: 1, max: 2 }),
