@@ -16,7 +16,7 @@ import type { BallotSchema } from './ballots.js';
 export type Ended = 'finalized' | 'rejected' | 'expired';
 
 /** A whole number that a network sets in genesis. */
-interface Parameter {
+export interface Parameter {
   about: string;
   default: number;
   minimum: number;

@@ -1,0 +1,97 @@
+/**
+ * Ranked ballots: `{ "ranking": ["b", "a"] }` prefers b to a, and both to every option that it does
+ * not name. It has no preference between options that it does not name.
+ */
+import type { BallotSchema } from './ballots.js';
+import { createElection, type Elected, OPTIONS, optionName, type Preference } from './election.js';
+import type { BallotRule } from './rule.js';
+
+interface RankedBallot {
+  ranking: readonly string[];
+}
+
+/** Ranking with the weight of its voter: positions of options, best first. */
+export interface Ranking {
+  weight: number;
+  order: readonly number[];
+}
+
+const rankedBallot: BallotSchema = {
+  type: 'object',
+  properties: {
+    ranking: {
+      type: 'array',
+      items: optionName,
+      minItems: 1,
+      maxItems: OPTIONS,
+      uniqueItems: true,
+    },
+  },
+  required: ['ranking'],
+  additionalProperties: false,
+};
+
+/** Creates the rule for a method of counting rankings. */
+export function createRankedElection(method: {
+  title: string;
+  source: string;
+  elect(rankings: readonly Ranking[], options: readonly string[]): Elected;
+}): BallotRule {
+  const { title, source, elect } = method;
+  return createElection<RankedBallot>({
+    title,
+    source,
+    ballot: rankedBallot,
+    accepts: ({ ranking }, _, { options }) => ranking.every((name) => options.includes(name)),
+    elect: (preferences, options) => elect(toRankings(preferences, options), options),
+  });
+}
+
+function toRankings(
+  preferences: readonly Preference<RankedBallot>[],
+  options: readonly string[],
+): Ranking[] {
+  const positions = new Map(options.map((name, position) => [name, position]));
+  return preferences.map(({ weight, ballot: { ranking } }) => {
+    return { weight, order: ranking.map((name) => positions.get(name)!) };
+  });
+}
+
+/** Weights by pairs of options: `pairs[a][b]` prefers option a to option b. */
+export type Pairs = readonly (readonly number[])[];
+
+/** Compares the options in pairs. */
+export function comparePairs(rankings: readonly Ranking[], count: number): Pairs {
+  const pairs = createSquare(count);
+  for (const { weight, order } of rankings) {
+    const below = new Set(pairs.keys());
+    for (const better of order) {
+      below.delete(better);
+      for (const worse of below) pairs[better]![worse]! += weight;
+    }
+  }
+  return pairs;
+}
+
+/**
+ * Returns the strength of the strongest path between any two options: the largest weight so that
+ * every step of a path wins its pair with at least that weight (Schulze 2011, section 2.3, with
+ * winning votes).
+ */
+export function findStrongestPaths(pairs: Pairs): Pairs {
+  const paths = createSquare(pairs.length);
+  for (const [a, row] of pairs.entries()) {
+    for (const [b, weight] of row.entries()) if (weight > pairs[b]![a]!) paths[a]![b] = weight;
+  }
+  for (const via of paths.keys()) {
+    for (const row of paths) {
+      for (const b of row.keys()) {
+        row[b] = Math.max(row[b]!, Math.min(row[via]!, paths[via]![b]!));
+      }
+    }
+  }
+  return paths;
+}
+
+const createSquare = (count: number): number[][] =>
+  Array.from({ length: count }, () => Array.from({ length: count }, () => 0));

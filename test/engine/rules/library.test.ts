@@ -1,0 +1,564 @@
+/** Properties of the rules in the library, for arbitrary polls. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
+import { comparePairs } from '../../../dist/engine/rules/preferences.js';
+import type { BallotRule } from '../../../dist/engine/rules/rule.js';
+import {
+  agentId,
+  arbitraryPoll,
+  ballotPolicies,
+  countPoll,
+  createRule,
+  decidePoll,
+  electionPolicies,
+  hashOf,
+  isRefused,
+  policies,
+  rankedPolicies,
+  type TestPoll,
+  type TestVote,
+  tallyPoll,
+  toPoll,
+} from './polls.js';
+
+/** Arbitrary parameters of a policy: defaults, bounds, and values between. */
+function arbitraryParameters(policy: string): fc.Arbitrary<Record<string, number>> {
+  const parameters = Object.entries(createRule(policy).rule.parameters);
+  const values = parameters.map(([name, { default: standard, minimum, maximum }]) => {
+    // Large committees take long to draw.
+    const most = policy === 'committee' ? Math.min(maximum, 10_000) : maximum;
+    const any = fc.integer({ min: minimum, max: most });
+    return [name, fc.oneof(fc.constantFrom(standard, minimum, most), any)];
+  });
+  return fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<number>>, {
+    noNullPrototype: true,
+  });
+}
+
+/** Arbitrary polls with arbitrary parameters. */
+const arbitraryCase = (policy: string) =>
+  arbitraryParameters(policy).chain((parameters) => {
+    const rule = createRule(policy, parameters);
+    return arbitraryPoll(policy, rule).map((poll) => ({ rule, poll }));
+  });
+
+test('library: has the named rules', () => {
+  expect(policies).toEqual([
+    ...['approval', 'bft', 'borda', 'committee', 'instant_runoff', 'liquid', 'majority'],
+    ...['plurality', 'proportional', 'quadratic', 'ranked_pairs', 'schulze', 'score'],
+    ...['threshold', 'unanimity', 'veto'],
+  ]);
+});
+
+describe.each(policies)('library: %s', (policy) => {
+  test('has a title, and parameters whose defaults are in bounds', () => {
+    const { rule } = createRule(policy);
+    expect(rule.title).toMatch(/^[A-Z].{10,98}[^.]$/u);
+    for (const [name, { about, default: value, minimum, maximum }] of Object.entries(
+      rule.parameters,
+    )) {
+      expect(about.length, name).toBeGreaterThan(10);
+      expect(minimum).toBeLessThanOrEqual(value);
+      expect(value).toBeLessThanOrEqual(maximum);
+      const findProblem = (parameter: number) =>
+        findRuleProblem({ policy, rule: { parameters: { [name]: parameter } } })?.pointer;
+      expect(findProblem(maximum)).toBeUndefined();
+      expect(findProblem(maximum + 1)).toBe(`/rule/parameters/${name}`);
+      expect(findProblem(minimum - 1)).toBe(`/rule/parameters/${name}`);
+    }
+  });
+
+  test('decides every poll at its end, without a fault', () => {
+    fc.assert(
+      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
+        const { after, end } = countPoll(rule, poll);
+        expect(end.status).toMatch(/^(finalized|rejected|expired)$/);
+        const all = after.at(-1);
+        if (all && !poll.absent?.length) expect(all.status).not.toBeNull();
+        for (const verdict of [...after, end]) expect(verdict.fault).toBeUndefined();
+        if (!rule.usesOptions) expect(end.choice).toBeUndefined();
+        if (rule.usesOptions && end.status === 'finalized' && poll.options.length > 0) {
+          expect(poll.options).toContain(end.choice);
+        }
+      }),
+    );
+  });
+
+  test('never changes an early decision', () => {
+    fc.assert(
+      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
+        const { after, end } = countPoll(rule, poll);
+        const early = after.find(({ status }) => status !== null);
+        if (early) expect(end.status).toBe(early.status);
+      }),
+    );
+  });
+
+  test('decides an empty poll', () => {
+    for (const options of [[], ['a', 'b']]) {
+      const { status, choice } = decidePoll(createRule(policy), {
+        options,
+        votes: [],
+        absent: [1],
+      });
+      expect(status).toMatch(/^(rejected|expired)$/);
+      expect(choice).toBeUndefined();
+    }
+  });
+});
+
+describe.each(ballotPolicies)('library: %s', (policy) => {
+  const { source } = createRule(policy).rule;
+
+  test('names its source', () => {
+    expect(source).toMatch(/\d{4}, /);
+  });
+
+  test('counts vote by vote as its definition does', () => {
+    fc.assert(
+      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
+        const { after, end } = countPoll(rule, poll);
+        expect(end).toEqual(tallyPoll(rule, poll, true));
+        const { decidesEarly } = rule.rule as BallotRule;
+        const { votes, absent = [] } = poll;
+        for (const [position, verdict] of after.entries()) {
+          const later = votes.slice(position + 1).map(({ weight = 1 }) => weight);
+          const over = later.length + absent.length === 0;
+          if (!over && !decidesEarly) {
+            expect(verdict.status).toBeNull();
+            continue;
+          }
+          const part = {
+            ...poll,
+            votes: votes.slice(0, position + 1),
+            absent: [...later, ...absent],
+          };
+          const { status, standings } = tallyPoll(rule, part, over);
+          expect(verdict.status).toBe(status);
+          if (status !== null) expect(verdict.standings).toEqual(standings);
+        }
+      }),
+    );
+  });
+
+  test('gives every order of votes the same result', () => {
+    const shuffled = arbitraryCase(policy).chain(({ rule, poll }) =>
+      fc
+        .shuffledSubarray([...poll.votes.keys()], { minLength: poll.votes.length })
+        .map((order) => ({ rule, poll, order })),
+    );
+    fc.assert(
+      fc.property(shuffled, ({ rule, poll, order }) => {
+        const { tally } = rule.rule as BallotRule;
+        const { votes, ...rest } = toPoll(poll);
+        const moved = { ...rest, votes: order.map((position) => votes[position]!), over: true };
+        expect(tally(moved, rule.values)).toEqual(tallyPoll(rule, poll, true));
+      }),
+    );
+  });
+});
+
+describe.each(electionPolicies)('elections: %s', (policy) => {
+  test('does not depend on which electors cast the votes', () => {
+    const shuffled = arbitraryPoll(policy).chain((poll) =>
+      fc
+        .shuffledSubarray([...poll.votes], { minLength: poll.votes.length })
+        .map((votes) => ({ poll, moved: { ...poll, votes } })),
+    );
+    fc.assert(
+      fc.property(shuffled, ({ poll, moved }) => {
+        const rule = createRule(policy);
+        expect(decidePoll(rule, moved)).toEqual(decidePoll(rule, poll));
+      }),
+    );
+  });
+
+  test('depends on the names of options only through their order', () => {
+    fc.assert(
+      fc.property(arbitraryPoll(policy), (poll) => {
+        const rule = createRule(policy);
+        const { status, choice, standings } = decidePoll(rule, poll);
+        const renamed = decidePoll(rule, renameOptions(poll));
+        expect(renamed.status).toBe(status);
+        expect(renamed.choice).toBe(choice && newName(choice));
+        const expected = Object.entries(standings ?? {}).map(([name, sum]) => [newName(name), sum]);
+        expect(renamed.standings ?? {}).toEqual(Object.fromEntries(expected));
+      }),
+    );
+  });
+
+  test('ignores ballots of rejecting votes, and decides by weight and turnout', () => {
+    fc.assert(
+      fc.property(arbitraryPoll(policy), fc.nat({ max: 10_000 }), (poll, turnout_bps) => {
+        const rule = createRule(policy, { turnout_bps });
+        const verdict = decidePoll(rule, poll);
+        const votes = poll.votes.map(({ ballot, ...vote }) =>
+          vote.decision === 'reject' ? vote : { ...vote, ballot },
+        );
+        expect(decidePoll(rule, { ...poll, votes })).toEqual(verdict);
+        const majority = createRule('majority', { participation_bps: turnout_bps });
+        expect(verdict.status).toBe(decidePoll(majority, poll).status);
+      }),
+    );
+  });
+
+  test('refuses ballots that name an unknown option, or an option twice', () => {
+    const rule = createRule(policy);
+    const ballots: Record<string, unknown[]> = {
+      approval: [{ approved: ['x'] }, { approved: ['a', 'a'] }],
+      proportional: [{ approved: ['x'] }, { approved: ['a', 'a'] }],
+      plurality: [{ option: 'x' }, { option: ['a', 'a'] }],
+      score: [{ scores: { x: 1 } }, { scores: JSON.parse('{"__proto__": 1}') }],
+    };
+    const ranked = [{ ranking: ['x'] }, { ranking: ['a', 'a'] }, { ranking: [] }];
+    for (const ballot of ballots[policy] ?? ranked) {
+      expect(isRefused(rule, ballot, ['a', 'b']), JSON.stringify(ballot)).toBe(true);
+    }
+  });
+
+  test('chooses the first option if no ballot states a preference', () => {
+    const poll = { options: ['b', 'a'], votes: [{}, {}, { decision: 'reject' as const }] };
+    expect(decidePoll(createRule(policy), poll)).toMatchObject({
+      status: 'finalized',
+      choice: 'b',
+    });
+  });
+});
+
+const newName = (name: string) => `new-${name}`;
+
+function renameOptions(poll: TestPoll): TestPoll {
+  const rename = (value: unknown): unknown => {
+    if (typeof value === 'string') return newName(value);
+    if (Array.isArray(value)) return value.map(rename);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).map(([name, inner]) => [
+      poll.options.includes(name) ? newName(name) : name,
+      rename(inner),
+    ]);
+    return Object.fromEntries(members);
+  };
+  return {
+    ...poll,
+    options: poll.options.map(newName),
+    votes: poll.votes.map(({ ballot, ...vote }) =>
+      ballot === undefined ? vote : { ...vote, ballot: rename(ballot) },
+    ),
+  };
+}
+
+/** Returns the weights by pairs of options, of approving votes that have a ranking. */
+function pairsOf({ options, votes }: TestPoll) {
+  const rankings = rankingsOf(votes).map(({ weight, ranking }) => {
+    return { weight, order: ranking.map((name) => options.indexOf(name)) };
+  });
+  return comparePairs(rankings, options.length);
+}
+
+function rankingsOf(votes: readonly TestVote[]) {
+  return votes.flatMap(({ decision = 'approve', weight = 1, ballot }) => {
+    if (decision === 'reject' || ballot === undefined) return [];
+    return [{ weight, ranking: (ballot as { ranking: string[] }).ranking }];
+  });
+}
+
+/** Polls on three or four options in which all rank all options, with similar weights. */
+const completePoll: fc.Arbitrary<TestPoll> = fc.integer({ min: 3, max: 4 }).chain((count) => {
+  const options = ['a', 'b', 'c', 'd'].slice(0, count);
+  const vote = fc.record({
+    weight: fc.integer({ min: 100, max: 200 }),
+    ballot: fc.record({
+      ranking: fc.shuffledSubarray(options, { minLength: count }),
+    }),
+  });
+  return fc.record({
+    options: fc.constant(options),
+    votes: fc.array(vote, { minLength: 3, maxLength: 9 }),
+  });
+});
+
+/** Returns true if all differences between options are decided by different weights. */
+function hasNoTie(poll: TestPoll): boolean {
+  const pairs = pairsOf(poll);
+  const weights = pairs.flatMap((row, a) => row.filter((_, b) => a !== b));
+  const points = pairs.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+  const parts = partialCounts(poll);
+  return isDistinct(weights) && isDistinct(points) && parts.every(isDistinct);
+}
+
+const isDistinct = (numbers: readonly number[]) => new Set(numbers).size === numbers.length;
+
+/** Returns the weights of first places, among each set of at least two options. */
+function partialCounts({ options, votes }: TestPoll): number[][] {
+  const sets = Array.from({ length: 1 << options.length }, (_, bits) =>
+    options.filter((_, at) => bits & (1 << at)),
+  );
+  return sets
+    .filter(({ length }) => length > 1)
+    .map((set) =>
+      set.map((option) =>
+        rankingsOf(votes)
+          .filter(({ ranking }) => ranking.find((name) => set.includes(name)) === option)
+          .reduce((sum, { weight }) => sum + weight, 0),
+      ),
+    );
+}
+
+describe.each(rankedPolicies)('rankings: %s', (policy) => {
+  const rule = createRule(policy);
+
+  test('does not depend on the order of options without ties', () => {
+    fc.assert(
+      fc.property(completePoll, fc.nat(), (poll, turn) => {
+        fc.pre(hasNoTie(poll));
+        const at = turn % poll.options.length;
+        const turned = [...poll.options.slice(at), ...poll.options.slice(0, at)].reverse();
+        const moved = { ...poll, options: turned };
+        expect(decidePoll(rule, moved)).toEqual(decidePoll(rule, poll));
+      }),
+    );
+  });
+
+  test('reads a ranking without the last option as the complete ranking', () => {
+    fc.assert(
+      fc.property(completePoll, (poll) => {
+        const votes = poll.votes.map((vote) => {
+          const { ranking } = vote.ballot as { ranking: string[] };
+          return { ...vote, ballot: { ranking: ranking.slice(0, -1) } };
+        });
+        const { choice } = decidePoll(rule, poll);
+        expect(decidePoll(rule, { ...poll, votes }).choice).toBe(choice);
+      }),
+    );
+  });
+});
+
+test.each([
+  'borda',
+  'ranked_pairs',
+  'schulze',
+])('rankings: %s keeps a choice that a ballot ranks higher', (policy) => {
+  const rule = createRule(policy);
+  fc.assert(
+    fc.property(completePoll, fc.nat(), fc.nat(), (poll, voter, rank) => {
+      const raised = raiseChoice(poll, decidePoll(rule, poll).choice!, voter, rank);
+      fc.pre(hasNoTie(poll) && hasNoTie(raised));
+      expect(decidePoll(rule, raised).choice).toBe(decidePoll(rule, poll).choice);
+    }),
+  );
+});
+
+function raiseChoice(poll: TestPoll, choice: string, voter: number, rank: number): TestPoll {
+  const votes = [...poll.votes];
+  const at = voter % votes.length;
+  const { ranking } = votes[at]!.ballot as { ranking: string[] };
+  const from = ranking.indexOf(choice);
+  const raised = ranking.filter((name) => name !== choice);
+  raised.splice(rank % (from + 1), 0, choice);
+  votes[at] = { ...votes[at], ballot: { ranking: raised } };
+  return { ...poll, votes };
+}
+
+test.each(['schulze', 'ranked_pairs'])('rankings: %s chooses the Condorcet winner', (policy) => {
+  let winners = 0;
+  const poll = fc.oneof(completePoll, arbitraryPoll(policy));
+  fc.assert(
+    fc.property(poll, (poll) => {
+      const pairs = pairsOf(poll);
+      const wins = (a: number) => pairs.every((row, b) => a === b || pairs[a]![b]! > row[a]!);
+      const winner = poll.options.findIndex((_, option) => wins(option));
+      const { status, choice } = decidePoll(createRule(policy, { turnout_bps: 0 }), poll);
+      if (winner < 0 || status !== 'finalized') return;
+      winners += 1;
+      expect(choice).toBe(poll.options[winner]);
+    }),
+    { numRuns: 300 },
+  );
+  expect(winners).toBeGreaterThan(50);
+});
+
+test.each([
+  'instant_runoff',
+  'schulze',
+  'ranked_pairs',
+])('rankings: %s chooses an option that ranks first on most weight', (policy) => {
+  let majorities = 0;
+  fc.assert(
+    fc.property(fc.oneof(completePoll, arbitraryPoll(policy)), (poll) => {
+      const rankings = rankingsOf(poll.votes);
+      const sum = (part: typeof rankings) => part.reduce((all, { weight }) => all + weight, 0);
+      const first = poll.options.find(
+        (name) => 2 * sum(rankings.filter(({ ranking }) => ranking[0] === name)) > sum(rankings),
+      );
+      const { status, choice } = decidePoll(createRule(policy, { turnout_bps: 0 }), poll);
+      if (first === undefined || status !== 'finalized') return;
+      majorities += 1;
+      expect(choice).toBe(first);
+    }),
+    { numRuns: 300 },
+  );
+  expect(majorities).toBeGreaterThan(30);
+});
+
+test('score: refuses a score above the highest, and adds scores times weights', () => {
+  const rule = createRule('score', { highest: 5 });
+  expect(isRefused(rule, { scores: { a: 5 } }, ['a', 'b'])).toBe(false);
+  expect(isRefused(rule, { scores: { a: 6 } }, ['a', 'b'])).toBe(true);
+  const votes = [
+    { weight: 3, ballot: { scores: { a: 2, b: 1 } } },
+    { weight: 1, ballot: { scores: { b: 5 } } },
+  ];
+  const standings = { a: 6, b: 8 };
+  const expected = { status: 'finalized', choice: 'b', standings };
+  expect(decidePoll(rule, { options: ['a', 'b'], votes })).toEqual(expected);
+});
+
+test('proportional: elects the option that approval chooses first', () => {
+  fc.assert(
+    fc.property(arbitraryPoll('approval'), fc.integer({ min: 1, max: 8 }), (poll, seats) => {
+      const approval = decidePoll(createRule('approval'), poll);
+      const proportional = decidePoll(createRule('proportional', { seats }), poll);
+      expect(proportional.choice).toBe(approval.choice);
+      const size = Math.min(seats, poll.options.length);
+      const places = Object.values(proportional.standings ?? {}).filter((place) => place > 0);
+      expect(places.sort()).toEqual(Array.from({ length: size }, (_, place) => place + 1));
+    }),
+  );
+});
+
+test('quadratic: refuses more votes than the credits pay for', () => {
+  const rule = createRule('quadratic', { credits: 24 });
+  expect(isRefused(rule, { votes: 4 }, [])).toBe(false);
+  expect(isRefused(rule, { votes: 5 }, [])).toBe(true);
+  expect(isRefused(rule, { votes: 0 }, [])).toBe(true);
+  // Two votes of weight 3 outweigh five single votes; turnout counts weights.
+  const votes: TestVote[] = [
+    { weight: 3, ballot: { votes: 2 } },
+    ...Array.from({ length: 5 }, () => ({ decision: 'reject' as const })),
+  ];
+  const standings = { approve: 6, reject: 5 };
+  expect(decidePoll(rule, { options: [], votes })).toEqual({ status: 'finalized', standings });
+  const absent = { options: [], votes, absent: [9] };
+  expect(decidePoll(rule, absent)).toEqual({ status: 'expired', standings });
+});
+
+const delegate = (agent: number) => ({ delegate: agentId(agent) });
+
+test('liquid: refuses a delegation to anything but an agent', () => {
+  const rule = createRule('liquid');
+  expect(isRefused(rule, delegate(7), [])).toBe(false);
+  for (const wrong of ['', 'agent_7', `${agentId(7)}0`, agentId(7).toUpperCase()]) {
+    expect(isRefused(rule, { delegate: wrong }, []), wrong).toBe(true);
+  }
+});
+
+test('liquid: counts all weight cast once, for the last agent of each chain', () => {
+  fc.assert(
+    fc.property(arbitraryPoll('liquid'), (poll) => {
+      const { standings } = decidePoll(createRule('liquid'), poll);
+      expect(standings).toEqual(followDelegations(poll.votes));
+      const cast = poll.votes.reduce((sum, { weight = 1 }) => sum + weight, 0);
+      expect(standings!.approve! + standings!.reject!).toBe(cast);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** Follows each delegation step by step: the documented rule without its algorithm. */
+function followDelegations(votes: readonly TestVote[]) {
+  const sums = { approve: 0, reject: 0, delegated: 0 };
+  const next = (voter: number) => {
+    const { delegate } = (votes[voter]!.ballot ?? {}) as { delegate?: string };
+    const found = votes.findIndex((_, other) => agentId(other) === delegate);
+    return found < 0 ? voter : found;
+  };
+  const isOnCycle = (voter: number) => {
+    let at = next(voter);
+    for (let step = 0; step < votes.length && at !== voter; step += 1) at = next(at);
+    return at === voter;
+  };
+  for (const [voter, { weight = 1 }] of votes.entries()) {
+    let decider = voter;
+    while (!isOnCycle(decider)) decider = next(decider);
+    sums[votes[decider]!.decision ?? 'approve'] += weight;
+    if (decider !== voter) sums.delegated += weight;
+  }
+  return sums;
+}
+
+test('liquid: members of a cycle decide for themselves, and others follow them', () => {
+  const votes: TestVote[] = [
+    { weight: 1, ballot: delegate(1) },
+    { weight: 2, decision: 'reject', ballot: delegate(0) },
+    { weight: 4, ballot: delegate(1) },
+    { weight: 8, decision: 'reject', ballot: delegate(3) },
+    { weight: 16, ballot: delegate(99) },
+    { weight: 32, decision: 'reject', ballot: delegate(4) },
+  ];
+  const standings = { approve: 1 + 16 + 32, reject: 2 + 4 + 8, delegated: 4 + 32 };
+  const expected = { status: 'finalized', standings };
+  expect(decidePoll(createRule('liquid'), { options: [], votes })).toEqual(expected);
+});
+
+test('threshold: agrees with majority at the end, for half of the weight cast', () => {
+  fc.assert(
+    fc.property(arbitraryPoll('threshold'), fc.nat({ max: 10_000 }), (poll, turnout_bps) => {
+      const threshold = createRule('threshold', { for_bps: 5_000, turnout_bps, of_cast: 1 });
+      const majority = createRule('majority', { participation_bps: turnout_bps });
+      expect(decidePoll(threshold, poll)).toEqual(decidePoll(majority, poll));
+    }),
+  );
+});
+
+test.each([
+  ['60 of 100 do not exceed 60 %', 60, 40, {}, 'rejected'],
+  ['61 of 100 exceed 60 %', 61, 0, {}, 'finalized'],
+  ['30 of 50 do not exceed 60 % of the weight cast', 30, 20, { of_cast: 1 }, 'rejected'],
+  ['31 of 51 exceed 60 % of the weight cast', 31, 20, { of_cast: 1 }, 'finalized'],
+  ['31 of 51 are not enough of all weight', 31, 20, {}, 'expired'],
+  ['a turnout of 39 of 100 is too low', 39, 0, { of_cast: 1, turnout_bps: 4_000 }, 'expired'],
+  ['a turnout of 40 of 100 is enough', 40, 0, { of_cast: 1, turnout_bps: 4_000 }, 'finalized'],
+])('threshold: %s', (_, approve, reject, parameters, status) => {
+  const rule = createRule('threshold', { for_bps: 6_000, ...parameters });
+  const voted = approve + reject;
+  const counts = { approve, reject, total: 100, voted, electors: 100, vetoes: 0 };
+  expect(rule.decide(counts, true)).toBe(status);
+});
+
+test('threshold: needs one approval more than its share to close a block early', () => {
+  for (let electors = 1; electors <= 300; electors += 1) {
+    for (const of_cast of [0, 1]) {
+      const rule = createRule('threshold', { for_bps: 6_000, of_cast });
+      expect(rule.approvalsToClose(electors)).toBe(Math.floor((3 * electors) / 5) + 1);
+    }
+    expect(createRule('unanimity').approvalsToClose(electors)).toBe(electors);
+  }
+});
+
+test('committee: everybody sits in a committee as large as the weight', () => {
+  fc.assert(
+    fc.property(arbitraryPoll('committee'), ({ votes, ...poll }) => {
+      const present = votes.map((vote) => ({ ...vote, weight: Math.min(50, vote.weight ?? 1) }));
+      const absent = poll.absent?.map((weight) => Math.min(50, weight)) ?? [];
+      const sum = (part: readonly number[]) => part.reduce((all, weight) => all + weight, 0);
+      const weights = present.map(({ weight }) => weight);
+      const rule = createRule('committee', { size: 1_000 });
+      const { standings } = tallyPoll(rule, { ...poll, votes: present, absent }, true);
+      const approve = sum(weights.filter((_, at) => present[at]!.decision !== 'reject'));
+      const seats = sum([...weights, ...absent]);
+      expect(standings).toEqual({ approve, reject: sum(weights) - approve, seats });
+    }),
+  );
+});
+
+test('committee: the hash of the block draws it', () => {
+  const votes = Array.from({ length: 100 }, () => ({}));
+  const rule = createRule('committee', { size: 10 });
+  const drawn = Array.from({ length: 50 }, (_, block) => {
+    const poll = { options: [], votes, hash: hashOf(block) };
+    expect(tallyPoll(rule, poll, true)).toEqual(tallyPoll(rule, poll, true));
+    return tallyPoll(rule, poll, true).standings!.seats!;
+  });
+  expect(new Set(drawn).size).toBeGreaterThan(5);
+});
