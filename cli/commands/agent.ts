@@ -164,8 +164,8 @@ function addConsensus(add: Add): void {
     .option('--set <key=json>', 'state key to set, may be repeated', collect, [])
     .option('--delete <key>', 'state key to delete, may be repeated', collect, [])
     .option(
-      '--option <name[=json]>',
-      'option to choose, with state keys to set if chosen, may be repeated',
+      '--option <name>',
+      'option, or NAME=JSON with state to set, may be repeated',
       collect,
       [],
     )

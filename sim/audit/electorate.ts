@@ -146,8 +146,8 @@ export function setDormant(state: State, agent: Agent, dormant: boolean): void {
 }
 
 /**
- * Decides a block after a vote, or at its deadline (`isOver`). The status is null while the block is
- * open.
+ * Decides a block after a vote, or at its deadline (`isOver`). The status is null while the block
+ * is open.
  */
 export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): Verdict {
   const rule = foreignRule(genesis);

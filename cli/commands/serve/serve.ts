@@ -50,7 +50,6 @@ its time stops, and writes get 503 PAUSED.
 ${nodeHelp}`,
         examples: [
           'serve',
-          'serve --port 0 --data ./moot',
           'serve --rule sixty.js',
           'serve --scenario healthy-town --speed 2',
           'serve --scenario healthy-town --clock held',

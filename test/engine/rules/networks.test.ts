@@ -75,7 +75,7 @@ test('module: a parameter of the rule changes the decisions', async () => {
   expect(low.measures.finalized).toBeGreaterThan(high.measures.finalized!);
 });
 
-test('module: a scenario with an invalid module is refused with the path of its source', async () => {
+test('module: a scenario with an invalid module is refused at its source', async () => {
   // Completing the scenario finds the problem if the sandbox is loaded already.
   const run = async () => simulate(scenarioOf('export default {'), { store: 'memory' });
   await expect(run()).rejects.toThrow('consensus.rule.source');

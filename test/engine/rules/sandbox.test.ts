@@ -343,7 +343,8 @@ test('module: nothing survives from one call to the next', () => {
 });
 
 /** A counter that mixes all votes so far into one number. */
-const mixing = `const mix = (sum, { elector, ms }) => Math.imul(sum ^ (elector * 131 + ms), 16_777_619) | 0;
+const mixing = `const mix = (sum, { elector, ms }) =>
+  Math.imul(sum ^ (elector * 131 + ms), 16_777_619) | 0;
   export default {
     tally: ({ votes }) => ({ status: 'finalized', standings: { mix: votes.reduce(mix, 7) } }),
     counter() {
