@@ -145,8 +145,8 @@ describe('sweep: until its interval is narrow', () => {
 
   test.each([
     [['--until-interval', '0'], /above 0/],
-    [['--until-interval', '5x'], /percent, such as 5%/],
-    [['--most-replicates', '20'], /are for --until-interval/],
+    [['--until-interval', '5x'], /percent .*such as 5%/],
+    [['--most-replicates', '20'], /requires --until-interval/],
     [['--until-interval', '1', '--until-response', 'luck'], /luck/],
   ])('sweep: %s is refused', async (args, message) => {
     const out = join(temporaryFolder(), 'out');
