@@ -91,7 +91,7 @@ describe.each(places)('replay: entry %i', (seq) => {
     const gone: Found = { seq, what: 'entry', expected: `entry ${seq}`, found: `entry ${seq + 1}` };
     await expectFirst(gone, ({ log }) => void log.removeSync(seq));
     const copy = await changed(folder, (stored) => unreadable(stored, seq));
-    await expect(replayHere(join(copy, 'network'), false)).rejects.toThrow(`entry ${seq} `);
+    await expect(replayHere(join(copy, 'network'), false)).rejects.toThrow(`entry ${seq}:`);
   });
 
   test('reports that this and all later entries are missing', async () => {
