@@ -17,7 +17,8 @@ const range = (from: number, to: number) =>
 
 describe.each(transports)('audience over %s', (transport) => {
   test('sends a paused subscriber all events afterwards', async () => {
-    const there = await world({ transport });
+    // The block must stay open for the whole flood, even on a busy machine.
+    const there = await world({ transport, genesis: { voting_period_ms: 600_000 } });
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const block_hash = await there.propose(ada!);
     const quick = await there.listen(ada!, ['consensus', 'network']);
