@@ -62,7 +62,9 @@ test.skipIf(!hasBrowser)(`pictures: PNG, three pixels for one, not empty ${needs
   const file = await report();
   const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
   const { name, bytes } = await pictureOf(tab, 1, 'png');
-  expect(name).toBe('how-blocks-ended.png');
+  // The name is made from the figure's heading.
+  const title = await tab.locator('figure').nth(1).locator('h3').innerText();
+  expect(name).toBe(`${title.toLowerCase().replaceAll(' ', '-')}.png`);
   expect(bytes.subarray(1, 4).toString()).toBe('PNG');
   const { naturalWidth, colors } = await tab.evaluate(async (base64) => {
     const image = new Image();
