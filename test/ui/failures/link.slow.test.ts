@@ -49,8 +49,8 @@ test.skipIf(!hasBrowser)(
     );
     await tab.goto(`${there.url}/ui/`);
     await lostBand(tab).waitFor();
-    // Keys pressed meanwhile are applied later.
-    await tab.keyboard.press('[');
+    // Keys pressed meanwhile are applied later. The event before the newest is in block 1.
+    await tab.keyboard.press(',');
     isDown = false;
     await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
     await tab.getByText(/^paused/).waitFor();

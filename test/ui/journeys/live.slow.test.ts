@@ -252,7 +252,7 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
     const wrong = { ...right, body: String(right.body).replace('"approve"', '"reject"') };
     expect(await send(wrong)).toBe(401);
     await ask(wrong);
-    await tab.locator('#found', { hasText: /signature/ }).waitFor();
+    await says(tab, 'MISMATCH');
     await heading(tab, /^Signing input/);
     await says(tab, '"decision":"reject"');
     await ask(right);
