@@ -100,7 +100,7 @@ export {
   swarm,
 } from './swarm/swarm.js';
 export type { FactorValue } from './sweep/design.js';
-export { SweepError } from './sweep/folder.js';
+export { SweepError, type SweepErrorCode } from './sweep/folder.js';
 export {
   type MergeOptions,
   MissingRunsError,

@@ -136,6 +136,7 @@ export class AgentClient extends NetworkClient {
     );
   }
 
+  /** Ends the agent's own membership of an active alliance. */
   leaveAlliance(allianceId: string) {
     return this.#write<'alliance_leave'>((at) =>
       compose.composeAllianceLeave(this.#by, at, allianceId),

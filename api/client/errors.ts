@@ -90,7 +90,7 @@ export class UnreachableError extends Error {
 /** Thrown if a response's signature is missing, invalid or made with an unexpected key. */
 export class ResponseSignatureError extends Error {
   override name = 'ResponseSignatureError';
-  /** `RESPONSE_UNSIGNED`, `RESPONSE_KEY`, `RESPONSE_UNREAD` or `RESPONSE_SIGNATURE`. */
+  /** Stable key of the message. */
   readonly problem: SignatureProblem;
 
   /** @internal */
@@ -100,7 +100,8 @@ export class ResponseSignatureError extends Error {
   }
 }
 
-type SignatureProblem =
+/** Problems with the signature of a response. */
+export type SignatureProblem =
   | 'RESPONSE_UNSIGNED'
   | 'RESPONSE_KEY'
   | 'RESPONSE_UNREAD'

@@ -112,6 +112,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return { done: false, value: value.event };
   }
 
+  /** Ends the stream and closes its connection. Called when a `for await` loop ends early. */
   async return(): Promise<IteratorResult<Event, undefined>> {
     this.#end();
     return { done: true, value: undefined };

@@ -59,6 +59,7 @@ export {
   ApiError,
   type ErrorBody,
   ResponseSignatureError,
+  type SignatureProblem,
   StreamError,
   UnreachableError,
 } from './errors.js';

@@ -30,6 +30,7 @@ export interface EncodedStep {
 
 const statusOf = (event: Event) => (event.type === 'block_status' ? event.data.status : null);
 
+/** Encodes a step's events and changed records as canonical JSON, once for all uses. */
 export function encodeStep(step: Step): EncodedStep {
   const events: PublishedEvent[] = [];
   const changes: RecordChange[] = [];

@@ -27,6 +27,7 @@ import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
 import { type CommittedView, Views } from './views.js';
 
+/** Options of a read-only network in a folder. */
 export interface KeptOptions {
   /** The network's folder. A different process may write to it. */
   path: string;

@@ -162,12 +162,13 @@ type StoreReason = {
 }[StoreProblem];
 
 /**
- * Error in a store or a run's files: a folder, file or disk cannot be used. `code` is the category,
- * `problem` the stable key of the message.
+ * Error in a store or a run's files: a folder, file or disk cannot be used.
  */
 export class StoreError extends Error {
   override name = 'StoreError';
+  /** Category of the problem. */
   readonly code: StoreErrorCode;
+  /** Stable key of the message. */
   readonly problem: string;
   /**
    * Formats the message for a problem.

@@ -62,7 +62,11 @@ export class Auditor {
   readonly #safety: Safety;
   #first: Violation | null = null;
 
-  /** @param genesis parameters of the network, which must be observed from its first entry. */
+  /**
+   * Creates a model of a new network.
+   *
+   * @param genesis parameters of the network, which must be observed from its first entry.
+   */
   constructor(genesis: Genesis) {
     this.#model = new Model(genesis);
     this.#safety = new Safety(genesis);

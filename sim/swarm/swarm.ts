@@ -25,6 +25,7 @@ import {
 } from './failures.js';
 import { shrink } from './shrink.js';
 
+/** Options of a swarm: which scenarios it runs, and how many at a time. */
 export interface SwarmOptions {
   /** Number of scenarios, numbered from `first`. */
   seeds: number;

@@ -18,7 +18,6 @@ import {
   describeSystemError,
   formatMessage,
   type MessageRow,
-  type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
@@ -174,6 +173,24 @@ export function parseRunName(file: string): RunName | null {
 }
 
 /** Problems with the folders of sweeps and shards. A user can correct all of them. */
+export type SweepErrorCode =
+  | 'FOLDER_IN_USE'
+  | 'FOLDER_UNUSABLE'
+  | 'FILE_UNREADABLE'
+  | 'FOREIGN_RUNS'
+  | 'SWEEP_EXISTS'
+  | 'DIFFERENT_SWEEP'
+  | 'FOREIGN_RUN'
+  | 'NOTHING_TO_MERGE'
+  | 'NO_SWEEP'
+  | 'NO_SHARD'
+  | 'DIFFERENT_FORMAT'
+  | 'DIFFERENT_BUILD'
+  | 'SHARDS_DIFFER'
+  | 'DUPLICATE_SHARD'
+  | 'MISPLACED_RUN'
+  | 'RUNS_MISSING';
+
 const sweepMessages = {
   FOLDER_IN_USE: { text: 'another process is using the sweep folder: {path}' },
   FOLDER_UNUSABLE: { text: 'cannot use the sweep folder: {path}: {reason}' },
@@ -221,21 +238,22 @@ const sweepMessages = {
     text: 'incomplete shards: {shards} (missing runs: {runs})',
     fix: 'nothing was merged',
   },
-} as const satisfies MessageTable;
+} as const satisfies Readonly<Record<SweepErrorCode, MessageRow>>;
 
 /** Thrown when a sweep's or shard's folder cannot be used as requested. A user can correct this. */
-export class SweepError<
-  Code extends keyof typeof sweepMessages = keyof typeof sweepMessages,
-> extends Error {
+export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Error {
   override name = 'SweepError';
+  /** Stable key of the message. */
+  readonly code: Code;
 
   /** @internal */
   constructor(
-    readonly code: Code,
+    code: Code,
     values: MessageValues<(typeof sweepMessages)[Code]>,
     options?: ErrorOptions,
   ) {
     super(formatMessage<MessageRow>(sweepMessages[code], values), options);
+    this.code = code;
   }
 }
 

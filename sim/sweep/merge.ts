@@ -47,6 +47,7 @@ import {
 import { Replicates } from './stopping.js';
 import { finishSweep } from './sweep.js';
 
+/** Options of a merge: its output folder, build and progress. */
 export interface MergeOptions {
   out: string;
   /** Build that performs the merge. It must be identical to the shards' build. */

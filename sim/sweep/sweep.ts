@@ -46,6 +46,7 @@ import {
 import { Replicates } from './stopping.js';
 import { writeTables } from './tables.js';
 
+/** Options of a sweep: its output folder, its part of the runs, and how it runs them. */
 export interface SweepOptions {
   out: string;
   made: Provenance;
