@@ -52,8 +52,8 @@ test.each([
 ])('module: a run with %s replays, and repeats its digest', async (_, source) => {
   const scenario = scenarioOf(source);
   const out = join(temporaryFolder(), 'run');
-  const first = await simulate(scenario, { out, audit: false });
-  const again = await simulate(scenario, { store: 'memory', audit: false });
+  const first = await simulate(scenario, { out });
+  const again = await simulate(scenario, { store: 'memory' });
   expect(again.digest).toBe(first.digest);
   expect(first.measures.votes).toBeGreaterThan(60);
   const replayed = await replayHere(join(out, 'network'));
@@ -70,7 +70,7 @@ test.each([
 
 test('module: a parameter of the rule changes the decisions', async () => {
   const run = (parameters: Record<string, number>) =>
-    simulate(scenarioOf(example('sixty.js'), parameters), { store: 'memory', audit: false });
+    simulate(scenarioOf(example('sixty.js'), parameters), { store: 'memory' });
   const [low, high] = [await run({ for_bps: 1 }), await run({ for_bps: 9_999 })];
   expect(low.measures.finalized).toBeGreaterThan(high.measures.finalized!);
 });
