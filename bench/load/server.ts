@@ -10,7 +10,8 @@ import {
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
-import { findGenesisProblem, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
+import { findGenesisProblem } from '../../engine/rules/genesis-problem.js';
+import { type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import { loadMessages } from './messages.js';
 import type { LoadResult } from './result.js';
 

@@ -2,7 +2,8 @@
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { genesisProblem } from '../protocol/schema/validate.js';
-import { findGenesisProblem, isUnloadedModule } from '../rules/network-rule.js';
+import { findGenesisProblem } from '../rules/genesis-problem.js';
+import { isUnloadedModule } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
 
 /**

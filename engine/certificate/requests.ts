@@ -16,7 +16,8 @@ import {
 } from '../protocol/signing.js';
 import { isHash, isPublicKey, isSignature } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
-import { findGenesisProblem, findRuleProblem } from '../rules/network-rule.js';
+import { findGenesisProblem } from '../rules/genesis-problem.js';
+import { findRuleProblem } from '../rules/network-rule.js';
 import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';

@@ -14,7 +14,7 @@ import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { jcs } from '../protocol/signing.js';
 import { excerpt } from '../protocol/text.js';
-import { findGenesisProblem } from '../rules/network-rule.js';
+import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { prepareRule } from '../rules/sandbox.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';

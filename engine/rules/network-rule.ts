@@ -3,8 +3,8 @@
  * network's parameters. Everything that depends on the rule derives from here: thresholds, the
  * number of votes until a decision, and the checks of ballots.
  */
-import { lineTerms, type RuleLine, type RuleOptions } from '../protocol/schema/genesis.js';
-import { genesisProblem, type Problem } from '../protocol/schema/validate.js';
+import type { RuleLine, RuleOptions } from '../protocol/schema/genesis.js';
+import type { Problem } from '../protocol/schema/validate.js';
 import { nearest, utf8 } from '../protocol/text.js';
 import { BALLOT_BYTES, type BallotProblem, findBallotProblem } from './ballots.js';
 import { library } from './bundled/library.js';
@@ -100,16 +100,10 @@ function createLineRule(lines: readonly RuleLine[]): WeightRule {
 
 function sumProducts({ if: factors }: RuleLine, counts: Readonly<Counts>): number {
   let sum = 0;
-  for (const term of lineTerms) {
-    const factor = factors[term];
-    if (factor !== undefined) sum += factor * (term === 'one' ? 1 : counts[term]);
+  for (const [term, factor] of Object.entries(factors)) {
+    sum += factor * (term === 'one' ? 1 : counts[term as keyof Counts]);
   }
   return sum;
-}
-
-/** Returns the first problem in network parameters, or null. */
-export function findGenesisProblem(value: unknown): Problem | null {
-  return genesisProblem(value) ?? findRuleProblem(value as RuleGenesis);
 }
 
 /** Returns the first problem in the members `policy` and `rule`, or null. */

@@ -106,7 +106,7 @@ async function readRule(
 ): Promise<Pick<GenesisOptions, 'policy' | 'rule'>> {
   const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
   const { genesisDefaults } = await import('../../../engine/protocol/schema/genesis.js');
-  const { findGenesisProblem } = await import('../../../engine/rules/network-rule.js');
+  const { findGenesisProblem } = await import('../../../engine/rules/genesis-problem.js');
   const { prepareSandbox } = await import('../../../engine/rules/sandbox.js');
   const source = readBounded(file, fileBounds.text).toString();
   const rule = policy === 'module' && known?.source === source ? known : { source };

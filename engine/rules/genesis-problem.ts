@@ -1,0 +1,11 @@
+/**
+ * The check of network parameters with their decision rule. It loads the compiled schemas, which
+ * the page does not need, so it is apart from the rules.
+ */
+import { genesisProblem, type Problem } from '../protocol/schema/validate.js';
+import { findRuleProblem, type RuleGenesis } from './network-rule.js';
+
+/** Returns the first problem in network parameters, or null. */
+export function findGenesisProblem(value: unknown): Problem | null {
+  return genesisProblem(value) ?? findRuleProblem(value as RuleGenesis);
+}
