@@ -25,12 +25,13 @@ const filesIn = (folder) =>
     path.replaceAll('\\', '/'),
   );
 
+const typed = include.flatMap((folder) =>
+  filesIn(join(root, folder))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => `${folder}/${path}`),
+);
 const sources = new Set(
-  include.flatMap((folder) =>
-    filesIn(join(root, folder))
-      .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-      .map((path) => `${folder}/${path.slice(0, -'.ts'.length)}`),
-  ),
+  typed.filter((path) => !path.endsWith('.d.ts')).map((path) => path.slice(0, -'.ts'.length)),
 );
 const missing = [...sources].find((source) => !existsSync(join(cache, `${source}.js`)));
 if (missing) {
@@ -42,6 +43,10 @@ rmSync(dist, { recursive: true, force: true });
 for (const path of filesIn(cache)) {
   const [, source] = /^(.*?)(?:\.d\.ts|\.js(?:\.map)?)$/.exec(path) ?? [];
   if (sources.has(source)) cpSync(join(cache, path), join(dist, path));
+}
+// The compiler does not copy declarations of generated modules, which public types refer to.
+for (const path of typed) {
+  if (/\/bundled\/[^/]+\.d\.ts$/.test(path)) cpSync(join(root, path), join(dist, path));
 }
 
 // The table of decision rules: one per file in engine/rules/library, named after the file.
