@@ -81,7 +81,7 @@ export function judgeVote(state: State, by: Agent, command: VoteCommand): Predic
   }
   if (!by.validator) return createRefusal('NOT_VALIDATOR');
   if (getWeight(block, by.number) === 0) return createRefusal('NOT_IN_ELECTORATE');
-  if (refusesBallot(state.genesis, block, command)) return createRefusal('BALLOT_INVALID');
+  if (refusesBallot(state.genesis, block, command)) return createRefusal('SCHEMA');
   if (earlier !== null) {
     const details = { decision: earlier };
     if (hasEquivocated(block, by)) return createRefusal('ALREADY_VOTED', details);

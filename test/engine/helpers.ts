@@ -175,7 +175,7 @@ export class Population {
     by: Signatory,
     block_hash: string,
     decision: Decision = 'approve',
-    fields: { reason?: string; meme_references?: readonly string[] } = {},
+    fields: { reason?: string; meme_references?: readonly string[]; ballot?: unknown } = {},
   ): Promise<Outcome> {
     return this.submit(composeVote(by, this.stamp(), { block_hash, decision, ...fields }));
   }
