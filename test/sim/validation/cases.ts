@@ -38,6 +38,8 @@ import {
 } from './network-cases.js';
 import { boundedConfidence, rotation, sampling, weightedMeans } from './protocol-cases.js';
 
+import { delegation, paradox, rules, sortition } from './rule-cases.js';
+
 const ELECTORS = 31;
 
 /** Agents that approve every block. */
@@ -300,7 +302,11 @@ const stopping: ValidationCase = {
 
 export const cases: readonly ValidationCase[] = [
   thresholds,
+  rules,
   condorcet,
+  paradox,
+  delegation,
+  sortition,
   latency,
   finality,
   crashes,
