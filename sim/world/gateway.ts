@@ -230,6 +230,8 @@ export class RemoteGateway implements Gateway {
     try {
       if (observer) yield* observer.events(topics, options);
     } catch (cause) {
+      // Another network at this address refuses the observer's key, maybe before `#watch` notices.
+      await this.#checkEpoch().catch(() => {});
       const detail = (cause as Error).message;
       this.#lose(remoteError('DISCONNECTED', { url: this.url, detail }, { cause }));
     }
@@ -270,14 +272,18 @@ export class RemoteGateway implements Gateway {
     this.close();
   }
 
+  async #checkEpoch(): Promise<void> {
+    const { epoch } = await this.client.meta();
+    if (epoch !== this.meta.epoch) this.#lose(remoteError('REPLACED', { url: this.url }));
+  }
+
   /** Detects a lost server even if no requests are sent. */
   async #watch(): Promise<void> {
     const { signal } = this.#closing;
     let answeredAt = this.#clock.now();
     while (!signal.aborted) {
       try {
-        const { epoch } = await this.client.meta();
-        if (epoch !== this.meta.epoch) this.#lose(remoteError('REPLACED', { url: this.url }));
+        await this.#checkEpoch();
         answeredAt = this.#clock.now();
       } catch (error) {
         const silentMs = this.#clock.now() - answeredAt;
