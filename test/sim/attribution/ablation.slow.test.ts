@@ -101,10 +101,10 @@ test('ablation: refuses a run with missing or changed data files', async () => {
   await expect(attributed({ ...without } as never)).rejects.toMatchObject({
     code: 'SOURCE_NOT_FOUND',
   });
-  appendFileSync(join(world.folder, 'edges.csv'), '3,4\n');
+  appendFileSync(join(world.folder, 'links.csv'), '3,4\n');
   await expect(attributed(world)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
-  rmSync(join(world.folder, 'edges.csv'));
-  await expect(attributed(world)).rejects.toThrow(/edges\.csv/);
+  rmSync(join(world.folder, 'links.csv'));
+  await expect(attributed(world)).rejects.toThrow(/links\.csv/);
 });
 
 test('ablation: skips the folder of a server', async () => {

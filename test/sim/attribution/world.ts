@@ -49,7 +49,7 @@ export interface World {
 
 export async function worldOf(by: keyof typeof minds, seed: string): Promise<World> {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'edges.csv'), edges());
+  writeFileSync(join(folder, 'links.csv'), edges());
   // Where no meme matters, a few suffice.
   const each = by === 'memes' ? MEMES : 2;
   const posting = (memes: number) => ({ kind: 'meme_spammer', memes, stance: 'approve' });
@@ -70,7 +70,7 @@ export async function worldOf(by: keyof typeof minds, seed: string): Promise<Wor
       ],
       producers: { memes: 0 },
       social: { discussion: { rate: 0 }, alliances: { rate: 0 }, breaks: { rate: 0 } },
-      topology: { kind: 'edges', file: './edges.csv' },
+      topology: { kind: 'edges', file: './links.csv' },
       links: { latency: { distribution: 'constant', mean_ms: 20 } },
       consensus: by === 'whim' ? { policy: 'majority' } : {},
       length: { blocks: 1 },

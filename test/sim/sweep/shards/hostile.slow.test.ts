@@ -134,7 +134,7 @@ describe('merge: refuses shards of different sweeps', () => {
     const out = join(temporaryFolder(), 'out');
     await expect(merged(shards, out, { made: other })).rejects.toMatchObject({
       code: 'DIFFERENT_BUILD',
-      message: expect.stringMatching(/shard-1: version is .*"9\.9\.9"/),
+      message: expect.stringMatching(/shard-1: version .*9\.9\.9/),
     });
     await expect(merged([], out)).rejects.toMatchObject({ code: 'NOTHING_TO_MERGE' });
   });

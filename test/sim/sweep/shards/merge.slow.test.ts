@@ -196,7 +196,7 @@ describe('merge: on the command line', () => {
     expect(JSON.parse(stdout)).toEqual({ out, missing });
     const { cell } = JSON.parse(stdout).missing[0].runs[0];
     const parts = [
-      ['folkmoot: ', ' 3;'],
+      ['folkmoot: ', 'missing runs: 3'],
       [first, ` ${cell}/${replicate};`, `--shard 1/3 --resume --out ${first}`],
       ['--shard 2/3: ', ' 2 runs'],
       [third, `--shard 3/3 --resume --out ${third}`],
@@ -230,7 +230,7 @@ describe('merge: on the command line', () => {
     }
     const ended = await folkmoot(['merge', ...shards, '--out', join(folder, 'out')]);
     expect([ended.code, alone.code]).toEqual([2, 2]);
-    const failure = /^folkmoot: run 1 of cell 1 failed, scenario or script: .*$/m;
+    const failure = /^folkmoot: run 1 of cell 1 failed, .*$/m;
     expect(failure.exec(ended.stderr)?.[0]).toBe(failure.exec(alone.stderr)![0]);
     expectSame(join(folder, 'alone'), join(folder, 'out'));
   });
