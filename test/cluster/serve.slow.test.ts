@@ -221,7 +221,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
         /requires --peer-secret/,
       ],
       [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /5 characters/],
-      [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /--peer-secret .*: EISDIR/],
+      [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /--peer-secret .*EISDIR/],
       [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held .* --cluster/],
       [
         ['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'],
