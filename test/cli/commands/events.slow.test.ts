@@ -110,7 +110,7 @@ test('events: selects by type, agent and number; a type has only its columns', a
   expect(rows).toHaveLength(votes.length);
   expect(Object.keys(rows[0]!)).toEqual([
     ...['seq', 'type', 'timestamp', 'agent', 'block_hash', 'validator_id'],
-    ...['validator_personality', 'decision', 'reason'],
+    ...['validator_personality', 'decision', 'reason', 'ballot'],
   ]);
   const { agent } = rows[7]! as { agent: string };
   const own = await exported(run, '--agent', agent, '--type', 'block_validation');
