@@ -12,7 +12,7 @@ const quorum: Mutant[] = [
     find: '3 * approve > 2 * total',
     becomes: 'seeded(3 * approve > 2 * total, 3 * approve >= 2 * total)',
     genesis: bft,
-    rule: 'quorum',
+    rule: 'answer',
   },
   {
     name: 'bft: a third does not reject',
@@ -28,7 +28,7 @@ const quorum: Mutant[] = [
     find: 'approve > reject ?',
     becomes: 'seeded(approve > reject, approve >= reject) ?',
     genesis: majority,
-    rule: 'quorum',
+    rule: 'answer',
   },
   {
     name: 'majority: the turnout counts approval only',
@@ -36,7 +36,7 @@ const quorum: Mutant[] = [
     find: '(approve + reject) * 10_000 <',
     becomes: 'seeded(approve + reject, approve) * 10_000 <',
     genesis: { ...majority, participation_bps: 5_000 },
-    rule: 'quorum',
+    rule: 'answer',
   },
   {
     name: 'veto: a group of two vetoes',
