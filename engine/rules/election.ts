@@ -44,6 +44,24 @@ export const optionName = { type: 'string', minLength: 1, maxLength: 64 } as con
 /** Largest number of options in a proposal. */
 export const OPTIONS = 16;
 
+/** Ballot that approves any number of options, with its check. */
+export const approvals = {
+  ballot: {
+    type: 'object',
+    properties: {
+      approved: { type: 'array', items: optionName, maxItems: OPTIONS, uniqueItems: true },
+    },
+    required: ['approved'],
+    additionalProperties: false,
+  },
+  accepts: ({ approved }: Approvals, _: Values, { options }: PollBlock): boolean =>
+    approved.every((name) => options.includes(name)),
+} as const;
+
+export interface Approvals {
+  approved: readonly string[];
+}
+
 /** Turnout that a block needs. */
 export const turnoutParameter = {
   turnout_bps: {

@@ -267,7 +267,7 @@ export class Machine {
     const count = value === undefined ? 1 : 2;
     const found = exports.QTS_Call(context, call, nothing, count, values);
     exports.QTS_FreeValuePointer(context, first);
-    // The prelude catches all errors, unless there is no memory left to do so.
+    // The prelude catches every error of the module. Only a lack of memory gets past it.
     if (exports.QTS_ResolveException(context, found) !== 0) throw new RuleError('RULE_MEMORY');
     const reply = this.#readString(found);
     exports.QTS_FreeValuePointer(context, found);

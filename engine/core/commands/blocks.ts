@@ -283,6 +283,8 @@ function refuseBallot(
   { ballot }: VoteCommand,
   { context }: BlockState,
 ): Precheck<never> | null {
+  // Most votes have no ballot.
+  if (ballot === undefined) return null;
   const found = blocks.rule.findBallotProblem(ballot, pollBlockOf(context));
   if (!found) return null;
   const { problem } = found;

@@ -1,21 +1,13 @@
-import { createElection, electHighest, OPTIONS, optionName } from '../election.js';
+import { type Approvals, approvals, createElection, electHighest } from '../election.js';
 
 /**
  * Each ballot approves any number of options. `standings` are weights. A block is finalized if more
  * weight approves than rejects. Of options with equal weight, the first wins.
  */
-export const rule = createElection<{ approved: readonly string[] }>({
+export const rule = createElection<Approvals>({
   title: 'More weight approves than rejects; the option that most weight approves is chosen',
   source: 'Brams and Fishburn 1978, Approval voting, American Political Science Review 72(3)',
-  ballot: {
-    type: 'object',
-    properties: {
-      approved: { type: 'array', items: optionName, maxItems: OPTIONS, uniqueItems: true },
-    },
-    required: ['approved'],
-    additionalProperties: false,
-  },
-  accepts: ({ approved }, _, { options }) => approved.every((name) => options.includes(name)),
+  ...approvals,
   elect(preferences, options) {
     const scores = options.map(() => 0);
     for (const { weight, ballot } of preferences) {

@@ -1,4 +1,4 @@
-import { createElection, electAt, OPTIONS, optionName } from '../election.js';
+import { type Approvals, approvals, createElection, electAt, OPTIONS } from '../election.js';
 
 /** Least common multiple of 1 to 16, so that the share of a ballot is always an integer. */
 const WHOLE = 720_720;
@@ -9,7 +9,7 @@ const WHOLE = 720_720;
  * committee: with s seats the first member has s, the last 1, and all other options 0. A block is
  * finalized if more weight approves than rejects. Of options with equal weight, the first wins.
  */
-export const rule = createElection<{ approved: readonly string[] }>({
+export const rule = createElection<Approvals>({
   title: 'More weight approves than rejects; a proportional committee of options is elected',
   source:
     'Thiele 1895, Om flerfoldsvalg; Lackner and Skowron 2023, Multi-Winner Voting with Approval ' +
@@ -17,15 +17,7 @@ export const rule = createElection<{ approved: readonly string[] }>({
   parameters: {
     seats: { about: 'options to elect', default: 3, minimum: 1, maximum: OPTIONS },
   },
-  ballot: {
-    type: 'object',
-    properties: {
-      approved: { type: 'array', items: optionName, maxItems: OPTIONS, uniqueItems: true },
-    },
-    required: ['approved'],
-    additionalProperties: false,
-  },
-  accepts: ({ approved }, _, { options }) => approved.every((name) => options.includes(name)),
+  ...approvals,
   elect(preferences, options, { seats }) {
     const ballots = preferences.map(({ weight, ballot: { approved } }) => {
       return { weight, approved: approved.map((name) => options.indexOf(name)), elected: 0 };

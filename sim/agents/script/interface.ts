@@ -219,7 +219,7 @@ export interface Occasion {
   draw?: number;
   alliance?: string;
   message?: ReceivedMessage;
-  /** Note of a `wake` call; null if there is none. */
+  /** Note that the script passed to `wake`, or null. */
   note?: unknown;
 }
 

@@ -162,7 +162,7 @@ export function arbitraryPoll(policy: string, rule = createRule(policy)): fc.Arb
   });
 }
 
-/** Returns a value as a request carries it, or undefined if it is no JSON. */
+/** Returns a value as JSON carries it, or undefined if the value is not JSON. */
 function parse(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value));

@@ -242,7 +242,7 @@ test.each([
 
 test.each([
   ['an exception', 'throw new Error("no");'],
-  ['a value that is no error', 'throw null;'],
+  ['a value that is not an error', 'throw null;'],
   ['an error with a throwing message', 'throw { get message() { throw 1; } };'],
   ['a missing function', 'Date.now();'],
   ['a draw without a text', 'draw(1);'],
