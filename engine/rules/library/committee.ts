@@ -33,7 +33,7 @@ export const rule: BallotRule = {
   },
   decidesEarly: true,
   tally({ block, electors, votes, over }, values) {
-    const seats = drawCommittee(electors, values, block);
+    const seats = recallCommittee(electors, values, block);
     const sums = { approve: 0, reject: 0 };
     for (const { elector, decision } of votes) sums[decision] += seats[elector]!;
     return decide(sums, { drawn: sumOf(seats), ...sizeOf(electors, values) }, values, over);
@@ -70,6 +70,24 @@ function decide(
   if (approve * 10_000 > needed) return { status: 'finalized', standings };
   if (reject > 0 && (drawn - reject) * 10_000 <= needed) return { status: 'rejected', standings };
   return { status: over ? 'expired' : null, standings };
+}
+
+/** Last draw by electorate. An auditor tallies after each vote, and the draw stays the same. */
+const draws = new WeakMap<
+  readonly Elector[],
+  { hash: string; values: Values; seats: readonly number[] }
+>();
+
+function recallCommittee(
+  electors: readonly Elector[],
+  values: Values,
+  block: PollBlock,
+): readonly number[] {
+  const last = draws.get(electors);
+  if (last?.hash === block.hash && last.values === values) return last.seats;
+  const seats = drawCommittee(electors, values, block);
+  draws.set(electors, { hash: block.hash, values, seats });
+  return seats;
 }
 
 /** Returns the number of seats of each elector. */
