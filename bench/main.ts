@@ -5,6 +5,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import {
+  type BenchComparison,
+  type ComparedRow,
+  compareBuilds,
+  LOWEST_RELATIVE,
+} from './against.js';
 import { type BenchResult, type Size, sizes } from './case.js';
 import { cases } from './cases/index.js';
 import { bench, NOT_MEASURED } from './run.js';
@@ -108,11 +114,42 @@ function number(value: number): string {
   return value.toFixed(value !== 0 && Math.abs(value) < 10 ? 2 : 1);
 }
 
+/** Unit of each compared figure. */
+const units: Record<ComparedRow['figure'], string> = {
+  rate: 'of R',
+  cpu: '/ R',
+  ratio: '',
+  value: '',
+};
+
+export function printComparison(comparison: BenchComparison): string {
+  const { machine, node, commits, seed, size, pairs, rows, not_compared, fallen } = comparison;
+  const cells = rows.map(({ case: of, name, figure, here, there, relative, range, target }) => [
+    `${of}: ${name}`,
+    `${number(here)} ${units[figure]}`.trim(),
+    `${number(there)} ${units[figure]}`.trim(),
+    target === undefined ? '' : number(target),
+    relative.toFixed(2),
+    `${range[0].toFixed(2)} to ${range[1].toFixed(2)}`,
+  ]);
+  const titles = ['row', 'this build', 'other build', 'goal', 'relative speed', 'of the pairs'];
+  return [
+    `${machine}, node ${node}, commit ${commits.here} against ${commits.there}, seed ${seed}, ` +
+      `size ${size}, medians of ${pairs} alternating pairs`,
+    aligned([titles, ...cells]).join('\n'),
+    ...not_compared.map((name) => `not compared: ${name}; one of the builds cannot measure it`),
+    ...fallen.map((name) => `fell below ${LOWEST_RELATIVE} of the other build: ${name}`),
+    '',
+  ].join('\n\n');
+}
+
 interface Flags {
   case: string[];
   size: Size;
   seed: string;
   json?: string;
+  against?: string;
+  pairs: number;
 }
 
 const names = cases.map(({ name }) => name);
@@ -125,6 +162,8 @@ const program = new Command('bench')
   .addOption(new Option('--size <size>', 'size of the measurement').choices(sizes).default('small'))
   .option('--seed <text>', 'source of the keys', 'bench')
   .option('--json <file>', 'file to write the result to')
+  .option('--against <dir>', 'checkout of another version, built, to compare with')
+  .option('--pairs <n>', 'alternating pairs of runs with --against', pairsOf, 3)
   .showHelpAfterError('(see --help)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .addHelpText(
@@ -137,12 +176,14 @@ Without --case all are measured but ${cases
       .filter(({ byName }) => byName)
       .map(({ name }) => name)
       .join(', ')}.
-Exit codes: 0 done, 1 a case could not be measured, 2 usage.
+Exit codes: 0 done, 1 a case could not be measured, 2 usage, 3 a goal's figure fell by more than
+10 % relative to --against.
 
 Examples:
   $ npm run bench
   $ npm run bench -- --case tiers --json tiers.json
-  $ npm run bench -- --size large --json bench.json`,
+  $ npm run bench -- --size large --json bench.json
+  $ npm run bench -- --case rules --against ../folkmoot-0.1.0 --pairs 5`,
   );
 
 function oneOf(name: string, before: string[]): string[] {
@@ -150,16 +191,44 @@ function oneOf(name: string, before: string[]): string[] {
   throw new InvalidArgumentError(`expected one of: ${names.join(', ')}`);
 }
 
+function pairsOf(text: string): number {
+  const pairs = Number(text);
+  if (/^\d{1,2}$/.test(text) && pairs >= 1) return pairs;
+  throw new InvalidArgumentError('expected an integer from 1 to 99');
+}
+
 program.parse();
-const { case: chosen, size, seed, json } = program.opts<Flags>();
-const result = await bench({
-  cases: cases.filter(({ name, byName }) =>
-    chosen.length === 0 ? !byName : chosen.includes(name),
-  ),
-  size,
-  seed,
-  progress: (line) => process.stderr.write(`${line}\n`),
-});
-process.stdout.write(printResult(result));
-if (result.cases.some(({ name }) => name === NOT_MEASURED)) process.exitCode = 1;
-if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+const { case: chosen, size, seed, json, against, pairs } = program.opts<Flags>();
+const measured = cases.filter(({ name, byName }) =>
+  chosen.length === 0 ? !byName : chosen.includes(name),
+);
+const progress = (line: string) => process.stderr.write(`${line}\n`);
+if (against === undefined) {
+  const result = await bench({ cases: measured, size, seed, progress });
+  process.stdout.write(printResult(result));
+  if (result.cases.some(({ name }) => name === NOT_MEASURED)) process.exitCode = 1;
+  writeResult(result);
+} else {
+  const names = measured.map(({ name }) => name);
+  try {
+    const result = await compareBuilds({
+      folder: against,
+      cases: names,
+      size,
+      seed,
+      pairs,
+      progress,
+    });
+    process.stdout.write(printComparison(result));
+    if (result.not_compared.length > 0) process.exitCode = 1;
+    if (result.fallen.length > 0) process.exitCode = 3;
+    writeResult(result);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 2;
+  }
+}
+
+function writeResult(result: BenchResult | BenchComparison): void {
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
+}

@@ -10,6 +10,7 @@ import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 
 const program = fileURLToPath(new URL('../../dist/bench/main.js', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const bench = (...args: string[]) => folkmoot(args, { program });
 
 test('bench: runs a named case, with text and JSON output', async () => {
@@ -38,6 +39,31 @@ test('bench: refuses an unknown case and names all cases', async () => {
   const { code, stdout, stderr } = await bench('--case', 'nonsense');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(cases.map(({ name }) => name).join(', '));
+});
+
+test('bench: compares two builds in alternating runs', async () => {
+  const file = join(temporaryFolder(), 'comparison.json');
+  const args = ['--case', 'store', '--against', root, '--pairs', '2', '--json', file];
+  const { code, stdout, stderr } = await bench(...args);
+  expect([0, 3], stderr).toContain(code);
+  const { rows, not_compared, fallen, ...head } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(head).toMatchObject({ format: 'folkmoot-bench-comparison-1', pairs: 2, size: 'small' });
+  expect(not_compared).toEqual([]);
+  expect(code).toBe(fallen.length > 0 ? 3 : 0);
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { name, here, there, relative, range } of rows) {
+    expect(stdout).toContain(name);
+    expect(range[0]).toBeLessThanOrEqual(relative);
+    expect(range[1]).toBeGreaterThanOrEqual(relative);
+    expect(Math.min(here, there)).toBeGreaterThan(0);
+  }
+});
+
+test('bench: refuses to compare with a folder without a build', async () => {
+  const { code, stdout, stderr } = await bench('--against', temporaryFolder());
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('npm run build');
+  expect((await bench('--against', root, '--pairs', '0')).code).toBe(2);
 });
 
 test('docs/benchmarks.md: has a line for each case, in order', () => {
