@@ -18,7 +18,11 @@ import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js'
 import type { LoadResult } from './result.js';
 import type { OperationName } from './workload.js';
 
+type ConditionOption = '--fail-on' | '--slo';
+
 export interface Condition {
+  /** Option that states the condition, for errors. */
+  option: ConditionOption;
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
@@ -67,25 +71,21 @@ export function parseConditions(
   texts: readonly string[],
   { relative }: { relative: boolean },
 ): Condition[] {
+  const option = '--fail-on';
   return split(texts).map((text) => {
-    const { figure, operator, sign, number, unit } = partsOf(text);
-    if (operator === '=') throw new ConditionError('NO_COMPARISON', { condition: quote(text) });
+    const named = { option, condition: quote(text) } as const;
+    const { figure, operator, sign, number, unit } = partsOf(text, option);
+    if (operator === '=') throw new ConditionError('NO_COMPARISON', named);
     if (sign === '') {
-      return {
-        text,
-        figure,
-        operator,
-        bound: boundOf(text, figure, number, unit),
-        relative: false,
-      };
+      const bound = boundOf(named, figure, number, unit);
+      return { option, text, figure, operator, bound, relative: false };
     }
-    const condition = quote(text);
-    if (!relative) throw new ConditionError('NO_BASE', { condition });
+    if (!relative) throw new ConditionError('NO_BASE', named);
     if (unit !== '%') {
-      throw new ConditionError('NOT_IN_PERCENT', { condition, example: `${sign}10%` });
+      throw new ConditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
     }
     const bound = (sign === '-' ? -number : number) / 100;
-    return { text, figure, operator, bound, relative: true };
+    return { option, text, figure, operator, bound, relative: true };
   });
 }
 
@@ -95,24 +95,24 @@ export function parseConditions(
  * @throws {ConditionError}
  */
 export function slo(texts: readonly string[]): Condition[] {
+  const option = '--slo';
   return split(texts).map((text) => {
+    const named = { option, condition: quote(text) } as const;
     if (!/[<>=]/.test(text)) {
-      throw new ConditionError('NOT_AN_OBJECTIVE', {
-        condition: quote(text),
-        example: 'p99=200ms',
-      });
+      throw new ConditionError('NOT_AN_OBJECTIVE', { ...named, example: 'p99=200ms' });
     }
-    const { figure, operator, sign, number, unit } = partsOf(text);
+    const { figure, operator, sign, number, unit } = partsOf(text, option);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
       const example = `${figure.name}=${examples[figure.unit]}`;
-      throw new ConditionError('NOT_AN_OBJECTIVE', { condition: quote(text), example });
+      throw new ConditionError('NOT_AN_OBJECTIVE', { ...named, example });
     }
     return {
+      option,
       text: text.replace(operator, holds),
       figure,
       operator: holds === '>=' ? '<' : '>',
-      bound: boundOf(text, figure, number, unit),
+      bound: boundOf(named, figure, number, unit),
       relative: false,
     };
   });
@@ -138,43 +138,43 @@ export function assertMeasured(conditions: readonly Condition[], load: LoadOptio
 }
 
 function assertSource(
-  { text, figure: { source } }: Condition,
+  { option, text, figure: { source } }: Condition,
   { workload, batch, rate }: LoadOptions,
 ): void {
-  const condition = quote(text);
+  const named = { option, condition: quote(text) };
   switch (source) {
     case 'arrivals':
       return;
     case 'rate':
-      if (rate === null) throw new UnmeasuredError('NO_RATE', { condition });
+      if (rate === null) throw new UnmeasuredError('NO_RATE', named);
       return;
     case 'transactions':
       if (workload === 'reads' || workload === 'subscribers') {
-        throw new UnmeasuredError('NO_TRANSACTIONS', { condition, workload });
+        throw new UnmeasuredError('NO_TRANSACTIONS', { ...named, workload });
       }
-      if (batch === 0) throw new UnmeasuredError('EMPTY_BLOCKS', { condition, workload });
+      if (batch === 0) throw new UnmeasuredError('EMPTY_BLOCKS', { ...named, workload });
       return;
     case 'delivery':
       if (workload !== 'subscribers') {
-        throw new UnmeasuredError('NO_SUBSCRIBERS', { condition, workload });
+        throw new UnmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
       }
       return;
     default: {
       if (sent[workload].includes(source)) return;
       const scheduled = sent[workload].join(', ');
-      const values = { condition, workload, operation: source, scheduled };
+      const values = { ...named, workload, operation: source, scheduled };
       throw new UnmeasuredError('NOT_SCHEDULED', values);
     }
   }
 }
 
-function assertSamples({ text, figure }: Condition, load: LoadOptions): void {
+function assertSamples({ option, text, figure }: Condition, load: LoadOptions): void {
   const { name, source, samples } = figure;
   const perS = mostPerS(source, load);
   if (samples <= 1 || perS === null) return;
   const most = Math.ceil((perS * load.durationMs) / 1_000);
   if (most >= samples) return;
-  const values = { condition: quote(text), figure: name, samples, most };
+  const values = { option, condition: quote(text), figure: name, samples, most };
   throw new UnmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
 }
 
@@ -269,12 +269,14 @@ interface Parts {
   unit: string;
 }
 
-function partsOf(text: string): Parts {
+function partsOf(text: string, option: ConditionOption): Parts {
   const [, name, operator, sign, digits, unit] = shape.exec(text) ?? [];
-  if (name === undefined) throw new ConditionError('SYNTAX', { condition: quote(text) });
+  if (name === undefined) {
+    throw new ConditionError('SYNTAX', { option, condition: quote(text) });
+  }
   const figure = findFigure(name);
   if (!figure) {
-    const values = { condition: quote(text), figure: name, known: vocabulary };
+    const values = { option, condition: quote(text), figure: name, known: vocabulary };
     throw new ConditionError('UNKNOWN_FIGURE', values);
   }
   return {
@@ -298,10 +300,15 @@ const wanted: Record<Figure['unit'], string> = {
   per_s: 'a rate per second, without a unit',
 };
 
-function boundOf(text: string, { name, unit: of }: Figure, number: number, unit: string): number {
+function boundOf(
+  named: { option: ConditionOption; condition: string },
+  { name, unit: of }: Figure,
+  number: number,
+  unit: string,
+): number {
   const factor = factors[of][unit];
   if (factor === undefined) {
-    const values = { condition: quote(text), figure: name, kind: wanted[of] };
+    const values = { ...named, figure: name, kind: wanted[of] };
     throw new ConditionError('WRONG_UNIT', { ...values, example: examples[of] });
   }
   return number * factor;

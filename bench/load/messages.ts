@@ -58,49 +58,51 @@ export const loadMessages = {
 /** Texts of `ConditionError`. */
 export const conditionMessages = {
   SYNTAX: {
-    text: 'invalid condition: {condition} (expected the form p99>200ms or errors>1%)',
+    text: 'invalid {option}: {condition} (expected the form p99>200ms or errors>1%)',
   },
-  UNKNOWN_FIGURE: { text: 'unknown figure: {figure} in {condition} (expected {known})' },
+  UNKNOWN_FIGURE: {
+    text: 'invalid {option}: {condition}: unknown figure: {figure} (expected {known})',
+  },
   WRONG_UNIT: {
-    text: 'invalid condition: {condition} ({figure} is {kind}; expected a bound such as {example})',
+    text: 'invalid {option}: {condition} ({figure} is {kind}; expected a bound such as {example})',
   },
   NO_COMPARISON: {
-    text: 'invalid condition: {condition} (expected >, >=, < or <= between figure and bound)',
+    text: 'invalid {option}: {condition} (expected >, >=, < or <= between figure and bound)',
   },
   NO_BASE: {
-    text: 'invalid condition: {condition} (a bound with a sign compares two results)',
+    text: 'invalid {option}: {condition} (a bound with a sign compares two results)',
     fix: 'use a bound without a sign, or folkmoot load compare',
   },
   NOT_IN_PERCENT: {
-    text: 'invalid condition: {condition} (expected a change in percent, such as {example})',
+    text: 'invalid {option}: {condition} (expected a change in percent, such as {example})',
   },
-  NOT_AN_OBJECTIVE: { text: 'invalid objective: {condition} (expected the form {example})' },
+  NOT_AN_OBJECTIVE: { text: 'invalid {option}: {condition} (expected the form {example})' },
 } as const satisfies MessageTable;
 
 /** Texts of `UnmeasuredError`. */
 export const unmeasuredMessages = {
   NO_RATE: {
-    text: 'cannot measure {condition}: a closed loop has no target rate',
+    text: 'cannot measure {option} {condition}: a closed loop has no target rate',
     fix: 'use --rate, or the figure accepted_per_s',
   },
   EMPTY_BLOCKS: {
-    text: 'cannot measure {condition}: workload {workload} with --batch 0 has no transactions',
+    text: 'cannot measure {option} {condition}: --batch 0 of {workload} has no transactions',
     fix: 'use --batch 10',
   },
   NO_TRANSACTIONS: {
-    text: 'cannot measure {condition}: workload {workload} has no transactions',
+    text: 'cannot measure {option} {condition}: workload {workload} has no transactions',
     fix: 'use --workload transactions, or the figure accepted_per_s',
   },
   NO_SUBSCRIBERS: {
-    text: 'cannot measure {condition}: workload {workload} has no subscribers',
+    text: 'cannot measure {option} {condition}: workload {workload} has no subscribers',
     fix: 'use --workload subscribers',
   },
   NOT_SCHEDULED: {
-    text: 'cannot measure {condition}: workload {workload} does not schedule {operation}',
+    text: 'cannot measure {option} {condition}: workload {workload} does not schedule {operation}',
     fix: 'use a figure of {scheduled}',
   },
   TOO_FEW_SAMPLES: {
-    text: 'cannot measure {condition}: {figure} needs {samples} samples, the run has {most}',
+    text: 'cannot measure {option} {condition}: {figure} needs {samples} samples, not {most}',
     fix: 'use --duration {seconds}s',
   },
 } as const satisfies MessageTable;

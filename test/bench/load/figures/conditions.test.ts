@@ -127,8 +127,9 @@ test.each<[string, Partial<LoadOptions>, boolean]>([
   ['delivery.p999>1s', { workload: 'subscribers', rate: 1, durationMs: 10_000 }, true],
 ])('conditions: %s of %o is measured: %s, known before the run', (text, change, measured) => {
   const check = () => assertMeasured(parseConditions([text], { relative: false }), asked(change));
-  if (measured) expect(check).not.toThrow();
-  else expect(check).toThrow(UnmeasuredError);
+  if (measured) return expect(check).not.toThrow();
+  expect(check).toThrow(UnmeasuredError);
+  expect(check).toThrow(`--fail-on ${JSON.stringify(text)}`);
 });
 
 test('conditions: latencies are of the slowest operation, and errors of all', () => {
@@ -220,7 +221,8 @@ test.each<[string, ConditionError['problem']]>([
 ])('conditions: refuse %s with %s', (text, problem) => {
   const parse = () => parseConditions([text], { relative: false });
   expect(parse).toThrow(ConditionError);
-  expect(parse).toThrow(expect.objectContaining({ problem }));
+  const message = expect.stringContaining(`--fail-on: ${JSON.stringify(text)}`);
+  expect(parse).toThrow(expect.objectContaining({ problem, message }));
 });
 
 test('conditions: refuse changes that are not in percent, and invalid objectives', () => {
@@ -232,4 +234,6 @@ test('conditions: refuse changes that are not in percent, and invalid objectives
   expect(() => slo(['tps<=200'])).toThrow(refusal('NOT_AN_OBJECTIVE', 'tps=1000'));
   expect(() => slo(['p99=+200ms'])).toThrow(refusal('NOT_AN_OBJECTIVE', 'p99=200ms'));
   expect(() => slo(['p99=200'])).toThrow(refusal('WRONG_UNIT', '200ms'));
+  expect(() => slo(['p99>200ms'])).toThrow('--slo: "p99>200ms"');
+  expect(() => slo(['p98=1ms'])).toThrow('--slo: "p98=1ms"');
 });
