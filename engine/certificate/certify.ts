@@ -19,6 +19,7 @@ export interface CertifyOptions {
   block: string;
   /**
    * Extends the digest chain to this entry, for example an entry whose digest the reader trusts.
+   * Must not precede the entry that decided the block.
    * Default: the entry that decided the block.
    */
   through?: number | undefined;
@@ -36,8 +37,8 @@ const BRIDGE_BYTES = 1024 * 1024;
  * Returns the certificate of a finalized or rejected block, as text for `checkCertificate`.
  *
  * @throws {StoreError} `MISSING` if the log does not contain the block, the block is undecided, the
- *   network has no signatures, or the certificate is too large; `CORRUPT` if replaying the log
- *   fails or a signature is invalid.
+ *   network has no signatures, `through` precedes the end of the block, or the certificate is too
+ *   large; `CORRUPT` if replaying the log fails or a signature is invalid.
  * @throws the signal's reason if `signal` is aborted.
  *
  * @example
@@ -76,6 +77,9 @@ export async function certify(options: CertifyOptions): Promise<string> {
   if (collector.problem !== null) throw collector.problem;
   if (!collector.done) {
     throw new StoreError('CERTIFY_LOG_END', { through: through!, last: entries - 1 });
+  }
+  if (through !== undefined && through < collector.decidedAt) {
+    throw new StoreError('CERTIFY_TOO_EARLY', { through, decided: collector.decidedAt });
   }
   const certificate = collector.certificate();
   const { first, links } = certificate.spans.at(-1)!;

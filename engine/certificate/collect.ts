@@ -60,6 +60,11 @@ export class Collector {
     return this.#unsigned || (this.#closed !== null && this.#last >= this.#through);
   }
 
+  /** Entry that decided the block. Call this only if there is no problem. */
+  get decidedAt(): number {
+    return this.#closed!.seq;
+  }
+
   /** Reason why the entries so far cannot yield a certificate, or null. */
   get problem(): StoreError | null {
     const block = this.#block;

@@ -281,6 +281,11 @@ export const storeMessages = {
     code: 'MISSING',
     text: 'cannot certify through entry {through}: the log ends at entry {last}',
   },
+  CERTIFY_TOO_EARLY: {
+    code: 'MISSING',
+    text: 'cannot certify through entry {through}: entry {decided} decided the block',
+    fix: 'name entry {decided} or a later one',
+  },
   CERTIFY_GAP: {
     code: 'MISSING',
     text: 'cannot certify through entry {through}: more than {most} bytes follow the block',
@@ -316,7 +321,7 @@ export const storeMessages = {
 
   // Run output and results.
   OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder {path}: {reason}' },
-  OUTPUT_NOT_EMPTY: { code: 'UNREADABLE', text: 'folder not empty: {path}', fix: newFolder },
+  OUTPUT_NOT_EMPTY: { code: 'OTHER_NETWORK', text: 'folder not empty: {path}', fix: newFolder },
   OUTPUT_HAS_RUN: {
     code: 'OTHER_NETWORK',
     text: 'folder already holds a run: {path}',

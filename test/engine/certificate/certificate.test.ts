@@ -90,6 +90,16 @@ test('certificate: carried on to a later entry, whose digest is known', async ()
   await expect(gap).rejects.toMatchObject({ problem: 'CERTIFY_GAP' });
 });
 
+test('certify: refuses to end before the entry that decided the block', async () => {
+  const decided = await town('majority', 'equal');
+  const { finalized } = decided.blocks;
+  const { last } = holding(await certificateOf(decided, finalized)).spans.at(-1)!;
+  const early = certificateOf(decided, finalized, { through: last - 1 });
+  await expect(early).rejects.toMatchObject({ code: 'MISSING', problem: 'CERTIFY_TOO_EARLY' });
+  const { spans } = holding(await certificateOf(decided, finalized, { through: last }));
+  expect(spans.at(-1)!.last).toBe(last);
+});
+
 test('checkCertificate: refuses a trusted digest of another log', async () => {
   const decided = await town('majority', 'equal');
   const text = await certificateOf(decided, decided.blocks.finalized);
