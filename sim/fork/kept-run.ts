@@ -7,6 +7,7 @@ import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import { openRunStore } from '../compare/logs.js';
 import { readResult } from '../compare/runs.js';
+import { tables } from '../measure/dictionary.js';
 import { Numbers } from '../run/overrides.js';
 import type { SimResult } from '../run/result.js';
 import { fileInside } from '../scenario/files.js';
@@ -83,10 +84,16 @@ function problemIn(folder: string, { modules, files }: Named): ScenarioError | n
     const found = fileInside(path, folder, 'a file');
     if ('why' in found) return scenarioError('INVALID_SOURCE', { problem: found.why });
     if (sha256Hex(readBounded(found.file, fileBounds.result)) === sha256) continue;
+    // In a saved run, a name such as edges.csv is that of a table of the run.
+    if (isOutput(folder, path)) return scenarioError('SOURCE_NOT_FOUND', { file });
     return scenarioError('SOURCE_CHANGED', { file, sha256 });
   }
   return null;
 }
+
+/** Returns true if the file is a table that a saved run wrote into its own folder. */
+const isOutput = (folder: string, path: string): boolean =>
+  path in tables && existsSync(join(folder, 'summary.json'));
 
 /** Copies the files that accompany a scenario. */
 export function copySources(from: string, to: string, { modules, files }: Named): void {

@@ -75,6 +75,26 @@ test('fork: names a script that is not deterministic, and the first different en
   expect(existsSync(join(out, 'script.mjs'))).toBe(true);
 });
 
+test('fork: a table of the run is not its data file of the same name', async () => {
+  const source = temporaryFolder();
+  writeFileSync(join(source, 'edges.csv'), '0,1\n1,2\n2,3\n3,0\n0,2\n');
+  const raw: Raw = {
+    title: 'A network from a file',
+    agents: [{ group: 'town', count: 4, producers: 1 }],
+    topology: { kind: 'edges', file: 'edges.csv' },
+    length: { blocks: 1 },
+  };
+  const folder = join(temporaryFolder(), 'run');
+  await simulate(completeScenario(raw, source), { folder: source, out: folder });
+  expect(existsSync(join(folder, 'edges.csv'))).toBe(true);
+  expect(() => readKept(folder)).toThrow(expect.objectContaining({ code: 'SOURCE_NOT_FOUND' }));
+  expect(readKept(folder, source).source).toBe(source);
+  writeFileSync(join(source, 'edges.csv'), '0,1\n');
+  expect(() => readKept(folder, source)).toThrow(
+    expect.objectContaining({ code: 'SOURCE_CHANGED' }),
+  );
+});
+
 test('fork: uses and copies the scripts and data files of the run', async () => {
   const source = temporaryFolder();
   const scenario = scripted(source, "return { do: 'vote', decision: 'approve' };");
