@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help, type Option } from 'commander';
+import { type Argument, Command, CommanderError, Help, type Option } from 'commander';
 import { exitCodes, report, UsageError } from './output/exit.js';
 import { exitCodesHelp, helpText } from './output/help.js';
 import { type Io, runWith, setExitCode } from './output/io.js';
@@ -42,7 +42,7 @@ const newProgram = () =>
     .configureOutput({
       writeOut: printHelp,
       writeErr: sayUsage,
-      outputError: (text, write) => write(usageError(text)),
+      outputError: (text, write) => write(usageError(text, [])),
     })
     .configureHelp({
       helpWidth: 80,
@@ -139,19 +139,26 @@ async function runProgram(argv: readonly string[]): Promise<void> {
 const wrongOption = /^error: option '(?:-\w, )?(--[a-z-]+)[^']*' argument '(.*?)' is invalid\. /s;
 const wrongVariable = /^error: option '[^']*' value '(.*?)' from env '(\w+)' is invalid\. /s;
 const wrongArgument = /^error: command-argument value '(.*?)' is invalid for argument '(.+?)'\. /s;
+/** Commander's error for a missing argument. */
+const missingArgument = /^error: missing required argument '(.+?)'$/;
 const expectedValue = /: (?:expected|Allowed choices are) ([^\n]*?)\.?$/;
 
 /**
  * Formats commander's error for an invalid value like other usage errors. Escapes the arguments
- * that commander repeats, and keeps commander's suggestion on a separate line.
+ * that commander repeats, and keeps commander's suggestion on a separate line. Describes a missing
+ * argument as the help does, because a name such as `b` says little.
  */
-function usageError(text: string): string {
+function usageError(text: string, known: readonly Argument[]): string {
   const [, error = '', suggestion = ''] =
     /^([\s\S]*?)(\n\(Did you mean .*\))?\n*$/.exec(text) ?? [];
   const plain = error
     .replace(wrongOption, 'error: invalid $1: $2: ')
     .replace(wrongVariable, 'error: invalid $2: $1: ')
-    .replace(wrongArgument, 'error: invalid $2: $1: ');
+    .replace(wrongArgument, 'error: invalid $2: $1: ')
+    .replace(missingArgument, (_, name: string) => {
+      const { description = '' } = known.find((argument) => argument.name() === name) ?? {};
+      return `error: missing argument: <${name}>${description && ` (${description})`}`;
+    });
   const shown = plain === error ? error : plain.replace(expectedValue, ' (expected $1)');
   return `${escapeControls(shown)}${suggestion}\n`;
 }
@@ -177,6 +184,9 @@ function describeOption(this: Help, option: Option): string {
 /** Copies the program's settings to a command and its subcommands. */
 function inherit(command: Command, from: Command): Command {
   command.copyInheritedSettings(from);
+  command.configureOutput({
+    outputError: (text, write) => write(usageError(text, command.registeredArguments)),
+  });
   for (const inner of command.commands) inherit(inner, command);
   return command;
 }

@@ -20,9 +20,19 @@ import { describeSystemError } from '../engine/protocol/messages.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 
+/** Files of which a run, a sweep or a load run writes at least one. */
+const outputFiles = [
+  'network',
+  'scenario.json',
+  'summary.json',
+  'sweep.json',
+  'result.json',
+  'report.html',
+];
+
 /**
- * Creates the folder. Refuses a folder that already contains one of the files, so nothing is
- * overwritten.
+ * Creates the folder. Refuses a folder that already contains one of the files or another output, so
+ * nothing is overwritten or mixed.
  *
  * @param names files to be written.
  * @throws {StoreError} `OTHER_NETWORK` if the folder contains one of the files, `UNREADABLE` if the
@@ -33,7 +43,7 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
   try {
     makeFolder(folder);
     const there = await readdir(folder);
-    if (!names.some((name) => there.includes(name))) return;
+    if (![...outputFiles, ...names].some((name) => there.includes(name))) return;
   } catch (cause) {
     throw new StoreError(
       'OUTPUT_UNUSABLE',
@@ -48,6 +58,16 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
 export function refuseNetwork(folder: string): void {
   if (!existsSync(join(folder, 'data.mdb'))) return;
   throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
+}
+
+/**
+ * Refuses a folder that holds a run, a sweep or a load run, or one of the files.
+ *
+ * @throws {StoreError} `OTHER_NETWORK`
+ */
+export function refuseOutput(folder: string, names: readonly string[]): void {
+  if (![...outputFiles, ...names].some((name) => hasFile(folder, name))) return;
+  throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
 /** Makes renames in the folder durable. */

@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import type {
   AgentClient,
   ApiError,
+  Position,
   Proposal,
   Registration,
   VoteFields,
@@ -31,7 +32,7 @@ import {
 import { integer } from '../options/options.js';
 import { RefusedError, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
-import { writeStdoutAsync } from '../output/output.js';
+import { writeStderr, writeStdoutAsync } from '../output/output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
 /** Prefix of a block hash in examples. */
@@ -365,16 +366,42 @@ function addWatch(add: Add): void {
 async function watch(client: AgentClient, flags: WatchFlags) {
   const { topics, since, count = most } = flags;
   await expectRegistered(client, flags);
+  if (since !== undefined) await expectReached(client, since);
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   process.once('SIGTERM', () => interrupted.abort());
   const { signal } = interrupted;
   let seen = 0;
-  for await (const event of client.events(topics, { signal, ...omitAbsent({ since }) })) {
+  const options = { signal, onGap: warnGap, ...omitAbsent({ since }) };
+  for await (const event of client.events(topics, options)) {
     await writeStdoutAsync(JSON.stringify(event));
     seen += 1;
     if (seen === count) break;
   }
+}
+
+/**
+ * Expects the event of `--since` in the history. A stream treats a later position as one of another
+ * history, and starts at the first event.
+ *
+ * @throws {UsageError}
+ */
+async function expectReached(client: AgentClient, since: number): Promise<void> {
+  const { last_seq } = await client.eventPage({ limit: 1 });
+  if (since <= last_seq) return;
+  throw new UsageError('INVALID_VALUE', {
+    option: '--since',
+    value: String(since),
+    expected: `at most ${last_seq}, the last event`,
+  });
+}
+
+/** Reports that a server, such as one restored from a copy, has another history than before. */
+function warnGap(from: Position, to: Position): void {
+  if (from.epoch === to.epoch && from.seq === to.seq) return;
+  const lost = `event ${from.seq} of epoch ${from.epoch} not found`;
+  const rest = `events after ${to.seq} of epoch ${to.epoch} follow`;
+  writeStderr(`folkmoot: the server has a different history: ${lost}; ${rest}`);
 }
 
 /**

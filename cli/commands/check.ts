@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { ReplayResult } from '../../engine/replay/replay.js';
-import { exitCodes } from '../output/exit.js';
+import { exitCodes, isUsage } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { damageText, printJson, writeStderr, writeStdout } from '../output/output.js';
@@ -68,7 +68,8 @@ async function check(folder: string, flags: Flags): Promise<Checked> {
   try {
     found.pages = checkStorePages(storeFolder(folder));
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    // A wrong path is no damage.
+    if (!(error instanceof StoreError) || isUsage(error)) throw error;
     return { ...found, problem: error.message };
   }
   if (flags.pages) return { ...found, whole: true };

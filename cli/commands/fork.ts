@@ -3,7 +3,7 @@ import type { Forked } from '../../sim/fork/fork.js';
 import type { KeptRun } from '../../sim/fork/kept-run.js';
 import type { Scenario } from '../../sim/index.js';
 import { integer } from '../options/options.js';
-import { mostCallsOption, readDeciderFlags } from '../options/scenario.js';
+import { mostCallsOption, readDeciderFlags, warnUnusedDeciders } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
@@ -84,7 +84,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
   const { checkInRun, forkScenario, readInterventions } = await import(
     '../../sim/fork/scenario.js'
   );
-  const { expectFolder, expectRecord } = await import('../../sim/fork/fork.js');
+  const { asksDeciders, expectFolder, expectRecord } = await import('../../sim/fork/fork.js');
   const { readKept } = await import('../../sim/fork/kept-run.js');
   const option = '--intervention';
   const added = readInterventions(flags.intervention, option);
@@ -93,6 +93,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
   const scenario = forkScenario(kept, added, labels);
   await checkInRun(kept, scenario, labels);
   expectRecord(scenario, flags.record ?? false);
+  if (!asksDeciders(scenario)) await warnUnusedDeciders(flags);
   expectFolder(scenario, flags.folder);
   const out = flags.out ?? `${folder.replace(/[/\\]+$/, '')}-fork`;
   if (replicates !== undefined) {

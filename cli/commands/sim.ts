@@ -120,6 +120,10 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
       const advice = 'runs against a server are not reproducible';
       throw new UsageError('OPTION_CONFLICT', { option, other: '--url', advice });
     }
+    if (flags.out !== undefined) {
+      const advice = 'the check saves no run; save one with a second command';
+      throw new UsageError('OPTION_CONFLICT', { option, other: '--out', advice });
+    }
     const { checkDeterminism } = await import('./determinism.js');
     if (flags.record) {
       const advice = 'record the answers first, then compare with --cassette';

@@ -6,7 +6,12 @@ import type { Plan, Shard } from '../../sim/sweep/plan.js';
 import type { FailedRun, SweepResult } from '../../sim/sweep/runs.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { type HalfWidth, halfWidth, integer } from '../options/options.js';
-import { type DeciderFlags, deciderOptions, readDeciderFlags } from '../options/scenario.js';
+import {
+  type DeciderFlags,
+  deciderOptions,
+  readDeciderFlags,
+  warnUnusedDeciders,
+} from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
@@ -99,6 +104,7 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
   const part = shard ? `-${shard.index}-of-${shard.of}` : '';
   const out = flags.out ?? `sweep-${parse(file).name}${part}`;
   const plan = await planOf(file, flags);
+  if (!plan.asksDeciders) await warnUnusedDeciders(flags);
   const { cells, runs, sweep } = plan;
   const least = sweep.until ? 'or more ' : '';
   const each = `${cells} cells, ${runs / cells} ${least}runs each`;

@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
+import { writeStderr } from '../output/output.js';
 import { integer } from './options.js';
 
 export interface ScenarioFlags {
@@ -106,6 +107,13 @@ export const mostCallsOption = (): Option =>
   new Option('--most-calls <n>', 'call budget of each run with --record').argParser(
     integer({ least: 0, most: 1_000_000_000 }),
   );
+
+/** Warns about options for deciders, of which the scenario has none. */
+export async function warnUnusedDeciders({ record, cassette }: DeciderFlags): Promise<void> {
+  if (!record && cassette === undefined) return;
+  const { deciderOptionsUnused } = await import('../../sim/run/simulate.js');
+  writeStderr(`folkmoot: note: ${deciderOptionsUnused}`);
+}
 
 /** @throws {UsageError} */
 export function readDeciderFlags({ record, cassette, mostCalls }: DeciderFlags) {

@@ -108,7 +108,7 @@ export class OutputError<Key extends OutputKey = OutputKey> extends Error {
 const named = (error: unknown, ...names: string[]) =>
   error instanceof Error && names.includes(error.name);
 
-const isUsage = (error: unknown) =>
+export const isUsage = (error: unknown) =>
   named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError') ||
   named(error, 'EtcdAddressError', 'QueueError') ||
   (isStore(error) && isNamedWrongly(error as StoreFailure));

@@ -68,7 +68,7 @@ export async function runFork(
 ): Promise<Forked> {
   const { source, result: before } = run;
   expectRecord(scenario, hooks.record ?? false);
-  const deciders = listExternals(scenario).length > 0 ? { deciders: askingOf(run, hooks) } : {};
+  const deciders = asksDeciders(scenario) ? { deciders: askingOf(run, hooks) } : {};
   const result = await simulate(scenario, { out, folder: source, ...deciders }, hooks);
   copySources(source, out, result);
   const added = (result.interventions ?? []).slice((before.interventions ?? []).length);
@@ -120,6 +120,8 @@ function impureOf(scenario: Scenario, { details }: RunDifference): string | null
   const { strategy } = names.all[names.ordinalOf(name)]?.group ?? {};
   return strategy?.kind === 'script' ? strategy.module : null;
 }
+
+export const asksDeciders = (scenario: Scenario): boolean => listExternals(scenario).length > 0;
 
 /**
  * Requires `record` if deciders take part. Call this before the run, because a fork asks deciders

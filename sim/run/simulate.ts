@@ -355,7 +355,7 @@ function hasSome(
   return false;
 }
 
-const deciderOptionsUnused =
+export const deciderOptionsUnused =
   'no external deciders in this scenario; --record and --cassette have no effect';
 
 /** Returns true if the folder contains recorded answers but no result. */

@@ -310,9 +310,11 @@ const isMeasure = (name: string) => name in measures || /^reported\.\S/.test(nam
 function responsesProblem({ responses }: Sweep): string | null {
   const unknown = responses.find((name) => !isMeasure(name));
   if (unknown === undefined) return null;
-  const expected = `expected one of ${Object.keys(measures).join(', ')}, or reported.NAME`;
-  return `responses: unknown measure: ${unknown}; ${expected}`;
+  return `responses: ${unknownMeasure(unknown)}`;
 }
+
+const unknownMeasure = (name: string): string =>
+  `unknown measure: ${name}; expected one of ${Object.keys(measures).join(', ')}, or reported.NAME`;
 
 const samplesAre: Partial<Record<Sweep['design'], string>> = {
   lhs: 'the number of samples',
@@ -339,7 +341,7 @@ function untilProblem({ design, until, responses }: Sweep): string | null {
   if ((width === undefined) === (percent === undefined)) {
     return 'until needs either half_width or percent';
   }
-  if (!isMeasure(response)) return `until.response: unknown measure: ${response}`;
+  if (!isMeasure(response)) return `until.response: ${unknownMeasure(response)}`;
   const { least, most } = getBounds(response);
   if (width === undefined || most === null || width < (most - least) / 2) return null;
   const expected = `a number below ${(most - least) / 2}, such as ${most / 50}`;

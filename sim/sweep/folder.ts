@@ -25,6 +25,7 @@ import { StoreError } from '../../engine/store/store.js';
 import {
   type Provenance,
   refuseNetwork,
+  refuseOutput,
   removeParts,
   syncFolder,
   WholeFile,
@@ -277,7 +278,7 @@ export class SweepFolder {
    * @param share runs that may be in the folder. For a shard, the shard's own runs.
    * @throws {SweepError} if a different process uses the folder, or the folder contains something
    * else.
-   * @throws {StoreError} if the folder is a network's data folder.
+   * @throws {StoreError} if the folder is a network's data folder, or holds a run or a load run.
    */
   static async open(
     path: string,
@@ -286,6 +287,7 @@ export class SweepFolder {
     share: Share,
   ): Promise<SweepFolder> {
     refuseNetwork(path);
+    if (!isBegun(path)) refuseOutput(path, made);
     const folder = new SweepFolder(path, lock(path));
     try {
       await folder.#begin(head, resume, share);
@@ -378,6 +380,10 @@ export class SweepFolder {
     }
   }
 }
+
+/** Returns true if the folder holds a sweep, or runs of a sweep that lost its head. */
+const isBegun = (path: string): boolean =>
+  existsSync(join(path, 'sweep.json')) || existsSync(join(path, 'runs'));
 
 function lock(path: string): () => void {
   try {

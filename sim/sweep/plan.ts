@@ -12,7 +12,7 @@ import type { Job } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
 import { dataFiles } from '../scenario/files.js';
 import { type Loaded, loadScenario } from '../scenario/load.js';
-import { listStrategies, scriptModules } from '../scenario/population.js';
+import { listExternals, listStrategies, scriptModules } from '../scenario/population.js';
 import { type Change, ScenarioError, withValues } from '../scenario/problem.js';
 import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 import type { Strategy } from '../scenario/schema/strategies.js';
@@ -47,6 +47,8 @@ export interface Plan {
   runs: number;
   /** SHA-256 of each module and data file used by any cell, by path in the scenario. */
   modules: Record<string, string>;
+  /** True if external deciders take part in any cell. */
+  asksDeciders: boolean;
   /** Paths of files that are programs. */
   scripts: readonly string[];
   /**
@@ -143,24 +145,28 @@ function checkSize(cells: number, runs: number, longest: string): void {
   );
 }
 
-type Uncounted = Omit<Plan, 'modules' | 'scripts' | 'keys'>;
+type Checked = Pick<Plan, 'modules' | 'asksDeciders' | 'scripts' | 'keys'>;
+type Uncounted = Omit<Plan, keyof Checked>;
 
 /** Completes every cell once, which validates the cell, and keeps only its key. */
-function checkCells(plan: Uncounted): Pick<Plan, 'modules' | 'scripts' | 'keys'> {
+function checkCells(plan: Uncounted): Checked {
   const modules = new Map<string, string>();
   const scripts = new Set<string>();
   const keys: string[] = [];
+  let asksDeciders = false;
   for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
     const scenario = scenarioOf(plan, cell);
     const hash = createHash('sha256').update(`${cell.seed}\n${canonical(scenario)}`);
     keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
+    asksDeciders ||= listExternals(scenario).length > 0;
     for (const path of scriptModules(scenario)) scripts.add(path);
     for (const path of filesOf(scenario)) {
       if (!modules.has(path)) modules.set(path, fileHash(resolve(plan.folder, path)));
     }
   }
   const sorted = [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { modules: Object.fromEntries(sorted), scripts: [...scripts].sort(), keys };
+  const named = { modules: Object.fromEntries(sorted), scripts: [...scripts].sort() };
+  return { ...named, asksDeciders, keys };
 }
 
 const promptsIn = (strategy: Strategy): string[] =>

@@ -25,6 +25,9 @@ test.each([
   [['agent', 'register', '--name', 'Ada', '--key', missing!], missing!, 'ENOENT'],
   [['agent', 'register', '--name', 'Ada', '--key', folder!], folder!, 'EISDIR'],
   [['serve', '--port', '0', '--data', file!], file!, 'EEXIST'],
+  [['serve', '--port', '0', '--rule', missing!], missing!, 'ENOENT'],
+  [['serve', '--port', '0', '--rule', folder!], folder!, 'EISDIR'],
+  [['serve', '--port', '0', '--limits-file', missing!], missing!, 'ENOENT'],
   [['load', 'compare', folder!, folder!], join(folder!, 'result.json'), 'ENOENT'],
 ])('%j: names the path, and the system error in words and by code', async (args, path, code) => {
   const ended = await runCommand(args);
@@ -39,6 +42,8 @@ test.each([
   ['why', '1'],
   ['explore'],
   ['archive', '--before', '2'],
+  ['check'],
+  ['check', '--json'],
 ])('%s: a file in place of a folder', async (command, ...more) => {
   const [ofFile, ofFolder] = [
     await runCommand([command, file!, ...more]),
@@ -46,6 +51,17 @@ test.each([
   ];
   expectUsage(ofFile, `not a folder: ${file}`);
   expectUsage(ofFolder, `no network found in ${folder}`);
+});
+
+test.each([
+  ['check'],
+  ['check', '--json'],
+  ['replay'],
+  ['certify', '1'],
+])('%s: a missing path', async (command, ...more) => {
+  const ended = await runCommand([command, missing!, ...more]);
+  expectUsage(ended, `path not found: ${missing}`);
+  expect(ended.stdout).toBe('');
 });
 
 test.each(['log', 'events'])('%s: a range that ends before it begins', async (command) => {

@@ -98,17 +98,16 @@ async function optionsOf({ scenario }: WantedScenario): Promise<GenesisOptions> 
 
 /**
  * Reads a module. Keeps the parameters of a network that has the same text.
- * @throws {UsageError} if the file contains no rule.
+ * @throws {UsageError} if the file cannot be read or contains no rule.
  */
 async function readRule(
   file: string,
   { policy, rule: known }: Partial<GenesisOptions>,
 ): Promise<Pick<GenesisOptions, 'policy' | 'rule'>> {
-  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
   const { genesisDefaults } = await import('../../../engine/protocol/schema/genesis.js');
   const { findGenesisProblem } = await import('../../../engine/rules/genesis-problem.js');
   const { prepareSandbox } = await import('../../../engine/rules/sandbox.js');
-  const source = readBounded(file, fileBounds.text).toString();
+  const source = await readSource(file);
   const rule = policy === 'module' && known?.source === source ? known : { source };
   await prepareSandbox();
   const genesis = { ...genesisDefaults, network_id: 'any', policy: 'module', rule } as const;
@@ -116,6 +115,17 @@ async function readRule(
   if (problem === null) return { policy: 'module', rule };
   const values = { option: '--rule', value: file, problem: problem.message };
   throw new UsageError('INVALID_ARGUMENT', values);
+}
+
+async function readSource(file: string): Promise<string> {
+  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
+  try {
+    return readBounded(file, fileBounds.text).toString();
+  } catch (cause) {
+    const { describeSystemError } = await import('../../../engine/protocol/messages.js');
+    const values = { path: `--rule ${file}`, reason: describeSystemError(cause) };
+    throw new UsageError('FILE_NOT_READABLE', values, { cause });
+  }
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';

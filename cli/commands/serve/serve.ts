@@ -497,7 +497,8 @@ async function limitsFile(path: string): Promise<OwnLimits> {
   try {
     parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
   } catch (error) {
-    throw bad((error as Error).message);
+    const { describeSystemError } = await import('../../../engine/protocol/messages.js');
+    throw bad(describeSystemError(error));
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw bad('expected an object such as {"vote": 20}');
