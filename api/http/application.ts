@@ -250,7 +250,7 @@ class Incoming implements IncomingRequest {
   }
 
   answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
-    const started = this.#serving.onExchange ? performance.now() : 0;
+    const started = performance.now();
     try {
       const answer = this.#handle(body, held);
       if (answer instanceof Promise) return this.#finishLater(answer, body, started);
@@ -264,7 +264,7 @@ class Incoming implements IncomingRequest {
     const { services, exchangeLimits } = this.#serving;
     const refusal = refuse('REQUEST_TIMEOUT', { limit: exchangeLimits.requestMs });
     const response = render({ refusal }, this.#id);
-    services.metrics.answered(this.#route, response.status);
+    services.metrics.answered(this.#route, response.status, null);
     return this.#sent(response, nothing);
   }
 
@@ -318,7 +318,8 @@ class Incoming implements IncomingRequest {
     const response = render(addUnknownNames(answer, this.#unknownParameters()), this.#id);
     this.#budget.conclude(response.status);
     this.#budget.release();
-    services.metrics.answered(this.#route, response.status);
+    const ms = performance.now() - started;
+    services.metrics.answered(this.#route, response.status, ms);
     const sent = this.#sent(response, body);
     if (!onExchange) return sent;
     const notify = () => {

@@ -1,22 +1,32 @@
-/** /metrics, in the Prometheus text format. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+/** /metrics, in the Prometheus text format. docs/monitoring.md lists the metrics. */
+import { statfsSync } from 'node:fs';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
+import { Durations, durationBoundsMs } from '../../engine/protocol/durations.js';
+import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
 import type { FrontsFigures } from '../transport/transport.js';
 
 interface Answered {
-  labels: { route: string; method: string; status: string };
-  count: number;
+  labels: { route: string; method: string };
+  byStatus: Map<number, number>;
+  /** From the complete request to its response. */
+  times: Durations;
 }
+
+/** Buckets of the time from a block's proposal to its close, in seconds. */
+const FINALITY_BUCKETS = [
+  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400,
+];
 
 export class Metrics {
   readonly #registry = new Registry();
   /**
-   * Responses by route and status. Counted here because prom-client takes a microsecond per
-   * increment.
+   * Responses by route, with their status and time. Counted here because prom-client takes a
+   * microsecond per increment.
    */
-  readonly #requests = new Map<Route | null, Map<number, Answered>>();
+  readonly #requests = new Map<Route | null, Answered>();
 
   constructor(
     network: ServedNetwork,
@@ -34,20 +44,29 @@ export class Metrics {
       registers,
       collect() {
         this.reset();
-        for (const byStatus of requests.values()) {
-          for (const { labels, count } of byStatus.values()) this.inc({ ...labels }, count);
+        for (const { labels, byStatus } of requests.values()) {
+          for (const [status, count] of byStatus) this.inc({ ...labels, status }, count);
         }
       },
     });
     const gauge = this.#gauge;
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
+    gauge('log_entries', 'Durable entries of the log', () => network.read.position.seq);
+    gauge('cut_off_seconds', 'Time without contact to the cluster', () =>
+      network.cutOffMs ? network.cutOffMs() / 1_000 : 0,
+    );
+    const { folder } = network;
+    if (folder !== null) {
+      gauge('disk_free_bytes', 'Free space for the data folder', () => freeBytes(folder));
+    }
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
     gauge('ws_watchers', 'Watching connections', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);
     this.#counts(network, connections);
+    this.#times(network);
     this.#sizes(network);
     if (fronts) this.#fronts(fronts);
-    this.#blocks(connections);
+    this.#blocks(network, connections);
   }
 
   get type(): string {
@@ -58,21 +77,21 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Counts a response. `route` is null for a request without a route. */
-  answered(route: Route | null, status: number): void {
-    let byStatus = this.#requests.get(route);
-    if (!byStatus) {
-      byStatus = new Map();
-      this.#requests.set(route, byStatus);
-    }
-    let answered = byStatus.get(status);
+  /**
+   * Counts a response. `route` is null for a request without a route, `ms` for a request that never
+   * arrived completely.
+   */
+  answered(route: Route | null, status: number, ms: number | null): void {
+    let answered = this.#requests.get(route);
     if (!answered) {
       // Path and method come from the table, never from the client, so label values stay few.
       const { path: name, method: known } = route ?? { path: 'unknown', method: 'other' };
-      answered = { labels: { route: name, method: known, status: String(status) }, count: 0 };
-      byStatus.set(status, answered);
+      const labels = { route: name, method: known };
+      answered = { labels, byStatus: new Map(), times: new Durations() };
+      this.#requests.set(route, answered);
     }
-    answered.count += 1;
+    answered.byStatus.set(status, (answered.byStatus.get(status) ?? 0) + 1);
+    if (ms !== null) answered.times.add(ms);
   }
 
   #gauge = (name: string, help: string, value: () => number) =>
@@ -133,6 +152,20 @@ export class Metrics {
     counter('ws_resumed', 'Subscriptions that resumed', () => connections.resumed);
   }
 
+  #times(network: ServedNetwork): void {
+    const histogram = (name: string, help: string, series: () => Iterable<Series>) =>
+      this.#registry.registerMetric(textHistogram(`folkmoot_${name}`, help, series));
+    histogram('http_request_duration_seconds', 'Time from a complete request to its response', () =>
+      this.#requests.values(),
+    );
+    histogram('verify_wait_seconds', 'Time of signatures in the queue of the verifier', () => [
+      { labels: {}, times: network.stats.waits },
+    ]);
+    histogram('commit_duration_seconds', 'Duration of durable commits', () => [
+      { labels: {}, times: network.stats.commitTimes },
+    ]);
+  }
+
   #sizes(network: ServedNetwork): void {
     const sizes = (name: string, help: string, counts: () => readonly number[]) =>
       new Counter({
@@ -149,13 +182,70 @@ export class Metrics {
     sizes('commit_sizes', 'Durable commits', () => network.stats.commitSizes);
   }
 
-  #blocks({ feed }: Connections): void {
+  #blocks({ read }: ServedNetwork, { feed }: Connections): void {
+    const registers = [this.#registry];
+    const labelNames = ['status'] as const;
     const blocks = new Counter({
       name: 'folkmoot_blocks_total',
       help: 'Closed blocks, by outcome',
-      labelNames: ['status'],
-      registers: [this.#registry],
+      labelNames,
+      registers,
     });
-    feed.onBlock = (status) => blocks.inc({ status });
+    const finality = new Histogram({
+      name: 'folkmoot_finality_seconds',
+      help: 'Time from the proposal of a block to its final status',
+      buckets: FINALITY_BUCKETS,
+      labelNames,
+      registers,
+    });
+    feed.onBlock = ({ status, event, json }) => {
+      blocks.inc({ status: status! });
+      const { data } = (event ?? JSON.parse(json)) as { data: EventData['block_status'] };
+      const block = read.record('blocks', data.block_hash)?.context;
+      if (!block) return;
+      finality.observe({ status: status! }, (block.closed_at - block.proposed_at) / 1_000);
+    };
   }
+}
+
+/** Returns NaN, which Prometheus stores as "unknown", if the folder is gone. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+interface Series {
+  labels: Record<string, string>;
+  times: Durations;
+}
+
+/**
+ * Creates a histogram whose buckets are counted outside prom-client. The registry only reads a
+ * metric's name and the result of `get`.
+ */
+function textHistogram(name: string, help: string, series: () => Iterable<Series>): Histogram {
+  const get = async () => ({
+    ...{ name, help, type: 'histogram' },
+    values: [...series()].flatMap((one) => samplesOf(name, one)),
+  });
+  return { name, get } as unknown as Histogram;
+}
+
+function samplesOf(metricName: string, { labels, times }: Series) {
+  let count = 0;
+  const buckets = times.counts.map((here, bucket) => {
+    count += here;
+    const bound = durationBoundsMs[bucket];
+    const le = bound === undefined ? '+Inf' : bound / 1_000;
+    return { metricName: `${metricName}_bucket`, labels: { ...labels, le }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${metricName}_sum`, labels, value: times.sumMs / 1_000 },
+    { metricName: `${metricName}_count`, labels, value: count },
+  ];
 }

@@ -45,8 +45,8 @@ export class Feed {
   readonly #replays = new Map<Subscriber, Work>();
   /** Subscribers disconnected for being slow. */
   dropped = 0;
-  /** Called with the status of each block that closes. */
-  onBlock: (status: string) => void = () => {};
+  /** Called with the final `block_status` event of each block. */
+  onBlock: (event: PublishedEvent) => void = () => {};
 
   constructor(network: ServedNetwork) {
     this.#network = network;
@@ -270,13 +270,14 @@ export class Feed {
 
   #receive(events: readonly PublishedEvent[]): void {
     const anySubscriber = this.#subscribers.size > 0;
-    for (const { seq, type, json, status } of events) {
+    for (const published of events) {
+      const { seq, type, json, status } = published;
       if (anySubscriber) {
         const event = { topics: eventTopics[type], text: json };
         this.#ring[seq % RING] = event;
         this.#publish(seq, event);
       }
-      if (status !== null) this.onBlock(status);
+      if (status !== null) this.onBlock(published);
       this.#head = seq;
     }
     // Without subscribers, the ring stays empty. A later subscriber reads from the store.

@@ -7,11 +7,13 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
+import { Durations } from '../protocol/durations.js';
 import { countSize, limits } from '../protocol/limits.js';
 import { verifyFastest } from './inline.js';
 import {
   assertJob,
   createDirectVerifier,
+  newStats,
   publicKeyBytes,
   signatureBytes,
   type Verifier,
@@ -49,8 +51,8 @@ export function createPoolVerifier(options: { threads?: number } = {}): PoolVeri
 
 class Pool implements PoolVerifier {
   readonly name = 'pool';
-  readonly stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
-  readonly #queue = new VerifyQueue();
+  readonly stats = newStats();
+  readonly #queue = new VerifyQueue(this.stats.waits);
   /** Number of unsettled calls. */
   #open = 0;
   readonly #threads: VerifyThreads;
@@ -79,7 +81,8 @@ class Pool implements PoolVerifier {
       }
       const verdicts = new Array<boolean>(jobs.length);
       const missing = jobs.length;
-      this.#queue.add({ jobs, verdicts, taken: 0, missing, open: true, resolve, reject });
+      const since = performance.now();
+      this.#queue.add({ jobs, verdicts, since, taken: 0, missing, open: true, resolve, reject });
       this.#open += 1;
       this.#planPump();
     });
@@ -203,6 +206,8 @@ class Pool implements PoolVerifier {
 interface VerifyRequest {
   readonly jobs: readonly VerifyJob[];
   readonly verdicts: boolean[];
+  /** Time of the call, on the monotonic clock. */
+  readonly since: number;
   /** Number of jobs already in batches. */
   taken: number;
   /** Number of missing verdicts. The promise resolves at 0. */
@@ -223,7 +228,12 @@ interface BatchPart {
 class VerifyQueue {
   readonly #small: VerifyRequest[] = [];
   readonly #bulk: VerifyRequest[] = [];
+  readonly #waits: Durations;
   #waiting = 0;
+
+  constructor(waits: Durations) {
+    this.#waits = waits;
+  }
 
   /** Number of jobs that are not in a batch yet. */
   get waiting(): number {
@@ -262,9 +272,11 @@ class VerifyQueue {
   #takeFrom(line: VerifyRequest[], size: number, batch: BatchPart[]): number {
     let room = size;
     let finished = 0;
+    const now = performance.now();
     for (const request of line) {
       if (room === 0) break;
       const from = request.taken;
+      if (from === 0) this.#waits.add(now - request.since);
       const to = Math.min(request.jobs.length, from + room);
       batch.push({ request, from, to });
       request.taken = to;
@@ -473,10 +485,13 @@ export function createLazyVerifier(after: number, start: () => Verifier): Verifi
 function sumOf(a: VerifierStats, b: VerifierStats): VerifierStats {
   const slots = Math.max(a.batchSizes.length, b.batchSizes.length);
   const sum = (index: number) => (a.batchSizes[index] ?? 0) + (b.batchSizes[index] ?? 0);
+  const waits = new Durations();
+  for (const { waits: part } of [a, b]) waits.merge(part);
   return {
     verified: a.verified + b.verified,
     rejected: a.rejected + b.rejected,
     batches: a.batches + b.batches,
     batchSizes: Array.from({ length: slots }, (_, index) => sum(index)),
+    waits,
   };
 }

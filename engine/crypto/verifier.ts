@@ -5,6 +5,7 @@
  * The rule: reject S >= L, non-canonical encodings of A or R, and small-order A or R. Then check
  * the cofactorless equation from RFC 8032, comparing the recomputed R as bytes.
  */
+import { Durations } from '../protocol/durations.js';
 import { countSize } from '../protocol/limits.js';
 
 /** A signature to verify. A wrong length is a bug in the caller, not a verdict. */
@@ -26,7 +27,17 @@ export interface VerifierStats {
   batches: number;
   /** Batches by size: slot k counts batches with 2^k to 2^(k+1) - 1 signatures. */
   batchSizes: number[];
+  /** Times from each call to its first batch; empty for a verifier without a queue. */
+  waits: Durations;
 }
+
+export const newStats = (): VerifierStats => ({
+  verified: 0,
+  rejected: 0,
+  batches: 0,
+  batchSizes: [],
+  waits: new Durations(),
+});
 
 /** Verifies Ed25519 signatures in batches. */
 export interface Verifier {
@@ -57,7 +68,7 @@ export function createDirectVerifier(
   name: string,
   verifyOne: (job: VerifyJob) => boolean,
 ): Verifier {
-  const stats: VerifierStats = { verified: 0, rejected: 0, batches: 0, batchSizes: [] };
+  const stats = newStats();
   let closed = false;
   return {
     name,
@@ -86,7 +97,7 @@ export function createDirectVerifier(
 export function createOffVerifier(): Verifier {
   return {
     name: 'off',
-    stats: { verified: 0, rejected: 0, batches: 0, batchSizes: [] },
+    stats: newStats(),
     verify: async (jobs) => jobs.map(() => true),
     close: async () => {},
   };

@@ -3,6 +3,7 @@
  * their outcomes, and events are published, only after the batch is durable.
  */
 import { type Outcome, refusedOutcome } from '../core/state.js';
+import { Durations } from '../protocol/durations.js';
 import { countSize, limits } from '../protocol/limits.js';
 import { commitWhenRoom } from '../store/environment.js';
 import { crashPoint } from '../store/process-end.js';
@@ -62,6 +63,14 @@ function withResolvers() {
   return { promise, resolve, reject };
 }
 
+/** Counts of commits, before the first commit. */
+export const newCounts = () => ({
+  entries: 0,
+  commitMs: 0,
+  commitSizes: [] as number[],
+  commitTimes: new Durations(),
+});
+
 export class CommitQueue<V> {
   readonly #store: Store;
   readonly #owner: Owner<V>;
@@ -69,8 +78,8 @@ export class CommitQueue<V> {
   #next = newPending();
   #inFlight: Pending | null = null;
   #failure: Promise<void> | null = null;
-  /** Number of durable entries, and the total duration and the sizes of their commits. */
-  readonly #committed = { entries: 0, commitMs: 0, commitSizes: [] as number[] };
+  /** Number of durable entries, and the durations and the sizes of their commits. */
+  readonly #committed = newCounts();
 
   constructor(store: Store, owner: Owner<V>) {
     this.#store = store;
@@ -161,7 +170,9 @@ export class CommitQueue<V> {
     await commitWhenRoom(this.#store, { entries, events, changes, blobs, index, meta });
     this.#committed.entries += entries.length;
     if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
-    this.#committed.commitMs += performance.now() - start;
+    const ms = performance.now() - start;
+    this.#committed.commitMs += ms;
+    this.#committed.commitTimes.add(ms);
     this.#owner.committed(view, { events, changes });
     batch.resolve();
     crashPoint('publish.after');

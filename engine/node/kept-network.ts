@@ -22,6 +22,7 @@ import { type RecordOf, SCHEMA_VERSION, type Table, tables } from '../protocol/s
 import { agentId } from '../protocol/signing.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { type Store, StoreError, type StoreMeta } from '../store/store.js';
+import { newCounts } from './commit-queue.js';
 import type { PublishedEvent } from './encode.js';
 import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
@@ -155,8 +156,7 @@ export class KeptNetwork implements ServedNetwork {
 
   /** Counters for operators. */
   get stats() {
-    const none = { commits: 0, entries: 0, commitMs: 0, commitSizes: [] as number[] };
-    return { ...this.#verifier.stats, ...none };
+    return { ...this.#verifier.stats, commits: 0, ...newCounts() };
   }
 
   /** Calls back with events from the writing process. Returns a function that unsubscribes. */

@@ -2,7 +2,10 @@
  * /metrics: labels come from the route table, totals are counters, and blocks are counted by
  * status.
  */
-import { expect, test } from 'vitest';
+import { createVerifier, virtualClock } from 'folkmoot';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../support/fixture.js';
+import { raw, statusOf } from '../support/service/raw.js';
 import { oneTransport, world } from '../support/service/server.js';
 
 const typeOf = (text: string, name: string) =>
@@ -64,4 +67,67 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
   const verified = /^folkmoot_verified_total (\d+)$/m;
   expect(verified.exec(text)?.[1]).toBe('1');
   expect(verified.exec(again)?.[1]).toBe('1');
+});
+
+/** Returns a histogram's cumulative buckets, and its sum and count. */
+function histogram(text: string, name: string, labels = '') {
+  const lines = text.split('\n').filter((line) => line.startsWith(`folkmoot_${name}_`));
+  const here = lines.filter((line) => line.includes(labels));
+  const value = (line: string | undefined) => Number(line?.split(' ').at(-1));
+  const buckets = here.filter((line) => line.includes('_bucket{')).map(value);
+  const of = (part: string) => value(here.find((line) => line.includes(`${name}_${part}`)));
+  return { buckets, sum: of('sum'), count: of('count') };
+}
+
+test('metrics: histograms have cumulative buckets, a sum and a count', async () => {
+  const verifier = createVerifier('pool', { threads: 1 });
+  onTestFinished(() => verifier.close());
+  const there = await world({ verifier, path: temporaryFolder() });
+  const agents = await there.joinAll('Ada', 'Bob', 'Cyd');
+  const hash = await there.propose(agents[0]!);
+  for (const agent of agents) await there.vote(agent, hash);
+  const { text } = await there.get('/metrics');
+  const vote = 'route="/api/v1/consensus/vote",method="POST"';
+  const counts = { http_request_duration_seconds: 3, verify_wait_seconds: 7 };
+  for (const [name, count] of Object.entries(counts)) {
+    expect(typeOf(text, name)).toBe('histogram');
+    const found = histogram(text, name, name.startsWith('http') ? vote : '');
+    expect(found.count, name).toBe(count);
+    expect(found.buckets).toEqual([...found.buckets].sort((a, b) => a - b));
+    expect(found.buckets.length).toBe(17);
+    expect(found.buckets.at(-1)).toBe(count);
+    expect(found.sum).toBeGreaterThan(0);
+    expect(found.sum).toBeLessThan(60);
+  }
+  const commits = histogram(text, 'commit_duration_seconds');
+  const total = Number(/^folkmoot_commit_seconds_total (\S+)$/m.exec(text)?.[1]);
+  expect(commits.count).toBeGreaterThan(3);
+  expect(commits.sum).toBeCloseTo(total, 9);
+  expect(Number(/^folkmoot_disk_free_bytes (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(2 ** 20);
+  const entries = Number(/^folkmoot_log_entries (\S+)$/m.exec(text)?.[1]);
+  expect(entries).toBe(there.network.read.position.seq);
+});
+
+test('metrics: finality counts network time from proposal to close, by status', async () => {
+  const clock = virtualClock(Date.now());
+  const there = await world({ clock });
+  const agents = await there.joinAll('Ada', 'Bob', 'Cyd');
+  const hash = await there.propose(agents[0]!);
+  clock.set(clock.now() + 400);
+  for (const agent of agents) await there.vote(agent, hash);
+  const { text } = await there.get('/metrics');
+  const { sum, count } = histogram(text, 'finality_seconds', 'status="finalized"');
+  expect([sum, count]).toEqual([0.4, 1]);
+  expect(text).toContain('folkmoot_finality_seconds_bucket{le="0.25",status="finalized"} 0');
+  expect(text).toContain('folkmoot_finality_seconds_bucket{le="0.5",status="finalized"} 1');
+});
+
+test('metrics: a request that never arrives completely is counted, but has no duration', async () => {
+  const there = await world({ server: { exchange: { requestMs: 50 } } });
+  const head = 'POST /api/v1/consensus/vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10';
+  const answer = await raw(there.url, `${head}\r\n\r\n{`);
+  expect(statusOf(answer)).toBe(503);
+  const { text } = await there.get('/metrics');
+  const vote = 'route="/api/v1/consensus/vote"';
+  expect(histogram(text, 'http_request_duration_seconds', vote).count).toBe(0);
 });
