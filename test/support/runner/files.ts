@@ -38,6 +38,8 @@ export const gate = [
   'ui/page',
   'ui/exported/strangers',
   'report/look',
+  // Alert rules and the dashboard in a real Prometheus.
+  'deploy/prometheus',
   // Documents: every command and link in the documents, and the site.
   'docs',
   'site',
