@@ -7,7 +7,13 @@ export {
   type FailureReason,
 } from './agents/deciders/adapter.js';
 export type { DeciderOptions } from './agents/deciders/deciders.js';
-export type { ReceivedMeme, ReceivedMessage, ReceivedRemark, ReceivedVote } from './agents/port.js';
+export type {
+  KnownHead,
+  ReceivedMeme,
+  ReceivedMessage,
+  ReceivedRemark,
+  ReceivedVote,
+} from './agents/port.js';
 export type { ScriptCommand } from './agents/script/commands.js';
 export type {
   ScriptAgent,
@@ -18,6 +24,7 @@ export type {
   ScriptReport,
   ScriptReportBlock,
   ScriptReportView,
+  ScriptRule,
   ScriptView,
 } from './agents/script/interface.js';
 export type { Figures, Reported } from './agents/script/scripts.js';

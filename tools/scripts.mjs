@@ -116,6 +116,14 @@ separately for each group.
 
 ${members('ScriptAgent')}
 
+### view.head
+
+${members('KnownHead')}
+
+### view.rule
+
+${members('ScriptRule')}
+
 ### view.block
 
 ${members('ScriptBlock')}
@@ -144,6 +152,19 @@ ${table(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
 \`meme\` and \`say\` refer to the block of the call too, unless \`block\` names another one. With
 \`block\`, every function can return them. An unknown command or a member of a wrong type ends the
 run with an error.
+
+**Ballots and options.** \`vote\` may carry a \`ballot\` if the network's [rule](rules.md) counts
+ballots, and \`propose\` may list \`options\` if the rule chooses among options. \`view.rule.ballot\`
+is the schema of a ballot, and \`view.block.options\` are the options. A ballot that the rule does
+not accept ends the run with an error. A rule without ballots or options ignores them.
+
+\`\`\`ts
+export const vote: ScriptModule['vote'] = ({ block }, rng) => {
+  const ranking = rng.shuffle(block?.options ?? []);
+  return { do: 'vote', decision: 'approve', ballot: { ranking } };
+};
+export const produce: ScriptModule['produce'] = () => ({ do: 'propose', options: ['a', 'b', 'c'] });
+\`\`\`
 
 **Remarks.** An agent does not receive its own votes, memes and remarks. A script that tallies what
 agents said must add what its own agent said.

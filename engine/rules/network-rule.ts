@@ -6,7 +6,12 @@
 import type { RuleLine, RuleOptions } from '../protocol/schema/genesis.js';
 import type { Problem } from '../protocol/schema/validate.js';
 import { nearest, utf8 } from '../protocol/text.js';
-import { BALLOT_BYTES, type BallotProblem, findBallotProblem } from './ballots.js';
+import {
+  BALLOT_BYTES,
+  type BallotProblem,
+  type BallotSchema,
+  findBallotProblem,
+} from './ballots.js';
 import { library } from './bundled/library.js';
 import { policies } from './bundled/policies.js';
 import {
@@ -207,6 +212,11 @@ export class NetworkRule {
   /** True if votes may carry a ballot. */
   get takesBallots(): boolean {
     return !isWeightRule(this.rule) && this.rule.ballot !== undefined;
+  }
+
+  /** Schema of a vote's ballot; null if votes have no ballots. */
+  get ballotSchema(): BallotSchema | null {
+    return isWeightRule(this.rule) ? null : (this.rule.ballot ?? null);
   }
 
   /** True if the counted weights alone decide. */

@@ -104,7 +104,7 @@ export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk)
 const verdict = (personality: Personality, opinions: Opinions): Decision =>
   approves(personality, opinions) ? 'approve' : 'reject';
 
-interface Ballot {
+interface CastVote {
   decision: Decision;
   /** Decision that the agent would make without any memes. Null if the strategy cannot tell. */
   withoutMemes?: Decision | null;
@@ -115,6 +115,8 @@ interface Ballot {
   reason?: string;
   /** Distinguishes repeated votes by an agent on one block. */
   round?: number;
+  /** Ballot for the network's rule. */
+  ballot?: unknown;
 }
 
 /** Casts a vote that refers to memes with the same stance, and may post a remark. */
@@ -122,13 +124,14 @@ export function castVote(
   agent: ScriptedAgent,
   world: World,
   block: BlockTalk,
-  ballot: Ballot,
+  vote: CastVote,
 ): void {
-  const { decision, memes = [], withoutMemes = null, basis } = ballot;
+  const { decision, memes = [], withoutMemes = null, basis, ballot } = vote;
   const meme_references = referred(memes, decision);
-  const reason = ballot.reason ?? remark(decision, block.soundness);
-  const fields = { block_hash: block.hash, decision, reason, meme_references };
-  const received = ballot.memes ?? world.receivedMemes(agent.ordinal, block.hash);
+  const reason = vote.reason ?? remark(decision, block.soundness);
+  const plain = { block_hash: block.hash, decision, reason, meme_references };
+  const fields = ballot === undefined ? plain : { ...plain, ballot };
+  const received = vote.memes ?? world.receivedMemes(agent.ordinal, block.hash);
   const note = {
     agent: agent.ordinal,
     block: block.hash,
@@ -141,7 +144,7 @@ export function castVote(
   agent.votes += 1;
   world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), { note });
   const { rate } = world.scenario.social.discussion;
-  const rng = agent.rng('talk', block, ballot.round);
+  const rng = agent.rng('talk', block, vote.round);
   if (!happens(rng, agent.personality.remarks, rate)) return;
   postRemark(agent, world, block, decision, reason, meme_references);
 }
@@ -208,6 +211,8 @@ interface Making {
   insists?: boolean;
   /** Number of transactions. By default, drawn from the scenario's range. */
   transactions?: number;
+  /** Names of the block's options. */
+  options?: readonly string[] | undefined;
 }
 
 /** Proposes a block on the head known to the agent, unless a block on that head is in voting. */
@@ -232,6 +237,7 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
     parent_hash: head.hash,
     transactions,
     state_diff: { additions, deletions: {} },
+    ...(making.options ? { options: making.options.map((name) => ({ name })) } : {}),
     ...(hasMeme ? { meme_content: meme } : {}),
   };
   const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);

@@ -10,6 +10,7 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
+import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import type { Stream, Subject } from '../rng.js';
 import type { Inhabitant } from '../scenario/population.js';
 import type { Opinions, Personality } from '../scenario/schema/personalities.js';
@@ -131,6 +132,8 @@ export type RequestAbout = { note: DecisionNote } | { block: string };
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
+  /** Decision rule of the network. */
+  readonly rule: NetworkRule;
   /** World's Unix time in milliseconds. */
   readonly now: number;
   /** Unix time at the start of the run, in milliseconds. */
@@ -243,14 +246,21 @@ export interface BlockTalk {
   readonly hasMeme: boolean;
   /** Data of each transaction. */
   readonly transactions: readonly string[];
+  /** Names of the options; empty if the network's rule does not choose among options. */
+  readonly options: readonly string[];
 }
 
 export interface KnownHead {
+  /** Block hash. */
   hash: string;
   /** True if the agent knows of a block in voting on this head. */
   contested: boolean;
   /** True if one of those blocks is the agent's own. */
   own: boolean;
+  /** Option that the network's rule chose for the head; null without a choice. */
+  choice: string | null;
+  /** Scores of the head at the end of voting, by name; null if the rule gives none. */
+  standings: Readonly<Record<string, number>> | null;
 }
 
 export interface Behaviour {

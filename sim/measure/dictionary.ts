@@ -30,6 +30,8 @@ export const tables = {
     electors: 'number of electors',
     approve: 'approving weight',
     reject: 'rejecting weight',
+    choice: 'option that the rule chose; empty without a choice',
+    standings: 'scores at the end of voting by name, as JSON; empty if the rule gives none',
     votes: 'number of votes',
     proposed_ms: 'time of the proposal',
     closed_ms: 'time of closing; empty while in voting',

@@ -146,6 +146,8 @@ function blockRow(
     electors: reads.record('blocks', hash)!.context.electors,
     approve: tally.approve,
     reject: tally.reject,
+    choice: block.choice ?? null,
+    standings: block.standings ? JSON.stringify(block.standings) : null,
     votes: figure.votes,
     proposed_ms: proposedAt - startMs,
     closed_ms: status === 'voting' ? null : closedAt - startMs,

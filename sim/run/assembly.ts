@@ -4,6 +4,7 @@
  */
 import type { KnownGraph } from '../../api/contract/run.js';
 import { agentId } from '../../engine/protocol/signing.js';
+import { type NetworkRule, type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
 import { firstTurnAt, takeTurn } from '../agents/actions.js';
 import { behaviour } from '../agents/behaviour.js';
 import { createAgentRng, createAgents } from '../agents/create.js';
@@ -21,6 +22,7 @@ import { createUplinks, Links } from '../world/links.js';
 import type { Observer } from '../world/observer.js';
 import type { SocietyOptions } from '../world/society.js';
 import { Interventions } from './interventions.js';
+import { toGenesisOptions } from './options.js';
 
 interface AssemblyOptions<W extends World, O extends Observer> {
   scenario: Scenario;
@@ -32,6 +34,8 @@ interface AssemblyOptions<W extends World, O extends Observer> {
   /** External deciders, used in virtual time. */
   deciders?: Deciders | null;
   networkId: string;
+  /** Genesis parameters of the decision rule. Default: those of the scenario. */
+  genesis?: RuleGenesis;
   /** Network's last log entry; 0 after genesis. */
   seq: number;
   /** Returns the Unix start time in milliseconds. Called once all agents exist. */
@@ -93,6 +97,7 @@ function put<W extends World, O extends Observer>(
   const world = options.worldOf({
     scenario,
     networkId,
+    rule: createRuleFinder(scenario, options.genesis),
     agents,
     behaviour,
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
@@ -115,6 +120,15 @@ function put<W extends World, O extends Observer>(
     graph: knownGraph(scenario, neighbours, links),
     files: data.files,
     interventions,
+  };
+}
+
+/** Returns a function that returns the network's rule. A rule is created when it is needed. */
+function createRuleFinder(scenario: Scenario, given: RuleGenesis | undefined): () => NetworkRule {
+  let genesis = given;
+  return () => {
+    genesis ??= { ...toGenesisOptions(scenario), policy: scenario.consensus.policy };
+    return ruleOf(genesis);
   };
 }
 

@@ -44,6 +44,7 @@ export async function assembleLive<O extends Observer>(
     folder,
     scriptMs,
     networkId: gateway.networkId,
+    ...(gateway.genesis ? { genesis: gateway.genesis } : {}),
     seq: gateway.seq,
     startMs: () => gateway.now(),
     observerOf,

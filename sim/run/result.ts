@@ -327,5 +327,7 @@ function blockOf(row: Row<'blocks.csv'>, ordinals: ReadonlyMap<string, number>):
     approve: Number(row.approve),
     reject: Number(row.reject),
     electorate: Number(row.electorate),
+    choice: row.choice as string | null,
+    standings: Object.freeze(JSON.parse(String(row.standings))) as ScriptReportBlock['standings'],
   });
 }

@@ -280,6 +280,7 @@ function assembleOn(
     scriptMs: options.scriptMs,
     deciders: running.deciders,
     networkId: genesis.network_id,
+    genesis,
     seq: 0,
     startMs: () => START_MS,
     observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow, onLine),

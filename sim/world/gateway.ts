@@ -23,6 +23,7 @@ import {
 } from '../../engine/protocol/messages.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
+import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 
 /** `lost` means that no response arrived, so the outcome is unknown. */
@@ -30,6 +31,8 @@ export type Answer = Outcome | { result: 'lost' };
 
 export interface Gateway {
   readonly networkId: string;
+  /** Genesis, if the network runs in this process. */
+  readonly genesis?: Genesis;
   /** Head and last log entry at the time the gateway was opened. */
   readonly head: string;
   readonly seq: number;
@@ -85,6 +88,7 @@ export function remoteError<K extends RemoteCode>(
 /** Gateway to a network in this process, without HTTP and its limits. */
 export class DirectGateway implements Gateway {
   readonly networkId: string;
+  readonly genesis: Genesis;
   readonly head: string;
   readonly seq: number;
   readonly #network: Network;
@@ -93,6 +97,7 @@ export class DirectGateway implements Gateway {
   constructor(network: Network) {
     const { seq, event_seq } = network.read.position;
     this.#network = network;
+    this.genesis = network.genesis;
     this.networkId = network.genesis.network_id;
     this.head = network.read.networkState().head_hash;
     this.seq = seq;

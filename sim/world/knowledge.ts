@@ -52,8 +52,8 @@ export class Knowledge {
   readonly #reputations = new Map<number, number>();
   readonly #talks = new Map<string, Talk>();
   readonly #byTag = new Map<string, Talk>();
-  /** Heads with the closing event's name. */
-  #heads: { hash: string; closing: number; at: number }[];
+  /** Heads with the name and time of the closing event. */
+  #heads: Head[];
 
   constructor(options: KnowledgeOptions) {
     const { links, seedNumber, neighbours, ordinals, head } = options;
@@ -63,7 +63,7 @@ export class Knowledge {
     this.#numbers = new OwnNumbers(neighbours.length);
     this.#ordinals = ordinals;
     this.#gossip = new Gossip(options);
-    this.#heads = [{ hash: head, closing: 0, at: 0 }];
+    this.#heads = [{ hash: head, closing: 0, at: 0, choice: null, standings: null }];
   }
 
   noteContent({ block, number, soundness, hasMeme, transactions = [] }: ContentNote): void {
@@ -128,15 +128,15 @@ export class Knowledge {
     const known = this.#heads.findLast(
       ({ closing, at }) => this.closeReceivedAt(agent, closing, at) <= now,
     );
-    const hash = (known ?? this.#heads[0]!).hash;
+    const { hash, choice, standings } = known ?? this.#heads[0]!;
     let contested = false;
     for (const talk of this.#talks.values()) {
       const received = talk.parent === hash && talk.receivedAt[agent]! <= now;
       if (!received || this.knowsClosed(agent, talk.hash, now)) continue;
-      if (talk.producer === agent) return { hash, contested: true, own: true };
+      if (talk.producer === agent) return { hash, contested: true, own: true, choice, standings };
       contested = true;
     }
-    return { hash, contested, own: false };
+    return { hash, contested, own: false, choice, standings };
   }
 
   receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
@@ -204,6 +204,7 @@ export class Knowledge {
       soundness: content.soundness,
       hasMeme: content.hasMeme,
       transactions: content.transactions,
+      options: data.options ?? none,
       opening,
       receivedAt,
       closing: messageName(this.#seed, 'event.close', place, number, null),
@@ -230,14 +231,15 @@ export class Knowledge {
   }
 
   #close(event: Event & { type: 'block_status' }, at: number): void {
-    const { block_hash: hash, status } = event.data;
+    const { block_hash: hash, status, choice = null, standings = null } = event.data;
     const talk = this.#talks.get(hash);
     if (talk) {
       talk.closedAt = at;
       talk.closingBytes = eventBytes(event);
     }
     if (status !== 'finalized') return;
-    this.#heads.push({ hash, closing: talk?.closing ?? unheardOf(hash), at });
+    const closing = talk?.closing ?? unheardOf(hash);
+    this.#heads.push({ hash, closing, at, choice, standings });
     if (this.#heads.length > HEADS) this.#heads.shift();
   }
 
@@ -260,6 +262,13 @@ export class Knowledge {
     if (talk) this.#gossip.remark(talk, this.ordinalOf(agent.id), remark);
   }
 }
+
+interface Head extends Pick<KnownHead, 'hash' | 'choice' | 'standings'> {
+  closing: number;
+  at: number;
+}
+
+const none: readonly string[] = [];
 
 type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
   /**

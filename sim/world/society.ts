@@ -9,6 +9,7 @@ import type { Event } from '../../engine/protocol/schema/event.js';
 import { formatInstant, GENESIS_HASH } from '../../engine/protocol/schema/primitives.js';
 import type { Reason, Refusal } from '../../engine/protocol/schema/reason.js';
 import { agentId } from '../../engine/protocol/signing.js';
+import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import type {
   Behaviour,
   CallLoop,
@@ -95,6 +96,9 @@ export class Society implements Changeable {
     const { links } = this.#options;
     if (path === 'links.loss') links.setLoss(Number(value), this.now);
     if (path === 'links.duplication') links.setDuplication(Number(value));
+  }
+  get rule(): NetworkRule {
+    return this.#options.rule();
   }
   get networkId() {
     return this.#options.networkId;
@@ -320,6 +324,8 @@ export class Society implements Changeable {
 export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
+  /** Returns the network's decision rule. */
+  rule(): NetworkRule;
   agents: ScriptedAgent[];
   behaviour: Behaviour;
   /** Wraps calls to agents. Default: a plain loop. */

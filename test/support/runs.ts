@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import {
   createVerifier,
   type EntryKind,
@@ -71,16 +72,9 @@ export function signaturesIn(lines: readonly Line[]): number {
 
 export const bodyOf = <Shape>(body: string): Shape => JSON.parse(body) as Shape;
 
-/** Parses a CSV table. A run's tables contain no quoted line feeds. */
-export function csvRows(file: string): Record<string, string>[] {
-  const [header = '', ...rows] = linesOf(readFileSync(file, 'utf8'));
-  const names = header.split(',');
-  return rows.map((row) => {
-    const cells = row.split(',');
-    expect(cells.length, row).toBe(names.length);
-    return Object.fromEntries(names.map((name, index) => [name, cells[index]!]));
-  });
-}
+/** Parses a CSV table. */
+export const csvRows = (file: string): Record<string, string>[] =>
+  parse(readFileSync(file, 'utf8'), { columns: true });
 
 /** Output of `replay --json`. */
 export interface Replayed {

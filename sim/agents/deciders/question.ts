@@ -67,7 +67,7 @@ function viewOf(
   { parameters, memory }: Kept,
 ) {
   const { ordinal, name, group, personalityName: personality } = agent;
-  const { contested, own } = world.head(ordinal);
+  const { contested, own, choice, standings } = world.head(ordinal);
   const allianceOf = (id: string) => ({ id, members: [...world.membersOf(id)] });
   return {
     now_ms: world.now - world.startMs,
@@ -76,7 +76,15 @@ function viewOf(
     reputation: world.reputationOf(ordinal),
     neighbours: [...world.neighbours(ordinal)],
     alliances: world.alliancesOf(ordinal).map(allianceOf),
-    head: { contested, own },
+    // Choice, standings, options and rule are absent without ballots, so that recorded answers to
+    // older questions stay valid.
+    head: {
+      contested,
+      own,
+      ...(choice === null ? {} : { choice }),
+      ...(standings === null ? {} : { standings }),
+    },
+    ...ruleOf(world),
     block: block ? blockOf(ordinal, world, block) : null,
     round,
     invitation: alliance === undefined ? null : allianceOf(alliance),
@@ -90,8 +98,15 @@ function viewOf(
   };
 }
 
+/** Describes the network's rule if votes may have ballots. */
+function ruleOf({ rule }: World) {
+  const { ballotSchema: ballot, name: policy, values: parameters } = rule;
+  if (ballot === null) return {};
+  return { rule: { policy, title: rule.rule.title, parameters, ballot } };
+}
+
 function blockOf(agent: number, world: World, block: BlockTalk) {
-  const { hash, producer, number, soundness, hasMeme, proposedAt, transactions } = block;
+  const { hash, producer, number, soundness, hasMeme, proposedAt, transactions, options } = block;
   const groupOf = (other: number) => world.groupOf(other);
   return {
     producer,
@@ -111,6 +126,7 @@ function blockOf(agent: number, world: World, block: BlockTalk) {
       message,
     })),
     transactions: [...transactions],
+    ...(options.length === 0 ? {} : { options: [...options] }),
   };
 }
 
@@ -265,8 +281,17 @@ const Block = shape(
       about('remarks that the agent has received'),
     ),
     transactions: Type.Array(Type.String(), about('data of each transaction')),
+    options: Type.Optional(
+      Type.Array(Type.String(), about('names of the options; absent without options')),
+    ),
   },
   'the block that the question is about',
+);
+
+const Standings = Type.Record(
+  Type.String(),
+  Type.Integer(),
+  about('scores of the head at the end of voting'),
 );
 
 const View = shape(
@@ -289,8 +314,21 @@ const View = shape(
       {
         contested: yes('true if the agent knows a block in voting on the head'),
         own: yes("true if one of these blocks is the agent's"),
+        choice: Type.Optional(text('option that the rule chose for the head')),
+        standings: Type.Optional(Standings),
       },
       'the head known to the agent',
+    ),
+    rule: Type.Optional(
+      shape(
+        {
+          policy: text('name of the policy'),
+          title: text('when a block is finalized'),
+          parameters: Type.Record(Type.String(), Type.Integer(), about('parameters by name')),
+          ballot: anything('schema of a ballot, a subset of JSON Schema'),
+        },
+        'the decision rule; absent if votes have no ballots',
+      ),
     ),
     block: or(Block),
     round: count('index among the questions about this vote, from 0'),

@@ -6,8 +6,11 @@
 import { inspect } from 'node:util';
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
+import { OptionName } from '../../../engine/protocol/schema/block.js';
 import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
+import { BALLOT_BYTES } from '../../../engine/rules/ballots.js';
+import { OPTIONS } from '../../../engine/rules/election.js';
 import { describeAllowed, findSchema } from '../../scenario/schema/common.js';
 import {
   activate,
@@ -75,12 +78,15 @@ function onBlock(
  * Implementations by command. Each validates its command and returns a function that performs it.
  */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
-  vote: ({ decision, reason, block: hash }, doing) =>
-    onBlock(hash, doing, (block) => {
+  vote({ decision, reason, ballot, block: hash }, doing) {
+    const cast = ballot === undefined ? {} : { ballot: checkBallot(ballot, hash, doing) };
+    return onBlock(hash, doing, (block) => {
       const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
       const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
-      castVote(doing.agent, doing.world, block, { decision, memes, round: doing.draw, ...said });
-    }),
+      const vote = { decision, memes, round: doing.draw, ...said, ...cast };
+      castVote(doing.agent, doing.world, block, vote);
+    });
+  },
   meme: ({ stance, text, block: hash }, doing) =>
     onBlock(hash, doing, (block) => {
       // Draw the words from a separate stream, so that several memes in one call differ.
@@ -94,12 +100,13 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     return () => callToVote(doing.agent, doing.world, block, ms, doing.draw + 1);
   },
   propose:
-    ({ transactions, sound, leave_out }, { agent, world }) =>
+    ({ transactions, sound, leave_out, options }, { agent, world }) =>
     () =>
       produce(agent, world, {
         ...(transactions === undefined ? {} : { transactions }),
         ...(sound === undefined ? {} : { care: sound ? 1 : 0 }),
         ...(leave_out === undefined ? {} : { leaveOut: leave_out }),
+        ...(options === undefined ? {} : { options }),
       }),
   invite({ agents }, { agent, world }) {
     const stranger = agents.find((other) => other >= world.scenario.population);
@@ -163,6 +170,24 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     () =>
       activate(agent, world),
 };
+
+/**
+ * Returns a frozen copy of a ballot that the network's rule accepts for the block.
+ * @throws {TypeError} with the position of the problem.
+ */
+function checkBallot(given: unknown, hash: string | undefined, doing: Doing): unknown {
+  const { content: ballot, bytes } = plainData(given, 'ballot');
+  if (bytes > BALLOT_BYTES) {
+    throw new TypeError(`ballot too large: ${bytes} bytes; use at most ${BALLOT_BYTES}`);
+  }
+  const { agent, world } = doing;
+  const block = hash === undefined ? blockOf(doing) : world.block(agent.ordinal, hash);
+  if (!block) return ballot;
+  const found = world.rule.findBallotProblem(ballot, block);
+  if (!found) return ballot;
+  const at = found.pointer === '' ? 'it' : found.pointer;
+  throw new TypeError(`invalid ballot: ${shown(ballot)}; ${at} ${found.problem}`);
+}
 
 /**
  * Validates a command and returns the function that performs it.
@@ -267,6 +292,9 @@ export const scriptCommands = {
   vote: command('vote', 'votes on the block', {
     decision: Stance('decision'),
     reason: Type.Optional(Text('reason; default: a sentence about the soundness')),
+    ballot: Type.Optional(
+      Type.Unknown(about("ballot for the network's rule, at most 2048 bytes; see rules.md")),
+    ),
     block: NamedBlock,
   }),
   meme: command('meme', 'posts a meme about the block', {
@@ -293,6 +321,14 @@ export const scriptCommands = {
         Type.Boolean(about("true for sound transactions; default: by the personality's care")),
       ),
       leave_out: Type.Optional(Type.String(about('group whose transactions are excluded'))),
+      options: Type.Optional(
+        Type.Array(OptionName, {
+          minItems: 2,
+          maxItems: OPTIONS,
+          uniqueItems: true,
+          ...about("names of the block's options; default: `producers.options` of the scenario"),
+        }),
+      ),
     },
   ),
   invite: command('invite', 'proposes an alliance', {

@@ -2,9 +2,11 @@
  * Interface of scripts: exported functions, the view that each function receives, and the strategy
  * for a group with a script. If a function is missing, the agent follows its personality.
  */
+import type { NetworkRule } from '../../../engine/rules/network-rule.js';
 import type { Stream } from '../../rng.js';
 import type {
   BlockTalk,
+  KnownHead,
   ReceivedMeme,
   ReceivedMessage,
   ReceivedRemark,
@@ -14,7 +16,7 @@ import type {
   World,
 } from '../port.js';
 import { byPersonality } from '../strategies.js';
-import type { ScriptCommand } from './commands.js';
+import { deepFrozen, type ScriptCommand } from './commands.js';
 
 /** Block in voting as known to the agent. Frozen copy, like everything in a view. */
 export interface ScriptBlock {
@@ -44,6 +46,8 @@ export interface ScriptBlock {
   readonly remarks: readonly ReceivedRemark[];
   /** Data of each transaction. */
   readonly transactions: readonly string[];
+  /** Names of the options; empty if the network's rule does not choose among options. */
+  readonly options: readonly string[];
 }
 
 /** Agent that the call concerns. */
@@ -58,6 +62,16 @@ export interface ScriptAgent {
   readonly group: string;
   /** Personality name. */
   readonly personality: string;
+}
+
+/** Decision rule of the network. */
+export interface ScriptRule {
+  /** Name of the policy. */
+  readonly policy: string;
+  /** Parameters by name. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** Schema of a vote's ballot, a subset of JSON Schema; null if votes have no ballots. */
+  readonly ballot: Readonly<object> | null;
 }
 
 /** State known to an agent. Frozen, except for `memory` and `shared`. */
@@ -76,8 +90,10 @@ export interface ScriptView {
   readonly allies: readonly number[];
   /** Last known overall reputation, 0 to 100. */
   readonly reputation: number;
-  /** Head known to the agent. Contested if the agent knows of a block that is in voting on it. */
-  readonly head: { readonly hash: string; readonly contested: boolean; readonly own: boolean };
+  /** Head known to the agent. */
+  readonly head: Readonly<KnownHead>;
+  /** Decision rule of the network. */
+  readonly rule: ScriptRule;
   /** Block that the call concerns, in `hear` and `vote`; otherwise null. */
   readonly block: ScriptBlock | null;
   /** Blocks in voting that the agent has received, in order of proposal. */
@@ -150,6 +166,10 @@ export interface ScriptReportBlock {
   readonly reject: number;
   /** Total weight of the electorate. */
   readonly electorate: number;
+  /** Option that the rule chose; null without a choice. */
+  readonly choice: string | null;
+  /** Scores at the end of voting, by name; null if the rule gives none. */
+  readonly standings: Readonly<Record<string, number>> | null;
 }
 
 /** View passed to `report` at the end of the run. Frozen. */
@@ -241,7 +261,7 @@ export function createView(
   const { me, neighbours, parameters, memory, shared, groupOf, agentsOf } = kept;
   const alliances = once(() => Object.freeze([...world.alliancesOf(ordinal)]));
   const allies = once(() => Object.freeze([...world.alliesOf(ordinal)]));
-  const head = once(() => Object.freeze({ ...world.head(ordinal) }));
+  const head = once(() => deepFrozen(structuredClone(world.head(ordinal))));
   const blocks = once(() =>
     Object.freeze(world.openBlocks(ordinal).map((one) => blockView(ordinal, world, one))),
   );
@@ -261,6 +281,9 @@ export function createView(
     },
     get head() {
       return head();
+    },
+    get rule() {
+      return ruleView(world.rule);
     },
     block: talk ? blockView(ordinal, world, talk) : null,
     get blocks() {
@@ -290,6 +313,18 @@ function membersOf(agent: number, name: string, invited: string | undefined, wor
 
 const noAgents: readonly number[] = Object.freeze([]);
 
+const ruleViews = new WeakMap<NetworkRule, ScriptRule>();
+
+function ruleView(rule: NetworkRule): ScriptRule {
+  let view = ruleViews.get(rule);
+  if (!view) {
+    const { name: policy, values, ballotSchema } = rule;
+    view = deepFrozen(structuredClone({ policy, parameters: values, ballot: ballotSchema }));
+    ruleViews.set(rule, view);
+  }
+  return view;
+}
+
 function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
   const { hash, parent, height, producer, soundness, hasMeme, proposedAt } = block;
   const votes = once(() => frozen(world.receivedVotes(agent, hash)));
@@ -315,6 +350,7 @@ function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
     get transactions() {
       return transactions();
     },
+    options: Object.freeze([...block.options]),
     get memes() {
       return memes();
     },
