@@ -80,6 +80,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
   'Simulate:': {
     sim: () => import('./commands/sim.js').then((of) => of.simCommand()),
     scenario: () => import('./commands/scenario.js').then((of) => of.scenarioCommand()),
+    rule: () => import('./commands/rule.js').then((of) => of.ruleCommand()),
     fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
     sweep: () => import('./commands/sweep.js').then((of) => of.sweepCommand()),
     merge: () => import('./commands/sweep.js').then((of) => of.mergeCommand()),
@@ -90,6 +91,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     explore: () => import('./commands/explore.js').then((of) => of.exploreCommand()),
     compare: () => import('./commands/compare.js').then((of) => of.compareCommand()),
     why: () => import('./commands/why.js').then((of) => of.whyCommand()),
+    recount: () => import('./commands/recount.js').then((of) => of.recountCommand()),
     replay: () => import('./commands/replay.js').then((of) => of.replayCommand()),
     log: () => import('./commands/log.js').then((of) => of.logCommand()),
     events: () => import('./commands/events/events.js').then((of) => of.eventsCommand()),

@@ -64,5 +64,19 @@ writeFileSync(
     '',
   ].join('\n'),
 );
+// The definition of each rule in words: the comment above it, as one line per paragraph.
+const definitions = rules.map((file) => {
+  const text = readFileSync(join(root, 'engine/rules/library', `${file}.ts`), 'utf8');
+  const before = text.slice(0, text.indexOf('\nexport const rule'));
+  const [, comment] = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/$/.exec(before) ?? [];
+  if (comment === undefined) throw new Error(`${file}: a comment must define the rule`);
+  const lines = comment.split('\n').map((line) => line.replace(/^\s*\* ?/, '').trim());
+  const paragraphs = lines.join('\n').trim().split('\n\n');
+  return [file, paragraphs.map((paragraph) => paragraph.replaceAll('\n', ' '))];
+});
+writeFileSync(
+  join(table, 'definitions.js'),
+  `export const definitions = ${JSON.stringify(Object.fromEntries(definitions))};\n`,
+);
 // The names alone, for programs that do not need the rules.
 writeFileSync(join(table, 'policies.js'), `export const policies = ${JSON.stringify(rules)};\n`);

@@ -100,6 +100,7 @@ async function writeNew(file: string, text: string): Promise<void> {
 
 interface CheckFlags {
   trustedDigest: TrustedDigest[];
+  rule: string[];
   most: number;
   json?: boolean;
 }
@@ -114,6 +115,12 @@ export function checkCertificateCommand(): Command {
       trustedDigest,
       [],
     )
+    .option(
+      '--rule <file>',
+      'decision rule to run, may be repeated',
+      (file: string, before: string[]) => [...before, file],
+      [],
+    )
     .option('--most <kib>', 'read no larger certificate', sizes, 16 * 1024)
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -122,9 +129,13 @@ export function checkCertificateCommand(): Command {
         notes: `
 Recomputes all digests, hashes, signatures, weights and sums. Prints what the
 certificate proves and what it assumes. Exits with code 12 if the certificate is
-invalid.`,
+invalid.
+
+A decision rule that is a module runs, in a sandbox, only if --rule gives a file
+with the same text. Otherwise the check proves all but the decision.`,
         examples: [
           'check-certificate c.json',
+          'check-certificate c.json --rule sixty.js',
           'certify runs/7 12 | folkmoot check-certificate -',
           'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
         ],
@@ -145,16 +156,48 @@ function trustedDigest(text: string, before: TrustedDigest[]): TrustedDigest[] {
   return [...before, { seq: Number(seq), digest }];
 }
 
-async function check(file: string, { trustedDigest: trusted, most, json }: CheckFlags) {
+async function check(file: string, flags: CheckFlags): Promise<void> {
+  const { trustedDigest: trusted, rule: files, most, json } = flags;
   const { checkCertificate } = await import('../../engine/certificate/check.js');
   const mostBytes = most * 1024;
-  const checked = checkCertificate(await readUpTo(file, mostBytes), { trusted, mostBytes });
-  if (json) printJson(checked);
+  const rules = await readModules(files);
+  const options = { trusted, mostBytes, rules: rules.map(({ sha256 }) => sha256) };
+  const checked = checkCertificate(await readUpTo(file, mostBytes), options);
+  if (json) printJson({ ...checked, rules });
   else if (checked.holds) writeStdout(...readable(checked));
-  if (checked.holds) return;
+  if (checked.holds) return adviseOnRule(checked, rules);
   setExitCode(exitCodes.differs);
   const where = checked.where === '' ? '' : `${checked.where}: `;
   if (!json) writeStderr(`folkmoot: invalid certificate: ${file}: ${where}${checked.problem}`);
+}
+
+/** A module that the check may run. */
+interface AllowedModule {
+  file: string;
+  sha256: string;
+}
+
+/** Reads modules and enables the sandbox. @throws {UsageError} if a file contains no module. */
+async function readModules(files: readonly string[]): Promise<AllowedModule[]> {
+  const modules: AllowedModule[] = [];
+  for (const file of files) {
+    const { expectModule } = await import('../options/rule.js');
+    modules.push({ file, sha256: (await expectModule('--rule', file)).sha256 });
+  }
+  return modules;
+}
+
+/** Says which module would prove the decision, if the check did not run it. */
+async function adviseOnRule({ genesis }: CertificateHolds, rules: readonly AllowedModule[]) {
+  if (genesis.policy !== 'module') return;
+  const { sha256Hex } = await import('../../engine/protocol/signing.js');
+  const sha256 = sha256Hex(genesis.rule?.source ?? '');
+  if (rules.some((one) => one.sha256 === sha256)) return;
+  const given = rules.map((one) => `; ${one.file} has SHA-256 ${one.sha256}`).join('');
+  writeStderr(
+    `folkmoot: the check did not run the decision rule, a module with SHA-256 ${sha256}${given}; ` +
+      'add --rule FILE with the module if you trust it',
+  );
 }
 
 /** Reads the file, and stops after the first chunk past the limit. @throws {UsageError} */

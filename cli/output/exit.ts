@@ -38,7 +38,7 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   usage: 'usage error: invalid option, or a file or folder that is missing or of the wrong type',
   noProgress: 'simulation without progress: the network stopped deciding blocks',
   safety: 'safety violation: the network broke a rule, or honest agents decided differently',
-  differs: 'mismatch: replay, second run, cluster nodes or certificate check differ',
+  differs: 'mismatch: replay, second run, cluster nodes, certificate or rule check differ',
   crash: 'crash, or data is damaged, locked by another process or not writable',
   invalid: 'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND',
   failOn: 'load run met a condition of --fail-on',

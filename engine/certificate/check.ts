@@ -149,7 +149,7 @@ function checked(
   const block = blockIn(entries, hash);
   const { opened, closed, ordinal } = block;
   const source = sha256Hex(genesis.rule?.source ?? '');
-  const rule = certifiedRule(genesis, modules.includes(source));
+  const rule = certifiedRule(genesis, modules.includes(source), entries[0]!);
   const proposal = parseProposal(opened, claim.network_id, hash);
   const from = recomputeElectorate(entries, opened, block.electorate, genesis, rule);
   const { electorate, written, registered } = from;

@@ -3,7 +3,13 @@
  * the decision rules with the engine, so that the check does not repeat an engine bug.
  */
 import { canonical } from '../protocol/canonical.js';
-import { type NetworkRule, RuleUnavailable, ruleOf } from '../rules/network-rule.js';
+import {
+  findRuleProblem,
+  isUnloadedModule,
+  type NetworkRule,
+  RuleUnavailable,
+  ruleOf,
+} from '../rules/network-rule.js';
 import { createElectors, PollCounter } from '../rules/poll-counter.js';
 import type { PollBlock, Verdict } from '../rules/rule.js';
 import type { Entry } from './chain.js';
@@ -220,9 +226,23 @@ export interface CertifiedTally extends Verdict {
 /**
  * Returns the network's rule, or null for a module that the caller does not trust. A certificate
  * must not choose code that the reader runs.
+ *
+ * @param entry the entry that contains the parameters.
  */
-export function certifiedRule(genesis: CertifiedGenesis, isTrusted: boolean): NetworkRule | null {
-  if (genesis.policy === 'module' && !isTrusted) return null;
+export function certifiedRule(
+  genesis: CertifiedGenesis,
+  isTrusted: boolean,
+  { where }: Entry,
+): NetworkRule | null {
+  if (genesis.policy === 'module') {
+    if (!isTrusted || isUnloadedModule(genesis)) return null;
+    // Only the module itself knows the bounds of its parameters.
+    const found = findRuleProblem(genesis);
+    if (found) {
+      const name = `${found.pointer.slice(1).replaceAll('/', '.')} ${found.message}`;
+      throw new CertificateError(where, 'GENESIS_PARAMETER', { name });
+    }
+  }
   try {
     return ruleOf(genesis);
   } catch (error) {

@@ -54,6 +54,13 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
   throw problemError(found.problem, place);
 }
 
+/**
+ * Reads a YAML or JSON file as plain data.
+ *
+ * @throws {ScenarioError} if the file cannot be read, is too large or is not YAML.
+ */
+export const readYaml = (file: string): unknown => parse(file).value;
+
 /** Returns the change that caused the problem, or null if the file itself did. */
 function atFault(given: unknown, changes: readonly Change[], folder?: string): string | null {
   const problemAfter = (count: number): string | null => {

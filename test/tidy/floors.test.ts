@@ -17,7 +17,7 @@ const floors: Record<string, string> = {
     'histograms.ts charts.ts report.ts page-data.ts live-progress.ts files.ts',
   sim:
     'numbers.ts rng.ts scenario agents world audit measure run ' +
-    'compare queue conformance report sweep fork decision-index.ts run-view.ts ' +
+    'compare queue conformance rules report sweep fork decision-index.ts run-view.ts ' +
     'swarm attribution index.ts',
   'sim/agents': 'port.ts actions.ts strategies.ts script deciders create.ts behaviour.ts',
   'sim/world':

@@ -9,7 +9,9 @@ import type { GenesisOptions } from '../../../engine/node/open-store.js';
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { Population } from '../../../sim/index.js';
+import type { GivenParameters } from '../../../sim/rules/chosen-rule.js';
 import { speed } from '../../options/options.js';
+import { expectModule } from '../../options/rule.js';
 import type { WantedScenario } from '../../options/scenario.js';
 import { UsageError } from '../../output/exit.js';
 
@@ -62,6 +64,7 @@ interface GenesisFlags {
   data: string;
   /** File with the decision rule. */
   rule?: string;
+  parameter?: GivenParameters;
 }
 
 /**
@@ -70,7 +73,7 @@ interface GenesisFlags {
  * @throws {UsageError} for a network without signatures, or with a module but without --rule.
  */
 export async function resolveGenesis(
-  { data: folder, rule }: GenesisFlags,
+  { data: folder, rule, parameter }: GenesisFlags,
   asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
 ): Promise<GenesisOptions> {
@@ -83,12 +86,13 @@ export async function resolveGenesis(
     throw new UsageError('UNSIGNED_NETWORK', { folder });
   }
   const genesis = stored || !wanted ? named : { ...(await optionsOf(wanted)), ...named };
-  if (rule !== undefined) return { ...genesis, ...(await readRule(rule, stored ?? genesis)) };
-  if ((stored ?? genesis).policy === 'module') {
+  const known = stored ?? genesis;
+  if (rule === undefined && known.policy === 'module') {
     const where = stored ? folder : 'the network of this scenario';
     throw new UsageError('MODULE_REQUIRES_RULE', { where });
   }
-  return genesis;
+  const own = rule === undefined ? {} : await readRule(rule, known);
+  return { ...genesis, ...own, ...(await setParameters(parameter, { ...known, ...own })) };
 }
 
 async function optionsOf({ scenario }: WantedScenario): Promise<GenesisOptions> {
@@ -98,34 +102,30 @@ async function optionsOf({ scenario }: WantedScenario): Promise<GenesisOptions> 
 
 /**
  * Reads a module. Keeps the parameters of a network that has the same text.
- * @throws {UsageError} if the file cannot be read or contains no rule.
+ * @throws {UsageError} if the file contains no rule.
  */
 async function readRule(
   file: string,
   { policy, rule: known }: Partial<GenesisOptions>,
 ): Promise<Pick<GenesisOptions, 'policy' | 'rule'>> {
-  const { genesisDefaults } = await import('../../../engine/protocol/schema/genesis.js');
-  const { findGenesisProblem } = await import('../../../engine/rules/genesis-problem.js');
-  const { prepareSandbox } = await import('../../../engine/rules/sandbox.js');
-  const source = await readSource(file);
-  const rule = policy === 'module' && known?.source === source ? known : { source };
-  await prepareSandbox();
-  const genesis = { ...genesisDefaults, network_id: 'any', policy: 'module', rule } as const;
-  const problem = findGenesisProblem(genesis);
-  if (problem === null) return { policy: 'module', rule };
-  const values = { option: '--rule', value: file, problem: problem.message };
-  throw new UsageError('INVALID_ARGUMENT', values);
+  const { source } = await expectModule('--rule', file);
+  const isKnown = policy === 'module' && known?.source === source;
+  return { policy: 'module', rule: isKnown ? known : { source } };
 }
 
-async function readSource(file: string): Promise<string> {
-  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
-  try {
-    return readBounded(file, fileBounds.text).toString();
-  } catch (cause) {
-    const { describeSystemError } = await import('../../../engine/protocol/messages.js');
-    const values = { path: `--rule ${file}`, reason: describeSystemError(cause) };
-    throw new UsageError('FILE_NOT_READABLE', values, { cause });
-  }
+/** Adds parameters to the rule. @throws {UsageError} if the rule has no such parameters. */
+async function setParameters(
+  given: GivenParameters | undefined,
+  { policy = 'bft', rule: known }: Partial<GenesisOptions>,
+): Promise<Pick<GenesisOptions, 'rule'>> {
+  if (given === undefined) return {};
+  const { genesisDefaults } = await import('../../../engine/protocol/schema/genesis.js');
+  const { findGenesisProblem } = await import('../../../engine/rules/genesis-problem.js');
+  const rule = { ...known, parameters: { ...known?.parameters, ...given } };
+  const problem = findGenesisProblem({ ...genesisDefaults, network_id: 'any', policy, rule });
+  if (problem === null) return { rule };
+  const [value, text] = [problem.pointer.split('/').at(-1)!, problem.message];
+  throw new UsageError('INVALID_ARGUMENT', { option: '--parameter', value, problem: text });
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz234567';

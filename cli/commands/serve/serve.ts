@@ -9,8 +9,10 @@ import type { GenesisOptions } from '../../../engine/node/open-store.js';
 import { type Policy, type Weights, weightings } from '../../../engine/protocol/schema/genesis.js';
 import { policies } from '../../../engine/rules/bundled/policies.js';
 import { exitProcess } from '../../../engine/store/process-end.js';
+import type { GivenParameters } from '../../../sim/rules/chosen-rule.js';
 import { readKeys } from '../../options/client.js';
 import { integer } from '../../options/options.js';
+import { parameterOption } from '../../options/rule.js';
 import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
@@ -42,7 +44,9 @@ ${scenarioHelp}
 
 --rule makes a JavaScript file the decision rule of a new network. The rule runs
 in a sandbox. Its text is part of genesis, so --rule with the same text is also
-necessary to serve the network again.
+necessary to serve the network again. --parameter sets a parameter of the rule
+of a new network, also of a named --policy. A restart keeps all parameters. All
+nodes of a cluster need the same --rule and --parameter options.
 
 --control adds a token to page_url. The token allows pausing the agents and
 changing their speed. Deadlines continue. --clock held also pauses the network:
@@ -50,7 +54,7 @@ its time stops, and writes get 503 PAUSED.
 ${nodeHelp}`,
         examples: [
           'serve',
-          'serve --rule sixty.js',
+          'serve --rule sixty.js --parameter for_bps=7500',
           'serve --scenario healthy-town --speed 2',
           'serve --scenario healthy-town --clock held',
           `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
@@ -266,6 +270,7 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   networkId?: string;
   policy?: Policy;
   rule?: string;
+  parameter?: GivenParameters;
   weights?: Weights;
   votingPeriodMs?: number;
   minValidators?: number;
@@ -322,6 +327,7 @@ function addNetworkOptions(command: Command): void {
     .addOption(
       option('--rule <file>', 'RULE', 'JavaScript file with the decision rule').conflicts('policy'),
     )
+    .addOption(parameterOption('parameter of the rule').env('FOLKMOOT_PARAMETER'))
     .addOption(
       option('--weights <name>', 'WEIGHTS', 'vote weights of a new network').choices(weightings),
     )

@@ -1,0 +1,182 @@
+/** `folkmoot rule`: lists, shows and checks decision rules. */
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { RuleChecked } from '../../../dist/sim/rules/check.js';
+import { policies } from '../../engine/rules/polls.js';
+import { expectOneLine, runCommand } from '../../support/command.js';
+import { root } from '../../support/paths.js';
+import { linesOf, suiteFolder } from '../../support/runs.js';
+
+const folder = suiteFolder();
+const sixty = join(root, 'examples/rules/sixty.js');
+
+function fileWith(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCommand(['rule', ...args]);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+async function checked(file: string, code: number, ...args: string[]) {
+  const ended = await runCommand(['rule', 'check', file, '--json', ...args]);
+  expect(ended.code, ended.stderr).toBe(code);
+  return JSON.parse(ended.stdout) as RuleChecked & { sha256: string | null; problem?: string };
+}
+
+test('rule list: has each named rule, with parameters and the schema of its ballot', async () => {
+  const rules = JSON.parse(await done('list', '--json')) as { name: string }[];
+  expect(rules.map(({ name }) => name)).toEqual(policies);
+  const score = { name: 'score', kind: 'ballot', chooses: true };
+  expect(rules.find(({ name }) => name === 'score')).toMatchObject({
+    ...score,
+    parameters: { highest: { default: 10, minimum: 1, maximum: 1_000 } },
+    ballot: { type: 'object', required: ['scores'] },
+  });
+  const text = await done('list');
+  for (const name of policies) expect(text).toMatch(new RegExp(`^${name} +\\S`, 'm'));
+});
+
+test('rule show: prints a named rule, a module and lines', async () => {
+  const named = JSON.parse(await done('show', 'borda', '--json'));
+  expect(named).toMatchObject({ policy: 'borda', kind: 'ballot', sha256: null, module: null });
+  expect(named.source).toMatch(/^Borda 1784/);
+  expect(named.definition.join(' ')).toContain('`standings`');
+  const module = JSON.parse(await done('show', sixty, '--json'));
+  const text = readFileSync(sixty, 'utf8');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  expect(module).toMatchObject({ policy: 'module', kind: 'weight', module: text, sha256 });
+  expect(await done('show', sixty)).toContain(sha256);
+  const lines = fileWith(
+    'lines.yaml',
+    'lines: [{ if: { approve: 3, total: -2 }, then: finalized }]',
+  );
+  expect(await done('show', lines)).toContain('finalized if 3 approve - 2 total > 0');
+});
+
+test.each(policies)('rule show: %s has a definition in words', async (policy) => {
+  const { definition } = JSON.parse(await done('show', policy, '--json'));
+  expect(definition.join(' ').length).toBeGreaterThan(40);
+});
+
+test.each(policies)('rule check: %s keeps its contract', async (policy) => {
+  const found = await checked(policy, 0, '--polls', '60');
+  expect(found).toMatchObject({ holds: true, polls: 60, violations: [], sha256: null });
+  const { ballots, speed } = found;
+  const rule = JSON.parse(await done('show', policy, '--json'));
+  if (rule.ballot) expect(ballots.accepted).toBeGreaterThan(ballots.votes / 2);
+  else expect(ballots).toEqual({ votes: 0, accepted: 0 });
+  expect(speed!.times_bft).toBeGreaterThan(0);
+});
+
+test('rule check: gives the SHA-256 of a module, and the same result for a seed', async () => {
+  const [one, again] = [await checked(sixty, 0), await checked(sixty, 0)];
+  expect(one.sha256).toBe(createHash('sha256').update(readFileSync(sixty)).digest('hex'));
+  const { speed: _, ...rest } = one;
+  expect(again).toMatchObject(rest);
+  expect((await checked(sixty, 0, '--seed', 'other')).votes).not.toBe(one.votes);
+});
+
+const ballot = '{ type: "integer", minimum: 0, maximum: 9 }';
+
+test.each([
+  [
+    'differs from its counter',
+    'CONTRADICTION',
+    [
+      'decidesEarly: true,',
+      'tally: ({ votes, over }) => ({ status: over || votes.length > 2 ? "finalized" : null }),',
+      'counter() { let n = 0; return { add() { n += 1; },',
+      '  verdict: (over) => ({ status: over || n > 3 ? "finalized" : null }) }; },',
+    ],
+  ],
+  [
+    'throws on an accepted ballot',
+    'RULE_THREW',
+    [
+      `ballot: ${ballot},`,
+      'tally({ votes }) { if (votes.some((one) => one.ballot === 9)) throw new Error("nine");',
+      '  return { status: "finalized" }; },',
+    ],
+  ],
+  [
+    'has a fraction in its standings',
+    'RULE_VERDICT',
+    ['tally: ({ votes }) => ({ status: "finalized", standings: { share: votes.length / 3 } }),'],
+  ],
+  [
+    'does not decide at the end',
+    'RULE_VERDICT',
+    ['decide: ({ approve, total }) => (2 * approve > total ? "finalized" : null),'],
+  ],
+  [
+    'changes its decision',
+    'CHANGED',
+    ['decide: ({ approve, reject }) => (approve > reject ? "finalized" : "rejected"),'],
+  ],
+  ['does not end', 'RULE_TIMEOUT', ['decide() { for (;;); },']],
+])('rule check: finds a module that %s', async (_, code, lines) => {
+  const file = fileWith(`${code}-${lines.length}.js`, `export default {\n${lines.join('\n')}\n};`);
+  const found = await checked(file, 12);
+  expect(found).toMatchObject({ holds: false, speed: null });
+  expect(found.violations[0]!.code).toBe(code);
+  expect(found.example!.electors.length).toBeGreaterThan(0);
+  const text = await runCommand(['rule', 'check', file]);
+  expect([text.code, linesOf(text.stdout)[0]]).toEqual([12, expect.stringMatching(/^bad /)]);
+});
+
+test('rule check: finds lines that contradict an earlier decision', async () => {
+  const file = fileWith(
+    'hasty.yaml',
+    'consensus: { rule: { lines: [{ if: { approve: 1, reject: -1 }, then: finalized }] } }',
+  );
+  expect((await checked(file, 12)).violations[0]!.code).toBe('CHANGED');
+});
+
+test('rule check: exits with code 12 for a file without a rule', async () => {
+  const files = [
+    fileWith('empty.js', ''),
+    fileWith('number.js', 'export default 1;'),
+    fileWith('process.js', 'export default { decide: () => process.exit(0) || globalThis.x.y };'),
+    fileWith('none.yaml', 'title: nothing'),
+    fileWith('term.yaml', 'lines: [{ if: { votes: 1 }, then: finalized }]'),
+    fileWith('latin.js', '').replace('latin', 'latin'),
+  ];
+  writeFileSync(files.at(-1)!, Buffer.from([0xff, 0xfe]));
+  for (const file of files) {
+    const ended = await runCommand(['rule', 'check', file, '--json']);
+    expect([file, ended.code]).toEqual([file, 12]);
+    expect(JSON.parse(ended.stdout).holds).toBe(false);
+  }
+});
+
+test('rule check: a file other than a module never chooses a module', async () => {
+  const inner = fileWith('inner.js', 'export default { decide: () => "finalized" };');
+  for (const rule of [{ file: 'inner.js' }, { source: readFileSync(inner, 'utf8') }]) {
+    const consensus = { policy: 'module', rule };
+    const file = fileWith('outer.json', JSON.stringify({ consensus }));
+    const ended = await runCommand(['rule', 'check', file]);
+    expect([ended.code, ended.stdout]).toEqual([12, '']);
+    expectOneLine(ended);
+  }
+});
+
+test.each([
+  ['an unknown name', ['check', 'borda_count']],
+  ['a missing file', ['check', join(folder, 'none.js')]],
+  ['a folder', ['check', join(folder, '..', 'folder.js')]],
+  ['an unknown parameter', ['check', 'bft', '--parameter', 'size=3']],
+  ['a parameter out of range', ['check', sixty, '--parameter', 'for_bps=0']],
+  ['a parameter that is no integer', ['check', 'score', '--parameter', 'highest=1.5']],
+  ['an unknown rule to show', ['show', 'borda_count']],
+])('rule: %s is a usage error', async (_, args) => {
+  const { code, stdout, stderr } = await runCommand(['rule', ...args]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).not.toMatch(/^ +at /m);
+});

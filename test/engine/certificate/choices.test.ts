@@ -1,0 +1,274 @@
+/**
+ * Forged ballots, options, choices and standings in certificates. The forger recomputes all digests
+ * and adapts everything else that needs no key.
+ */
+import { checkCertificate, type GenesisOptions } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { composeVote } from '../../../dist/engine/protocol/compose.js';
+import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { answerOf, newPopulation } from '../helpers.js';
+import { type Forged, forged, linksOf, votesIn } from './chain.js';
+import { certificateOf } from './town.js';
+
+const named = ['a', 'a', 'a', 'b', 'c'];
+
+/** Returns the certificate of a block whose voters name these options; '' names none. */
+async function decided(genesis: Partial<GenesisOptions>): Promise<string> {
+  const path = temporaryFolder();
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const agents = await people.joinMany(6, ['validator', 'producer']);
+  const options = ['a', 'b', 'c'].map((name) => ({ name }));
+  const hash = await people.open(agents[0]!, { options });
+  for (const [at, option] of [...named, ''].entries()) {
+    const ballot = option === '' ? {} : { ballot: { option } };
+    const fields = { block_hash: hash, decision: 'approve' as const, ...ballot };
+    answerOf(await people.submit(composeVote(agents[at]!, people.stamp(), fields)));
+  }
+  return certificateOf({ path }, hash);
+}
+
+/** As `plurality`, in a module. */
+const source = `export default {
+  parameters: { least: { default: 1, minimum: 1, maximum: 3 } },
+  usesOptions: true,
+  ballot: {
+    type: 'object',
+    properties: { option: { type: 'string', maxLength: 64 } },
+    required: ['option'],
+    additionalProperties: false,
+  },
+  accepts: ({ option }, _, { options }) => options.includes(option),
+  tally({ block: { options }, electors, votes, over }) {
+    if (!over) return { status: null };
+    const standings = Object.fromEntries(options.map((name) => [name, 0]));
+    for (const { elector, ballot } of votes) {
+      if (ballot) standings[ballot.option] += electors[elector].weight;
+    }
+    const best = options.reduce((a, b) => (standings[b] > standings[a] ? b : a));
+    return { status: 'finalized', choice: best, standings };
+  },
+};`;
+const rules = [sha256Hex(source)];
+
+let made: Promise<{ plurality: string; module: string }> | null = null;
+
+/** Returns the certificates that these tests change. */
+function bases() {
+  made ??= (async () => ({
+    plurality: await decided({ policy: 'plurality' }),
+    module: await decided({ policy: 'module', rule: { source, parameters: { least: 2 } } }),
+  }))();
+  return made;
+}
+
+const codeOf = (certificate: string, allowed: readonly string[] = rules): string => {
+  const checked = checkCertificate(certificate, { rules: allowed });
+  return checked.holds ? 'holds' : checked.code;
+};
+
+/** Replaces a text in all results and requests. */
+function rewrite(certificate: Forged, from: string, to: string): void {
+  for (const link of linksOf(certificate)) {
+    link.results = link.results.map((one) => one.replaceAll(from, to));
+    if (link.entry) link.entry.body = link.entry.body.replaceAll(from, to);
+  }
+}
+
+/** Replaces a text in the vote with this number, in its request, its record and its event. */
+function rewriteVote(certificate: Forged, number: number, from: string, to: string): void {
+  const link = votesIn(certificate)[number]!;
+  link.entry!.body = link.entry!.body.replace(from, to);
+  link.results = link.results.map((one) =>
+    one.startsWith('["blocks"') || one.includes('"block_status"') ? one : one.replace(from, to),
+  );
+}
+
+const standings = '"standings":{"a":3,"b":1,"c":1}';
+
+test.each([
+  [
+    'another choice',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, '"choice":"a"', '"choice":"b"');
+      c.claim.choice = 'b';
+    },
+  ],
+  [
+    'another choice in the claim alone',
+    'CLAIM_MISMATCH',
+    (c: Forged) => {
+      c.claim.choice = 'b';
+    },
+  ],
+  [
+    'no choice',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, '"choice":"a",', '');
+      delete c.claim.choice;
+    },
+  ],
+  [
+    'other standings',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, standings, '"standings":{"a":3,"b":2,"c":0}');
+    },
+  ],
+  [
+    'a standing more',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, standings, '"standings":{"a":3,"b":1,"c":1,"d":0}');
+    },
+  ],
+  [
+    'no standings',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, `,${standings}`, '');
+    },
+  ],
+  [
+    'a fault of the rule',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      for (const link of linksOf(c)) {
+        link.results = link.results.map((one) =>
+          one.includes(standings)
+            ? one.replace('"height":', '"fault":"RULE_THREW","height":')
+            : one,
+        );
+      }
+    },
+  ],
+  [
+    'another ballot, with its standings',
+    'SIGNATURE',
+    (c: Forged) => {
+      rewriteVote(c, 4, '"option":"c"', '"option":"b"');
+      rewrite(c, standings, '"standings":{"a":3,"b":2,"c":0}');
+    },
+  ],
+  [
+    'another ballot in the record alone',
+    'VOTE_RECORD',
+    (c: Forged) => {
+      const link = votesIn(c)[4]!;
+      link.results = link.results.map((one) =>
+        one.startsWith('["votes"') ? one.replace('"option":"c"', '"option":"b"') : one,
+      );
+    },
+  ],
+  [
+    'another ballot in the event alone',
+    'VOTE_EVENT',
+    (c: Forged) => {
+      const link = votesIn(c)[4]!;
+      link.results = link.results.map((one) =>
+        one.endsWith('"type":"block_validation"}')
+          ? one.replace('"option":"c"', '"option":"b"')
+          : one,
+      );
+    },
+  ],
+  [
+    'a ballot for an unknown option',
+    'VOTE_BALLOT',
+    (c: Forged) => {
+      rewriteVote(c, 4, '"option":"c"', '"option":"d"');
+    },
+  ],
+  [
+    'a ballot of another form',
+    'VOTE_BALLOT',
+    (c: Forged) => {
+      rewriteVote(c, 4, '"option":"c"', '"ranking":["c"]');
+    },
+  ],
+  [
+    'a ballot that is null',
+    'VOTE_BALLOT',
+    (c: Forged) => {
+      rewriteVote(c, 4, '{"option":"c"}', 'null');
+    },
+  ],
+  [
+    'an option with another name',
+    'WRONG_PROPOSAL',
+    (c: Forged) => {
+      rewrite(c, '"name":"c"', '"name":"d"');
+      rewrite(c, '["a","b","c"]', '["a","b","d"]');
+      rewriteVote(c, 4, '"option":"c"', '"option":"d"');
+      rewrite(c, standings, '"standings":{"a":3,"b":1,"d":1}');
+    },
+  ],
+  [
+    'an option left out of the record',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, '["a","b","c"]', '["a","b"]');
+    },
+  ],
+  [
+    'options in another order',
+    'BLOCK_RECORD',
+    (c: Forged) => {
+      rewrite(c, '["a","b","c"]', '["b","a","c"]');
+    },
+  ],
+])('checkCertificate: refuses %s, under a named rule and a module', async (_, code, change) => {
+  for (const base of Object.values(await bases())) {
+    expect(forged(base, change)).not.toBe(base);
+    expect(codeOf(forged(base, change))).toBe(code);
+  }
+});
+
+test('checkCertificate: accepts the base certificates of these tests', async () => {
+  for (const base of Object.values(await bases())) expect(codeOf(base)).toBe('holds');
+});
+
+test('checkCertificate: without the module, the choice is an assumption', async () => {
+  const { module } = await bases();
+  const change = (c: Forged) => {
+    rewrite(c, '"choice":"a"', '"choice":"b"');
+    c.claim.choice = 'b';
+  };
+  for (const allowed of [[], [sha256Hex('another module')]]) {
+    const checked = checkCertificate(forged(module, change), { rules: allowed });
+    if (!checked.holds) throw new Error(checked.problem);
+    expect(checked.trusts.some((line) => line.includes(rules[0]!))).toBe(true);
+    expect(checked.proves.join(' ')).not.toContain('choice');
+    // Signatures are proven without the rule, too.
+    const vote = (c: Forged) => rewriteVote(c, 4, '"option":"c"', '"option":"b"');
+    expect(codeOf(forged(module, vote), allowed)).toBe('SIGNATURE');
+  }
+});
+
+test('checkCertificate: a trusted module gets no parameters beyond its bounds', async () => {
+  const { module } = await bases();
+  const with9 = (c: Forged) => {
+    const { entry } = linksOf(c)[0]!;
+    entry!.body = entry!.body.replace('"least":2', '"least":9');
+  };
+  expect(codeOf(forged(module, with9))).toBe('GENESIS_PARAMETER');
+  const other = (c: Forged) => {
+    const { entry } = linksOf(c)[0]!;
+    entry!.body = entry!.body.replace('"least":2', '"most":2');
+  };
+  expect(codeOf(forged(module, other))).toBe('GENESIS_PARAMETER');
+});
+
+test('checkCertificate: another module in genesis is not the trusted one', async () => {
+  const { module } = await bases();
+  const change = (c: Forged) => {
+    const { entry } = linksOf(c)[0]!;
+    entry!.body = entry!.body.replace('standings[b] > standings[a]', 'standings[b] < standings[a]');
+  };
+  const checked = checkCertificate(forged(module, change), { rules });
+  if (!checked.holds) throw new Error(checked.problem);
+  expect(checked.trusts.join(' ')).not.toContain(rules[0]);
+  expect(checked.trusts.some((line) => /SHA-256 [0-9a-f]{64}/.test(line))).toBe(true);
+});
