@@ -5,32 +5,16 @@ import { parseGenesis } from '../../engine/admit/genesis.js';
 import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
-import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
-import type { RecordKey, RecordOf, Table } from '../../engine/protocol/schema/record.js';
-import { keysUnder, type Store, StoreError } from '../../engine/store/store.js';
+import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
+import type { RecordOf } from '../../engine/protocol/schema/record.js';
+import { type Store, StoreError } from '../../engine/store/store.js';
 import { blockTag } from '../agents/port.js';
-
-interface Elector {
-  /** Number of the agent, in order of registration. */
-  agent: number;
-  agent_id: string;
-  name: string;
-  personality: string;
-  weight: number;
-}
-
-/** Counted vote. */
-export interface CountedVote {
-  /** Position of the elector. */
-  elector: number;
-  decision: Decision;
-  /** Sequence number of the vote's entry. */
-  entry: number;
-  meme_references: readonly string[];
-  ballot?: unknown;
-  /** Milliseconds since the proposal. */
-  ms: number;
-}
+import {
+  type RecordedElector,
+  type RecordedVote,
+  readElectorate,
+  readRecord,
+} from '../rules/recorded-polls.js';
 
 /** Alliance that was active when the block was proposed. */
 interface ActiveAlliance {
@@ -59,9 +43,9 @@ export interface Evidence {
   block: RecordOf['blocks']['context'];
   status: BlockStatus;
   /** Ascending by ordinal. */
-  electors: readonly Elector[];
+  electors: readonly RecordedElector[];
   /** Votes in counting order. */
-  votes: readonly CountedVote[];
+  votes: readonly RecordedVote[];
   /** Ascending by id. */
   alliances: readonly ActiveAlliance[];
   /** Memes in posting order. */
@@ -74,20 +58,8 @@ export interface Evidence {
  */
 export function collectEvidence(store: Store, folder: string, named: string): Evidence {
   const hash = hashOf(store, folder, named);
-  const { state: status, context: block } = stored(store, 'blocks', hash);
-  const { agents, weights } = stored(store, 'electorates', block.electorate);
-  const electors = agents.map((ordinal, at): Elector => {
-    const { agent_id } = stored(store, 'agent_numbers', ordinal);
-    const { name, personality } = stored(store, 'agents', agent_id);
-    return { agent: ordinal, agent_id, name, personality, weight: weights[at]! };
-  });
-  const positions = new Map(agents.map((ordinal, at) => [ordinal, at]));
-  const votes = [...store.range('votes', keysUnder(block.ordinal))].map(({ key, json }) => {
-    const { at, ...vote } = JSON.parse(json) as RecordOf['votes'];
-    const elector = positions.get((key as readonly number[])[1]!)!;
-    return { elector, ...vote, ms: at - block.proposed_at };
-  });
-  votes.sort((a, b) => a.entry - b.entry);
+  const { state: status, context: block } = readRecord(store, 'blocks', hash);
+  const { electors, votes } = readElectorate(store, block);
   const alliances = alliancesAt(store, block.block_hash);
   const memes = memesAbout(store, block);
   return { ...beginning(store), block, status, electors, votes, alliances, memes };
@@ -108,7 +80,7 @@ function memesAbout(store: Store, block: Evidence['block']): MemeAbout[] {
     if (!json.includes(tag)) continue;
     const { meme_id, creator, posted_at, tags } = JSON.parse(json) as RecordOf['memes'];
     if (!tags.includes(tag) || posted_at < block.proposed_at || posted_at > closed) continue;
-    const { name } = stored(store, 'agents', creator);
+    const { name } = readRecord(store, 'agents', creator);
     found.push({ meme_id, creator, author: name, posted_at });
   }
   return found.sort((a, b) => a.posted_at - b.posted_at || (a.meme_id < b.meme_id ? -1 : 1));
@@ -134,12 +106,6 @@ function finalAt(store: Store, folder: string, height: number): string {
   const json = store.get('heights', height);
   if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
   throw new StoreError('HEIGHT_NOT_FINAL', { height, path: folder });
-}
-
-function stored<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {
-  const json = store.get(table, key);
-  if (json !== undefined) return JSON.parse(json) as RecordOf[T];
-  throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
 }
 
 /**

@@ -7,7 +7,8 @@ import type { BlockStatus, Decision } from '../../engine/protocol/schema/primiti
 import { ruleOf } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';
 import type { Store } from '../../engine/store/store.js';
-import { type CountedVote, collectEvidence, type Evidence } from './evidence.js';
+import type { RecordedVote } from '../rules/recorded-polls.js';
+import { collectEvidence, type Evidence } from './evidence.js';
 import { computePower, decisionGame, tryCoalitions, turnoutGame } from './power.js';
 
 /** Power indices in a game, by elector; null if an index was not computed. */
@@ -148,7 +149,7 @@ interface Changed {
   /** Positions removed from the electorate. */
   left?: ReadonlySet<number>;
   /** Votes in counting order. */
-  votes?: readonly (Pick<CountedVote, 'elector' | 'decision'> & Partial<CountedVote>)[];
+  votes?: readonly (Pick<RecordedVote, 'elector' | 'decision'> & Partial<RecordedVote>)[];
 }
 
 function recount(evidence: Evidence, changed: Changed = {}): Recounted {
@@ -204,7 +205,7 @@ function swingsOf(evidence: Evidence): Swing[] {
 }
 
 /** Replaces the vote in place. A new vote comes last. */
-function instead(votes: readonly CountedVote[], elector: number, other: Decision | null) {
+function instead(votes: readonly RecordedVote[], elector: number, other: Decision | null) {
   const voted = votes.some((vote) => vote.elector === elector);
   if (other === null) return votes.filter((vote) => vote.elector !== elector);
   if (!voted) return [...votes, { elector, decision: other }];

@@ -1,6 +1,7 @@
 /** Writes HTML reports for saved runs, sweeps and comparisons. */
 import { basename, dirname } from 'node:path';
 import { writeWhole } from '../../report/folder.js';
+import type { DescribedRecount } from '../rules/recount.js';
 import type { ComparisonInput } from './comparison.js';
 
 /**
@@ -34,4 +35,14 @@ export async function writeComparison(compared: ComparisonInput): Promise<void> 
   const { comparisonPage } = await import('./comparison.js');
   const { file } = compared;
   writeWhole(dirname(file), basename(file), await comparisonPage(compared));
+}
+
+/**
+ * Writes the page about a recount.
+ *
+ * @throws {StoreError} `UNREADABLE` if the file cannot be written.
+ */
+export async function writeRecount(file: string, found: DescribedRecount): Promise<void> {
+  const { recountPage } = await import('./recount.js');
+  writeWhole(dirname(file), basename(file), recountPage(found));
 }

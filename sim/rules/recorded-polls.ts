@@ -1,0 +1,124 @@
+/** Polls as the log of a network recorded them: blocks, electors with weights, and votes. */
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { RecordKey, RecordOf, Table } from '../../engine/protocol/schema/record.js';
+import { keysUnder, type Store, StoreError } from '../../engine/store/store.js';
+
+export interface RecordedElector {
+  /** Number of the agent, in order of registration. */
+  agent: number;
+  agent_id: string;
+  name: string;
+  personality: string;
+  weight: number;
+}
+
+/** Counted vote. */
+export interface RecordedVote {
+  /** Position of the elector. */
+  elector: number;
+  decision: Decision;
+  /** Sequence number of the vote's entry. */
+  entry: number;
+  meme_references: readonly string[];
+  ballot?: unknown;
+  /** Milliseconds since the proposal. */
+  ms: number;
+}
+
+/** Outcome of a block: its status, and the chosen option if there is one. */
+export interface Outcome {
+  status: string;
+  choice?: string;
+}
+
+/** A poll to count under other rules. */
+export interface RecordedPoll {
+  /** sha256, hex. */
+  hash: string;
+  height: number;
+  options: readonly string[];
+  /** Null if the source of the votes records no outcome. */
+  recorded: Outcome | null;
+  electors: readonly (RecordedElector & {
+    /** Number of voters with this weight together; 1 for an agent. */
+    voters: number;
+  })[];
+  /** In counting order. */
+  votes: readonly Pick<RecordedVote, 'elector' | 'decision' | 'ballot' | 'ms'>[];
+  /** Number of electors that could still have voted when the recorded rule closed the block. */
+  waiting: number;
+}
+
+type BlockContext = RecordOf['blocks']['context'];
+
+/** Reads a record. @throws {StoreError} if the record is missing. */
+export function readRecord<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {
+  const json = store.get(table, key);
+  if (json !== undefined) return JSON.parse(json) as RecordOf[T];
+  throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
+}
+
+/** Reads a block's electors, ascending by number, and its votes in counting order. */
+export function readElectorate(store: Store, block: BlockContext) {
+  const { agents, weights } = readRecord(store, 'electorates', block.electorate);
+  const electors = agents.map((ordinal, at): RecordedElector => {
+    const { agent_id } = readRecord(store, 'agent_numbers', ordinal);
+    const { name, personality } = readRecord(store, 'agents', agent_id);
+    return { agent: ordinal, agent_id, name, personality, weight: weights[at]! };
+  });
+  const positions = new Map(agents.map((ordinal, at) => [ordinal, at]));
+  const votes = [...store.range('votes', keysUnder(block.ordinal))].map(
+    ({ key, json }): RecordedVote => {
+      const { at, ...vote } = JSON.parse(json) as RecordOf['votes'];
+      const elector = positions.get((key as readonly number[])[1]!)!;
+      return { elector, ...vote, ms: at - block.proposed_at };
+    },
+  );
+  votes.sort((a, b) => a.entry - b.entry);
+  return { electors, votes };
+}
+
+/** Blocks of a store that no rule decided. */
+export interface Undecided {
+  voting: number;
+  orphaned: number;
+}
+
+/** Decided blocks of a network, in order of proposal, and the number of its other blocks. */
+export interface RecordedBlocks {
+  count: number;
+  undecided: Undecided;
+  polls(): Iterable<RecordedPoll>;
+}
+
+/** Lists a network's decided blocks. Each poll is read when it is needed. */
+export function readPolls(store: Store): RecordedBlocks {
+  const undecided: Undecided = { voting: 0, orphaned: 0 };
+  const found: { ordinal: number; hash: string }[] = [];
+  for (const { json } of store.range('blocks')) {
+    const { state, context } = JSON.parse(json) as RecordOf['blocks'];
+    if (state === 'voting' || state === 'orphaned') undecided[state] += 1;
+    else found.push({ ordinal: context.ordinal, hash: context.block_hash });
+  }
+  found.sort((a, b) => a.ordinal - b.ordinal);
+  return {
+    count: found.length,
+    undecided,
+    *polls() {
+      for (const { hash } of found) yield readPoll(store, hash);
+    },
+  };
+}
+
+function readPoll(store: Store, hash: string): RecordedPoll {
+  const { state: status, context: block } = readRecord(store, 'blocks', hash);
+  const { electors, votes } = readElectorate(store, block);
+  const { height, options = [], choice, closed_at, deadline } = block;
+  return {
+    ...{ hash, height, options },
+    recorded: { status, ...(choice === undefined ? {} : { choice }) },
+    electors: electors.map((elector) => ({ ...elector, voters: 1 })),
+    votes,
+    waiting: closed_at >= deadline ? 0 : electors.length - votes.length,
+  };
+}

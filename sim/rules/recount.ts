@@ -1,0 +1,324 @@
+/**
+ * Counts recorded votes under other decision rules. Each block is counted alone: agents do not vote
+ * again, and no block gets a different parent. A vote without a ballot means what the rule says.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Decision } from '../../engine/protocol/schema/primitives.js';
+import type { NetworkRule } from '../../engine/rules/network-rule.js';
+import { createElectors, PollCounter, type PollElectors } from '../../engine/rules/poll-counter.js';
+import type { PollBlock, Verdict } from '../../engine/rules/rule.js';
+import { type ConvertedBallots, convertBallot } from './ballot-conversion.js';
+import type { ChosenRule } from './chosen-rule.js';
+import type { Outcome, RecordedPoll, Undecided } from './recorded-polls.js';
+
+/** A voter whose vote decides, and the outcomes without it; null if the outcome is the same. */
+interface PivotalVoter {
+  agent_id: string;
+  name: string;
+  /** Outcome if the voter had not voted. */
+  removed: Outcome | null;
+  /** Outcome if the voter had decided the other way. */
+  reversed: Outcome | null;
+}
+
+/** A block under one rule. */
+export interface RecountedBlock {
+  outcome: Outcome;
+  standings?: Readonly<Record<string, number>>;
+  /** Reason for which the rule failed. */
+  fault?: string;
+  /** True if the recorded outcome is different. */
+  differs: boolean;
+  /** Number of votes until the decision. */
+  votes: number;
+  /** Number of electors that could still have voted, and that the recount counts as absent. */
+  waits: number;
+  ballots: ConvertedBallots;
+  /** Null if the rule failed, or the search exceeds its limit. */
+  pivotal: PivotalVoter[] | null;
+  /** Votes that the search for pivotal voters would count, if that exceeds the limit. */
+  exceeds?: number;
+}
+
+export interface RecountRow {
+  block_hash: string;
+  height: number;
+  options: readonly string[];
+  electors: number;
+  votes: number;
+  recorded: Outcome | null;
+  /** One for each rule, in order. */
+  rules: RecountedBlock[];
+}
+
+/** Sums of one rule. */
+export interface RuleSums {
+  rule: string;
+  policy: string;
+  parameters: Readonly<Record<string, number>>;
+  /** SHA-256 of a module; null for other rules. */
+  sha256: string | null;
+  /** Number of blocks by status. */
+  statuses: Record<string, number>;
+  /** Number of blocks with a different status or choice, and their hashes. */
+  differs: number;
+  differing: string[];
+  /** Number of blocks whose electors could still have voted. */
+  waits: number;
+  faults: number;
+  ballots: ConvertedBallots;
+  /** Number of blocks with a pivotal voter, and of blocks whose search exceeds the limit. */
+  pivotal: number;
+  exceeded: number;
+}
+
+/** A voter, with the number of blocks in which it is pivotal, by rule. */
+export interface VoterSums {
+  agent_id: string;
+  name: string;
+  pivotal: number[];
+}
+
+export interface Recount {
+  /** False if a signal stopped the recount. */
+  complete: boolean;
+  rules: RuleSums[];
+  blocks: RecountRow[];
+  /** Most often pivotal first. */
+  voters: VoterSums[];
+}
+
+/** A recount with its source. */
+export interface DescribedRecount extends Recount {
+  /** Folder or file. */
+  source: string;
+  /** Rule of the network; null for election data. */
+  policy: string | null;
+  undecided: Undecided;
+}
+
+export interface RecountOptions {
+  /** Largest number of votes that the search for pivotal voters counts, for a block and a rule. */
+  mostVotes: number;
+  signal?: AbortSignal;
+  onProgress?(done: number): void;
+}
+
+/** Counts the polls under each rule. */
+export async function recount(
+  polls: Iterable<RecordedPoll>,
+  rules: readonly ChosenRule[],
+  { mostVotes, signal, onProgress }: RecountOptions,
+): Promise<Recount> {
+  const blocks: RecountRow[] = [];
+  const pause = pausing(signal);
+  let complete = true;
+  for (const poll of polls) {
+    const counts = rules.map(({ rule }) => new PollCount(rule, poll));
+    const row: RecountRow = { ...describePoll(poll), rules: counts.map((one) => one.result()) };
+    for (const [at, one] of counts.entries()) {
+      complete &&= await findPivotal(one, row.rules[at]!, mostVotes, pause);
+    }
+    if (!complete) break;
+    blocks.push(row);
+    onProgress?.(blocks.length);
+  }
+  return {
+    complete,
+    rules: rules.map((rule, at) => sumRule(rule, blocks, at)),
+    blocks,
+    voters: sumVoters(blocks, rules.length),
+  };
+}
+
+function describePoll({ hash, height, options, electors, votes, recorded }: RecordedPoll) {
+  const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0);
+  return {
+    ...{ block_hash: hash, height, options },
+    electors: sum(electors.map(({ voters }) => voters)),
+    votes: sum(votes.map(({ elector }) => electors[elector]!.voters)),
+    recorded,
+  };
+}
+
+/** Time without a pause for signals, in milliseconds. */
+const TURN_MS = 50;
+
+/** Returns a function that lets signals arrive now and then. It returns false after a signal. */
+function pausing(signal: AbortSignal | undefined): () => Promise<boolean> {
+  let last = performance.now();
+  return async () => {
+    if (performance.now() - last > TURN_MS) {
+      await nextTurn();
+      last = performance.now();
+    }
+    return signal?.aborted !== true;
+  };
+}
+
+/** Change of one voter's vote: null removes the vote. */
+interface Change {
+  /** Position of the vote. */
+  vote: number;
+  decision: Decision | null;
+}
+
+/** The votes on one block, as a rule counts them. */
+class PollCount {
+  readonly poll: RecordedPoll;
+  readonly ballots: ConvertedBallots = { kept: 0, converted: 0, dropped: 0 };
+  readonly #rule: NetworkRule;
+  readonly #block: PollBlock;
+  readonly #electors: PollElectors;
+  /** Ballots by vote, as the rule takes them. */
+  readonly #ballots: readonly unknown[];
+
+  constructor(rule: NetworkRule, poll: RecordedPoll) {
+    const { hash, height, options, electors, votes } = poll;
+    this.poll = poll;
+    this.#rule = rule;
+    this.#block = { hash, height, options: rule.usesOptions ? options : [] };
+    this.#electors = createElectors(electors);
+    this.#ballots = votes.map(({ ballot, elector }) =>
+      convertBallot(rule, this.#block, ballot, this.ballots, electors[elector]!.voters),
+    );
+  }
+
+  result(): RecountedBlock {
+    const { verdict, votes, isEarly } = this.count();
+    const { recorded, waiting } = this.poll;
+    const outcome = outcomeOf(verdict);
+    const { standings, fault } = verdict;
+    return {
+      outcome,
+      ...(standings === undefined ? {} : { standings }),
+      ...(fault === undefined ? {} : { fault }),
+      differs: recorded !== null && !isSameOutcome(outcome, recorded),
+      votes,
+      waits: isEarly ? 0 : waiting,
+      ballots: this.ballots,
+      pivotal: null,
+    };
+  }
+
+  /** Counts the votes in order, until the rule decides. */
+  count(change?: Change) {
+    const changed = change && this.poll.votes[change.vote]!;
+    const isGroup = changed !== undefined && this.poll.electors[changed.elector]!.voters > 1;
+    const electors = isGroup ? this.#splitOne(changed.elector) : this.#electors;
+    const counter = new PollCounter(this.#rule, this.#block, electors);
+    let counted = 0;
+    for (const [position, { elector, decision, ms }] of this.poll.votes.entries()) {
+      const own = position === change?.vote ? change : null;
+      // One voter of a group changes its vote, and the others keep theirs.
+      const votes: (readonly [elector: number, decision: Decision | null])[] = [
+        [elector, own && !isGroup ? own.decision : decision],
+        ...(own && isGroup ? [[electors.agents.length - 1, own.decision] as const] : []),
+      ];
+      for (const [at, decided] of votes) {
+        if (decided === null) continue;
+        const { agent_id, personality } = this.poll.electors[elector]!;
+        const ballot = this.#ballots[position];
+        const vote = { elector: at, agent_id, personality, decision: decided, ms };
+        counter.add(ballot === undefined ? vote : { ...vote, ballot });
+        counted += this.poll.electors[elector]!.voters;
+        const verdict = counter.verdict(false);
+        if (verdict.status !== null) return { verdict, votes: counted, isEarly: true };
+      }
+    }
+    return { verdict: counter.verdict(true), votes: counted, isEarly: false };
+  }
+
+  /** Returns the electors with one voter of a group as an elector of its own, in last place. */
+  #splitOne(group: number): PollElectors {
+    const { electors } = this.poll;
+    const { voters, weight } = electors[group]!;
+    const one = weight / voters;
+    const rest = electors.map((elector, at) =>
+      at === group ? { ...elector, weight: weight - one } : elector,
+    );
+    return createElectors([...rest, { ...electors[group]!, agent: electors.length, weight: one }]);
+  }
+}
+
+const outcomeOf = ({ status, choice }: Verdict): Outcome => ({
+  status: status!,
+  ...(choice === undefined ? {} : { choice }),
+});
+
+const isSameOutcome = (one: Outcome, other: Outcome): boolean =>
+  one.status === other.status && one.choice === other.choice;
+
+/** Adds the pivotal voters to the result. Returns false after a signal. */
+async function findPivotal(
+  count: PollCount,
+  result: RecountedBlock,
+  mostVotes: number,
+  pause: () => Promise<boolean>,
+): Promise<boolean> {
+  if (result.fault !== undefined) return pause();
+  const { votes, electors } = count.poll;
+  // Two changes of each vote, and all votes are counted for each change.
+  const work = 2 * votes.length * votes.length;
+  if (work > mostVotes) {
+    result.exceeds = work;
+    return pause();
+  }
+  const found: PivotalVoter[] = [];
+  for (const [vote, { elector, decision }] of votes.entries()) {
+    const other = decision === 'approve' ? 'reject' : 'approve';
+    const [removed, reversed] = ([null, other] as const).map((changed) => {
+      const outcome = outcomeOf(count.count({ vote, decision: changed }).verdict);
+      return isSameOutcome(outcome, result.outcome) ? null : outcome;
+    });
+    const { agent_id, name } = electors[elector]!;
+    if (removed || reversed) {
+      found.push({ agent_id, name, removed: removed ?? null, reversed: reversed ?? null });
+    }
+    if (!(await pause())) return false;
+  }
+  result.pivotal = found;
+  return true;
+}
+
+function sumRule(
+  { label, genesis, rule, sha256 }: ChosenRule,
+  blocks: readonly RecountRow[],
+  at: number,
+): RuleSums {
+  const sums: RuleSums = {
+    ...{ rule: label, policy: genesis.policy, parameters: rule.values, sha256, statuses: {} },
+    ...{ differs: 0, differing: [], waits: 0, faults: 0 },
+    ballots: { kept: 0, converted: 0, dropped: 0 },
+    ...{ pivotal: 0, exceeded: 0 },
+  };
+  for (const { block_hash, rules } of blocks) {
+    const { outcome, differs, waits, fault, ballots, pivotal, exceeds } = rules[at]!;
+    sums.statuses[outcome.status] = (sums.statuses[outcome.status] ?? 0) + 1;
+    if (differs) sums.differing.push(block_hash);
+    if (waits > 0) sums.waits += 1;
+    if (fault !== undefined) sums.faults += 1;
+    for (const use of ['kept', 'converted', 'dropped'] as const) sums.ballots[use] += ballots[use];
+    if (pivotal !== null && pivotal.length > 0) sums.pivotal += 1;
+    if (exceeds !== undefined) sums.exceeded += 1;
+  }
+  sums.differs = sums.differing.length;
+  return sums;
+}
+
+function sumVoters(blocks: readonly RecountRow[], rules: number): VoterSums[] {
+  const voters = new Map<string, VoterSums>();
+  for (const row of blocks) {
+    for (const [at, { pivotal }] of row.rules.entries()) {
+      for (const { agent_id, name } of pivotal ?? []) {
+        const known = voters.get(agent_id) ?? { agent_id, name, pivotal: Array(rules).fill(0) };
+        known.pivotal[at]! += 1;
+        voters.set(agent_id, known);
+      }
+    }
+  }
+  const total = ({ pivotal }: VoterSums) => pivotal.reduce((sum, count) => sum + count, 0);
+  return [...voters.values()].sort(
+    (a, b) => total(b) - total(a) || (a.agent_id < b.agent_id ? -1 : 1),
+  );
+}

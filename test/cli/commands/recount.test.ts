@@ -1,0 +1,229 @@
+/** `folkmoot recount`: recorded ballots of networks and election data under other rules. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { composeVote } from '../../../dist/engine/protocol/compose.js';
+import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
+import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';
+import { answerOf, newPopulation } from '../../engine/helpers.js';
+import { expectOneLine, runCommand, simJson } from '../../support/command.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { root } from '../../support/paths.js';
+import { csvRows, suiteFolder } from '../../support/runs.js';
+
+const folder = suiteFolder();
+const run = join(folder, 'run');
+const sixty = join(root, 'examples/rules/sixty.js');
+const ranked = join(root, 'examples/rules/ranked.js');
+
+async function recount(source: string, ...args: string[]): Promise<DescribedRecount> {
+  const { code, stdout, stderr } = await runCommand(['recount', source, '--json', ...args]);
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as DescribedRecount;
+}
+
+beforeAll(async () => {
+  await simJson('--agents', '30', '--blocks', '6', '--out', run, '--set', 'consensus.policy=bft');
+});
+
+test('recount: the recorded rule gives the recorded outcomes', async () => {
+  const found = await recount(run, '--rule', 'bft');
+  expect(found).toMatchObject({ policy: 'bft', complete: true, rules: [{ differs: 0, waits: 0 }] });
+  const rows = csvRows(join(run, 'blocks.csv')).filter(({ status }) =>
+    ['finalized', 'rejected', 'expired'].includes(status!),
+  );
+  expect(
+    found.blocks.map(({ block_hash, recorded }) => [block_hash, recorded!.status]).sort(),
+  ).toEqual(rows.map(({ block_hash, status }) => [block_hash, status]).sort());
+});
+
+test('recount: pivotal voters are the swing votes of why', async () => {
+  const { blocks } = await recount(run, '--rule', 'bft');
+  for (const { block_hash, rules } of blocks) {
+    const { stdout } = await runCommand(['why', run, block_hash, '--mechanical', '--json']);
+    const { swings } = JSON.parse(stdout) as Explanation;
+    // A recount of `why` leaves a block open if electors could still have voted.
+    const voters = swings.filter(({ vote, outcome }) => vote !== null && outcome !== 'open');
+    const pivotal = rules[0]!.pivotal!.map(({ agent_id }) => agent_id);
+    for (const { agent_id } of voters) expect(pivotal).toContain(agent_id);
+  }
+});
+
+test('recount: parameters belong to the rule before them', async () => {
+  const rules = ['--rule', 'threshold', '--parameter', 'for_bps=9000', '--rule', 'threshold'];
+  const { rules: found } = await recount(run, ...rules, '--parameter', 'for_bps=1,turnout_bps=1');
+  expect(found.map(({ parameters }) => parameters)).toEqual([
+    { for_bps: 9_000, turnout_bps: 0, of_cast: 0 },
+    { for_bps: 1, turnout_bps: 1, of_cast: 0 },
+  ]);
+  expect(found[0]!.differs).toBeGreaterThan(0);
+  expect(found[0]!.rule).toBe('threshold for_bps=9000');
+});
+
+/** A network with three options, whose voters rank them as in a Condorcet example. */
+async function rankedNetwork(path: string) {
+  const people = await newPopulation({ path, genesis: { policy: 'schulze' }, verifier: 'inline' });
+  const agents = await people.joinMany(9, ['validator', 'producer']);
+  const options = ['a', 'b', 'c'].map((name) => ({ name }));
+  const hash = await people.open(agents[0]!, { options });
+  const rankings = ['abc', 'abc', 'abc', 'abc', 'bca', 'bca', 'cba', 'cba', 'cba'];
+  for (const [at, ranking] of rankings.entries()) {
+    const ballot = { ranking: [...ranking] };
+    const fields = { block_hash: hash, decision: 'approve' as const, ballot };
+    answerOf(await people.submit(composeVote(agents[at]!, people.stamp(), fields)));
+  }
+  return { hash, agents };
+}
+
+test('recount: recorded rankings choose differently under other rules', async () => {
+  const path = temporaryFolder();
+  const { hash } = await rankedNetwork(path);
+  const names = ['schulze', 'plurality', 'instant_runoff', 'approval', 'bft', 'liquid', ranked];
+  const found = await recount(path, ...names.flatMap((name) => ['--rule', name]));
+  const [block] = found.blocks;
+  expect(block).toMatchObject({
+    block_hash: hash,
+    options: ['a', 'b', 'c'],
+    recorded: { status: 'finalized', choice: 'b' },
+  });
+  expect(block!.rules.map(({ outcome }) => outcome.choice)).toEqual([
+    ...['b', 'a', 'c', 'a', undefined, undefined, 'c'],
+  ]);
+  expect(block!.rules.map(({ differs }) => differs)).toEqual([
+    ...[false, true, true, true, true, true, true],
+  ]);
+  expect(found.rules.map(({ ballots }) => ballots)).toMatchObject([
+    { kept: 9 },
+    { converted: 9 },
+    { kept: 9 },
+    { converted: 9 },
+    { kept: 0, converted: 0, dropped: 0 },
+    { dropped: 9 },
+    { kept: 9 },
+  ]);
+  expect(found.rules.at(-1)!.sha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('recount: names the pivotal voters, and each outcome without them', async () => {
+  const path = temporaryFolder();
+  const { agents } = await rankedNetwork(path);
+  const { blocks, voters } = await recount(path, '--rule', 'plurality');
+  const pivotal = blocks[0]!.rules[0]!.pivotal!;
+  // Four votes for a, three for c and two for b. If a and c are equal, a wins.
+  expect(pivotal).toEqual([]);
+  expect(voters).toEqual([]);
+  const few = await recount(path, '--rule', 'instant_runoff');
+  const [first] = few.blocks[0]!.rules[0]!.pivotal!;
+  // Five votes for c and four for a in the last round.
+  expect(few.blocks[0]!.rules[0]!.pivotal!.map(({ agent_id }) => agent_id).sort()).toEqual(
+    agents
+      .slice(4)
+      .map(({ id }) => id)
+      .sort(),
+  );
+  expect(first).toMatchObject({ removed: { status: 'finalized', choice: 'a' } });
+  const limited = await recount(path, '--rule', 'instant_runoff', '--most', '161');
+  expect(limited.blocks[0]!.rules[0]).toMatchObject({ pivotal: null, exceeds: 162 });
+  expect(limited.rules[0]).toMatchObject({ exceeded: 1, pivotal: 0 });
+});
+
+test('recount: never runs the module of the network', async () => {
+  const path = temporaryFolder();
+  const source = 'export default { decide: () => { for (;;); } };';
+  const genesis = { policy: 'module', rule: { source } };
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const agents = await people.joinMany(3, ['validator', 'producer']);
+  const hash = await people.open(agents[0]!);
+  await people.votes(agents.slice(0, 1), hash, 'approve');
+  const started = performance.now();
+  const { policy, blocks } = await recount(path, '--rule', 'majority');
+  expect(performance.now() - started).toBeLessThan(20_000);
+  expect(policy).toBe('module');
+  expect(blocks[0]).toMatchObject({ recorded: { status: 'expired' } });
+});
+
+test('recount: a module that fails gives its fault', async () => {
+  const file = join(folder, 'throws.js');
+  writeFileSync(file, 'export default { tally() { throw new Error("no"); } };');
+  const { rules, blocks } = await recount(run, '--rule', file);
+  expect(rules[0]!.faults).toBe(blocks.length);
+  expect(blocks[0]!.rules[0]).toMatchObject({ fault: 'RULE_THREW', pivotal: null });
+});
+
+test('recount: the text lists rules and differing blocks; --out writes charts', async () => {
+  const out = join(folder, 'recount.html');
+  const args = ['recount', run, '--rule', 'unanimity', '--rule', sixty, '--out', out];
+  const { code, stdout, stderr } = await runCommand(args);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^recorded +\d+ +\d+ +\d+$/m);
+  expect(stdout).toMatch(/^unanimity +\d+ +\d+ +\d+ +\d+/m);
+  expect(stdout).toMatch(/^ {2}unanimity: (?:rejected|expired)/m);
+  const page = readFileSync(out, 'utf8');
+  expect(page).toContain('Outcomes by rule');
+  expect(page.match(/<svg/g)!.length).toBeGreaterThan(3);
+  const again = await runCommand(args);
+  expect([again.code, again.stdout]).toEqual([2, '']);
+});
+
+const data = `# FILE NAME: t.soi
+# TITLE: Capital of Tennessee
+# DATA TYPE: soi
+# NUMBER ALTERNATIVES: 4
+# NUMBER VOTERS: 100
+# NUMBER UNIQUE ORDERS: 4
+# ALTERNATIVE NAME 1: Memphis
+# ALTERNATIVE NAME 2: Nashville
+# ALTERNATIVE NAME 3: Chattanooga
+# ALTERNATIVE NAME 4: Knoxville
+42: 1,2,3,4
+26: 2,3,4,1
+15: 3,4,2,1
+17: 4,3,2,1
+`;
+
+test('recount: counts election data under several rules', async () => {
+  const file = join(folder, 't.soi');
+  writeFileSync(file, data);
+  const names = ['plurality', 'instant_runoff', 'schulze', 'borda'];
+  const found = await recount(file, ...names.flatMap((name) => ['--rule', name]));
+  const [block] = found.blocks;
+  expect(found.policy).toBe(null);
+  expect(block).toMatchObject({ electors: 100, votes: 100, recorded: null });
+  expect(block!.rules.map(({ outcome }) => outcome.choice)).toEqual([
+    ...['Memphis', 'Knoxville', 'Nashville', 'Nashville'],
+  ]);
+  const text = await runCommand(['recount', file, '--rule', 'borda', '--out', `${file}.html`]);
+  expect(text.stdout).toMatch(/^borda: finalized Nashville/m);
+  // Three voters decide between two options, and each of the two voters for a is pivotal.
+  writeFileSync(
+    file,
+    data
+      .replace('100', '3')
+      .replace('ORDERS: 4', 'ORDERS: 2')
+      .replace(/^42[\s\S]*$/m, '2: 1\n1: 2\n'),
+  );
+  const close = await recount(file, '--rule', 'plurality');
+  expect(close.blocks[0]!.rules[0]!.pivotal).toEqual([]);
+  const turnout = ['--parameter', 'turnout_bps=10000'];
+  const all = await recount(file, '--rule', 'plurality', ...turnout);
+  expect(all.blocks[0]!.rules[0]!.pivotal).toMatchObject([
+    { removed: { status: 'expired' }, reversed: null },
+    { removed: { status: 'expired' }, reversed: null },
+  ]);
+});
+
+test.each([
+  ['no rule', [run]],
+  ['an unknown rule', [run, '--rule', 'nope']],
+  ['a rule that is a missing file', [run, '--rule', join(folder, 'none.js')]],
+  ['a rule without such a parameter', [run, '--rule', 'bft', '--parameter', 'size=3']],
+  ['a parameter before a rule', [run, '--parameter', 'size=3', '--rule', 'committee']],
+  ['a missing folder', [join(folder, 'none'), '--rule', 'bft']],
+  ['missing election data', [join(folder, 'none.soc'), '--rule', 'bft']],
+  ['a page that is not HTML', [run, '--rule', 'bft', '--out', join(folder, 'page.txt')]],
+  ['options of a network', [run, '--rule', 'bft', '--options', '4']],
+])('recount: %s is a usage error', async (_, args) => {
+  const ended = await runCommand(['recount', ...args]);
+  expect([ended.code, ended.stdout]).toEqual([2, '']);
+  expectOneLine(ended);
+});
