@@ -367,8 +367,8 @@ function finalize(state: State, block: OpenBlock, choice: string | undefined): v
     const key = [transaction.hash, transaction.signer];
     state.changes.put('transactions', key, { block_hash: hash, height, index });
   }
-  applyDiff(state, hash, proposal);
   const chosen = proposal.options?.find(({ name }) => name === choice);
+  applyDiff(state, hash, chosen ? without(proposal, chosen) : proposal);
   if (chosen) applyDiff(state, hash, chosen);
   state.agents.send(state.agents.byId(producer)!, { type: 'produced' });
   state.throughput.add(state.now, proposal.transactions.length);
@@ -376,6 +376,16 @@ function finalize(state: State, block: OpenBlock, choice: string | undefined): v
 }
 
 type Diff = Pick<ProposeCommand, 'additions' | 'deletions'>;
+
+/** Returns a change without the keys of another change, as an entry changes a record once. */
+function without({ additions, deletions }: Diff, other: Diff): Diff {
+  const keys = new Set([...Object.keys(other.additions), ...other.deletions]);
+  const kept = Object.entries(additions).filter(([key]) => !keys.has(key));
+  return {
+    additions: Object.fromEntries(kept),
+    deletions: deletions.filter((key) => !keys.has(key)),
+  };
+}
 
 /** Applies a change to the application state. */
 function applyDiff(state: State, block_hash: string, { additions, deletions }: Diff): void {
