@@ -6,7 +6,7 @@
 import { canonical } from '../protocol/canonical.js';
 import { agentId, sha256Hex } from '../protocol/signing.js';
 import type { NetworkRule } from '../rules/network-rule.js';
-import type { Verdict } from '../rules/rule.js';
+import { checkVerdict } from '../rules/rule.js';
 import { decodeEntries, type Entry } from './chain.js';
 import {
   CERTIFICATE_BYTES,
@@ -164,7 +164,7 @@ function checked(
         proposedAt: opened.request!.at,
         ...{ electorate, votes, atDeadline: !byVote },
       })
-    : countVotes(votes, recordedOutcome(block));
+    : countVotes(votes, recordedOutcome(block, options));
   assertBlock(block, { claim, proposal, options, electorate, deadline, tally });
   assertHeight(entries, claim, tally.status === 'finalized' ? closed : null);
   const { approve, reject, choice } = tally;
@@ -295,9 +295,10 @@ function optionsOf(
 }
 
 /** Returns the outcome in a block's record, for a rule that the check does not run. */
-function recordedOutcome({ last, closed }: CertifiedBlock): Verdict {
-  const { choice, standings, fault } = parseObject(last.context, closed.where);
-  return { status: last.state, ...definedOf({ choice, standings, fault }) } as Verdict;
+function recordedOutcome({ last, closed }: CertifiedBlock, options: readonly string[]) {
+  const { choice, standings, vetoed } = parseObject(last.context, closed.where);
+  const verdict = checkVerdict({ status: last.state, choice, standings }, true, options);
+  return { ...verdict, vetoed: vetoed === true };
 }
 
 /** Returns the members that are defined. */

@@ -17,7 +17,7 @@ import {
 import { isHash, isPublicKey, isSignature } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
 import { findGenesisProblem } from '../rules/genesis-problem.js';
-import { findRuleProblem } from '../rules/network-rule.js';
+import { findMemberProblem, findRuleProblem } from '../rules/network-rule.js';
 import type { Entry } from './chain.js';
 import { CertificateError, type CertificateSpan, type CertifiedEntry } from './format.js';
 import { formatValue } from './results.js';
@@ -129,8 +129,8 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   if (wrong !== undefined) throw new CertificateError(where, 'GENESIS_PARAMETER', { name: wrong });
   const genesis = body as unknown as CertifiedGenesis;
   // Networks are older than `rule`, so only a network with that member has all parameters of today.
-  const check = policy === 'module' ? genesisProblem : findGenesisProblem;
-  const found = 'rule' in body ? check(body) : findRuleProblem(genesis);
+  const check = policy === 'module' ? findTextProblem : findGenesisProblem;
+  const found = 'rule' in body ? check(genesis) : findRuleProblem(genesis);
   if (found) {
     const name = `${found.pointer.slice(1).replaceAll('/', '.')} ${found.message}`;
     throw new CertificateError(where, 'GENESIS_PARAMETER', { name });
@@ -140,6 +140,10 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
   }
   return genesis;
 }
+
+/** Returns the first problem in the parameters of a module that the check may not run, or null. */
+const findTextProblem = (genesis: CertifiedGenesis) =>
+  genesisProblem(genesis) ?? findMemberProblem(genesis);
 
 /** Integer parameters with their bounds: docs/protocol.md, section 11. */
 const wholes: Readonly<Record<string, readonly [least: number, most: number]>> = {

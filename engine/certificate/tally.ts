@@ -61,7 +61,8 @@ export function recomputeElectorate(
   }
   const { where } = entry!;
   const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
-  const registered = rule?.usesVetoes ? registrationsIn(before, weights) : [];
+  // Only a run of a module shows if it uses vetoes.
+  const registered = !rule || rule.usesVetoes ? registrationsIn(before, weights) : [];
   const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
   return { written: entry!, registered, electorate: { weights, total, personalities } };
 }
@@ -289,10 +290,13 @@ export function computeTally(rule: NetworkRule, poll: CertifiedPoll): CertifiedT
 }
 
 /** Counts votes whose rule is not known. The record of the block supplies the outcome. */
-export function countVotes(votes: readonly CountedVote[], outcome: Verdict): CertifiedTally {
+export function countVotes(
+  votes: readonly CountedVote[],
+  outcome: Verdict & { vetoed: boolean },
+): CertifiedTally {
   const sums = { approve: 0, reject: 0 };
   for (const { decision, weight } of votes) sums[decision] += weight;
-  return { ...sums, voted: votes.length, vetoed: false, ...outcome };
+  return { ...sums, voted: votes.length, ...outcome };
 }
 
 function electorsOf(

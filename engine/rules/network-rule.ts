@@ -114,6 +114,20 @@ function sumProducts({ if: factors }: RuleLine, counts: Readonly<Counts>): numbe
 /** Returns the first problem in the members `policy` and `rule`, or null. */
 export function findRuleProblem(genesis: RuleGenesis): Problem | null {
   const { policy, rule = {} } = genesis;
+  const found = findMemberProblem(genesis);
+  if (found) return found;
+  if (policy === 'module') return findModuleProblem(rule);
+  if (policy !== 'lines' && !findRule(policy)) {
+    const known = [...policies, 'lines', 'module'];
+    const near = nearest(policy, known);
+    const message = `names no rule; use ${near ?? `one of ${known.join(', ')}`}`;
+    return { pointer: '/policy', message, value: JSON.stringify(policy) };
+  }
+  return findParameterProblem(createRule(genesis), rule.parameters ?? {});
+}
+
+/** Returns a problem if `rule` lacks a member that the policy needs, or has one of another. */
+export function findMemberProblem({ policy, rule = {} }: RuleGenesis): Problem | null {
   const needs = { lines: 'lines', module: 'source' }[policy];
   for (const member of ['lines', 'source'] as const) {
     const pointer = `/rule/${member}`;
@@ -124,14 +138,7 @@ export function findRuleProblem(genesis: RuleGenesis): Problem | null {
       return { pointer, message: `does not belong to the policy ${policy}; leave it out` };
     }
   }
-  if (policy === 'module') return findModuleProblem(rule);
-  if (policy !== 'lines' && !findRule(policy)) {
-    const known = [...policies, 'lines', 'module'];
-    const near = nearest(policy, known);
-    const message = `names no rule; use ${near ?? `one of ${known.join(', ')}`}`;
-    return { pointer: '/policy', message, value: JSON.stringify(policy) };
-  }
-  return findParameterProblem(createRule(genesis), rule.parameters ?? {});
+  return null;
 }
 
 /** Returns the first problem in a module or its parameters, or null. */

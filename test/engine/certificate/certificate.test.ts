@@ -1,17 +1,20 @@
 /** Certificates for every policy and weighting, and their trusted digests. */
+import { createHash } from 'node:crypto';
 import {
   type CertificateHolds,
   type CheckCertificateOptions,
   certify,
   checkCertificate,
   openLmdbStore,
+  prepareSandbox,
   SCHEMA_VERSION,
   storedLines,
   tables,
   weightings,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { newPopulation } from '../helpers.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { answerOf, newPopulation } from '../helpers.js';
 import { certificateOf, policies, type Town, town } from './town.js';
 
 function holding(text: string, options?: CheckCertificateOptions): CertificateHolds {
@@ -134,4 +137,47 @@ test('certify: stops when its signal is aborted', async () => {
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(certify({ lines, block: blocks.finalized, signal })).rejects.toThrow('enough');
   await store.close();
+});
+
+test('certificate: of a module that counts vetoes, which the check does not run', async () => {
+  await prepareSandbox();
+  const source = `export default {
+    usesVetoes: true,
+    decide: ({ vetoes }, _, over) => vetoes > 0 ? 'rejected' : over ? 'expired' : null,
+  };`;
+  const path = temporaryFolder();
+  const genesis = { policy: 'module', rule: { source } };
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const lawful = await people.joinMany(3, ['validator', 'producer'], { personality: 'lawful' });
+  await people.joinMany(2, ['validator'], { personality: 'greedy' });
+  const block = await people.open(lawful[0]!);
+  await people.votes(lawful, block, 'reject');
+  const text = await certificateOf({ path }, block, { bridgeBytes: 0 });
+  const { claim, proves, trusts } = holding(text);
+  expect(claim).toMatchObject({ status: 'rejected', reject: 3, total: 5 });
+  expect(proves).toHaveLength(2);
+  const sha256 = createHash('sha256').update(source).digest('hex');
+  expect(trusts.join()).toContain(sha256);
+  expect(holding(text, { rules: [sha256] }).proves).toHaveLength(3);
+});
+
+test('certificate: of a block whose state diff and chosen option set the same key', async () => {
+  const path = temporaryFolder();
+  const genesis = { policy: 'plurality' };
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const [ada, ben] = await people.joinMany(2, ['validator', 'producer']);
+  const diff = (additions: Record<string, unknown>, deletions = {}) => ({ additions, deletions });
+  const options = [
+    { name: 'x', state_diff: diff({ both: 'x' }, { gone: 0 }) },
+    { name: 'y', state_diff: diff({ both: 'y' }) },
+  ];
+  const state_diff = diff({ both: 'all', gone: 1, kept: 1 });
+  const block = await people.open(ada!, { options, state_diff });
+  for (const by of [ada!, ben!]) {
+    answerOf(await people.vote(by, block, 'approve', { ballot: { option: 'x' } }));
+  }
+  expect(holding(await certificateOf({ path }, block)).claim.choice).toBe('x');
+  const { read } = people.network;
+  const values = ['both', 'gone', 'kept'].map((key) => read.record('state', key)?.value);
+  expect(values).toEqual(['x', undefined, 1]);
 });
