@@ -3,8 +3,25 @@
  * Each forgery changes one thing and adapts everything else as far as a forger can.
  */
 import { canonical, weightings } from 'folkmoot';
+import {
+  amend,
+  amendBody,
+  amendEvent,
+  type Change,
+  closing,
+  find,
+  has,
+  type Members,
+  opening,
+  own,
+  parsed,
+  signature,
+  type Value,
+} from './amendments.js';
+import { ballotForgeries } from './ballot-forgeries.js';
 import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
-import { certificateOf, policies, town } from './town.js';
+import { decide } from './decided.js';
+import { certificateOf, election, policies, town } from './town.js';
 
 export interface Bases {
   /** bft and reputation: finalized by a vote. */
@@ -15,6 +32,10 @@ export interface Bases {
   apart: string;
   /** majority and alliance_bonus: finalized at the deadline. */
   late: string;
+  /** schulze: finalized with the choice `b` of three options. */
+  elected: string;
+  /** A module that chooses an option, which checkers do not run. */
+  unproven: string;
 }
 
 let made: Promise<Bases> | null = null;
@@ -34,6 +55,8 @@ async function makeBases(): Promise<Bases> {
     vetoed: await certificateOf(second, rejected),
     apart: await certificateOf(second, rejected, { bridgeBytes: 0 }),
     late: await certificateOf(third, third.blocks.finalized),
+    elected: await election(),
+    unproven: (await decide({ policy: 'module', seed: 4, blocks: 1 })).texts[0]!,
   };
 }
 
@@ -54,69 +77,6 @@ export async function valid(): Promise<string[]> {
   }
   return texts;
 }
-
-type Value = Record<string, unknown>;
-
-type Members = Record<string, unknown> & {
-  context: Value;
-  weights: number[];
-  agents: number[];
-  data: Value;
-};
-
-const parsed = (text: string) => JSON.parse(text) as unknown;
-
-/** Changes the first result that begins with a text. The result remains canonical. */
-function amend(
-  links: readonly Link[],
-  beginning: string,
-  change: (value: Members, key: unknown[]) => void,
-): void {
-  for (const link of links) {
-    const at = link.results.findIndex((one) => one.startsWith(beginning));
-    if (at < 0) continue;
-    const value = parsed(link.results[at]!) as unknown[];
-    change(value[2] as Members, value);
-    link.results[at] = canonical(value);
-    return;
-  }
-  throw new Error(`no result begins with ${beginning}`);
-}
-
-/** Changes the first event with a given type. */
-function amendEvent(links: readonly Link[], type: string, change: (data: Value) => void): void {
-  for (const link of links) {
-    const at = link.results.findIndex((one) => one.endsWith(`"type":"${type}"}`));
-    if (at < 0) continue;
-    const event = parsed(link.results[at]!) as { data: Value };
-    change(event.data);
-    link.results[at] = canonical(event);
-    return;
-  }
-  throw new Error(`no event ${type}`);
-}
-
-/** Changes the body of the first request with a given kind. */
-function amendBody(links: readonly Link[], kind: string, change: (body: Value) => void): void {
-  const { entry } = links.find((one) => one.entry?.kind === kind)!;
-  const body = parsed(entry!.body) as Value;
-  change(body);
-  entry!.body = canonical(body);
-}
-
-function find(c: Forged, beginning: string): { link: Link; text: string } {
-  for (const link of linksOf(c)) {
-    const text = link.results.find((one) => one.startsWith(beginning));
-    if (text !== undefined) return { link, text };
-  }
-  throw new Error(`no result begins with ${beginning}`);
-}
-
-const opening = (c: Forged) => linksOf(c).find(({ results }) => has(results, own(c)))!;
-const closing = (c: Forged) => linksOf(c).findLast(({ results }) => has(results, own(c)))!;
-const own = (c: Forged) => `["blocks","${String(c.claim.block_hash)}",`;
-const has = (results: string[], beginning: string) =>
-  results.some((one) => one.startsWith(beginning));
 
 /** Adds a second, changed electorate record to the link that `into` chooses. */
 function secondElectorate(
@@ -141,12 +101,6 @@ const threeOnly = (electorate: Members) => {
 const after = (c: Forged, link: Link, steps: number): Link => {
   const links = linksOf(c);
   return links[links.indexOf(link) + steps]!;
-};
-
-type Change = (c: Forged) => void;
-
-const signature = (body: Value) => {
-  body.signature = String(body.signature).replace(/^../, (two) => (two === 'ab' ? 'cd' : 'ab'));
 };
 
 /** Name, base certificate, refusal code, and the change. */
@@ -621,7 +575,7 @@ const outcome: Forgery[] = [
 
 export const forgeries: Forgery[] = [
   ...[...form, ...bounds, ...log, ...repeated, ...parameters],
-  ...[...electors, ...ballots, ...outcome],
+  ...[...electors, ...ballots, ...outcome, ...ballotForgeries],
 ];
 
 /** Changes the weight of an elector that did not vote, and everything derived from that weight. */

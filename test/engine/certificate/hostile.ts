@@ -2,7 +2,7 @@
 import { type Forged, forged, type Link, linksOf } from './chain.js';
 
 /** Generates random numbers from a seed (mulberry32). */
-function random(seed: number): (below: number) => number {
+export function random(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;

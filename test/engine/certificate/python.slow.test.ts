@@ -1,54 +1,10 @@
 /** docs/check-certificate.py accepts and refuses the same certificates as checkCertificate. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { canonical, checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../support/fixture.js';
-import { root } from '../../support/paths.js';
 import { type Forged, forged } from './chain.js';
 import { bases, forgedText, forgeries, otherWeight, valid } from './forgeries.js';
 import { changedByte, changedText } from './hostile.js';
-
-/** Debian's packages need Debian's Python, which does not always come first in the path. */
-const python = ['python3', '/usr/bin/python3'].find((candidate) => {
-  try {
-    execFileSync(candidate, ['-c', 'import nacl.signing'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-});
-const lacking = python ? '' : ' (skipped: needs python3-nacl)';
-const program = join(root, 'docs/check-certificate.py');
-
-/** Runs the program once per argument list, in one process. */
-const driver = `
-import contextlib, io, json, runpy, sys
-for line in sys.stdin:
-    sys.argv, out = [sys.argv[0], *json.loads(line)], io.StringIO()
-    try:
-        with contextlib.redirect_stdout(out):
-            runpy.run_path(${JSON.stringify(program)}, run_name="__main__")
-        print(json.dumps(out.getvalue()))
-    except SystemExit as end:
-        print(json.dumps(str(end.code)))
-`;
-
-/** Returns the first output line for each certificate. */
-function run(certificates: readonly (string | Uint8Array)[], ...trusted: string[]): string[] {
-  const folder = temporaryFolder();
-  const lines = certificates.map((certificate, index) => {
-    const file = join(folder, `${index}.json`);
-    writeFileSync(file, certificate);
-    return JSON.stringify([file, ...trusted]);
-  });
-  const input = lines.join('\n');
-  const { stdout, stderr } = spawnSync(python!, ['-c', driver], { input, maxBuffer: 1e9 });
-  const said = String(stdout).split('\n').slice(0, -1);
-  if (said.length !== lines.length) throw new Error(String(stderr));
-  return said.map((line) => (JSON.parse(line) as string).split('\n')[0]!);
-}
+import { lacking, python, run } from './python.js';
 
 const holds = expect.stringMatching(/^holds: /);
 const refused = expect.stringMatching(/^refused: /);

@@ -59,6 +59,24 @@ export async function town(policy: Policy, weights: Weights): Promise<Town> {
   }
 }
 
+/** Elects option `b` by the rankings of five votes, and returns the certificate. */
+export async function election(): Promise<string> {
+  const path = temporaryFolder();
+  const genesis = { policy: 'schulze', weights: 'reputation' } as const;
+  const people = await newPopulation({ path, genesis, verifier: 'inline' });
+  const agents = await people.joinMany(5, ['validator', 'producer']);
+  const options = ['c', 'b', 'a'].map((name) => {
+    return { name, state_diff: { additions: { colour: name } } };
+  });
+  const hash = await people.open(agents[0]!, { options });
+  for (const [position, ranking] of ['abc', 'bca', 'b', '', 'cab'].entries()) {
+    const fields = ranking === '' ? {} : { ballot: { ranking: [...ranking] } };
+    const decision = position < 4 ? 'approve' : 'reject';
+    answerOf(await people.vote(agents[position]!, hash, decision, fields));
+  }
+  return certificateOf({ path }, hash);
+}
+
 export async function certificateOf(
   { path }: Pick<Town, 'path'>,
   block: string,

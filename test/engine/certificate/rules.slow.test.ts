@@ -1,0 +1,85 @@
+/** docs/check-certificate.py recomputes the decisions of every rule as checkCertificate does. */
+import { checkCertificate } from 'folkmoot';
+import { expect, test } from 'vitest';
+import { amend, amendBody, amendEvent, closing, own } from './amendments.js';
+import { forged, votesIn } from './chain.js';
+import { decide, named } from './decided.js';
+import { lacking, output, python } from './python.js';
+
+const networks = 2;
+
+/** Returns forged variants of a certificate: counts, a voter's decision, and the outcome. */
+function forgedOf(text: string): string[] {
+  const grown = forged(text, (c) => {
+    const grow = (value: Record<string, unknown>) => {
+      const standings = { ...(value.standings as Record<string, number> | undefined) };
+      const [name = 'a'] = Object.keys(standings);
+      value.standings = { ...standings, [name]: (standings[name] ?? 0) + 1 };
+    };
+    amend([closing(c)], own(c), ({ context }) => grow(context));
+    amendEvent([closing(c)], 'block_status', grow);
+  });
+  const turned = forged(text, (c) => {
+    const turn = (value: Record<string, unknown>) => {
+      value.decision = value.decision === 'approve' ? 'reject' : 'approve';
+    };
+    const [vote] = votesIn(c);
+    amendBody([vote!], 'vote', turn);
+    amend([vote!], '["votes",', turn);
+    amendEvent([vote!], 'block_validation', turn);
+  });
+  const status = (c: Parameters<typeof own>[0]) =>
+    c.claim.status === 'finalized' ? 'rejected' : 'finalized';
+  const ended = forged(text, (c) => {
+    const other = status(c);
+    amend([closing(c)], own(c), (value) => {
+      value.state = other;
+    });
+    amendEvent([closing(c)], 'block_status', (data) => {
+      data.status = other;
+    });
+    c.claim.status = other;
+  });
+  return [grown, turned, ended];
+}
+
+/** The record of a block differs from the count, or a signature does not match. */
+const refused = /^refused: (the record|the signature|a vote after|the height|the event|the claim)/;
+
+test.skipIf(!python).each([...named, 'lines', 'module'])(
+  `check-certificate.py: recomputes polls decided by %s${lacking}`,
+  async (policy) => {
+    const seed = Date.now() % 1e9;
+    const texts: string[] = [];
+    for (let index = 0; index < networks; index += 1) {
+      texts.push(...(await decide({ policy, seed: seed + index, blocks: 5 })).texts);
+    }
+    expect(texts.length, `seed ${seed}`).toBeGreaterThan(0);
+    for (const text of texts) expect(checkCertificate(text).holds).toBe(true);
+    const found = output(texts).map((text) => text.split('\n'));
+    for (const [first] of found) expect(first, `seed ${seed}`).toMatch(/^holds: /);
+    const unproven = found.filter((said) => said.some((line) => line.startsWith('not proven')));
+    expect(unproven.length).toBe(policy === 'module' ? texts.length : 0);
+    // A checker that does not run the module accepts any outcome that its record allows.
+    if (policy === 'module') return;
+    const lies = texts.flatMap(forgedOf);
+    for (const lie of lies) expect(checkCertificate(lie).holds).toBe(false);
+    for (const line of output(lies)) expect(line, `seed ${seed}`).toMatch(refused);
+  },
+);
+
+test.skipIf(!python).each([
+  { size: 1, for_bps: 5_000 },
+  { size: 7, of_drawn: 0, for_bps: 5_000 },
+  { size: 300, for_bps: 6_000 },
+  { size: 690, for_bps: 4_000 },
+  { size: 10_000, for_bps: 6_667 },
+])(`check-certificate.py: draws the committees of %o${lacking}`, async (parameters) => {
+  const seed = Date.now() % 1e9;
+  const texts: string[] = [];
+  for (let index = 0; index < 2; index += 1) {
+    const how = { policy: 'committee', seed: seed + index, blocks: 6, parameters };
+    texts.push(...(await decide(how)).texts);
+  }
+  for (const line of output(texts)) expect(line, `seed ${seed}`).toMatch(/^holds: /);
+});
