@@ -321,8 +321,7 @@ export class Standings {
   save(changes: Changes): void {
     if (this.#changed.size === 0) return;
     for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
-      const start = ordinal * WIDTH;
-      changes.put('standings', ordinal, [...this.#values.subarray(start, start + WIDTH)]);
+      changes.putStanding(ordinal, this.#values, WIDTH);
     }
     this.#changed.clear();
   }

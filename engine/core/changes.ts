@@ -16,6 +16,11 @@ export interface Change {
 
 export class Changes {
   #list: Change[] = [];
+  /**
+   * False if no log contains the changes. The engine then skips the records that only a restart
+   * needs.
+   */
+  readonly logged: boolean = true;
 
   put<T extends Table>(table: T, key: RecordKey, value: RecordOf[T]): void {
     this.#list.push({ table, key, value });
@@ -23,6 +28,17 @@ export class Changes {
 
   drop(table: Table, key: RecordKey): void {
     this.#list.push({ table, key, value: null });
+  }
+
+  /** Puts the record of a vote. */
+  putVote(block: number, agent: number, vote: RecordOf['votes']): void {
+    this.put('votes', [block, agent], vote);
+  }
+
+  /** Puts the standing in a row of a table. */
+  putStanding(ordinal: number, values: Int32Array, width: number): void {
+    const start = ordinal * width;
+    this.put('standings', ordinal, [...values.subarray(start, start + width)]);
   }
 
   take(): Change[] {

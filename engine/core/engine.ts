@@ -10,7 +10,7 @@ import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { Head, type RecordKey } from '../protocol/schema/record.js';
 import type { DormancyChange } from './agents.js';
-import type { Change, Reader } from './changes.js';
+import type { Change, Changes, Reader } from './changes.js';
 import { register, status } from './commands/agents.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './commands/alliances.js';
 import {
@@ -82,9 +82,18 @@ export class Engine {
     this.#savedHead = getHead(state);
   }
 
-  /** Creates a network. The returned step is the result of entry 0 (genesis). */
-  static create(genesis: Genesis, at: number, reader: Reader): { engine: Engine; step: Step } {
-    const state = newState(genesis, reader);
+  /**
+   * Creates a network. The returned step is the result of entry 0 (genesis).
+   *
+   * @param changes receives the changed records. Default: each step returns its changes.
+   */
+  static create(
+    genesis: Genesis,
+    at: number,
+    reader: Reader,
+    changes?: Changes,
+  ): { engine: Engine; step: Step } {
+    const state = newState(genesis, reader, changes ? { changes } : {});
     const engine = new Engine(state, { seq: 0, at, event_seq: 0 });
     state.changes.put('network', 'head', getHead(state));
     return {
@@ -230,6 +239,7 @@ export class Engine {
     const { agents, standings, changes } = this.#state;
     agents.save(changes);
     standings.save(changes);
+    if (!changes.logged) return changes.take();
     const head = getHead(this.#state);
     if (headFields.some((field) => head[field] !== this.#savedHead[field])) {
       changes.put('network', 'head', head);
@@ -268,7 +278,7 @@ function effect(state: State, command: Command, plan: unknown): Outcome {
 function restoreState(genesis: Genesis, reader: Reader, at: number): State {
   const head = reader.read('network', 'head');
   if (!head) throw new Error('the store has no head record');
-  const state = newState(genesis, reader, head);
+  const state = newState(genesis, reader, { head });
   state.now = at;
   restoreAgents(state);
   state.electorates.restore(head.electorates);

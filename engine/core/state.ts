@@ -53,7 +53,17 @@ export interface State {
 
 export const METRICS = 'metrics';
 
-export function newState(genesis: Genesis, reader: Reader, head?: Head): State {
+interface StateOptions {
+  head?: Head;
+  /** Receives the changed records. Default: a list for each entry. */
+  changes?: Changes;
+}
+
+export function newState(
+  genesis: Genesis,
+  reader: Reader,
+  { head, changes = new Changes() }: StateOptions = {},
+): State {
   const outbox = new Outbox();
   const deadlines = new Deadlines();
   const agents = new Agents(outbox);
@@ -63,7 +73,7 @@ export function newState(genesis: Genesis, reader: Reader, head?: Head): State {
     genesis,
     reader,
     outbox,
-    changes: new Changes(),
+    changes,
     deadlines,
     agents,
     standings,

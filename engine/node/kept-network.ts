@@ -26,7 +26,8 @@ import { newCounts } from './commit-queue.js';
 import type { PublishedEvent } from './encode.js';
 import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
-import { type CommittedView, Views } from './views.js';
+import type { CommittedView } from './state-views.js';
+import { Views } from './views.js';
 
 /** Options of a read-only network in a folder. */
 export interface KeptOptions {

@@ -26,7 +26,8 @@ import {
   type OpenedStore,
   openStore,
 } from './open-store.js';
-import { type CommittedView, type Overlay, Views } from './views.js';
+import type { CommittedView } from './state-views.js';
+import { type Overlay, Views } from './views.js';
 
 /**
  * A network in this process. Verifies requests, applies them in order and commits them in groups.

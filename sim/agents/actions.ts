@@ -11,7 +11,6 @@ import {
   composeProposal,
   composeStatus,
   composeTransaction,
-  composeVote,
 } from '../../engine/protocol/compose.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import { blockHash } from '../../engine/protocol/signing.js';
@@ -142,7 +141,7 @@ export function castVote(
     memeReferences: meme_references,
   };
   agent.votes += 1;
-  world.send(agent.ordinal, composeVote(agent.by, world.stamp(agent.ordinal), fields), { note });
+  world.sendVote(agent.ordinal, fields, note);
   const { rate } = world.scenario.social.discussion;
   const rng = agent.rng('talk', block, vote.round);
   if (!happens(rng, agent.personality.remarks, rate)) return;

@@ -7,6 +7,7 @@ import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategi
 import type { Deciders } from './deciders/deciders.js';
 import {
   deriveSignatory,
+  deriveUnrecordedSignatory,
   deriveUnsignedSignatory,
   type ScriptedAgent,
   type Strategy,
@@ -30,12 +31,14 @@ export interface CreateOptions {
   scriptMs?: number | undefined;
   /** External deciders. If absent, strategies that need a decider are refused. */
   deciders?: Deciders | null | undefined;
+  /** False for a run without a log. Its requests are not signed. */
+  recorded?: boolean;
 }
 
 /** @throws {ScenarioError} if a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  { seed, folder, scriptMs, deciders }: CreateOptions,
+  { seed, folder, scriptMs, deciders, recorded = true }: CreateOptions,
 ): Promise<CreatedAgents> {
   const changes = scenario.interventions.flatMap((one, place) =>
     one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
@@ -48,7 +51,7 @@ export async function createAgents(
     const found = { scripts, folder, deciders };
     const strategies = await strategiesOf(groups, found);
     const changed = await strategiesOf(changes, found);
-    return { agents: agentsOf(scenario, seed, strategies), changed, scripts };
+    return { agents: agentsOf(scenario, { seed, recorded }, strategies), changed, scripts };
   } catch (error) {
     scripts?.close();
     throw error;
@@ -84,10 +87,11 @@ async function strategiesOf<K extends string | number>(
 
 function agentsOf(
   scenario: Scenario,
-  seed: string,
+  { seed, recorded }: { seed: string; recorded: boolean },
   strategies: ReadonlyMap<string, Strategy>,
 ): ScriptedAgent[] {
-  const keyOf = scenario.signatures === 'none' ? deriveUnsignedSignatory : deriveSignatory;
+  const signed = recorded ? deriveSignatory : deriveUnrecordedSignatory;
+  const keyOf = scenario.signatures === 'none' ? deriveUnsignedSignatory : signed;
   const streams = new Streams(seed);
   return inhabitants(scenario).map((inhabitant): ScriptedAgent => {
     const { ordinal, capabilities, group, leaves, personality } = inhabitant;

@@ -146,6 +146,8 @@ export interface World {
   stamp(agent: number): string;
   /** Sends a request to the network. The request arrives later or is lost. */
   send(from: number, request: SignedRequest, about?: RequestAbout): void;
+  /** Sends a vote. Its note counts if the vote is accepted. */
+  sendVote(from: number, vote: CastVote, note: DecisionNote): void;
   /** Schedules an event for the agent. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
@@ -187,6 +189,15 @@ export interface World {
   membersOf(alliance: string): readonly number[];
   /** The agent's last known overall reputation, 0 to 100. */
   reputationOf(agent: number): number;
+}
+
+/** Content of a vote to send. */
+export interface CastVote {
+  block_hash: string;
+  decision: Decision;
+  reason: string;
+  /** Not changed after the vote is sent. */
+  meme_references: string[];
 }
 
 /** Vote that an agent has received. */
@@ -389,6 +400,14 @@ export function deriveSignatory(seed: string, ordinal: number): Signatory {
 
 const NO_SIGNATURE = '0'.repeat(128);
 const notAtAll = () => NO_SIGNATURE;
+
+/**
+ * Derives a signatory for runs without a log. Requests are not signed, but ids are those of the
+ * keys, and block hashes cover the signatures of the transactions.
+ */
+export function deriveUnrecordedSignatory(seed: string, ordinal: number): Signatory {
+  return { ...deriveSignatory(seed, ordinal), unsigned: NO_SIGNATURE };
+}
 
 /**
  * Derives a signatory for networks without signatures: a name replaces the key, and signatures are

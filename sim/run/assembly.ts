@@ -33,6 +33,8 @@ interface AssemblyOptions<W extends World, O extends Observer> {
   scriptMs: number | undefined;
   /** External deciders, used in virtual time. */
   deciders?: Deciders | null;
+  /** False for a run without a log, whose votes are sent as commands. */
+  recorded?: boolean;
   networkId: string;
   /** Genesis parameters of the decision rule. Default: those of the scenario. */
   genesis?: RuleGenesis;
@@ -100,6 +102,7 @@ function put<W extends World, O extends Observer>(
     rule: createRuleFinder(scenario, options.genesis),
     agents,
     behaviour,
+    recorded: options.recorded ?? true,
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
     ...(options.deciders ? { asking: options.deciders } : {}),
     neighbours,

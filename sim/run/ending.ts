@@ -84,13 +84,13 @@ export class Ending {
   /** Reports progress when more blocks have closed since the last report. */
   report(
     now: number,
-    position: { seq: number; digest: string },
+    position: () => { seq: number; digest: string },
     onProgress: (progress: Progress) => void,
   ): void {
     const { closed, totals } = this.#collector;
     if (closed === this.#reported) return;
     this.#reported = closed;
-    const { seq, digest } = position;
+    const { seq, digest } = position();
     const done = Math.min(1, this.#done(now));
     onProgress({ done, closed, votes: totals.votes, virtualMs: now - this.#startMs, seq, digest });
   }

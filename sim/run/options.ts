@@ -14,7 +14,7 @@ import type { Progress } from './ending.js';
 /** 2025-01-01T00:00:00Z, the start of all runs in virtual time. */
 export const START_MS = 1_735_689_600_000;
 
-/** Run options. Only seed, folder and deciders affect the result. */
+/** Run options. Only seed, folder, deciders and log affect the result. */
 export interface SimOptions {
   /** Replaces the scenario's seed. */
   seed?: string;
@@ -28,6 +28,12 @@ export interface SimOptions {
   store?: 'lmdb' | 'memory';
   /** False disables the auditor. */
   audit?: boolean;
+  /**
+   * `none` runs without a log: no requests, digests or store. All measures are the same, and the
+   * result has the same `trace_digest`, but an empty `digest`. Excludes `out`, `verifier`, `store`
+   * and watching. Default: `full`.
+   */
+  log?: 'full' | 'none';
   /**
    * Hash of a block. The run ends when this block closes, and the result's `watched` is its status.
    */

@@ -95,7 +95,7 @@ export class Votes {
     };
     order.sent = true;
     order.did += 1;
-    world.send(ordinal, composeVote(agent.by, world.stamp(ordinal), fields), { note });
+    world.sendVote(ordinal, fields, note);
   }
 
   *#about(agent: number, event: ScheduledEvent): Iterable<Order> {

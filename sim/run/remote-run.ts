@@ -142,7 +142,7 @@ async function runToEnd(
   await world.run(() => {
     // The log is on the server, so no local digest exists.
     const position = { seq: gateway.seq, digest: '' };
-    if (hooks.onProgress) ending.report(world.now, position, hooks.onProgress);
+    if (hooks.onProgress) ending.report(world.now, () => position, hooks.onProgress);
     end.by = ending.reached(world.now);
     return !hooks.signal?.aborted && end.by === null;
   });

@@ -3,8 +3,8 @@
  * reproducible from scenario and seed.
  */
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
-import type { Verifier } from '../../engine/crypto/verifier.js';
 import type { Network } from '../../engine/node/network.js';
+import type { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
 import type { Provenance } from '../../report/folder.js';
 import { measures } from '../../report/shared/measures.js';
@@ -83,9 +83,17 @@ export interface SimResult extends Partial<Provenance> {
   watched_alliances?: readonly string[];
   /** Results of interventions. Absent without interventions. */
   interventions?: Acted[];
-  /** Log digest. Empty for a run on a server, whose log contains other clients' entries too. */
+  /**
+   * Log digest. Empty for a run without a log, and for a run on a server, whose log contains other
+   * clients' entries too.
+   */
   digest: string;
   log_digest: string;
+  /**
+   * Digest of all commands with their outcomes, equal with and without a log. Absent for a run on a
+   * server.
+   */
+  trace_digest?: string;
   measures: Measures;
   /** Figures by message kind, as in messages.csv. */
   messages: Record<MessageKind, MessageFigures>;
@@ -140,6 +148,8 @@ interface RunEnd
   /** Unix start time in milliseconds. */
   startMs: number;
   endMs: number;
+  /** Digest of the commands and outcomes. Absent for a run on a server. */
+  traceDigest?: string;
   wallMs: number;
   /** Provenance of the build. */
   made: Provenance | undefined;
@@ -179,6 +189,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
     ...(end.deciders ? { deciders: end.deciders } : {}),
     groups: [...finished.tables['groups.csv']],
     ...figures,
+    ...(end.traceDigest === undefined ? {} : { trace_digest: end.traceDigest }),
     virtual_ms: end.endMs - end.startMs,
     measured_from_ms: finished.measuredFromMs,
     wall_ms: Math.round(wallMs),
@@ -190,18 +201,18 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
 
 /** Returns a local network's figures. */
 export function getNetworkFigures(
-  { read, stats }: Network,
-  { kind, verifier }: { kind: VerifierKind; verifier: Verifier },
+  network: Network | UnrecordedNetwork,
+  { kind, verified }: { kind: VerifierKind; verified(): number },
 ): NetworkFigures {
-  const { seq, event_seq, digest, log_digest } = read.position;
+  const { seq, event_seq, digest, log_digest } = network.read.position;
   return {
     verifier: kind,
     digest,
     log_digest,
     entries: seq + 1,
     events: event_seq,
-    verified: verifier.stats.verified,
-    commits: stats.commits,
+    verified: verified(),
+    commits: 'stats' in network ? network.stats.commits : 0,
   };
 }
 

@@ -7,9 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
-import type { Verifier } from '../../engine/crypto/verifier.js';
 import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
 import { Network } from '../../engine/node/network.js';
+import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import { lockFolder } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
@@ -61,6 +61,7 @@ export class Interrupted extends Error {
  * Runs a scenario in virtual time. A scenario and seed always give the same log, byte for byte,
  * with any verifier.
  *
+ * @throws {TypeError} if `log` is `none` and an option or hook needs a log.
  * @throws {ScenarioError} if a script cannot be loaded, throws, or returns an invalid command.
  * @throws {StoreError} if the store or the results cannot be written, or a cassette is invalid.
  * @throws {DeciderError} if a question stays unanswered or the call budget is spent.
@@ -92,6 +93,7 @@ export async function simulateWithFaults(
   hooks: FaultHooks,
 ): Promise<SimResult> {
   const started = performance.now();
+  refuseLogOptions(options, hooks);
   await checkModule(scenario);
   const { deciders, hooks: heard } = await openDeciders(scenario, options, hooks);
   try {
@@ -102,7 +104,8 @@ export async function simulateWithFaults(
 }
 
 async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
-  const { out, store } = wanted.options;
+  const { out, store, log } = wanted.options;
+  if (log === 'none') return runUnrecorded(wanted);
   if (out !== undefined) return run({ ...wanted, path: join(out, 'network') });
   if (store === 'memory') return run({ ...wanted, path: null });
   const folder = await temporaryFolder();
@@ -127,6 +130,32 @@ interface Wanted {
   path: string | null;
 }
 
+/** Runs without a log. */
+async function runUnrecorded(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
+  const { scenario, options } = wanted;
+  const clock = virtualClock(START_MS);
+  const network = await UnrecordedNetwork.open({
+    genesis: toGenesisOptions(scenario),
+    clock,
+    inRounds: scenario.signatures === 'verified',
+  });
+  const seed = options.seed ?? scenario.seed;
+  return runOn(network, { ...wanted, seed, clock, kind: 'off', verified: () => 0 });
+}
+
+/** @throws {TypeError} if an option or a hook of a run without a log needs a log. */
+function refuseLogOptions(
+  { log, out, store, verifier }: SimOptions,
+  { onNetwork, inTransit }: FaultHooks,
+): void {
+  if (log !== 'none') return;
+  const given = { out, store, verifier, onNetwork, inTransit };
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    throw new TypeError(`${name} needs a log; omit ${name}, or run with log: 'full'`);
+  }
+}
+
 async function run(wanted: Wanted): Promise<SimResult> {
   const { scenario, options, hooks, path } = wanted;
   const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
@@ -148,7 +177,8 @@ async function run(wanted: Wanted): Promise<SimResult> {
     try {
       leave = await hooks.onNetwork?.(network);
       const seed = options.seed ?? scenario.seed;
-      return await runOn(network, { ...wanted, seed, clock, verifier, kind });
+      const verified = () => verifier.stats.verified;
+      return await runOn(network, { ...wanted, seed, clock, kind, verified });
     } finally {
       await leave?.();
       // A failed commit has already been reported as the cause.
@@ -161,14 +191,17 @@ async function run(wanted: Wanted): Promise<SimResult> {
   }
 }
 
-interface Running extends Wanted {
+interface Running extends Omit<Wanted, 'path'> {
   seed: string;
   clock: VirtualClock;
-  verifier: Verifier;
   kind: VerifierKind;
+  /** Returns the number of verified signatures. */
+  verified(): number;
 }
 
-async function runOn(network: Network, running: Running): Promise<SimResult> {
+type RunNetwork = Network | UnrecordedNetwork;
+
+async function runOn(network: RunNetwork, running: Running): Promise<SimResult> {
   const { scenario, options } = running;
   return recordRun(options.out, scenario, async (keeper) => {
     const assembly = await assembleOn(network, running, keeper);
@@ -181,7 +214,7 @@ async function runOn(network: Network, running: Running): Promise<SimResult> {
 }
 
 async function runAssembled(
-  network: Network,
+  network: RunNetwork,
   running: Running,
   {
     world,
@@ -223,6 +256,7 @@ async function runAssembled(
     reported: collectReports(scripts, world, finished),
     startMs: START_MS,
     endMs: world.now,
+    traceDigest: world.traceDigest,
     wallMs: performance.now() - running.started,
     made: hooks.made,
   };
@@ -237,7 +271,7 @@ interface Going extends Pick<Assembly<LocalWorld, Collector>, 'world' | 'interve
 }
 
 async function runToEnd(
-  network: Network,
+  network: RunNetwork,
   hooks: SimHooks,
   { world, ending, interventions }: Going,
 ): Promise<EndedBy> {
@@ -262,12 +296,12 @@ async function runToEnd(
       goes = unlessEnded(error);
     }
     if (!goes && !world.broken) return 'nothing_due';
-    if (hooks.onProgress) ending.report(world.now, network.read.position, hooks.onProgress);
+    if (hooks.onProgress) ending.report(world.now, () => network.read.position, hooks.onProgress);
   }
 }
 
 function assembleOn(
-  network: Network,
+  network: RunNetwork,
   running: Running,
   { onRow, onDecision: onLine = running.hooks.onDecision }: RunRecorder,
 ) {
@@ -279,6 +313,7 @@ function assembleOn(
     folder: options.folder,
     scriptMs: options.scriptMs,
     deciders: running.deciders,
+    recorded: options.log !== 'none',
     networkId: genesis.network_id,
     genesis,
     seq: 0,

@@ -15,14 +15,17 @@ import type { Verified } from '../../engine/admit/verify.js';
 import type { Outcome } from '../../engine/core/state.js';
 import type { VirtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
+import type { StateViews } from '../../engine/node/state-views.js';
 import type { Command, CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import { StoreError } from '../../engine/store/store.js';
+import { DirectVote } from './direct-vote.js';
 import { memeText } from './messages.js';
 import type { Cause, Intervening, RuleViolation, Watch } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
+import { Trace } from './trace.js';
 
 /** Limit on applied entries that are not durable yet. */
 const BACKLOG = 4_096;
@@ -33,8 +36,26 @@ const BACKLOG = 4_096;
 const STEPS_A_TURN = 32;
 const TURN_MS = 8;
 
+/** A network with a log, or one without. */
+export interface WorldNetwork
+  extends Pick<
+    Network,
+    | 'apply'
+    | 'backlog'
+    | 'durable'
+    | 'fireDeadlines'
+    | 'knows'
+    | 'nextDeadline'
+    | 'precheck'
+    | 'verifyAdmitted'
+    | 'votesUntilClose'
+  > {
+  readonly verification: Pick<Network['verification'], 'enabled' | 'skip'>;
+  readonly read: StateViews;
+}
+
 interface LocalWorldOptions extends SocietyOptions {
-  network: Network;
+  network: WorldNetwork;
   clock: VirtualClock;
   watch: Watch | null;
   /** Simulated server's rate limits, or null. */
@@ -42,7 +63,7 @@ interface LocalWorldOptions extends SocietyOptions {
 }
 
 export class LocalWorld extends Society {
-  readonly #network: Network;
+  readonly #network: WorldNetwork;
   readonly #clock: VirtualClock;
   readonly #watch: Watch | null;
   readonly #quotas: Quotas | null;
@@ -50,6 +71,7 @@ export class LocalWorld extends Society {
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
   readonly #intervening: Intervening | null;
+  readonly #trace = new Trace();
   #steps = 0;
   #turnedAt = performance.now();
   /** First rule violation, which ends the run. */
@@ -138,6 +160,11 @@ export class LocalWorld extends Society {
     }
   }
 
+  /** Digest of the commands and outcomes so far, equal with and without a log. */
+  get traceDigest(): string {
+    return this.#trace.digest;
+  }
+
   /** Completes the run. Called once everything is durable. */
   finish(): void {
     this.#note(this.#watch?.finish(this.#clock.now(), this.#network.read));
@@ -147,6 +174,8 @@ export class LocalWorld extends Society {
     this.#clock.set(to);
     const events = this.#network.fireDeadlines();
     if (events.length === 0) return;
+    this.#trace.tick(to);
+    this.#trace.events(events);
     this.#note(this.#watch?.advance(to, events));
     this.#publish(events, null);
   }
@@ -199,7 +228,7 @@ export class LocalWorld extends Society {
     for (const one of sent) {
       const { at, from, request } = one;
       // Only meme files are checked asynchronously.
-      const known = admit(request, networkId);
+      const known = request instanceof DirectVote ? request : admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (checkFreshness(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
@@ -245,6 +274,8 @@ export class LocalWorld extends Society {
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
+    this.#trace.command(at, from, command, outcome);
+    this.#trace.events(events);
     if (this.#quotas) this.#conclude(admitted, outcome);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
@@ -369,6 +400,13 @@ function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number 
   return arrivals.length;
 }
 
+/** Returns the cost of a request, without its body if it is a direct vote. */
+function operationOf(admitted: Admitted): ReturnType<typeof toOperation> {
+  if (!(admitted instanceof DirectVote)) return toOperation(admitted);
+  const { kind, public_key: publicKey, signature, bytes } = admitted;
+  return { kind, publicKey, signature, bytes: bytes - publicKey.length };
+}
+
 /*
  * Server rate limits in world time. Refused requests do not reach the network. Each agent uses a
  * separate address. Reads are not simulated.
@@ -397,7 +435,7 @@ export class Quotas {
   /** Charges a request, or refuses it. `look` is the request's predicted outcome. */
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
-    const operation = toOperation(admitted);
+    const operation = operationOf(admitted);
     const cost = computeCost(
       this.#limits,
       unseen,

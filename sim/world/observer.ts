@@ -3,7 +3,7 @@
  * Interventions change the run, and the auditor checks it.
  */
 import type { Outcome } from '../../engine/core/state.js';
-import type { Views } from '../../engine/node/views.js';
+import type { StateViews } from '../../engine/node/state-views.js';
 import type { Command, CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -125,5 +125,5 @@ export interface Watch {
   }): RuleViolation | null;
   advance(at: number, events: readonly Event[]): RuleViolation | null;
   /** Compares the network's reads with the expected state. */
-  finish(at: number, reads: Views): RuleViolation | null;
+  finish(at: number, reads: StateViews): RuleViolation | null;
 }

@@ -2,7 +2,7 @@
  * Parts common to both worlds: agents, their knowledge, due calls and messages in flight. Each
  * world defines how time passes and where requests go.
  */
-import type { Signatory } from '../../engine/protocol/compose.js';
+import { composeVote, type Signatory } from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -13,6 +13,7 @@ import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import type {
   Behaviour,
   CallLoop,
+  CastVote,
   ContentNote,
   DecisionNote,
   IgnoredWhy,
@@ -25,6 +26,7 @@ import type {
 } from '../agents/port.js';
 import { withValues } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { DirectVote } from './direct-vote.js';
 import { type Call, type Due, DueQueue, Outbox, plans } from './due-queue.js';
 import { EventCalls } from './event-calls.js';
 import type { Faults } from './faults.js';
@@ -115,12 +117,24 @@ export class Society implements Changeable {
   }
 
   stamp(agent: number): string {
-    return formatInstant(this.networkTime() + this.#options.faults.skewMs(agent, this.now));
+    return formatInstant(this.#stampedAt(agent));
+  }
+
+  #stampedAt(agent: number): number {
+    return this.networkTime() + this.#options.faults.skewMs(agent, this.now);
   }
 
   /** Time for signatures, which may differ from world time. */
   protected networkTime(): number {
     return this.now;
+  }
+
+  sendVote(from: number, vote: CastVote, note: DecisionNote): void {
+    const direct = this.#options.recorded
+      ? null
+      : DirectVote.create(this.signatoryOf(from).publicKey, vote, this.#stampedAt(from));
+    const composed = () => composeVote(this.signatoryOf(from), this.stamp(from), vote);
+    this.send(from, direct ?? composed(), { note });
   }
 
   send(from: number, request: SignedRequest, about?: RequestAbout): void {
@@ -134,7 +148,7 @@ export class Society implements Changeable {
     if (!wanted) return;
     const sent = inTransit ? inTransit(wanted.request) : wanted.request;
     const own = sent === wanted.request || Buffer.compare(sent.body, wanted.request.body) === 0;
-    const bytes = requestBytes(sent);
+    const bytes = sent instanceof DirectVote ? sent.bytes : requestBytes(sent);
     const kept = own ? wanted.note : null;
     observer.traffic(kind, 'sent', 1, bytes);
     this.#depart(kind, name, this.#sending(from, sent, bytes, kept));
@@ -328,6 +342,8 @@ export interface SocietyOptions {
   rule(): NetworkRule;
   agents: ScriptedAgent[];
   behaviour: Behaviour;
+  /** False for a run without a log. */
+  recorded: boolean;
   /** Wraps calls to agents. Default: a plain loop. */
   callLoop?: CallLoop;
   /** External decisions. Default: none. */

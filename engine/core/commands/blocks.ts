@@ -255,7 +255,7 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     const data = { block_hash: block.hash, decision, reason, timestamp, validator, ...ballot };
     state.outbox.emit({ type: 'block_validation', data });
     const record = { at: state.now, decision, entry: state.entry, meme_references, ...ballot };
-    state.changes.put('votes', [context.ordinal, agent.ordinal], record);
+    state.changes.putVote(context.ordinal, agent.ordinal, record);
     const verdict = state.blocks.verdict(block);
     if (verdict) closeBlock(state, block, verdict);
     const status: BlockStatus = verdict?.status ?? 'voting';

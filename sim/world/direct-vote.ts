@@ -1,0 +1,137 @@
+/**
+ * Votes in a run without a log. A vote is its own command and its own request: the body exists only
+ * if an intervention reads it. Admission would accept every such vote, and its size is exact.
+ */
+import { type Admitted, checked } from '../../engine/admit/admit.js';
+import { composeVote, type Signatory, signingInput } from '../../engine/protocol/compose.js';
+import type { VoteCommand } from '../../engine/protocol/schema/command.js';
+import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
+import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import { sha256Hex } from '../../engine/protocol/signing.js';
+import { lowerHash } from '../../engine/protocol/text.js';
+import type { CastVote } from '../agents/port.js';
+
+const SIGNATURE = '0'.repeat(128);
+/** Limits of the vote schema. */
+const LONGEST_REASON = 1_024;
+/** Number of references that scripted agents use. More references are admitted as bytes. */
+const MOST_REFERENCES = 2;
+const memeId = /^meme_[0-9a-f]{32}$/;
+/** Years 1970 to 9999, whose timestamps have 24 characters. */
+const LAST_INSTANT = 253_402_300_799_999;
+
+/** Size of a body without its reason and references, by decision. */
+const bareBytes = {
+  approve: bareSize('approve'),
+  reject: bareSize('reject'),
+} as const;
+
+function bareSize(decision: string): number {
+  const timestamp = formatInstant(0);
+  const body = { block_hash: '0'.repeat(64), decision, reason: '', meme_references: [] };
+  return JSON.stringify({ ...body, timestamp, signature: SIGNATURE }).length;
+}
+
+export class DirectVote implements SignedRequest, VoteCommand, Admitted {
+  readonly kind = 'vote';
+  readonly public_key: string;
+  readonly block_hash: string;
+  readonly decision: CastVote['decision'];
+  readonly reason: string;
+  readonly meme_references: string[];
+  /** Signed time, milliseconds since 1970. */
+  readonly signedAt: number;
+  /** Size of the content and credentials. */
+  readonly bytes: number;
+  [checked] = false;
+
+  private constructor(publicKey: string, fields: CastVote, signedAt: number, bytes: number) {
+    this.public_key = publicKey;
+    this.block_hash = fields.block_hash;
+    this.decision = fields.decision;
+    this.reason = fields.reason;
+    this.meme_references = fields.meme_references;
+    this.signedAt = signedAt;
+    this.bytes = bytes;
+  }
+
+  /**
+   * Creates a vote by an agent with an unsigned signatory.
+   * @param at signed time, milliseconds since 1970.
+   * @returns null if admission must check the vote.
+   */
+  static create(publicKey: string, fields: CastVote, at: number): DirectVote | null {
+    const { block_hash, decision, reason, meme_references } = fields;
+    const bare = bareBytes[decision];
+    const isPlain = bare !== undefined && at >= 0 && at <= LAST_INSTANT && isPlainReason(reason);
+    if (!isPlain || lowerHash(block_hash) !== block_hash) return null;
+    const references = meme_references.length === 0 ? 0 : referenceBytes(meme_references);
+    if (references === null) return null;
+    const bytes = publicKey.length + bare + reason.length + references;
+    return new DirectVote(publicKey, fields, Math.floor(at), bytes);
+  }
+
+  get command(): this {
+    return this;
+  }
+  get request(): this {
+    return this;
+  }
+  get target(): string {
+    return '';
+  }
+  get timestamp(): string {
+    return '';
+  }
+  /** The signature is in the body. */
+  get signature(): string {
+    return '';
+  }
+
+  get body(): Uint8Array {
+    const { public_key: publicKey, block_hash, decision, reason, meme_references } = this;
+    const by: Signatory = { publicKey, sign: () => SIGNATURE, unsigned: SIGNATURE };
+    const fields = { block_hash, decision, reason, meme_references };
+    return composeVote(by, formatInstant(this.signedAt), fields).body;
+  }
+
+  get raw(): Readonly<Record<string, unknown>> {
+    return JSON.parse(Buffer.from(this.body).toString()) as Record<string, unknown>;
+  }
+
+  ownJob(): never {
+    throw new Error('a run without a log verifies no signatures');
+  }
+
+  innerJobs(): [] {
+    return [];
+  }
+
+  inputSha256(): string {
+    return sha256Hex(signingInput(this, this.raw));
+  }
+}
+
+/** Size of two references in JSON, or null if admission must check them. */
+function referenceBytes(references: readonly string[]): number | null {
+  if (references.length > MOST_REFERENCES) return null;
+  let bytes = references.length - 1;
+  for (const one of references) {
+    if (!memeId.test(one)) return null;
+    bytes += one.length + 2;
+  }
+  return references.length === 2 && references[0] === references[1] ? null : bytes;
+}
+
+/** Reasons known to be plain. Agents use few different reasons. */
+const plainReasons = new Set<string>();
+const MOST_REASONS = 1_024;
+
+/** Returns true for printable ASCII that JSON encodes without escapes. */
+function isPlainReason(reason: string): boolean {
+  if (plainReasons.has(reason)) return true;
+  if (reason.length > LONGEST_REASON || !/^[ !#-[\]-~]*$/.test(reason)) return false;
+  if (plainReasons.size >= MOST_REASONS) plainReasons.clear();
+  plainReasons.add(reason);
+  return true;
+}

@@ -1,0 +1,136 @@
+/**
+ * Trace digest: a rolling hash of all applied commands, their outcomes and the events, in integers.
+ * It costs a few multiplications for a command, so that runs without a log can be compared.
+ */
+import type { Outcome } from '../../engine/core/state.js';
+import type { Command, CommandKind, VoteCommand } from '../../engine/protocol/schema/command.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
+
+const kinds: Record<CommandKind, number> = {
+  register: 1,
+  status: 2,
+  vote: 3,
+  propose: 4,
+  meme: 5,
+  discuss: 6,
+  alliance_propose: 7,
+  alliance_respond: 8,
+  alliance_leave: 9,
+};
+
+const results: Record<Outcome['result'], number> = {
+  accepted: 1,
+  duplicate: 2,
+  refused: 3,
+  equivocation: 4,
+};
+
+const TICK = 10;
+const TWO_32 = 2 ** 32;
+
+export class Trace {
+  /** Two lanes of 32 bits with different multipliers. */
+  #a = 0x9e3779b9 | 0;
+  #b = 0x7f4a7c15 | 0;
+  /** Hashes of reasons, event types and members, which repeat. */
+  readonly #words = new Map<string, number>();
+  /** Block of the last vote, and its hash. */
+  #block = '';
+  #blockWord = 0;
+
+  /** The digest so far, 16 hex digits. */
+  get digest(): string {
+    return hex(this.#a) + hex(this.#b);
+  }
+
+  /** Adds a command that reached the network, with its outcome. */
+  command(at: number, from: number, command: Command, outcome: Outcome): void {
+    this.#add(Math.imul(kinds[command.kind], 16) + results[outcome.result]);
+    this.#time(at);
+    this.#add(from);
+    if (command.kind === 'vote') this.#vote(command.block_hash, command.decision === 'approve');
+    else this.#content(command);
+    if ('refusal' in outcome) this.#add(this.#word(outcome.refusal.reason));
+  }
+
+  /** Adds the events of a command or of deadlines. */
+  events(events: readonly Event[]): void {
+    for (const event of events) {
+      this.#add(event.seq);
+      if (event.type === 'block_validation') continue;
+      this.#add(this.#word(event.type));
+      this.#event(event);
+    }
+  }
+
+  /** Adds an advance of time with events. */
+  tick(at: number): void {
+    this.#add(TICK);
+    this.#time(at);
+  }
+
+  #vote(block: string, approves: boolean): void {
+    if (block !== this.#block) {
+      this.#block = block;
+      this.#blockWord = hashText(block);
+    }
+    this.#add(this.#blockWord + (approves ? 1 : 0));
+  }
+
+  #content(command: Exclude<Command, VoteCommand>): void {
+    if (command.kind === 'propose') this.#text(command.block_hash);
+    else if (command.kind === 'meme') this.#text(command.meme_id);
+    else if (command.kind === 'status') this.#text(command.status);
+    else if (command.kind === 'register') this.#text(command.agent_id);
+    else if (command.kind === 'discuss') this.#text(`${command.block_hash} ${command.message}`);
+    else this.#text(command.alliance_id);
+  }
+
+  #event(event: Event): void {
+    if (event.type === 'block_status') {
+      const { block_hash, status, approve, reject } = event.data;
+      this.#text(`${block_hash} ${status}`);
+      this.#add(approve);
+      this.#add(reject);
+    } else if (event.type === 'reputation_update') {
+      this.#text(event.data.agent_id);
+      this.#add(Math.round(event.data.new_score * 10_000));
+    } else if (event.type === 'alliance_update') {
+      this.#text(`${event.data.alliance_id} ${event.data.status}`);
+    }
+  }
+
+  #time(at: number): void {
+    this.#add(Math.floor(at / TWO_32));
+    this.#add(at);
+  }
+
+  #text(text: string): void {
+    this.#add(hashText(text));
+  }
+
+  #word(text: string): number {
+    const known = this.#words.get(text);
+    if (known !== undefined) return known;
+    const hash = hashText(text);
+    this.#words.set(text, hash);
+    return hash;
+  }
+
+  #add(value: number): void {
+    const a = Math.imul(this.#a ^ value, 0x85ebca6b);
+    this.#a = a ^ (a >>> 15);
+    const b = Math.imul((this.#b + value) | 0, 0xc2b2ae35);
+    this.#b = b ^ (b >>> 13) ^ (a << 7);
+  }
+}
+
+const hex = (lane: number) => (lane >>> 0).toString(16).padStart(8, '0');
+
+function hashText(text: string): number {
+  let hash = 0x811c9dc5 | 0;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return hash ^ (hash >>> 16);
+}
