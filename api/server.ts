@@ -66,6 +66,8 @@ export interface ServerOptions {
   now?: () => number;
   /** Control of the world's clock. Default: a live network, which cannot be controlled. */
   control?: Control;
+  /** Token that control commands need. Default: random. */
+  controlToken?: string;
   /** Returns the progress of recomputing the log. */
   proof?: () => ProofShown;
   /** Returns the cluster status, on a cluster node. */
@@ -97,6 +99,15 @@ export interface Server {
    * @internal
    */
   making(): Promise<void> | undefined;
+  /**
+   * Applies other rate limits to the requests counted so far. Front processes that already run keep
+   * their limit on connections.
+   *
+   * @throws {RangeError} if the old or the new profile is `off`.
+   */
+  changeLimits(profile: Profile, figures?: Partial<Figures>): void;
+  /** Replaces `onExchange`; null for none. */
+  observe(onExchange: ServerOptions['onExchange'] | null): void;
   /**
    * Stops accepting connections, answers requests in flight, then closes. Does not close the
    * network.
@@ -142,7 +153,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { transport, fallback, fronts } = await carrierOf(options);
   await prepareRule(network.genesis);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
-  const token = newToken();
+  const token = options.controlToken ?? newToken();
   const app: App = createApplication({
     network,
     profile,
@@ -176,6 +187,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     transport: transport.name,
     ...(fallback === undefined ? {} : { fallback }),
     making: () => app.making(),
+    changeLimits: (profile, figures) => app.changeLimits(profile, figures),
+    observe: (onExchange) => app.observe(onExchange ?? null),
     async close() {
       app.stopping();
       // Must run before the transport closes, which drops open connections without a message.

@@ -111,6 +111,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
   },
   'Operate:': {
+    config: () => import('./commands/config.js').then((of) => of.configCommand()),
     cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
     archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
     check: () => import('./commands/check.js').then((of) => of.checkCommand()),

@@ -107,6 +107,10 @@ export interface App extends Application {
   /** Closes all WebSocket connections. */
   closeConnections(): void;
   making(): Promise<void> | undefined;
+  /** Applies other limits. Neither the old nor the new profile may be `off`. */
+  changeLimits(profile: Profile, own?: Partial<Figures>): void;
+  /** Calls this function after each request from now on; null for none. */
+  observe(onExchange: ((exchange: Exchange) => void) | null): void;
   /** Stops indexing and history reads. Call before closing the network. */
   closeView(): Promise<void>;
 }
@@ -120,9 +124,8 @@ export function createApplication(options: ApplicationOptions): App {
   const { connections } = services;
   const { network, trustedProxies = [] } = options;
   const headChecks = new HeadChecks(services, trustedProxies);
-  const { figures } = services.limits;
-  const connectionPolicy = { quota: figures?.connections ?? null, trustedProxies };
-  const connectionLimit = ownConnectionLimit(connectionPolicy, options.steady);
+  const policy = () => ({ quota: services.limits.figures?.connections ?? null, trustedProxies });
+  let connectionLimit = ownConnectionLimit(policy(), options.steady);
   const serving: Serving = {
     services,
     headChecks,
@@ -136,7 +139,10 @@ export function createApplication(options: ApplicationOptions): App {
   return {
     limits: serving.exchangeLimits,
     socketPath,
-    connectionPolicy,
+    // A front that starts after a change of limits gets the new policy.
+    get connectionPolicy() {
+      return policy();
+    },
     verifiesFor: network.verification.enabled ? network.genesis.network_id : null,
     accepts: (peer) => connectionLimit.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
@@ -151,6 +157,16 @@ export function createApplication(options: ApplicationOptions): App {
     },
     closeConnections: () => connections.close(),
     making: () => services.view.making(),
+    changeLimits(profile, own) {
+      const figures = resolveLimits(profile, own);
+      if (!figures) throw new RangeError('limits cannot be switched off while serving');
+      services.limits.change(profile, figures);
+      if (services.blocks) services.blocks.quota = figures.vote;
+      connectionLimit = ownConnectionLimit(policy(), options.steady);
+    },
+    observe(onExchange) {
+      serving.onExchange = onExchange;
+    },
     closeView() {
       services.past?.close();
       return services.view.close();
@@ -162,7 +178,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
   const { network, profile, version, ui, control, token, now, steady } = options;
   const limits = new Limits(profile, resolveLimits(profile, options.figures), steady);
   const view = new ViewLog(network);
-  const watchers = options.watch ? watchersOf(options, view) : null;
+  const watchers = options.watch ? watchersOf(options, limits, view) : null;
   const connections = new Connections({ network, watchers, now, steady });
   const charged = new ChargedSignatures(steady);
   const blocks = createBlockShare(limits.figures, steady);
@@ -192,8 +208,10 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
   };
 }
 
-function watchersOf({ network, control, profile, onFault }: ApplicationOptions, view: ViewLog) {
-  const perAddress = profile === 'spec' ? watchLimits.perAddress : Number.POSITIVE_INFINITY;
+function watchersOf(options: ApplicationOptions, limits: Limits, view: ViewLog) {
+  const { network, control, onFault } = options;
+  const perAddress = () =>
+    limits.profile === 'spec' ? watchLimits.perAddress : Number.POSITIVE_INFINITY;
   const fault = (error: unknown) => onFault(error, 'watch');
   return new Watchers({ network, view, control, perAddress, onFault: fault });
 }
@@ -209,7 +227,7 @@ interface Serving {
   isFirstReport(error: unknown): boolean;
   onFault(error: unknown, requestId: string): void;
   /** Called after each request. Null avoids the cost of building the record. */
-  readonly onExchange: ((exchange: Exchange) => void) | null;
+  onExchange: ((exchange: Exchange) => void) | null;
 }
 
 class Incoming implements IncomingRequest {
@@ -321,7 +339,8 @@ class Incoming implements IncomingRequest {
     const ms = performance.now() - started;
     services.metrics.answered(this.#route, response.status, ms);
     const sent = this.#sent(response, body);
-    if (!onExchange) return sent;
+    // A request that began before `observe` has no start time.
+    if (!onExchange || started === 0) return sent;
     const notify = () => {
       const refusal = 'refusal' in answer ? answer.refusal : null;
       const ms = performance.now() - started;

@@ -48,7 +48,7 @@ export class HeadChecks {
   /** Address and limit key from the previous request. */
   #last = { address: '', key: addressKey('') };
   readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
-  /** True if limits count addresses, here or on other nodes. */
+  /** True if limits count addresses, here or on other nodes. Does not change. */
   readonly #counts: boolean;
 
   constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {

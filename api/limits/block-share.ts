@@ -34,7 +34,8 @@ export function createBlockShare(figures: Figures | null, now: () => number): Bl
 }
 
 export class BlockShare {
-  readonly quota: number;
+  /** The quota for votes. May change while blocks wait. */
+  quota: number;
   readonly #now: () => number;
   /**
    * Blocks opened: in total and by producer within the window, and by producer within the tie-break

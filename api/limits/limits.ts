@@ -45,9 +45,10 @@ interface Windows extends Map<LimitName, SlidingWindow> {
 }
 
 export class Limits {
-  readonly profile: Profile;
+  /** Changes only by `change`, as `figures`. */
+  profile: Profile;
   /** Quota for each limit; null if limits are off. */
-  readonly figures: Figures | null;
+  figures: Figures | null;
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
   readonly #subjects = new Map<string, Windows>();
@@ -58,6 +59,16 @@ export class Limits {
     this.profile = profile;
     this.figures = figures;
     this.now = now;
+  }
+
+  /**
+   * Applies other quotas to the usage counted so far. Limits cannot be switched on or off, because
+   * without limits nothing was counted.
+   */
+  change(profile: Profile, figures: Figures): void {
+    if (this.figures === null) throw new RangeError('limits that are off cannot be changed');
+    this.profile = profile;
+    this.figures = figures;
   }
 
   /** Returns a subject's account: `agent:KEY`, `address:ADDRESS`, or both. */

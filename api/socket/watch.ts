@@ -27,14 +27,15 @@ interface WatchersOptions {
   network: ServedNetwork;
   view: ViewLog;
   control: Control;
-  perAddress: number;
+  /** Returns the number of watchers that an address may have now. */
+  perAddress(): number;
   onFault: (error: unknown) => void;
 }
 
 export class Watchers {
   readonly #network: ServedNetwork;
   readonly #frames: Frames;
-  readonly #perAddress: number;
+  readonly #perAddress: () => number;
   readonly #onFault: (error: unknown) => void;
   readonly #watchers = new Set<Watcher>();
   readonly #byAddress = new Map<string, number>();
@@ -63,7 +64,7 @@ export class Watchers {
 
   /** Returns true if the address may have one more watcher. */
   takes(addressKey: string): boolean {
-    return (this.#byAddress.get(addressKey) ?? 0) < this.#perAddress;
+    return (this.#byAddress.get(addressKey) ?? 0) < this.#perAddress();
   }
 
   /** Greets a watcher. The watcher continues after `since` if the frames are still cached. */

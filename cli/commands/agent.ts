@@ -10,7 +10,6 @@ import type {
 import { sentiments, statuses } from '../../engine/protocol/event-types.js';
 import {
   answer,
-  collect,
   type KeyFlags,
   list,
   omitAbsent,
@@ -29,7 +28,7 @@ import {
   findAlliance,
   findBlock,
 } from '../options/ids.js';
-import { integer } from '../options/options.js';
+import { collect, integer } from '../options/options.js';
 import { RefusedError, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { writeStderr, writeStdoutAsync } from '../output/output.js';

@@ -10,6 +10,8 @@ import { describeSystemError } from '../../engine/protocol/messages.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr } from '../output/output.js';
+import type { SecretSource } from './config.js';
+import { typed } from './options.js';
 
 export interface UrlFlags {
   url: string;
@@ -55,22 +57,21 @@ export function withKey(command: Command): Command {
   );
 }
 
-export function httpUrl(text: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+const urlPattern = /^https?:\/\//;
+
+export const httpUrl = typed({ type: 'string', pattern: urlPattern.source }, (text): string => {
+  if (urlPattern.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('expected http://host:port or https://host');
-}
+});
 
 function httpUrls(text: string): string[] {
-  const urls = list(text).map(httpUrl);
+  const urls = list(text).map((url) => httpUrl(url));
   if (urls.length > 0) return urls;
   throw new InvalidArgumentError('expected http://host:port, or a comma-separated list');
 }
 
 /** Splits a comma-separated list. */
 export const list = (text: string) => text.split(',').filter((one) => one !== '');
-
-/** Collects the values of a repeatable option. */
-export const collect = (text: string, before: string[] = []) => [...before, text];
 
 /** Returns the members that are not undefined. */
 export function omitAbsent<T extends object>(
@@ -80,15 +81,25 @@ export function omitAbsent<T extends object>(
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** Reads a key file. Errors never repeat its contents. @throws {UsageError} */
-export async function readKeys(file: string, option = '--key'): Promise<AgentKeys> {
+/** Reads a key. Errors never repeat its contents. @throws {UsageError} */
+export async function readKeys(source: SecretSource, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');
-  const text = readSecret(file, option);
+  return checkSecret(source, option, loadKeys);
+}
+
+/** Reads and parses a secret. @throws {UsageError} that never repeats the secret. */
+export function checkSecret<T>(
+  source: SecretSource,
+  option: string,
+  parse: (text: string) => T,
+): T {
+  const isFile = typeof source === 'string';
+  const text = isFile ? readSecret(source, option) : (process.env[source.variable] ?? '');
   try {
-    return loadKeys(text);
+    return parse(text);
   } catch (error) {
-    const problem = (error as Error).message;
-    throw new UsageError('INVALID_ARGUMENT', { option, value: file, problem });
+    const value = isFile ? source : source.variable;
+    throw new UsageError('INVALID_ARGUMENT', { option, value, problem: (error as Error).message });
   }
 }
 
@@ -186,7 +197,7 @@ const LARGEST_KEY_FILE = 65_536;
  * agent.
  * @throws {UsageError}
  */
-export function readSecret(file: string, option: string): string {
+function readSecret(file: string, option: string): string {
   try {
     const fd = openSync(file, 'r');
     try {

@@ -1,16 +1,34 @@
 /**
  * Parsers for option values. Each parser throws an InvalidArgumentError that states the expected
- * format.
+ * format, and names the JSON Schema of the value, so that flags, environment variables and
+ * configuration files have one definition.
  */
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../output/exit.js';
 
+/** JSON Schema of an option's value in a configuration file. */
+export type ValueSchema = Readonly<Record<string, unknown>>;
+
+/** Parser of an option's text. A value in a configuration file passes through it as text. */
+export type Parser<T> = ((text: string, before?: T) => T) & {
+  readonly schema: ValueSchema;
+  /** Formats a value as a configuration file holds it. */
+  readonly format: (value: T) => unknown;
+};
+
+/** Adds the schema and the format of its values to a parser. */
+export const typed = <T>(
+  schema: ValueSchema,
+  parse: (text: string, before?: T) => T,
+  format: (value: T) => unknown = (value) => value,
+): Parser<T> => Object.assign(parse, { schema, format });
+
 /** Parses a factor of wall time. */
-export function speed(text: string): number {
+export const speed = typed({ type: 'number', minimum: 0.01, maximum: 1_000 }, (text): number => {
   const value = parseSpeed(text);
   if (value !== null) return value;
   throw new InvalidArgumentError('expected a number from 0.01 to 1000, such as 1 or 10');
-}
+});
 
 /** Parses a factor of wall time, or `max`. */
 export function watchedSpeed(text: string): number | 'max' {
@@ -24,25 +42,23 @@ function parseSpeed(text: string): number | null {
   return /^\d{1,4}(\.\d{1,3})?$/.test(text) && value >= 0.01 && value <= 1_000 ? value : null;
 }
 
-export function integer(bounds: { least: number; most: number }): (text: string) => number {
-  return (text) => {
+export function integer({ least, most }: { least: number; most: number }): Parser<number> {
+  return typed({ type: 'integer', minimum: least, maximum: most }, (text) => {
     const value = Number(text);
-    const whole = /^\d{1,15}$/.test(text) && value >= bounds.least && value <= bounds.most;
+    const whole = /^\d{1,15}$/.test(text) && value >= least && value <= most;
     if (whole) return value;
     const range =
-      bounds.most === Number.MAX_SAFE_INTEGER
-        ? `of at least ${bounds.least}`
-        : `from ${bounds.least} to ${bounds.most}`;
+      most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
     throw new InvalidArgumentError(`expected a whole number ${range}`);
-  };
+  });
 }
 
-export function positive(most: number): (text: string) => number {
-  return (text) => {
+export function positive(most: number): Parser<number> {
+  return typed({ type: 'number', exclusiveMinimum: 0, maximum: most }, (text) => {
     const value = Number(text);
     if (/^\d{1,9}(\.\d{1,3})?$/.test(text) && value > 0 && value <= most) return value;
     throw new InvalidArgumentError(`expected a number above 0, up to ${most}`);
-  };
+  });
 }
 
 /** @throws {UsageError} if a range ends before it begins. */
@@ -66,15 +82,37 @@ export function halfWidth(text: string): HalfWidth {
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
 
+const durationPattern = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/;
+
 /** Parses a duration with a unit. Returns whole milliseconds. */
-export function duration(bounds: { leastMs: number; mostMs: number }): (text: string) => number {
-  return (text) => {
-    const [, number, unit] = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
+export function duration({ leastMs, mostMs }: { leastMs: number; mostMs: number }): Parser<number> {
+  const schema = { type: 'string', pattern: durationPattern.source };
+  const parse = (text: string): number => {
+    const [, number, unit] = durationPattern.exec(text) ?? [];
     const value = Math.round(Number(number) * unitsMs[(unit ?? 'ms') as keyof typeof unitsMs]);
-    if (value >= bounds.leastMs && value <= bounds.mostMs) return value;
+    if (value >= leastMs && value <= mostMs) return value;
     throw new InvalidArgumentError(
-      `expected a duration such as 500ms, 10s or 2m, from ${bounds.leastMs} ms to ` +
-        `${bounds.mostMs / 60_000} m`,
+      `expected a duration such as 500ms, 10s or 2m, from ${leastMs} ms to ${mostMs / 60_000} m`,
     );
   };
+  return typed(schema, parse, (ms) => `${ms}ms`);
 }
+
+const textList = { type: 'array', items: { type: 'string', minLength: 1 } };
+
+/** Collects the values of a repeatable option. */
+export const collect = typed<string[]>(textList, (text, before = []) => [...before, text]);
+
+/** Collects a repeatable, comma-separated option. */
+export const commaList = typed<string[]>(textList, (text, before = []) => [
+  ...before,
+  ...text.split(',').map((value) => value.trim()),
+]);
+
+const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
+
+/** Parses the name of a network or a node, which becomes part of keys and file names. */
+export const shortName = typed({ type: 'string', pattern: namePattern.source }, (text): string => {
+  if (namePattern.test(text)) return text;
+  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
+});

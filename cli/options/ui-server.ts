@@ -6,7 +6,7 @@ import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { ListenError, UsageError } from '../output/exit.js';
 import { writeStderr } from '../output/output.js';
 import { packageVersion } from '../output/provenance.js';
-import { integer } from './options.js';
+import { integer, typed } from './options.js';
 
 export interface UiServerFlags {
   port?: number;
@@ -28,10 +28,13 @@ export interface WatchFlags extends UiServerFlags {
 export const watchOption = (what: string): Option =>
   new Option('--watch [how]', `show ${what} on a live page (=paused: wait for start)`)
     // Commander treats the next argument as the value.
-    .argParser((text) => {
-      if (text === 'paused') return text;
-      throw new InvalidArgumentError('expected --watch as the last argument, or --watch=paused');
-    });
+    .argParser(
+      typed({ const: 'paused' }, (text): string | boolean => {
+        if (text === 'paused') return text;
+        if (text === 'true' || text === 'false') return text === 'true';
+        throw new InvalidArgumentError('expected --watch as the last argument, or --watch=paused');
+      }),
+    );
 
 /** @throws {UsageError} if an address is given without --watch. */
 export function assertUiServerFlags(flags: WatchFlags): void {

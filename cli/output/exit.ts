@@ -62,7 +62,11 @@ export class UsageError<Key extends UsageKey = UsageKey> extends Error {
     ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>
   ) {
     super(messageOf(usageMessages[code], values), options);
+    this.values = values ?? {};
   }
+
+  /** Values of the message, such as the option at fault. */
+  readonly values: Readonly<Record<string, string | number>>;
 }
 
 /** Error for a request that a server refuses: exit code 1. */

@@ -13,7 +13,7 @@ import { findGenesisProblem } from '../../engine/rules/genesis-problem.js';
 import { type NetworkRule, type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
 import { prepareSandbox } from '../../engine/rules/sandbox.js';
 import { FileTooLarge, readBounded } from '../../engine/store/folder.js';
-import { readYaml } from '../scenario/load.js';
+import { readYamlValue } from '../scenario/load.js';
 
 /** Parameters of a rule as given, by name. */
 export type GivenParameters = Readonly<Record<string, number>>;
@@ -133,7 +133,7 @@ function readModule(file: string): Read | NoRule {
 
 /** Reads lines: `lines` itself, or a scenario or genesis that contains them. */
 function readLines(file: string): Read | NoRule {
-  const value = memberOf(readYaml(file));
+  const value = memberOf(readYamlValue(file));
   const at = value.consensus === undefined ? value : memberOf(value.consensus);
   const rule = at.rule === undefined ? at : memberOf(at.rule);
   const policy = at.policy ?? (rule.lines === undefined ? undefined : 'lines');

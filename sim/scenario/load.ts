@@ -59,7 +59,7 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
  *
  * @throws {ScenarioError} if the file cannot be read, is too large or is not YAML.
  */
-export const readYaml = (file: string): unknown => parse(file).value;
+export const readYamlValue = (file: string): unknown => read(file).value;
 
 /** Returns the change that caused the problem, or null if the file itself did. */
 function atFault(given: unknown, changes: readonly Change[], folder?: string): string | null {

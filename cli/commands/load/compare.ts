@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
+import { collect } from '../../options/options.js';
 import { exitCodes } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
@@ -44,8 +45,6 @@ figure not measured.`,
     )
     .action(run);
 }
-
-const collect = (text: string, before: string[] = []): string[] => [...before, text];
 
 async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
   const { judge, parseConditions } = await import('../../../bench/load/conditions.js');

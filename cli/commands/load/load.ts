@@ -8,8 +8,9 @@ import {
 } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
-import { collect, type UrlFlags, withUrl } from '../../options/client.js';
-import { duration, integer, positive } from '../../options/options.js';
+import { type UrlFlags, withUrl } from '../../options/client.js';
+import { configurable, type Settings } from '../../options/config.js';
+import { collect, duration, integer, positive } from '../../options/options.js';
 import {
   assertUiServerFlags,
   uiServerOptions,
@@ -77,22 +78,31 @@ function workloads(): string {
 }
 
 export function loadCommand(): Command {
-  return addLoadOptions(new Command('load'))
+  const command = addLoadOptions(new Command('load'));
+  return configurable<LoadFlags>(command, { name: 'load', check, run })
     .description('load-test a live server: throughput and latency')
     .addHelpText('after', help)
-    .addCommand(loadCompareCommand())
-    .action(run);
+    .addCommand(loadCompareCommand());
+}
+
+/** @throws {UsageError} @throws {ConditionError} @throws {UnmeasuredError} */
+async function check(flags: LoadFlags): Promise<void> {
+  const options = loadOptions(flags);
+  const { assertMeasured, parseConditions, slo } = await import(
+    '../../../bench/load/conditions.js'
+  );
+  const conditions = parseConditions(flags.failOn ?? [], { relative: false });
+  assertMeasured([...conditions, ...slo(flags.slo ?? [])], options);
 }
 
 /** Default number of brackets. */
 const REPEAT = 3;
 
-async function run(flags: LoadFlags): Promise<void> {
+async function run(flags: LoadFlags, settings: Settings): Promise<void> {
+  await settings.check();
   const options = loadOptions(flags);
   const conditionsOf = await import('../../../bench/load/conditions.js');
   const conditions = conditionsOf.parseConditions(flags.failOn ?? [], { relative: false });
-  const objectives = conditionsOf.slo(flags.slo ?? []);
-  conditionsOf.assertMeasured([...conditions, ...objectives], options);
   const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const { signal } = interruption();

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { collect, type UrlsFlags, withUrls } from '../../options/client.js';
-import { integer } from '../../options/options.js';
+import { type UrlsFlags, withUrls } from '../../options/client.js';
+import { collect, integer } from '../../options/options.js';
 import { ListenError, StopSignal } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { endNow } from '../../output/io.js';

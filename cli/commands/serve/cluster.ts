@@ -7,13 +7,15 @@ import type { Logger } from 'pino';
 import type { ClusterNetwork, ClusterOptions, LaggingNode } from '../../../cluster/network.js';
 import type { EtcdOrder } from '../../../cluster/order/etcd.js';
 import type { PeerServer } from '../../../cluster/peer/server.js';
-import { readSecret } from '../../options/client.js';
+import { checkSecret } from '../../options/client.js';
+import { SecretOption, type SecretSource } from '../../options/config.js';
 import {
   addClusterOptions,
   type ClusterFlags,
   openOrder,
   readTlsFlags,
 } from '../../options/etcd.js';
+import { shortName, typed } from '../../options/options.js';
 import { ListenError, UsageError } from '../../output/exit.js';
 import { packageVersion } from '../../output/provenance.js';
 
@@ -38,19 +40,13 @@ export function addNodeOptions(command: Command): Command {
     .addOption(
       new Option('--node <name>', 'unique node name in the cluster')
         .env('FOLKMOOT_NODE')
-        .argParser(nodeName),
+        .argParser(shortName),
     )
     .addOption(
       new Option('--verify-all', 'verify requests admitted by other nodes too').env(
         'FOLKMOOT_VERIFY_ALL',
       ),
     );
-}
-
-/** Parses a node name, which becomes part of etcd keys. */
-function nodeName(text: string): string {
-  if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
-  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
 }
 
 export const nodeHelp = `
@@ -69,7 +65,7 @@ const ofNodes = [
 /** @throws {UsageError} for incompatible options. */
 export function checkNodeOptions(flags: Around): void {
   if (flags.cluster === undefined) {
-    const stray = ofNodes.find((name) => flags[name] !== undefined);
+    const stray = ofNodes.find((name) => flags[name]);
     if (stray) {
       throw new UsageError('OPTION_REQUIRES', { option: dashed(stray), required: '--cluster' });
     }
@@ -138,7 +134,7 @@ export async function openNode(
 
 interface PeerFlags extends ClusterFlags {
   peerListen?: Address;
-  peerSecret?: string;
+  peerSecret?: SecretSource;
 }
 
 interface Address {
@@ -154,25 +150,34 @@ function addPeerOptions(command: Command): Command {
         .argParser(addressOf),
     )
     .addOption(
-      new Option('--peer-secret <file>', 'file with the secret shared by all nodes').env(
+      new SecretOption(
+        '--peer-secret <file>',
         'FOLKMOOT_PEER_SECRET',
+        'file with the secret shared by all nodes',
       ),
     );
 }
 
+const isWildcard = (host: string) => host === '0.0.0.0' || /^[0:]+$/.test(host);
+
+const formatAddress = ({ host, port }: Address) =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 /** Parses an address. Refuses a wildcard address, because other nodes must be able to connect. */
-function addressOf(text: string): Address {
-  const [, bracketed, plain, digits] =
-    /^(?:\[([0-9A-Fa-f:.]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  const expected = 'expected HOST:PORT, reachable from the other nodes';
-  if (host === undefined || port > 65_535) throw new InvalidArgumentError(expected);
-  if (host === '0.0.0.0' || /^[0:]+$/.test(host)) {
+const addressOf = typed(
+  { type: 'string', pattern: ':\\d{1,5}$' },
+  (text): Address => {
+    const [, bracketed, plain, digits] =
+      /^(?:\[([0-9A-Fa-f:.]+)\]|([^:/\s]+)):(\d{1,5})$/.exec(text) ?? [];
+    const host = bracketed ?? plain;
+    const port = Number(digits);
+    const expected = 'expected HOST:PORT, reachable from the other nodes';
+    if (host === undefined || port > 65_535) throw new InvalidArgumentError(expected);
+    if (!isWildcard(host)) return { host, port };
     throw new InvalidArgumentError(`${host} is a wildcard address; ${expected}`);
-  }
-  return { host, port };
-}
+  },
+  formatAddress,
+);
 
 /** @throws {UsageError} if only one of the two options is given. */
 function checkPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
@@ -215,7 +220,8 @@ async function peersOf(
   const { catchUp } = await import('../../../cluster/peer/fetch.js');
   const { PeerServer } = await import('../../../cluster/peer/server.js');
   const tls = await readTlsFlags(flags);
-  const secret = await secretIn(peerSecret!);
+  const { checkedSecret } = await import('../../../cluster/peer/proof.js');
+  const secret = checkSecret(peerSecret!, '--peer-secret', checkedSecret);
   const tell = (line: string) => log.info(line);
   const common = { secret, tls, tell };
   const server = await PeerServer.listen({ ...peerListen, ...common, network: networkId! }).catch(
@@ -241,15 +247,4 @@ async function peersOf(
       }
     },
   };
-}
-
-async function secretIn(file: string): Promise<string> {
-  const { checkedSecret } = await import('../../../cluster/peer/proof.js');
-  const text = readSecret(file, '--peer-secret');
-  try {
-    return checkedSecret(text);
-  } catch (error) {
-    const problem = (error as Error).message;
-    throw new UsageError('INVALID_ARGUMENT', { option: '--peer-secret', value: file, problem });
-  }
 }

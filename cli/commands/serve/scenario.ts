@@ -43,19 +43,22 @@ of the scenario, unless options override it. --speed changes the agents only,
 not the periods of the network (voting, alliances). After a restart, the same
 seed gives the same agents.`;
 
+/** @throws {UsageError} for options that need a scenario. */
+export function checkScenarioOptions(flags: ServeScenarioFlags): void {
+  if (flags.scenario !== undefined) return;
+  if (flags.control && flags.clock !== 'held') {
+    const required = '--scenario or --clock held';
+    throw new UsageError('OPTION_REQUIRES', { option: '--control', required });
+  }
+  const [stray] = (['speed', 'seed'] as const).filter((name) => flags[name] !== undefined);
+  if (stray) {
+    throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--scenario' });
+  }
+}
+
 /** @throws {ScenarioError} @throws {UsageError} */
 export async function resolveScenario(flags: ServeScenarioFlags): Promise<WantedScenario | null> {
-  if (flags.scenario === undefined) {
-    if (flags.control && flags.clock !== 'held') {
-      const required = '--scenario or --clock held';
-      throw new UsageError('OPTION_REQUIRES', { option: '--control', required });
-    }
-    const [stray] = (['speed', 'seed'] as const).filter((name) => flags[name] !== undefined);
-    if (stray) {
-      throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--scenario' });
-    }
-    return null;
-  }
+  if (flags.scenario === undefined) return null;
   const { wantedScenario } = await import('../../options/scenario.js');
   return wantedScenario(flags.scenario, flags.seed === undefined ? {} : { seed: flags.seed });
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
-import type { Exchange, LimitName, Profile, Server, ServerOptions } from '../../../api/index.js';
+import type { Profile, Server, ServerOptions } from '../../../api/index.js';
 import type { Verifier } from '../../../engine/crypto/verifier.js';
 import type { ArchiveOptions } from '../../../engine/node/archiver.js';
 import type { Network } from '../../../engine/node/network.js';
@@ -10,8 +10,14 @@ import { type Policy, type Weights, weightings } from '../../../engine/protocol/
 import { policies } from '../../../engine/rules/bundled/policies.js';
 import { exitProcess } from '../../../engine/store/process-end.js';
 import type { GivenParameters } from '../../../sim/rules/chosen-rule.js';
-import { readKeys } from '../../options/client.js';
-import { integer } from '../../options/options.js';
+import { checkSecret, readKeys } from '../../options/client.js';
+import {
+  configurable,
+  SecretOption,
+  type SecretSource,
+  type Settings,
+} from '../../options/config.js';
+import { commaList, integer, shortName, typed } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
@@ -19,8 +25,10 @@ import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
 import { addNodeOptions, checkNodeOptions, type NodeFlags, nodeHelp, openNode } from './cluster.js';
 import type { LiveControl } from './control.js';
+import { exchangeLog, readLimits, startLiveSettings } from './live-settings.js';
 import {
   addScenarioOptions,
+  checkScenarioOptions,
   resolveGenesis,
   resolveScenario,
   type ServeScenarioFlags,
@@ -30,11 +38,11 @@ import {
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
-  return addScenarioOptions(addNodeOptions(addServeOptions(command)))
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+  addScenarioOptions(addNodeOptions(addServeOptions(command)));
+  return configurable<ServeFlags>(command, { name: 'serve', check: checkFlags, run }).addHelpText(
+    'after',
+    helpText({
+      notes: `
 Once the server accepts connections, it prints one line of JSON:
   {"event":"listening","url":...,"ws_url":...,"network_id":...,"page_url":...}
 Logs go to standard error. SIGTERM and SIGINT stop the server after all pending
@@ -52,28 +60,36 @@ nodes of a cluster need the same --rule and --parameter options.
 changing their speed. Deadlines continue. --clock held also pauses the network:
 its time stops, and writes get 503 PAUSED.
 ${nodeHelp}`,
-        examples: [
-          'serve',
-          'serve --rule sixty.js --parameter for_bps=7500',
-          'serve --scenario healthy-town --speed 2',
-          'serve --scenario healthy-town --clock held',
-          `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
+      examples: [
+        'serve',
+        'serve --rule sixty.js --parameter for_bps=7500',
+        'serve --scenario healthy-town --speed 2',
+        'serve --scenario healthy-town --clock held',
+        `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
       --node n1 --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
-        ],
-      }),
-    )
-    .action((flags: ServeFlags) => run(flags, new StopSignal()));
+      ],
+    }),
+  );
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Serves until a signal arrives, possibly during the start. */
-async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
+/** @throws {UsageError} for flags that contradict each other. Opens nothing. */
+async function checkFlags(flags: ServeFlags): Promise<void> {
   checkNodeOptions(flags);
+  checkScenarioOptions(flags);
+  checkControl(flags);
   await checkDoor(flags);
+  if (flags.limitsFile !== undefined) await readLimits(flags.limitsFile);
+}
+
+/** Serves until a signal arrives, possibly during the start. */
+async function run(flags: ServeFlags, settings: Settings): Promise<void> {
+  const stopping = new StopSignal();
+  await settings.check();
   const log = await openLog(flags.logLevel);
   stopping.requested.then((signal) => log.info({ signal }, 'stopping'));
-  await start(flags, stopping, log).catch(async (error) => {
+  await start({ flags, settings }, stopping, log).catch(async (error) => {
     // Exiting with open threads and files can cause a crash.
     await stopping.closeAll();
     throw error;
@@ -89,7 +105,11 @@ async function run(flags: ServeFlags, stopping: StopSignal): Promise<void> {
 }
 
 /** Starts the server, unless a signal arrives first. */
-async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Promise<void> {
+async function start(
+  { flags, settings }: { flags: ServeFlags; settings: Settings },
+  stopping: StopSignal,
+  log: Logger,
+): Promise<void> {
   const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
   const wanted = await resolveScenario(flags);
   const genesis = await resolveGenesis(flags, genesisOf(flags), wanted);
@@ -106,8 +126,9 @@ async function start(flags: ServeFlags, stopping: StopSignal, log: Logger): Prom
   stopping.opened(() => server.close());
   listening?.(server.url);
   if (await stopping.isAsked()) return;
+  // A manager may send SIGHUP as soon as the server has announced itself.
+  await startLiveSettings({ settings, server, network, log });
   announce(flags, network, server, log);
-  logBlocks(log, network).catch((error) => log.error(error, 'block logging stopped'));
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
   agents
@@ -210,6 +231,13 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
   };
 }
 
+/** @throws {UsageError} for a token that the server would not use. */
+function checkControl({ controlToken: token, control, clock }: ServeFlags): void {
+  if (token === undefined || control || clock === 'held') return;
+  const required = '--control or --clock held';
+  throw new UsageError('OPTION_REQUIRES', { option: '--control-token', required });
+}
+
 /** Returns null without --control or --clock held. */
 async function controlOf(
   flags: ServeFlags,
@@ -229,12 +257,13 @@ async function listen(
   log: Logger,
 ): Promise<Server> {
   const { startServer } = await import('../../../api/index.js');
+  const onExchange = exchangeLog(log);
   const options: ServerOptions = {
     ...served,
     host: flags.host,
     port: flags.port,
     limits: flags.limits,
-    ...(flags.limitsFile === undefined ? {} : { figures: await limitsFile(flags.limitsFile) }),
+    ...(flags.limitsFile === undefined ? {} : { figures: await readLimits(flags.limitsFile) }),
     trustedProxies: flags.trustedProxies,
     version: packageVersion(),
     ui: flags.ui,
@@ -246,8 +275,9 @@ async function listen(
     cors: flags.cors,
     hosts: flags.hosts,
     ...(control === null ? {} : { control }),
-    ...exchangeLog(log),
+    ...(onExchange === null ? {} : { onExchange }),
     ...(await responseKeys(flags)),
+    ...controlToken(flags),
   };
   try {
     return await startServer(options);
@@ -256,11 +286,22 @@ async function listen(
   }
 }
 
-async function responseKeys({ responseKey: file }: ServeFlags) {
-  if (file === undefined) return {};
+async function responseKeys({ responseKey: source }: ServeFlags) {
+  if (source === undefined) return {};
   const { keyPairFromSeed } = await import('../../../engine/crypto/keys.js');
-  const { privateKey } = await readKeys(file, '--response-key');
+  const { privateKey } = await readKeys(source, '--response-key');
   return { responseKeys: keyPairFromSeed(Buffer.from(privateKey, 'hex')) };
+}
+
+/** Returns the token that the operator chose, if any. The server draws a token otherwise. */
+function controlToken({ controlToken: source }: ServeFlags): Pick<ServerOptions, 'controlToken'> {
+  if (source === undefined) return {};
+  const parse = (text: string) => {
+    const token = text.trim();
+    if (/^[A-Za-z0-9_-]{32,256}$/.test(token)) return token;
+    throw new Error('expected 32 to 256 letters, digits, _ or -');
+  };
+  return { controlToken: checkSecret(source, '--control-token', parse) };
 }
 
 interface ServeFlags extends ServeScenarioFlags, NodeFlags {
@@ -284,7 +325,8 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   threads: number;
   cors: string[];
   hosts: string[];
-  responseKey?: string;
+  responseKey?: SecretSource;
+  controlToken?: SecretSource;
   trustedProxies: string[];
   logLevel: string;
   archiveAfter?: number;
@@ -292,11 +334,6 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
 
 const option = (flags: string, name: string, text: string) =>
   new Option(flags, text).env(`FOLKMOOT_${name}`);
-
-/** Collects a repeatable, comma-separated option. */
-function list(text: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), ...text.split(',').map((value) => value.trim())];
-}
 
 function addServeOptions(command: Command): Command {
   addNetworkOptions(command);
@@ -319,7 +356,7 @@ function addNetworkOptions(command: Command): void {
         '--network-id <id>',
         'NETWORK_ID',
         'name of a new network (default: random)',
-      ).argParser(networkId),
+      ).argParser(shortName),
     )
     .addOption(
       option('--policy <name>', 'POLICY', 'decision policy of a new network').choices(policies),
@@ -359,6 +396,13 @@ function addServiceOptions(command: Command): void {
         .default('wall'),
     )
     .addOption(option('--control', 'CONTROL', 'allow pausing agents with the control token'))
+    .addOption(
+      new SecretOption(
+        '--control-token <file>',
+        'FOLKMOOT_CONTROL_TOKEN',
+        'file with the control token (default: random)',
+      ),
+    )
     .addOption(option('--no-watch', 'NO_WATCH', 'disable anonymous WebSocket watching'))
     .addOption(option('--no-ui', 'NO_UI', 'disable the page'))
     .addOption(
@@ -377,15 +421,21 @@ function addServiceOptions(command: Command): void {
 
 function addAccessOptions(command: Command): Command {
   return command
-    .addOption(option('--response-key <file>', 'RESPONSE_KEY', 'key for signing responses'))
+    .addOption(
+      new SecretOption(
+        '--response-key <file>',
+        'FOLKMOOT_RESPONSE_KEY',
+        'key for signing responses',
+      ),
+    )
     .addOption(
       option('--cors <origins>', 'CORS', 'comma-separated list of allowed origins')
-        .argParser(list)
+        .argParser(commaList)
         .default([], 'none'),
     )
     .addOption(
       option('--hosts <names>', 'HOSTS', 'comma-separated list of allowed Host headers')
-        .argParser(list)
+        .argParser(commaList)
         .default([], 'localhost, this machine, any address'),
     )
     .addOption(
@@ -394,7 +444,7 @@ function addAccessOptions(command: Command): Command {
         'TRUSTED_PROXIES',
         'comma-separated list of trusted proxy addresses',
       )
-        .argParser((text) => text.split(',').map((address) => address.trim()))
+        .argParser(commaList)
         .default([], 'none'),
     )
     .addOption(
@@ -419,47 +469,17 @@ function addAccessOptions(command: Command): Command {
 const RESERVED_CORES = 3;
 const MOST_THREADS = 64;
 
-function threads(text: string): number {
-  if (text !== 'auto') return integer({ least: 0, most: MOST_THREADS })(text);
-  return Math.max(0, Math.min(4, availableParallelism() - RESERVED_CORES));
-}
+const threadCount = integer({ least: 0, most: MOST_THREADS });
 
-function networkId(text: string): string {
-  if (/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/.test(text)) return text;
-  throw new InvalidArgumentError('expected 1 to 64 letters, digits, ., _ or -');
-}
+const threads = typed({ anyOf: [{ const: 'auto' }, threadCount.schema] }, (text): number => {
+  if (text !== 'auto') return threadCount(text);
+  return Math.max(0, Math.min(4, availableParallelism() - RESERVED_CORES));
+});
 
 async function openLog(level: string): Promise<Logger> {
   const { pino } = await import('pino');
   const output = pino.destination({ dest: 2, sync: true });
   return pino({ level }, { write: (text) => output.write(`${escapeControls(text.trimEnd())}\n`) });
-}
-
-/** Logs each request at `debug`, and its duration at `trace`. */
-function exchangeLog(log: Logger): Pick<ServerOptions, 'onExchange'> {
-  if (!log.isLevelEnabled('debug')) return {};
-  const timed = log.isLevelEnabled('trace');
-  return {
-    onExchange({ ms, code, reason, message, ...exchange }: Exchange) {
-      const time = timed ? { ms } : {};
-      if (exchange.status < 400) log.debug({ ...exchange, ...time }, 'request');
-      else log.debug({ ...exchange, ...time, code, reason, why: message }, 'refused');
-    },
-  };
-}
-
-/** Logs each proposal and outcome at `debug`. */
-async function logBlocks(log: Logger, network: Network): Promise<void> {
-  if (!log.isLevelEnabled('debug')) return;
-  for await (const { type, data, seq } of network.follow()) {
-    if (type === 'block_proposal') {
-      const { block_hash, height, producer } = data;
-      log.debug({ seq, block_hash, height, producer: producer.id }, 'block proposed');
-    } else if (type === 'block_status') {
-      const { block_hash, height, status } = data;
-      log.debug({ seq, block_hash, height, status }, `block ${status}`);
-    }
-  }
 }
 
 interface Listening {
@@ -487,35 +507,4 @@ function logListening(
     `folkmoot: ${url} serves ${network_id} from ${folder} (transport ${transport}, limits ` +
       `${limits}); ${pageText}docs: ${url}/docs, stop with Ctrl+C`,
   );
-}
-
-type OwnLimits = Partial<Record<LimitName, number>>;
-
-const MOST_LIMIT = Number.MAX_SAFE_INTEGER;
-
-/** Reads the limits from --limits-file. @throws {UsageError} */
-async function limitsFile(path: string): Promise<OwnLimits> {
-  const { limitNames } = await import('../../../api/index.js');
-  const { fileBounds, readBounded } = await import('../../../engine/store/folder.js');
-  const bad = (problem: string) =>
-    new UsageError('INVALID_ARGUMENT', { option: '--limits-file', value: path, problem });
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
-  } catch (error) {
-    const { describeSystemError } = await import('../../../engine/protocol/messages.js');
-    throw bad(describeSystemError(error));
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw bad('expected an object such as {"vote": 20}');
-  }
-  for (const [name, figure] of Object.entries(parsed)) {
-    if (!(limitNames as readonly string[]).includes(name)) {
-      throw bad(`unknown limit: ${name} (expected one of ${limitNames.join(', ')})`);
-    }
-    if (!Number.isInteger(figure) || figure < 1 || figure > MOST_LIMIT) {
-      throw bad(`invalid ${name} (expected a whole number from 1 to ${MOST_LIMIT})`);
-    }
-  }
-  return parsed as OwnLimits;
 }

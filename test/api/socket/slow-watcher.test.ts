@@ -53,7 +53,7 @@ test('watch: queues nothing for a slow watcher, reports the gap, and continues',
   };
   const faults: unknown[] = [];
   const onFault = (error: unknown) => faults.push(error);
-  const watchers = new Watchers({ network, view, control, perAddress: 2, onFault });
+  const watchers = new Watchers({ network, view, control, perAddress: () => 2, onFault });
   onTestFinished(async () => {
     watchers.close();
     await view.close();
