@@ -2,24 +2,28 @@
 import { Option } from 'commander';
 import type { ChosenRule, GivenParameters, NoRule } from '../../sim/rules/chosen-rule.js';
 import { UsageError } from '../output/exit.js';
+import { typed } from './options.js';
 
 export const ruleSyntax = 'rule name, module (.js, .mjs) or lines (.yaml, .json)';
 
 /** Option for parameters, which may be repeated, and whose value may be a list with commas. */
 export const parameterOption = (text: string): Option =>
   new Option('--parameter <name=n>', `${text}, may be repeated`).argParser(
-    (value: string, before: GivenParameters | undefined) => ({
-      ...before,
-      ...parseParameters(value),
-    }),
+    typed<GivenParameters>(
+      { type: 'array', items: { type: 'string', pattern: parameterPattern.source } },
+      (value, before) => ({ ...before, ...parseParameters(value) }),
+      (parameters) => Object.entries(parameters).map(([name, n]) => `${name}=${n}`),
+    ),
   );
+
+const parameterPattern = /^([a-z][a-z0-9_]{0,31})=(-?\d{1,15})$/;
 
 /** Parses `for_bps=6000,turnout_bps=0`. @throws {UsageError} */
 export const parseParameters = (text: string): GivenParameters =>
   Object.assign({}, ...text.split(',').map(parseParameter));
 
 function parseParameter(text: string): GivenParameters {
-  const [, name, number] = /^([a-z][a-z0-9_]{0,31})=(-?\d{1,15})$/.exec(text) ?? [];
+  const [, name, number] = parameterPattern.exec(text) ?? [];
   if (name !== undefined) return { [name]: Number(number) };
   const expected = 'NAME=INTEGER, such as for_bps=6000';
   throw new UsageError('INVALID_VALUE', { option: '--parameter', value: text, expected });

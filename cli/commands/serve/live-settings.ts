@@ -159,7 +159,8 @@ export async function readLimits(path: string): Promise<OwnLimits> {
   try {
     parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
   } catch (error) {
-    throw bad((error as Error).message);
+    const { describeSystemError } = await import('../../../engine/protocol/messages.js');
+    throw bad(describeSystemError(error));
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw bad('expected an object such as {"vote": 20}');

@@ -35,6 +35,7 @@ const special: Readonly<Record<string, unknown[]>> = {
   peer_listen: ['a.example:1', 'b.example:2', '[::1]:3'],
   watch: [false, 'paused', true],
   threads: [1, 2, 3],
+  parameter: [['for_bps=1'], ['for_bps=2'], ['for_bps=3']],
 };
 
 /** Returns three values that differ if the type allows it. */
