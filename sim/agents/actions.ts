@@ -210,7 +210,7 @@ interface Making {
   insists?: boolean;
   /** Number of transactions. By default, drawn from the scenario's range. */
   transactions?: number;
-  /** Names of the block's options. */
+  /** Names of the block's options. By default, those of the scenario. */
   options?: readonly string[] | undefined;
 }
 
@@ -221,7 +221,8 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
   if (insists ? head.own : head.contested) return;
   const number = agent.proposals;
   const rng = agent.rng('blocks', { place: agent.ordinal, number });
-  const { transactions: range, memes } = world.scenario.producers;
+  const { transactions: range, memes, options: usual } = world.scenario.producers;
+  const options = making.options ?? usual;
   const count = making.transactions ?? range.least + rng.int(range.most - range.least + 1);
   const signed = Array.from({ length: count }, (_, index) =>
     transaction(agent, world, making, index, rng),
@@ -236,7 +237,7 @@ export function produce(agent: ScriptedAgent, world: World, making: Making = {})
     parent_hash: head.hash,
     transactions,
     state_diff: { additions, deletions: {} },
-    ...(making.options ? { options: making.options.map((name) => ({ name })) } : {}),
+    ...(options ? { options: options.map((name) => ({ name })) } : {}),
     ...(hasMeme ? { meme_content: meme } : {}),
   };
   const block = blockHash({ ...fields, timestamp }, agent.by.publicKey, world.networkId);

@@ -1,6 +1,13 @@
 /** Creates the agents of a scenario with their keys, strategies and random streams. */
 import { type Stream, Streams, type Subject } from '../rng.js';
-import { drawnTraits, drawsTraits, inhabitants, type TimeSpan } from '../scenario/population.js';
+import type { ReadElection } from '../scenario/files.js';
+import {
+  drawnTraits,
+  drawsTraits,
+  groupSizes,
+  inhabitants,
+  type TimeSpan,
+} from '../scenario/population.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
@@ -12,6 +19,7 @@ import {
   type ScriptedAgent,
   type Strategy,
 } from './port.js';
+import { createBallots, createCulture } from './preferences.js';
 import type { Scripts } from './script/scripts.js';
 import { createBuiltIn } from './strategies.js';
 
@@ -33,12 +41,14 @@ export interface CreateOptions {
   deciders?: Deciders | null | undefined;
   /** False for a run without a log. Its requests are not signed. */
   recorded?: boolean;
+  /** Election data, by file path in the scenario. */
+  elections: ReadonlyMap<string, ReadElection>;
 }
 
 /** @throws {ScenarioError} if a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  { seed, folder, scriptMs, deciders, recorded = true }: CreateOptions,
+  { seed, folder, scriptMs, deciders, elections, recorded = true }: CreateOptions,
 ): Promise<CreatedAgents> {
   const changes = scenario.interventions.flatMap((one, place) =>
     one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
@@ -48,7 +58,7 @@ export async function createAgents(
   const scripts = scripted ? new (await import('./script/scripts.js')).Scripts(scriptMs) : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
-    const found = { scripts, folder, deciders };
+    const found = { scripts, folder, deciders, elections, firstOf: firstOrdinals(scenario) };
     const strategies = await strategiesOf(groups, found);
     const changed = await strategiesOf(changes, found);
     return { agents: agentsOf(scenario, { seed, recorded }, strategies), changed, scripts };
@@ -58,8 +68,10 @@ export async function createAgents(
   }
 }
 
-interface Found extends Pick<CreateOptions, 'folder' | 'deciders'> {
+interface Found extends Pick<CreateOptions, 'folder' | 'deciders' | 'elections'> {
   scripts: Scripts | null;
+  /** Ordinal of the first agent of each group. */
+  firstOf: ReadonlyMap<string, number>;
 }
 
 /**
@@ -67,7 +79,7 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders'> {
  */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
-  { scripts, folder, deciders }: Found,
+  { scripts, folder, deciders, elections, firstOf }: Found,
 ): Promise<Map<K, Strategy>> {
   const strategies = new Map<K, Strategy>();
   for (const { key, strategy } of wanted) {
@@ -76,13 +88,29 @@ async function strategiesOf<K extends string | number>(
       const { kind } = strategy;
       if (!deciders) throw scenarioError('NEEDS_VIRTUAL_TIME', { group: name, kind });
       strategies.set(key, deciders.strategyOf({ group: name, strategy }));
-    } else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
+    } else if (strategy.kind === 'ballots') {
+      const election = elections.get(strategy.file)!;
+      strategies.set(key, createBallots({ strategy, election, firstOf }));
+    } else if (strategy.kind === 'culture') strategies.set(key, createCulture(strategy));
+    else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
     else if (folder !== undefined) {
       const group = typeof key === 'string' ? key : null;
       strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
     } else throw scenarioError('UNKNOWN_FOLDER', { file: strategy.module });
   }
   return strategies;
+}
+
+function firstOrdinals(scenario: Scenario): Map<string, number> {
+  let first = 0;
+  const sizes = groupSizes(scenario);
+  return new Map(
+    scenario.agents.map(({ group }, index) => {
+      const own = first;
+      first += sizes[index]!;
+      return [group, own];
+    }),
+  );
 }
 
 function agentsOf(

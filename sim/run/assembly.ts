@@ -7,13 +7,13 @@ import { agentId } from '../../engine/protocol/signing.js';
 import { type NetworkRule, type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
 import { firstTurnAt, takeTurn } from '../agents/actions.js';
 import { behaviour } from '../agents/behaviour.js';
-import { createAgentRng, createAgents } from '../agents/create.js';
+import { type CreatedAgents, createAgentRng, createAgents } from '../agents/create.js';
 import type { Deciders } from '../agents/deciders/deciders.js';
-import type { ScriptedAgent, Strategy, World } from '../agents/port.js';
+import type { ScriptedAgent, World } from '../agents/port.js';
 import type { Scripts } from '../agents/script/scripts.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
-import { loadData } from '../scenario/files.js';
+import { findOptions, loadData, type ScenarioData } from '../scenario/files.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Faults } from '../world/faults.js';
@@ -67,25 +67,31 @@ export interface Assembly<W extends World, O extends Observer> {
 export async function assemble<W extends World, O extends Observer>(
   options: AssemblyOptions<W, O>,
 ): Promise<Assembly<W, O>> {
-  const { scenario, seed } = options;
-  const { agents, scripts, changed } = await createAgents(scenario, options);
+  const { seed } = options;
+  const data = loadData(options.scenario, options.folder);
+  const { elections } = data;
+  const producers = findOptions(options.scenario, elections);
+  const scenario = { ...options.scenario, producers };
+  const { agents, scripts, changed } = await createAgents(scenario, { ...options, elections });
   try {
     drawAnew(agents, seed, options.seq);
-    return { ...put(agents, changed, scripts, options), agents, scripts };
+    const society = { agents, changed, scripts, data };
+    return { ...put(society, { ...options, scenario }), agents, scripts };
   } catch (error) {
     scripts?.close();
     throw error;
   }
 }
 
+interface Created extends CreatedAgents {
+  data: ScenarioData;
+}
+
 function put<W extends World, O extends Observer>(
-  agents: ScriptedAgent[],
-  strategies: ReadonlyMap<number, Strategy>,
-  scripts: Scripts | null,
+  { agents, changed: strategies, scripts, data }: Created,
   options: AssemblyOptions<W, O>,
 ): Omit<Assembly<W, O>, 'agents' | 'scripts'> {
   const { scenario, seed, networkId } = options;
-  const data = loadData(scenario, options.folder);
   const startMs = options.startMs();
   const neighbours = drawnGraph(scenario, seed, data.edges);
   const seedNumber = mix(new Streams(seed).of('world', 'latency').int(2 ** 31));

@@ -4,11 +4,17 @@
  * `folkmoot sim`.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { findRuleProblem, isUnloadedModule } from '../../engine/rules/network-rule.js';
+import { findRuleProblem, isUnloadedModule, ruleOf } from '../../engine/rules/network-rule.js';
 import { prepareRule } from '../../engine/rules/sandbox.js';
 import { dataProblem, fileInside } from './files.js';
 import { conditionProblem, interventionsProblem, traitsProblem } from './intervention-checks.js';
-import { groupSizes, joinedByMs, listExternals, selectAgents } from './population.js';
+import {
+  groupSizes,
+  joinedByMs,
+  listExternals,
+  listStrategies,
+  selectAgents,
+} from './population.js';
 import { type Finding, finding, invalid, type Problem, problemError } from './problem.js';
 import type { Latency } from './schema/network.js';
 import { type Scenario, standardReplicates } from './schema/scenario.js';
@@ -182,12 +188,11 @@ const LARGEST_COMPLETE = 2_000;
 /** Limit on the mean number of neighbours, for all topologies. */
 const MOST_NEIGHBOURS = 2_000;
 
-function linksProblem(scenario: Scenario, folder: string | undefined): Problem | null {
+function linksProblem(scenario: Scenario): Problem | null {
   return (
     topologyProblem(scenario) ??
     latencyProblem(scenario.links.latency, 'links.latency') ??
-    betweenProblem(scenario) ??
-    (folder === undefined ? null : dataProblem(scenario, folder))
+    betweenProblem(scenario)
   );
 }
 
@@ -381,6 +386,20 @@ const strategiesProblem: Check = ({ agents }, folder) => {
   return null;
 };
 
+/** Requires options if the rule chooses among options and agents draw preferences over them. */
+const optionsProblem: Check = (scenario) => {
+  const { consensus, producers } = scenario;
+  const { policy, rule: { file: _, ...rule } = {} } = consensus;
+  const kinds = listStrategies(scenario).map(({ strategy }) => strategy.kind);
+  if (!kinds.includes('culture') || kinds.includes('ballots')) return null;
+  if (producers.options || isUnloadedModule({ policy })) return null;
+  if (!ruleOf({ policy, rule }).usesOptions) return null;
+  return problem('producers.options', missing('2 to 16 names, over which agents draw preferences'));
+};
+
+const filesProblem: Check = (scenario, folder) =>
+  folder === undefined ? null : dataProblem(scenario, folder);
+
 const checks = [
   namesProblem,
   sizesProblem,
@@ -395,6 +414,8 @@ const checks = [
   traitsProblem,
   linksProblem,
   ruleProblem,
+  optionsProblem,
+  filesProblem,
   interventionsProblem,
 ];
 

@@ -1,12 +1,27 @@
 /**
- * Data files used by a scenario: measured latencies and lists of links. Each file must be inside
- * the scenario's folder.
+ * Data files used by a scenario: measured latencies, lists of links, and election data. Each file
+ * must be inside the scenario's folder.
  */
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, posix, relative, resolve, win32 } from 'node:path';
 import { sha256Hex } from '../../engine/protocol/signing.js';
-import { inhabitants, type PopulationSource } from './population.js';
-import { type Finding, finding, type Problem, problemError, scenarioError } from './problem.js';
+import { isUnloadedModule, ruleOf } from '../../engine/rules/network-rule.js';
+import {
+  type ElectionData,
+  ElectionError,
+  findDataType,
+  readElection,
+} from '../elections/election-data.js';
+import { findBallotForm, findDataProblem, toOptionNames } from '../elections/rule-ballots.js';
+import { groupSizes, inhabitants, listStrategies, type PopulationSource } from './population.js';
+import {
+  type Finding,
+  finding,
+  invalid,
+  type Problem,
+  problemError,
+  scenarioError,
+} from './problem.js';
 import type { Scenario } from './schema/scenario.js';
 
 /** Contents of the data files. */
@@ -15,8 +30,15 @@ export interface ScenarioData {
   traces: Map<string, Quantile>;
   /** Links between agents; empty if there is no file. */
   edges: readonly Edge[];
+  /** Elections, by file path in the scenario. */
+  elections: Map<string, ReadElection>;
   /** SHA-256 of each file, by its path in the scenario. */
   files: Record<string, string>;
+}
+
+/** Election data with the names that its alternatives have as options. */
+export interface ReadElection extends ElectionData {
+  options: readonly string[];
 }
 
 interface Named {
@@ -47,6 +69,16 @@ function namedFiles(scenario: Scenario): Named[] {
     };
     all.push({ at: ['topology', 'file'], file: topology.file, take });
   }
+  for (const { path, strategy } of listStrategies(scenario)) {
+    if (strategy.kind !== 'ballots') continue;
+    const { file } = strategy;
+    const take: Named['take'] = (text, { elections }) => {
+      if (elections.has(file)) return;
+      const found = readElection(text, findDataType(file));
+      elections.set(file, { ...found, options: toOptionNames(found.alternatives) });
+    };
+    all.push({ at: [...path, 'file'], file, take });
+  }
   return all;
 }
 
@@ -58,7 +90,48 @@ export function dataFiles(scenario: Scenario): string[] {
 /** Returns the first problem with a data file, or null. */
 export function dataProblem(scenario: Scenario, folder: string): Problem | null {
   const found = readData(scenario, folder);
-  return 'problem' in found ? found.problem : null;
+  return 'problem' in found ? found.problem : electionProblem(scenario, found.data);
+}
+
+/** Checks that the agents can cast the ballots of their elections with the network's rule. */
+function electionProblem(scenario: Scenario, { elections }: ScenarioData): Problem | null {
+  const sizes = groupSizes(scenario);
+  const { policy, rule: { file: _, ...rule } = {} } = scenario.consensus;
+  for (const { path, strategy } of listStrategies(scenario)) {
+    if (strategy.kind !== 'ballots') continue;
+    const { file, take, ties } = strategy;
+    const at = [...path, 'file'];
+    const { voters } = elections.get(file)!;
+    const [list, index] = path;
+    if (take === 'listed' && list !== 'agents') {
+      return { path: [...path, 'take'], ...invalid(take, 'drawn, in an intervention') };
+    }
+    const agents = sizes[Number(index)]!;
+    if (take === 'listed' && voters !== agents) {
+      return { path: at, ...finding('WRONG_VOTERS', { file, voters, agents }) };
+    }
+    // The rule of a module is known only once the sandbox is loaded.
+    const form = isUnloadedModule({ policy }) ? null : findBallotForm(ruleOf({ policy, rule }));
+    const { options } = findOptions(scenario, elections);
+    const found = findDataProblem(elections.get(file)!, { options, ties, form });
+    if (!found) continue;
+    const detail = found.line === undefined ? found.detail : `line ${found.line}: ${found.detail}`;
+    return { path: at, ...finding('INVALID_ELECTION', { file, detail }) };
+  }
+  return null;
+}
+
+/**
+ * Returns the scenario's producers with the options of blocks: as given, or those of the first
+ * election.
+ */
+export function findOptions(
+  { producers }: Pick<Scenario, 'producers'>,
+  elections: ReadonlyMap<string, ReadElection>,
+): Scenario['producers'] {
+  const [first] = elections.values();
+  const options = producers.options ?? first?.options;
+  return options ? { ...producers, options: [...options] } : producers;
 }
 
 /**
@@ -80,13 +153,17 @@ function readData(
   scenario: Scenario,
   folder: string,
 ): { data: ScenarioData } | { problem: Problem } {
-  const data: ScenarioData = { traces: new Map(), edges: [], files: {} };
+  const data: ScenarioData = { traces: new Map(), edges: [], elections: new Map(), files: {} };
   for (const { at, file, take } of namedFiles(scenario)) {
     const text = textOf(file, folder);
     if ('why' in text) return { problem: { path: at, ...text.what } };
     try {
       take(text.text, data);
     } catch (error) {
+      if (error instanceof ElectionError) {
+        const detail = `line ${error.line}: ${error.message}`;
+        return { problem: { path: at, ...finding('INVALID_ELECTION', { file, detail }) } };
+      }
       if (!(error instanceof BadLine)) throw error;
       const values = { file, line: error.line, detail: error.message };
       return { problem: { path: at, ...finding('INVALID_LINE', values) } };
@@ -97,7 +174,7 @@ function readData(
 }
 
 function textOf(named: string, folder: string): { text: string; sha256: string } | Rejected {
-  const found = fileInside(named, folder, 'a CSV file');
+  const found = fileInside(named, folder, 'a data file');
   if ('why' in found) return found;
   const { size } = statSync(found.file);
   if (size > LARGEST_BYTES) {

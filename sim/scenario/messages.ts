@@ -123,5 +123,9 @@ export const problemMessages = {
   NOT_A_FILE: { text: 'is {file}, which is not a file; expected {expected}' },
   FILE_TOO_LARGE: { text: 'is {file} of {bytes} bytes; expected at most {limit}' },
   INVALID_RULE: { text: '{problem}' },
+  INVALID_ELECTION: { text: 'is {file}; {detail}' },
+  WRONG_VOTERS: {
+    text: 'is {file} with {voters} ballots; expected {agents}, one per agent, or take: drawn',
+  },
   INVALID_LINE: { text: 'is {file}; line {line} {detail}' },
 } as const satisfies MessageTable;

@@ -240,9 +240,12 @@ function drawn(rng: Stream, least: number, most: number): Raw {
   return { distribution, from, to, alpha: 0.5 + 3 * share(rng), beta: 0.5 + 3 * share(rng) };
 }
 
-type Kind = Exclude<Strategy['kind'], 'script' | External['kind']>;
+type Kind = Exclude<Strategy['kind'], 'ballots' | 'culture' | 'script' | External['kind']>;
 
-/** All strategies except scripts, which need files, and external deciders. */
+/**
+ * All strategies except scripts and ballots, which need files, cultures, which need options, and
+ * external deciders.
+ */
 const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> = {
   personality: () => ({}),
   honest: (rng) => ({ soundness: rng.pick([100, 100, 80, 50]) }),

@@ -4,8 +4,10 @@
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../../engine/protocol/patterns.js';
+import { OptionName } from '../../../engine/protocol/schema/block.js';
 import { RuleLine, RuleOptions, Weights } from '../../../engine/protocol/schema/genesis.js';
 import { policies } from '../../../engine/rules/bundled/policies.js';
+import { OPTIONS } from '../../../engine/rules/election.js';
 import {
   about,
   GroupName,
@@ -207,6 +209,17 @@ export const Producing = Type.Object(
       ),
     }),
     memes: Share('of blocks with a meme', 0.3),
+    options: Type.Optional(
+      Type.Array(OptionName, {
+        minItems: 2,
+        maxItems: OPTIONS,
+        uniqueItems: true,
+        ...about(
+          'names of the options of each block, for rules that choose; default: those of the ' +
+            'first strategy of kind ballots',
+        ),
+      }),
+    ),
   },
   { ...section, ...about('block production') },
 );

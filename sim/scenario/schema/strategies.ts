@@ -202,6 +202,43 @@ export const Strategy = Type.Union(
       'occupies each free place for a block in voting with an unsound block, and never votes',
       { every_ms: integerFrom(100, 600_000, 'interval between proposals', 200) },
     ),
+    strategy('ballots', 'casts the ballots of an election, from a file', {
+      file: Type.String({
+        minLength: 1,
+        maxLength: 500,
+        description: "PrefLib (soc, soi, toc, toi) or Pabulib (pb) file in the scenario's folder",
+      }),
+      take: Type.Enum(['listed', 'drawn'], {
+        default: 'listed',
+        description: 'listed: one ballot per agent, in order; drawn: each agent draws one',
+      }),
+      ties: Type.Enum(['refuse', 'list'], {
+        default: 'refuse',
+        description: 'ties in a ranking: refuse the file, or order them as the options',
+      }),
+      approves: integerFrom(1, 16, 'least number of approved options, in whole ties', 1),
+    }),
+    strategy('culture', 'draws preferences over the options of a block', {
+      culture: Type.Enum(['impartial', 'mallows', 'line'], {
+        default: 'impartial',
+        description:
+          'impartial: all rankings are equally probable; mallows: near the order of the options; ' +
+          'line: agents at random places on a line with the options in order, nearest first',
+      }),
+      dispersion: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        default: 0.5,
+        description: 'mallows: from 0, all alike, to 1, impartial',
+      }),
+      draws: Type.Enum(['block', 'run'], {
+        default: 'block',
+        description: 'draw for each block, or once for the run',
+      }),
+      approves: Type.Optional(
+        integerFrom(1, 16, 'number of approved options; default: half of them, rounded up'),
+      ),
+    }),
     strategy('script', 'runs a script module', {
       module: Type.String({
         minLength: 1,

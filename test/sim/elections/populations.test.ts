@@ -1,0 +1,322 @@
+/** Populations with ballots of election data, and with preferences drawn from a culture. */
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkCertificate, type Event, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
+import { completeScenario, loadScenario, ScenarioError, simulate, withValues } from 'folkmoot/sim';
+import { describe, expect, test } from 'vitest';
+import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
+import { findBallotForm, toOptionNames } from '../../../dist/sim/elections/rule-ballots.js';
+import { certificateOf } from '../../engine/certificate/town.js';
+import { createRule } from '../../engine/rules/polls.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { root } from '../../support/paths.js';
+import { csvRows, replayHere } from '../../support/runs.js';
+import { nearby, quiet, type Raw } from '../fixture.js';
+
+const header = (type: string, names: readonly string[]) => [
+  ...[`# DATA TYPE: ${type}`, `# NUMBER ALTERNATIVES: ${names.length}`],
+  ...names.map((name, at) => `# ALTERNATIVE NAME ${at + 1}: ${name}`),
+];
+const dataOf = (type: string, orders: readonly string[], names = ['A a', 'B b', 'C c', 'D d']) =>
+  [...header(type, names), ...orders, ''].join('\n');
+
+interface Town {
+  file?: string;
+  text?: string;
+  policy?: string;
+  count?: number;
+  strategy?: Raw;
+  sections?: Raw;
+}
+
+/** Writes a scenario of one group with a strategy. Returns the scenario's file. */
+function town({ file = 'data.soc', text, policy = 'schulze', ...more }: Town) {
+  const { count = 5, strategy = { kind: 'ballots', file }, sections = {} } = more;
+  const folder = temporaryFolder();
+  if (text !== undefined) writeFileSync(join(folder, file), text);
+  const raw = {
+    title: 'a test',
+    signatures: 'none',
+    agents: [{ group: 'voters', count, producers: 1, traits: { abstains: 0 }, strategy }],
+    social: quiet,
+    links: nearby,
+    consensus: { policy, voting_period_ms: 8_000, dormant_after: 0 },
+    length: { blocks: 1 },
+    ...sections,
+  };
+  const path = join(folder, 'town.json');
+  writeFileSync(path, JSON.stringify(raw, null, 1));
+  return path;
+}
+
+/** Runs a scenario. Returns its result, blocks and ballots. */
+async function hold(path: string) {
+  const { scenario, folder } = loadScenario(path);
+  const out = join(temporaryFolder(), 'run');
+  const result = await simulate(scenario, { folder, out });
+  expect(result.verdict).toBe('pass');
+  const store = openLmdbStore({
+    path: join(out, 'network'),
+    tables,
+    schemaVersion: SCHEMA_VERSION,
+    readOnly: true,
+  });
+  const events = [...store.events(1, store.meta()!.event_seq)].map(
+    ({ json }) => JSON.parse(json) as Event,
+  );
+  await store.close();
+  const votes = events.flatMap(({ type, data }) => (type === 'block_validation' ? [data] : []));
+  return { out, result, votes, blocks: csvRows(join(out, 'blocks.csv')) };
+}
+
+describe('shipped scenario capital', () => {
+  test.each([
+    ['plurality', 'Memphis', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 17 }],
+    ['instant_runoff', 'Knoxville', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 58 }],
+    ['borda', 'Nashville', { Memphis: 126, Nashville: 194, Chattanooga: 173, Knoxville: 107 }],
+    ['ranked_pairs', 'Nashville', { Memphis: 0, Nashville: 3, Chattanooga: 2, Knoxville: 1 }],
+  ])('%s chooses %s', async (policy, choice, standings) => {
+    const { raw, folder } = loadScenario('capital');
+    const changes = [
+      ['consensus.policy', policy],
+      ['length.blocks', 1],
+    ] as const;
+    const scenario = completeScenario(withValues(raw, changes), folder);
+    const out = join(temporaryFolder(), 'run');
+    const result = await simulate(scenario, { folder, out, verifier: 'inline' });
+    const data = readFileSync(join(folder, 'elections/tennessee.soc'), 'utf8');
+    expect(result.verdict).toBe('pass');
+    expect(result.files).toEqual({ 'elections/tennessee.soc': sha256Hex(data) });
+    const [block] = csvRows(join(out, 'blocks.csv'));
+    expect(block).toMatchObject({ status: 'finalized', choice, votes: '100' });
+    expect(JSON.parse(block!.standings!)).toEqual(standings);
+    if (policy !== 'ranked_pairs') return;
+    const path = join(out, 'network');
+    expect(await replayHere(path)).toMatchObject({ match: true });
+    const checked = checkCertificate(await certificateOf({ path }, block!.block_hash!));
+    expect(checked).toMatchObject({ holds: true, claim: { status: 'finalized', choice } });
+    const again = await simulate(scenario, { folder, store: 'memory', verifier: 'off' });
+    expect(again.digest).toBe(result.digest);
+  });
+});
+
+describe('ballots of a file', () => {
+  const orders = ['2: 1,2,3,4', '2: 3,1,2,4', '1: 4,3,2,1'];
+
+  test.each<[policy: string, ballots: Raw[]]>([
+    [
+      'borda',
+      [
+        { ranking: ['A-a', 'B-b', 'C-c', 'D-d'] },
+        { ranking: ['C-c', 'A-a', 'B-b', 'D-d'] },
+        { ranking: ['D-d', 'C-c', 'B-b', 'A-a'] },
+      ],
+    ],
+    ['plurality', [{ option: 'A-a' }, { option: 'C-c' }, { option: 'D-d' }]],
+    ['approval', [{ approved: ['A-a'] }, { approved: ['C-c'] }, { approved: ['D-d'] }]],
+    [
+      'score',
+      [
+        { scores: { 'A-a': 10, 'B-b': 6, 'C-c': 3, 'D-d': 0 } },
+        { scores: { 'C-c': 10, 'A-a': 6, 'B-b': 3, 'D-d': 0 } },
+        { scores: { 'D-d': 10, 'C-c': 6, 'B-b': 3, 'A-a': 0 } },
+      ],
+    ],
+  ])('have the form of the rule %s, one per agent in order', async (policy, expected) => {
+    const { votes } = await hold(town({ text: dataOf('soc', orders), policy }));
+    const byAgent = new Map(votes.map(({ validator, ballot }) => [validator.id, ballot]));
+    expect(byAgent.size).toBe(5);
+    const counts = expected.map(
+      (ballot) =>
+        votes.filter((vote) => JSON.stringify(vote.ballot) === canonicalText(ballot)).length,
+    );
+    expect(counts).toEqual([2, 2, 1]);
+  });
+
+  test('are ignored by rules without ballots, and absent where all options are equal', async () => {
+    const { votes } = await hold(town({ text: dataOf('soc', orders), policy: 'majority' }));
+    expect(votes.map(({ decision, ballot }) => [decision, ballot])).toEqual(
+      Array(5).fill(['approve', undefined]),
+    );
+    const tied = town({ file: 'data.toc', text: dataOf('toc', ['4: {1,2,3,4}', '1: 2,{1,3,4}']) });
+    const ballots = (await hold(tied)).votes.map(({ ballot }) => ballot);
+    expect(ballots.filter((ballot) => ballot === undefined)).toHaveLength(4);
+    expect(ballots).toContainEqual({ ranking: ['B-b'] });
+  });
+
+  test('of approvals reject the block if they approve nothing', async () => {
+    const text = [
+      ...['META', 'key;value', 'vote_type;approval', 'PROJECTS', 'project_id;cost'],
+      ...['7;1', '9;1', 'VOTES', 'voter_id;vote', 'a;7,9', 'b;9', 'c;9', 'd;9', 'e;', ''],
+    ].join('\n');
+    const { votes, blocks } = await hold(town({ file: 'data.pb', text, policy: 'approval' }));
+    expect(votes.filter(({ decision }) => decision === 'reject')).toHaveLength(1);
+    expect(blocks[0]).toMatchObject({ choice: '9', reject: '1' });
+    expect(JSON.parse(blocks[0]!.standings!)).toEqual({ 7: 1, 9: 4 });
+  });
+
+  test('can be drawn, restricted to some options, with ties in the order of the list', async () => {
+    const strategy = { kind: 'ballots', file: 'data.toi', take: 'drawn', ties: 'list' };
+    const text = dataOf('toi', ['99: {3,1},2']);
+    const sections = { producers: { options: ['B-b', 'A-a', 'X'] } };
+    const path = town({ file: 'data.toi', text, strategy, sections, count: 3 });
+    const { votes } = await hold(path);
+    expect(votes.map(({ ballot }) => ballot)).toEqual(Array(3).fill({ ranking: ['A-a', 'B-b'] }));
+  });
+
+  test('of Burlington 2009, drawn by 400 agents, have similar shares', async () => {
+    const path = town({
+      strategy: { kind: 'ballots', file: 'burlington-2009.soi', take: 'drawn' },
+      ...{ count: 400, policy: 'plurality' },
+    });
+    const data = join(root, 'test/sim/elections/burlington-2009.soi');
+    copyFileSync(data, join(path, '..', 'burlington-2009.soi'));
+    const { blocks } = await hold(path);
+    const standings = JSON.parse(blocks[0]!.standings!) as Record<string, number>;
+    const expected = { 'Bob-Kiss': 2_981, 'Andy-Montroll': 2_554, 'Kurt-Wright': 3_294 };
+    for (const [name, count] of Object.entries(expected)) {
+      // Four standard deviations of a binomial distribution.
+      const share = count / 8_829;
+      const width = 4 * Math.sqrt(400 * share * (1 - share));
+      expect(Math.abs(standings[name]! - 400 * share)).toBeLessThan(width);
+    }
+  });
+
+  test.each<[what: string, text: string, more: Town, path: string, code: string, expected: RegExp]>(
+    [
+      [
+        'a bad line',
+        dataOf('soc', ['5: 1,2']),
+        {},
+        'file',
+        'INVALID_ELECTION',
+        /line 7: incomplete/,
+      ],
+      ['a type', 'x', { file: 'data.csv' }, 'file', 'INVALID_ELECTION', /unknown type/],
+      ['too few ballots', dataOf('soc', ['4: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /4 .* 5/],
+      ['too many ballots', dataOf('soc', ['6: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /6 .* 5/],
+      [
+        'a tie in a ranking',
+        dataOf('toc', ['4: 1,2,3,4', '1: {1,2},3,4']),
+        { file: 'data.toc' },
+        ...(['file', 'INVALID_ELECTION', /line 8: tie: A-a, B-b/] as const),
+      ],
+      [
+        'one alternative',
+        dataOf('soc', ['5: 1'], ['A']),
+        {},
+        ...(['file', 'INVALID_ELECTION', /alternatives: 1/] as const),
+      ],
+      [
+        'many alternatives',
+        dataOf(
+          'soi',
+          ['5: 1'],
+          Array.from({ length: 17 }, (_, at) => `n${at}`),
+        ),
+        { file: 'data.soi' },
+        ...(['file', 'INVALID_ELECTION', /alternatives: 17/] as const),
+      ],
+      [
+        'other options',
+        dataOf('soc', ['5: 1,2,3,4']),
+        { sections: { producers: { options: ['x', 'y'] } } },
+        ...(['file', 'INVALID_ELECTION', /x, y/] as const),
+      ],
+    ],
+  )('are refused for %s, with file, line and key', (_, text, more, key, code, expected) => {
+    const path = town({ text, ...more });
+    const error = catchError(() => loadScenario(path));
+    expect(error.problem).toMatchObject({ path: ['agents', '0', 'strategy', key], code });
+    expect(error.message).toMatch(/town\.json:\d+: agents\.0\.strategy\.file is data\.\w+/);
+    expect(error.message).toMatch(expected);
+    expect(error.message).not.toContain('\n');
+  });
+});
+
+function catchError(act: () => unknown): ScenarioError {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ScenarioError);
+    return error as ScenarioError;
+  }
+  throw new Error('no error');
+}
+
+/** Formats a ballot as events contain it, with sorted members. */
+function canonicalText(ballot: Raw): string {
+  return JSON.stringify(ballot, (_, value) =>
+    typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
+  );
+}
+
+describe('cultures', () => {
+  const options = ['a', 'b', 'c'];
+  const culture = (strategy: Raw, policy = 'schulze', sections: Raw = {}) =>
+    town({
+      strategy: { kind: 'culture', ...strategy },
+      ...{ policy, count: 60 },
+      sections: { producers: { options, schedule: 'round_robin' }, ...sections },
+    });
+  const rankings = (votes: readonly { ballot?: unknown }[]) =>
+    votes.map(({ ballot }) => (ballot as { ranking: string[] }).ranking.join(''));
+
+  test('impartial: all six rankings occur, and other blocks draw others', async () => {
+    const { votes, blocks } = await hold(culture({}, 'schulze', { length: { blocks: 2 } }));
+    expect(new Set(rankings(votes)).size).toBe(6);
+    const [first, second] = blocks.map(({ standings }) => standings);
+    expect(first).not.toBe(second);
+    const fixed = await hold(culture({ draws: 'run' }, 'borda', { length: { blocks: 2 } }));
+    expect(fixed.blocks[0]!.standings).toBe(fixed.blocks[1]!.standings);
+  });
+
+  test('mallows: no dispersion gives the order of the list', async () => {
+    const { votes } = await hold(culture({ culture: 'mallows', dispersion: 0 }));
+    expect(new Set(rankings(votes))).toEqual(new Set(['abc']));
+    const wide = await hold(culture({ culture: 'mallows', dispersion: 1 }));
+    expect(new Set(rankings(wide.votes)).size).toBe(6);
+  });
+
+  test('line: no agent ranks the middle last', async () => {
+    const { votes } = await hold(culture({ culture: 'line' }));
+    expect(new Set(rankings(votes))).toEqual(new Set(['abc', 'bac', 'bca', 'cba']));
+  });
+
+  test.each([
+    ['approval', 'approved', (ballot: never) => (ballot as string[]).length === 2],
+    ['plurality', 'option', (ballot: never) => options.includes(ballot)],
+    ['score', 'scores', (ballot: never) => Math.max(...Object.values<number>(ballot)) === 10],
+    ['quadratic', 'votes', (ballot: never) => ballot >= 1 && ballot <= 5],
+  ])('the rule %s gets ballots with %s', async (policy, member, isRight) => {
+    const { votes } = await hold(culture({}, policy));
+    expect(votes).toHaveLength(60);
+    for (const { ballot } of votes) {
+      expect(Object.keys(ballot as Raw)).toEqual([member]);
+      expect(isRight((ballot as Record<string, never>)[member]!)).toBe(true);
+    }
+  });
+
+  test('a rule that chooses needs options', () => {
+    const path = town({ strategy: { kind: 'culture' } });
+    const error = catchError(() => loadScenario(path));
+    expect(error.problem).toMatchObject({ path: ['producers', 'options'], code: 'MISSING' });
+  });
+});
+
+test('names of options are unique and valid', () => {
+  const names = ['Łódź', '', '  ', 'a b', 'a/b', 'a-b', '-x-', 'é'.repeat(9), 'n'.repeat(90)];
+  const found = toOptionNames(names);
+  expect(new Set(found).size).toBe(names.length);
+  for (const name of found) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+  expect(found.slice(3, 7)).toEqual(['a-b', 'a-b-5', 'a-b-6', 'x']);
+});
+
+test('ballots have the forms of the rules', () => {
+  const forms = ['borda', 'plurality', 'proportional', 'score', 'quadratic', 'liquid', 'bft'].map(
+    (policy) => findBallotForm(createRule(policy)),
+  );
+  expect(forms).toEqual(['ranking', 'option', 'approved', 'scores', 'votes', null, null]);
+});
