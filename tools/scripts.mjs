@@ -155,8 +155,9 @@ run with an error.
 
 **Ballots and options.** \`vote\` may carry a \`ballot\` if the network's [rule](rules.md) counts
 ballots, and \`propose\` may list \`options\` if the rule chooses among options.
-\`view.rule.ballot\` is the schema of a ballot, and \`view.block.options\` are the options. A ballot that the rule does
-not accept ends the run with an error. A rule without ballots or options ignores them.
+\`view.rule.ballot\` is the schema of a ballot, and \`view.block.options\` are the options. A
+ballot that the rule does not accept ends the run with an error. A rule without ballots or options
+ignores them.
 
 \`\`\`ts
 export const vote: ScriptModule['vote'] = ({ block }, rng) => {

@@ -108,7 +108,9 @@ function changed({ kind, alliance }: Raw, at: number): Raw[] {
 }
 
 function strategyOf(strategy: Raw | undefined): Raw {
-  const elsewhere = ['ballots', 'culture', 'script', 'http', 'mcp'].includes(String(strategy?.kind));
+  const elsewhere = ['ballots', 'culture', 'script', 'http', 'mcp'].includes(
+    String(strategy?.kind),
+  );
   if (elsewhere) return { strategy: { kind: 'honest' } };
   if (strategy?.kind === 'censor') return { strategy: { kind: 'censor', against: 'g0' } };
   return {};
