@@ -53,6 +53,53 @@ test('serve: --rule survives a kill in the middle of a vote, and the log replays
   expect('stderr' in other && other.stderr).toContain('genesis parameter rule');
 });
 
+interface ServedGenesis {
+  policy: string;
+  rule?: { parameters?: Record<string, number> };
+}
+
+/** Returns the genesis of a network that a server with these arguments opens. */
+async function genesisWith(data: string, args: readonly string[], env = {}) {
+  const server = await host({ data, args, env });
+  await stop(server);
+  const { stdout } = await folkmoot(['log', data, '--to', '0']);
+  return JSON.parse((JSON.parse(stdout) as { body: string }).body) as ServedGenesis;
+}
+
+test('serve: --parameter sets parameters of a module, and a restart keeps them', async () => {
+  const data = temporaryFolder();
+  const rule = ['--rule', sixty];
+  const given = ['--parameter', 'for_bps=7500', '--parameter', 'turnout_bps=0'];
+  const parameters = { for_bps: 7_500, turnout_bps: 0 };
+  const first = await genesisWith(data, [...rule, ...given]);
+  expect(first).toMatchObject({ policy: 'module', rule: { parameters } });
+  for (const args of [rule, [...rule, ...given], [...rule, '--parameter', 'for_bps=7500']]) {
+    expect(await genesisWith(data, args)).toEqual(first);
+  }
+  const other = await startHost({ data, args: [...rule, '--parameter', 'for_bps=7501'] });
+  expect('ending' in other && other.ending.code).toBe(2);
+});
+
+test('serve: --parameter sets parameters of a named policy, also by a variable', async () => {
+  const env = { FOLKMOOT_PARAMETER: 'for_bps=6000,turnout_bps=100' };
+  const found = await genesisWith(temporaryFolder(), ['--policy', 'threshold'], env);
+  const parameters = { for_bps: 6_000, turnout_bps: 100 };
+  expect(found).toMatchObject({ policy: 'threshold', rule: { parameters } });
+});
+
+test.each([
+  ['unknown', ['--policy', 'threshold', '--parameter', 'size=3']],
+  ['out of range', ['--policy', 'threshold', '--parameter', 'for_bps=10000']],
+  ['of bft, which has none', ['--parameter', 'for_bps=6000']],
+  ['of a module, out of range', ['--rule', sixty, '--parameter', 'for_bps=0']],
+  ['no integer', ['--policy', 'threshold', '--parameter', 'for_bps=0.5']],
+  ['without a value', ['--policy', 'threshold', '--parameter', 'for_bps']],
+])('serve: a parameter that is %s is a usage error', async (_, args) => {
+  const ended = await startHost({ data: temporaryFolder(), args });
+  expect(ended).toMatchObject({ ending: { code: 2 } });
+  expect('stderr' in ended && ended.stderr).toContain('--parameter');
+});
+
 test('serve: a file without a rule, and a network with a different rule, are refused', async () => {
   const data = temporaryFolder();
   const bad = join(temporaryFolder(), 'bad.js');
