@@ -33,7 +33,7 @@ async function validators(url: string, count: number): Promise<AgentClient[]> {
 test.each([
   'uws',
   'node',
-] as const)('server on %s: a block with the largest options closes, and reads are answered', async (transport) => {
+] as const)('server on %s: a block with the largest options closes', async (transport) => {
   const { url } = await serve(transport);
   const agents = await validators(url, 5);
   const options = largeOptions();
