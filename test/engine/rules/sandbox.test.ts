@@ -2,6 +2,7 @@
  * Modules as decision rules: they reach nothing outside, each fault has its code, and nothing
  * survives from one call to the next.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -436,4 +437,15 @@ test('examples: ranked.js strikes the last option until one wins', () => {
   expect(counter.verdict(true)).toEqual({ status: 'finalized', choice: 'b', standings });
   expect(rule.findBallotProblem({ ranking: ['d'] }, poll)).not.toBeNull();
   expect(rule.findBallotProblem({ ranking: ['a', 'a'] }, poll)?.pointer).toBe('/ranking/1');
+});
+
+/**
+ * A module spends the same fuel on every machine only if all machines run the same binary. If this
+ * test fails after an update of QuickJS or of tools/metering.mjs, networks that decide by modules
+ * can decide differently under the old and the new version: say so in CHANGELOG.md.
+ */
+test('sandbox: the binary that the build makes is the same everywhere', () => {
+  const binary = readFileSync(join(root, 'dist/engine/rules/bundled/quickjs.wasm'));
+  const found = createHash('sha256').update(binary).digest('hex');
+  expect(found).toBe('17f5e943582ac6fa24ff765c58754ff0dddfbd73b1f25788e43731e7da5102bf');
 });
