@@ -25,25 +25,30 @@ interface Received {
   unknown: readonly UnknownName[];
 }
 
-const none: readonly UnknownName[] = [];
+const none: readonly never[] = [];
 
-export function admitReceived(request: SignedRequest, networkId: string): Received {
+/** @param unread members that the network's decision rule does not read. */
+export function admitReceived(
+  request: SignedRequest,
+  networkId: string,
+  unread: readonly string[] = none,
+): Received {
   const many = tooManyValues(request.body);
   if (many) return { admission: { refusal: many }, unknown: none };
   const admission = admit(request, networkId);
   if ('refusal' in admission) {
     const { reason } = admission.refusal;
-    return { admission, unknown: reason === 'SCHEMA' ? unknownIn(request) : none };
+    return { admission, unknown: reason === 'SCHEMA' ? unknownIn(request, unread) : none };
   }
-  const { names, refusal } = unknownMembers(request.kind, admission.raw);
+  const { names, refusal } = unknownMembers(request.kind, admission.raw, unread);
   return { admission: refusal ? { refusal } : admission, unknown: names };
 }
 
 /** Finds unknown names in a refused body, because a typo often explains a missing member. */
-function unknownIn({ kind, body }: SignedRequest): readonly UnknownName[] {
+function unknownIn({ kind, body }: SignedRequest, unread: readonly string[]) {
   if (body.length > limits.bodyBytes) return none;
   const parsed = parseJson(body);
-  return 'message' in parsed ? none : unknownMembers(kind, parsed.value).names;
+  return 'message' in parsed ? none : unknownMembers(kind, parsed.value, unread).names;
 }
 
 export interface ReceivedRequest {

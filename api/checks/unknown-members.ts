@@ -1,7 +1,8 @@
 /**
  * Unknown names in a request: members, query parameters, and personalities without scripted agents.
- * All such names are legal. Unknown members are signed and logged, so their size is limited. A
- * response header lists unknown names.
+ * Members that the network's decision rule does not read are unknown, too. All such names are
+ * legal. Unknown members are signed and logged, so their size is limited. A response header lists
+ * unknown names.
  */
 
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
@@ -29,6 +30,8 @@ interface Shape {
 }
 
 interface Count {
+  /** Members of the body that the network's rule does not read. */
+  unread: readonly string[];
   left: number;
   /** The member that exceeded the limit. */
   pointer: string | null;
@@ -41,10 +44,18 @@ export interface UnknownMembers {
   refusal: Refusal | null;
 }
 
-/** Finds the unknown members in a body, and checks their size. */
-export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers {
+/**
+ * Finds the unknown members in a body, and checks their size.
+ *
+ * @param unread members that the network's decision rule does not read.
+ */
+export function unknownMembers(
+  kind: CommandKind,
+  body: unknown,
+  unread: readonly string[] = [],
+): UnknownMembers {
   const most = serverBounds.unknownMembersBytes;
-  const count: Count = { left: most, pointer: null, found: [] };
+  const count: Count = { unread, left: most, pointer: null, found: [] };
   countIn(requestSchemas[kind], body, '', count);
   if (kind === 'register') addPersonality(body as { personality?: unknown } | null, count.found);
   const { pointer, found: names } = count;
@@ -55,7 +66,7 @@ export function unknownMembers(kind: CommandKind, body: unknown): UnknownMembers
 
 /** Returns pointers to the first unknown members in a WebSocket message. */
 export function unknownPointers(schema: TSchema, message: unknown): string[] {
-  const count: Count = { left: Number.POSITIVE_INFINITY, pointer: null, found: [] };
+  const count: Count = { unread: [], left: Number.POSITIVE_INFINITY, pointer: null, found: [] };
   countIn(schema, message, '', count);
   return count.found.slice(0, MOST_NAMES).map(({ at }) => at.slice(0, MOST_POINTER));
 }
@@ -82,10 +93,11 @@ function countIn(schema: TSchema, value: unknown, at: string, count: Count): voi
   // Parsed JSON inherits no enumerable members.
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name];
-    if (!Object.hasOwn(properties, name)) {
+    const isUnread = at === '' && count.unread.includes(name);
+    if (isUnread || !Object.hasOwn(properties, name)) {
       if (count.pointer !== null) continue;
       spend(count, name, member, at);
-      const known = Object.keys(properties);
+      const known = Object.keys(properties).filter((one) => !count.unread.includes(one));
       const close = nearest(name, known);
       const closest = close === null ? null : `${at}/${pointerStep(close)}`;
       count.found.push({ at: `${at}/${pointerStep(name)}`, closest, known });

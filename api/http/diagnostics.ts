@@ -14,6 +14,7 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { refuseMember } from '../../engine/protocol/schema/validate.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
+import { ruleOf } from '../../engine/rules/network-rule.js';
 import {
   admitReceived,
   findSignatureProblem,
@@ -63,7 +64,7 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
   const { admission, unknown: members } =
     'refusal' in signed
       ? { admission: signed, unknown: [] }
-      : admitReceived(signed, network.genesis.network_id);
+      : admitReceived(signed, network.genesis.network_id, ruleOf(network.genesis).unreadMembers);
   const fields = 'refusal' in signed ? [] : unknownFields(signed.unknownFields);
   const names = [...fields, ...members, ...unknownParameters(described.target, [])];
   const unknown = names.map(({ at, closest }) => ({ at, closest }));

@@ -12,6 +12,7 @@ import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import { agentId } from '../../engine/protocol/signing.js';
+import { ruleOf } from '../../engine/rules/network-rule.js';
 import { admitReceived } from '../checks/request-checks.js';
 import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
 import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits/cost.js';
@@ -95,7 +96,9 @@ function parse(write: Write): Answer | null | Promise<Answer | null> {
 /** Validates the request and extracts its command and signatures. */
 function admit(write: Write): Answer | null {
   const { call, kind, request } = write;
-  const { admission, unknown } = admitReceived(request, call.services.network.genesis.network_id);
+  const { genesis } = call.services.network;
+  const { unreadMembers } = ruleOf(genesis);
+  const { admission, unknown } = admitReceived(request, genesis.network_id, unreadMembers);
   write.unknown.push(...unknown);
   if ('refusal' in admission) return refuseUnsigned(call, kind, admission.refusal, unknownInput);
   write.admitted = admission;

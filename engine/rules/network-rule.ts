@@ -190,6 +190,8 @@ export interface Thresholds {
 /** A rule with a network's parameters. */
 export class NetworkRule {
   readonly values: Values;
+  /** Optional members of votes and proposals that the rule does not read. */
+  readonly unreadMembers: readonly string[];
 
   constructor(
     /** Name in genesis. */
@@ -206,6 +208,10 @@ export class NetworkRule {
         return [name, given[name] ?? known];
       }),
     );
+    this.unreadMembers = [
+      ...(this.takesBallots ? [] : ['ballot']),
+      ...(this.usesOptions ? [] : ['options']),
+    ];
   }
 
   get usesVetoes(): boolean {

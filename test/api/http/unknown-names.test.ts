@@ -7,6 +7,7 @@ import {
   agentOf,
   formOf,
   meme,
+  propose,
   type Request,
   register,
   signed,
@@ -34,6 +35,28 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect(namesOf(voted)).toBe('/reson');
     const known = await there.send(status(ada, { status: 'inactive', reason: 'tired' }));
     expect([known.status, namesOf(known)]).toEqual([200, null]);
+  });
+
+  test('a ballot and options: are unknown unless the rule reads them', async () => {
+    const options = [{ name: 'a' }, { name: 'b' }];
+    const ballot = { option: 'b' };
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const proposed = await there.send(propose(ada, { parent_hash: '0'.repeat(64), options }));
+    expect([proposed.status, namesOf(proposed)]).toEqual([201, '/options']);
+    const block_hash = proposed.data.block_hash;
+    const large = { option: 'x'.repeat(512) };
+    const refused = await there.send(vote(ada, { block_hash, ballot: large }));
+    expectError(refused, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(refused.error.details.pointer).toBe('/ballot');
+    const voted = await there.send(vote(ada, { block_hash, ballot }));
+    expect([voted.status, namesOf(voted)]).toEqual([201, '/ballot']);
+    const electing = await world({ transport, genesis: { policy: 'plurality' } });
+    const ben = await electing.join('Ben');
+    const read = await electing.send(propose(ben, { parent_hash: '0'.repeat(64), options }));
+    expect([read.status, namesOf(read)]).toEqual([201, null]);
+    const counted = await electing.send(vote(ben, { block_hash: read.data.block_hash, ballot }));
+    expect([counted.status, namesOf(counted)]).toEqual([201, null]);
   });
 
   test('a refusal: names the misspelt member and the missing one', async () => {
