@@ -23,6 +23,7 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type Decision, GENESIS_HASH } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerOf } from '../../engine/protocol/schema/view.js';
 import { bodies, contents, credentials, letterCase, times, words } from './admission-cases.js';
+import { ballotCases } from './ballot-cases.js';
 import type { Actor, Case, Harness } from './harness.js';
 
 const life: Case = {
@@ -516,5 +517,6 @@ export const vectorCases: readonly Case[] = [
   alliances,
   ...policies,
   ...attendance,
+  ...ballotCases,
   quota,
 ];
