@@ -54,6 +54,10 @@ const pageMessages = {
   ENTRY_DIVERGES: {
     text: 'entry {entry} does not match the log: {field} is {found}, expected {expected}',
   },
+  RULE_NOT_RUN: {
+    text: 'this page does not run the decision rule: {policy}',
+    fix: 'run npx folkmoot replay or certify on the folder of the network',
+  },
   CERTIFICATE_INVALID: { text: 'invalid certificate: {message}' },
   // Pasted requests.
   REQUEST_TOO_LONG: { text: 'request too long: {length} characters', fix: 'paste one request' },

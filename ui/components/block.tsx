@@ -175,6 +175,20 @@ export const outcomes: Readonly<Record<string, string>> = {
   voting: 'in voting',
 };
 
+/** Explains a status. Only the weights are named as its reason if the rule decides by them. */
+export function explainOutcome(
+  status: string,
+  { choice, fault }: { choice?: string | undefined; fault?: string | undefined } = {},
+): string | undefined {
+  if (fault !== undefined) return `${status}: the decision rule failed`;
+  const rule = networkRule();
+  const isByWeight = rule?.isByWeight && rule.name !== 'lines';
+  if (isByWeight || (status !== 'finalized' && status !== 'rejected')) return outcomes[status];
+  return choice === undefined
+    ? `${status} by the rule ${network.value?.policy}`
+    : `${status}: ${choice} is chosen`;
+}
+
 export function Glyph({ status }: { status: string }) {
   return (
     <svg class={`glyph ${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

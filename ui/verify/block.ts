@@ -11,9 +11,10 @@ import {
   transactionInput,
   voteInput,
 } from '../../dist/engine/protocol/signing.js';
-import { RuleUnavailable, ruleOf } from '../../dist/engine/rules/network-rule.js';
+import { type NetworkRule, RuleUnavailable, ruleOf } from '../../dist/engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../dist/engine/rules/poll-counter.js';
-import type { BlockChecked, BlockToCheck, Verdict } from './messages.js';
+import type { PollBlock } from '../../dist/engine/rules/rule.js';
+import type { BlockChecked, BlockToCheck, Outcome, Verdict } from './messages.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -25,6 +26,8 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
   const transactions = Array.isArray(proposal.transactions)
     ? (proposal.transactions as Body[])
     : [];
+  const rule = ruleHere(block);
+  const poll = pollOf(block, rule);
   const counted = new Map<string, Vote>();
   const tally = { approve: 0, reject: 0 };
   const verdicts = await Promise.all(
@@ -38,7 +41,10 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
     if (!same || weight === undefined || counted.has(id)) verdicts[place] = 'failed';
     if (verdicts[place] === 'failed' || weight === undefined) continue;
     if (decision !== 'approve' && decision !== 'reject') continue;
-    counted.set(id, { decision, ballot: vote.ballot });
+    const { ballot } = vote;
+    if (rule?.findBallotProblem(ballot, poll)) verdicts[place] = 'failed';
+    if (verdicts[place] === 'failed') continue;
+    counted.set(id, { decision, ballot });
     tally[decision] += weight;
   }
   return {
@@ -53,7 +59,7 @@ export async function checkBlock(block: BlockToCheck): Promise<BlockChecked> {
     ),
     votes: verdicts,
     tally,
-    outcome: outcomeOf(block, counted),
+    outcome: rule && outcomeOf(rule, poll, block, counted),
     by: signed ? await webVerifierName() : null,
   };
 }
@@ -63,30 +69,46 @@ interface Vote {
   ballot?: unknown;
 }
 
-/**
- * Decides the block as if its deadline had been reached right after the last vote. Returns an empty
- * text if this page does not run the rule.
- */
-function outcomeOf(
-  { hash, proposal, electorate, rule }: BlockToCheck,
-  counted: ReadonlyMap<string, Vote>,
-): string {
-  const electors = electorate.map((elector, agent) => ({ ...elector, agent }));
-  const places = new Map(electorate.map(({ agent_id }, place) => [agent_id, place]));
-  const options = Array.isArray(proposal.options) ? (proposal.options as { name: string }[]) : [];
-  const block = { hash, height: 0, options: options.map(({ name }) => name) };
+/** Returns the network's rule, or null if this page does not run it. */
+function ruleHere({ rule }: BlockToCheck): NetworkRule | null {
   try {
-    const counter = new PollCounter(ruleOf(rule), block, createElectors(electors));
-    for (const [agent_id, vote] of counted) {
-      const elector = places.get(agent_id)!;
-      const { personality } = electorate[elector]!;
-      counter.add({ ...vote, elector, agent_id, personality, ms: 0 });
-    }
-    return counter.verdict(true).status ?? 'voting';
+    return ruleOf(rule);
   } catch (error) {
-    if (error instanceof RuleUnavailable) return '';
+    if (error instanceof RuleUnavailable) return null;
     throw error;
   }
+}
+
+/** Returns the part of the block that its rule sees. */
+function pollOf({ hash, proposal }: BlockToCheck, rule: NetworkRule | null): PollBlock {
+  const { options } = proposal;
+  const isUsed = rule?.usesOptions && Array.isArray(options);
+  return {
+    hash,
+    height: 0,
+    options: isUsed ? (options as Body[]).map(({ name }) => `${name}`) : [],
+  };
+}
+
+/** Decides the block as if its deadline had been reached right after the last vote. */
+function outcomeOf(
+  rule: NetworkRule,
+  poll: PollBlock,
+  { electorate }: BlockToCheck,
+  counted: ReadonlyMap<string, Vote>,
+): Outcome {
+  const electors = electorate.map((elector, place) => {
+    return { ...elector, agent: elector.number ?? place };
+  });
+  const places = new Map(electorate.map(({ agent_id }, place) => [agent_id, place]));
+  const counter = new PollCounter(rule, poll, createElectors(electors));
+  for (const [agent_id, vote] of counted) {
+    const elector = places.get(agent_id)!;
+    const { personality } = electorate[elector]!;
+    counter.add({ ...vote, elector, agent_id, personality, ms: 0 });
+  }
+  const { status, choice, standings } = counter.verdict(true);
+  return { status: status ?? 'voting', choice, standings };
 }
 
 const encoder = new TextEncoder();

@@ -4,6 +4,14 @@ import type { RuleGenesis } from '../../dist/engine/rules/network-rule.js';
 /** Result of a signature check; `unchecked` in a network without signatures. */
 export type Verdict = 'holds' | 'failed' | 'unchecked';
 
+interface ElectorToCheck {
+  agent_id: string;
+  /** Number of the agent, by which a committee is drawn; null if the page does not know it. */
+  number: number | null;
+  weight: number;
+  personality: string;
+}
+
 /** A block with its signed requests. */
 export interface BlockToCheck {
   hash: string;
@@ -14,8 +22,14 @@ export interface BlockToCheck {
   /** Public key. */
   producer: string;
   proposal: Readonly<Record<string, unknown>>;
-  electorate: readonly { agent_id: string; weight: number; personality: string }[];
+  electorate: readonly ElectorToCheck[];
   votes: readonly { public_key: string; vote: Readonly<Record<string, unknown>> }[];
+}
+
+export interface Outcome {
+  status: string;
+  choice?: string | undefined;
+  standings?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface BlockChecked {
@@ -26,8 +40,8 @@ export interface BlockChecked {
   votes: readonly Verdict[];
   /** Weight of the votes with valid signatures. */
   tally: { approve: number; reject: number };
-  /** Outcome that these votes give at the deadline. */
-  outcome: string;
+  /** Outcome that these votes give at the deadline; null if this page does not run the rule. */
+  outcome: Outcome | null;
   /**
    * Implementation that checked the signatures: `WebCrypto` or `reference`; null without
    * signatures.

@@ -1,5 +1,7 @@
 /** The worker that recomputes blocks and logs. The page loads this worker on first use. */
 import './buffer.js';
+import { RuleUnavailable } from '../../dist/engine/rules/network-rule.js';
+import { PageError } from '../messages.js';
 import { checkBlock } from './block.js';
 import type { FromVerifier, Progress, ToVerifier } from './messages.js';
 import { certify, recompute } from './recompute.js';
@@ -31,7 +33,11 @@ async function act(message: ToVerifier): Promise<void> {
 
 port.onmessage = ({ data }) => {
   act(data).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const shown =
+      error instanceof RuleUnavailable
+        ? new PageError('RULE_NOT_RUN', { policy: error.policy })
+        : error;
+    const why = shown instanceof Error ? shown.message : String(shown);
     port.postMessage({ is: 'failed', id: data.id, why });
   });
 };

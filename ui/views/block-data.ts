@@ -74,7 +74,7 @@ export async function checkBlockData({ block, electorate, votes }: Whole): Promi
     electorate: electorate.map(({ agent_id, weight }) => {
       const number = agents.numberOf(agent_id);
       const personality = number === null ? '' : (agents.rows[number]?.personality ?? '');
-      return { agent_id, weight, personality };
+      return { agent_id, number, weight, personality };
     }),
     votes,
   });

@@ -3,6 +3,7 @@
  * changes.
  */
 import { format, plural } from '../../report/shared/format.js';
+import { networkRule } from '../components/block.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Pages, Scroll, slicePage } from '../components/lists.js';
 import { Mark } from '../components/placeholders.js';
@@ -49,6 +50,8 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   const signed = home.lacks.log === undefined;
   const reasons = sharedReasons(votes);
   const missing = Math.max(0, electors - votes.length);
+  const balloted =
+    networkRule()?.takesBallots !== false && votes.some(({ vote }) => 'ballot' in vote);
   const weighted = electorate.some(({ weight }) => weight !== electorate[0]?.weight);
   return (
     <section class="panel" aria-labelledby="votes">
@@ -86,6 +89,7 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
               <tr>
                 <th scope="col">agent</th>
                 <th scope="col">vote</th>
+                {balloted && <th scope="col">ballot</th>}
                 {weighted && (
                   <th scope="col" class="number">
                     weight
@@ -97,7 +101,10 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
             </thead>
             <tbody>
               {slicePage(wanted, page).map((line) => (
-                <Row key={line.vote.public_key} {...{ line, reasons, weighted, signed }} />
+                <Row
+                  key={line.vote.public_key}
+                  {...{ line, reasons, weighted, balloted, signed }}
+                />
               ))}
             </tbody>
           </table>
@@ -162,10 +169,12 @@ interface RowProps {
   line: VoteLine;
   reasons: readonly Reason[];
   weighted: boolean;
+  /** True if the table shows ballots. */
+  balloted: boolean;
   signed: boolean;
 }
 
-function Row({ line, reasons, weighted, signed }: RowProps) {
+function Row({ line, reasons, weighted, balloted, signed }: RowProps) {
   const { vote, id, weight, verdict } = line;
   const { decision, reason, meme_references: memes } = vote.vote;
   const listed = reasons.findIndex(({ text }) => text === reason);
@@ -183,6 +192,11 @@ function Row({ line, reasons, weighted, signed }: RowProps) {
       <td>
         <span class={`swatch ${swatch}`} aria-hidden="true" /> {cleanText(String(decision), 16)}
       </td>
+      {balloted && (
+        <td class="ballot">
+          <Ballot of={vote.vote.ballot} />
+        </td>
+      )}
       {weighted && <td class="number">{weight === null ? 'none' : format(weight)}</td>}
       {signed && (
         <td>
@@ -204,6 +218,25 @@ function Row({ line, reasons, weighted, signed }: RowProps) {
     </tr>
   );
 }
+
+/** A ballot in short: a ranking from best to worst, approvals, scores, or the text of its JSON. */
+function Ballot({ of }: { of: unknown }) {
+  if (of === undefined) return <span class="faint">none</span>;
+  const [[name, value] = ['', of], ...more] = members(of);
+  if (more.length > 0) return <bdi>{cleanText(JSON.stringify(of), BALLOT_SHOWN)}</bdi>;
+  const number = name === 'delegate' ? agents.numberOf(String(value)) : null;
+  if (number !== null) return <AgentLink number={number} />;
+  const text = Array.isArray(value)
+    ? value.join(name === 'ranking' ? ' > ' : ', ')
+    : typeof value === 'object'
+      ? members(value)
+          .map((entry) => entry.join(' '))
+          .join(', ')
+      : `${value}`;
+  return <bdi>{cleanText(text === '' ? 'empty' : text, BALLOT_SHOWN)}</bdi>;
+}
+
+const BALLOT_SHOWN = 80;
 
 type Body = Readonly<Record<string, unknown>>;
 

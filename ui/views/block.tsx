@@ -1,7 +1,7 @@
 /** The block view: proposal, outcome, checks in the browser, votes and certificate. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../../report/shared/format.js';
-import { Glyph, networkRule, outcomes, TallyBar } from '../components/block.js';
+import { explainOutcome, Glyph, networkRule, TallyBar } from '../components/block.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
@@ -19,7 +19,7 @@ import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
 import { href, hrefNow } from '../route.js';
 import { fetchCertificate } from '../verify/client.js';
-import type { BlockChecked, Progress } from '../verify/messages.js';
+import type { BlockChecked, Outcome, Progress } from '../verify/messages.js';
 import {
   atEntry,
   type BlockData,
@@ -156,7 +156,7 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
       <header class="block-head">
         <h1 id="block">
           Block {height} <Glyph status={status} />{' '}
-          <span class="outcome">{outcomes[status] ?? cleanText(status, 32)}</span>
+          <span class="outcome">{explainOutcome(status, ended) ?? cleanText(status, 32)}</span>
         </h1>
         <Neighbours hash={block_hash} />
       </header>
@@ -210,7 +210,9 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
           <code>{block_hash}</code>
         </Fact>
       </dl>
-      {ended.standings && <Standings standings={ended.standings} choice={ended.choice} />}
+      {ended.standings && (
+        <Standings standings={ended.standings} choice={ended.choice} options={block.options} />
+      )}
     </section>
   );
 }
@@ -230,18 +232,20 @@ function RuleName() {
 interface StandingsProps {
   standings: Readonly<Record<string, number>>;
   choice: string | undefined;
+  options: readonly string[] | undefined;
 }
 
-/** Scores at the end of voting, highest first. */
-function Standings({ standings, choice }: StandingsProps) {
-  const rows = Object.entries(standings).sort(([, a], [, b]) => b - a);
+/** Scores at the end of voting: of options, highest first, or the sums that the rule gives. */
+function Standings({ standings, choice, options }: StandingsProps) {
+  const scores = Object.entries(standings);
+  const rows = options ? scores.sort(([, a], [, b]) => b - a) : scores;
   const most = Math.max(1, ...rows.map(([, score]) => Math.abs(score)));
   return (
     <table class="standings" data-testid="standings">
       <caption>Standings by the rule</caption>
       <thead>
         <tr>
-          <th scope="col">option</th>
+          <th scope="col">{options ? 'option' : 'sum'}</th>
           <th scope="col">score</th>
           <th scope="col" aria-label="share of the highest score" />
         </tr>
@@ -372,16 +376,40 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
           {same ? ', equal to the server.' : `; the server reports ${tallyText(block.tally)}.`}
         </li>
       )}
-      {!more && decided && (
-        <li>
-          <Mark of={check.outcome === block.status ? 'holds' : 'failed'} />
-          {check.outcome === block.status
-            ? `These votes give the outcome ${block.status}.`
-            : `These votes give the outcome ${check.outcome}, not ${block.status}.`}
-        </li>
-      )}
+      {!more && decided && <OutcomeLine block={block} of={check.outcome} />}
       {more && <li>Too many votes for a recount in the browser.</li>}
     </ul>
+  );
+}
+
+/** Compares the outcome that the rule gives to the votes with the outcome on the server. */
+function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
+  const { status, choice, standings = {} } = block;
+  if (of === null) {
+    return (
+      <li data-testid="not-run">
+        <Mark of="unchecked" />
+        {`The outcome ${status} is not checked, because this page does not run modules. `}
+        To check it, run <code>npx folkmoot replay DIR</code>.
+      </li>
+    );
+  }
+  const scores = Object.entries(of.standings ?? {});
+  const same =
+    scores.length === Object.keys(standings).length &&
+    scores.every(([name, score]) => standings[name] === score);
+  const [found, told] = [of, { status, choice }].map((one) =>
+    one.choice === undefined ? one.status : `${one.status}, with the choice ${one.choice}`,
+  );
+  return (
+    <li>
+      <Mark of={found === told && same ? 'holds' : 'failed'} />
+      {found !== told
+        ? `These votes give the outcome ${found}, not ${told}.`
+        : same
+          ? `These votes give the outcome ${told}.`
+          : `These votes give the outcome ${told}, but other standings.`}
+    </li>
   );
 }
 

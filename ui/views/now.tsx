@@ -6,10 +6,10 @@ import {
   CHAIN_BLOCKS,
   Chain,
   computeThresholds,
+  explainOutcome,
   Glyph,
   networkRule,
   OutcomeLegend,
-  outcomes,
   TallyBar,
 } from '../components/block.js';
 import { DecisionLegend, Grid } from '../components/grid.js';
@@ -107,7 +107,7 @@ function Ballot() {
       <header>
         <h1>
           Block {height} <Glyph status={status} />{' '}
-          <span class="outcome">{status === 'voting' ? 'in voting' : outcomes[status]}</span>
+          <span class="outcome">{explainOutcome(status)}</span>
         </h1>
         {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
         {newest && newest.number !== number && (
