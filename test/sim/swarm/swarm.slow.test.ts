@@ -87,14 +87,14 @@ const quick = new Set(['two thirds suffice to finalize']);
 const planted: Planted[] = [
   {
     bug: 'two thirds suffice to finalize',
-    edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
+    edit: ['engine/rules/library/bft.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
     first: 70,
     code: 11,
     kind: 'safety',
   },
   {
     bug: 'nothing is ever finalized',
-    edit: ['engine/core/quorum.js', '3 * approve > 2 * total', '3 * approve > 3 * total'],
+    edit: ['engine/rules/library/bft.js', '3 * approve > 2 * total', '3 * approve > 3 * total'],
     first: 1,
     code: 11,
     kind: 'safety',
@@ -120,9 +120,9 @@ const planted: Planted[] = [
   {
     bug: 'a crash in the engine',
     edit: [
-      'engine/core/quorum.js',
-      'const { approve, reject, total } = tally;',
-      "const { approve, reject, total } = tally; if (tally.voted > 3) throw new Error('too many');",
+      'engine/rules/library/bft.js',
+      'if (3 * approve > 2 * total)',
+      "if (approve > 3) throw new Error('too many'); if (3 * approve > 2 * total)",
     ],
     first: 1,
     code: 13,
