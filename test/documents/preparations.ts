@@ -1,4 +1,4 @@
-/** What a reader of a document does besides running its commands, such as saving files. */
+/** Preparations of documents: files that the reader saves, and servers that the reader starts. */
 import { fencedBlocks, guideText, type Preparation } from './shell.js';
 
 const simulating = guideText('docs/simulating.md');

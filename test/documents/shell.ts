@@ -51,7 +51,7 @@ export const fencedBlocks = (text: string, language: string): string[] =>
     .filter((block) => block.language === language)
     .map((block) => block.text);
 
-/** What a reader does besides the commands of a document. */
+/** Steps of a reader besides the commands of a document. */
 export interface Preparation {
   /** Files that the document says to save. */
   files?: Readonly<Record<string, string>>;
