@@ -252,11 +252,29 @@ function swap<T>(list: { [index: number]: T }, a: number, b: number): void {
   list[b] = moved;
 }
 
+const MIX_START = 0x9e3779b9;
+
 /** Stateless draw: a 32-bit hash of integers (MurmurHash3's finalizer). */
 export function mix(...values: readonly number[]): number {
-  let hash = 0x9e3779b9;
+  let hash = MIX_START;
   for (const value of values) hash = absorb(hash, value);
   return hash >>> 0;
+}
+
+/** Returns `mix(a, b)`. Without a list of values, because every message and receiver needs one. */
+export function mixPair(a: number, b: number): number {
+  return absorb(absorb(MIX_START, a), b) >>> 0;
+}
+
+/** Returns `mix(a, b, c, d)`. */
+export function mixFour(a: number, b: number, c: number, d: number): number {
+  return absorb(absorb(absorb(absorb(MIX_START, a), b), c), d) >>> 0;
+}
+
+/** Returns `mix(a, b, c, d, e, f)`. */
+export function mixSix(a: number, b: number, c: number, d: number, e: number, f: number): number {
+  const four = absorb(absorb(absorb(absorb(MIX_START, a), b), c), d);
+  return absorb(absorb(four, e), f) >>> 0;
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   type StandingField,
   standingFields,
 } from '../protocol/schema/record.js';
-import { type Actor, assign, emit, setup } from './bundled/xstate.js';
+import { type Actor, emit, setup } from './bundled/xstate.js';
 import type { Changes, Outbox } from './changes.js';
 import { startActor, type UnknownEvent } from './machine.js';
 
@@ -45,6 +45,7 @@ const noAgents: readonly DormancyChange[] = Object.freeze([]);
 export class Agents {
   readonly #all: Row[] = [];
   readonly #byKey = new Map<string, Agent>();
+  #last: Agent | null = null;
   readonly #byId = new Map<string, Agent>();
   readonly #changed = new Set<number>();
   #dormancyChanges: DormancyChange[] = [];
@@ -63,7 +64,13 @@ export class Agents {
     return this.#all.length;
   }
 
-  byKey = (key: string): Agent | undefined => this.#byKey.get(key);
+  /** Finds an agent. A command looks up its agent several times in a row. */
+  byKey = (key: string): Agent | undefined => {
+    if (key === this.#last?.publicKey) return this.#last;
+    const found = this.#byKey.get(key);
+    if (found) this.#last = found;
+    return found;
+  };
   byId = (id: string): Agent | undefined => this.#byId.get(id);
   /** @throws {Error} for an unknown ordinal, which is a bug. */
   at(ordinal: number): Agent {
@@ -99,21 +106,31 @@ export class Agents {
     this.send(agent, { type: `set_${status}`, previous: agent.status, ...change });
   }
 
-  /** Sends an event to an agent's actor, and marks the agent for saving. */
-  send({ ordinal }: Agent, event: Parameters<AgentActor['send']>[0]): void {
+  /** Applies an event to an agent, and marks the agent for saving. */
+  send({ ordinal }: Agent, event: AgentEvent): void {
     const row = this.#all[ordinal]!;
-    const { id, status, context } = row;
-    row.actor ??= startActor(agentMachine, id, this.#outbox, { state: status, context });
     this.#count(row, -1);
-    row.actor.send(event);
-    const snapshot = row.actor.getSnapshot();
-    row.status = snapshot.value as Status;
-    row.context = snapshot.context;
+    if (isStatusEvent(event)) this.#turn(row, event);
+    else {
+      // No transition is possible. A later event starts the actor from the changed context.
+      row.context = { ...row.context, ...changeOf(row.context, event) };
+      row.actor = null;
+    }
     this.#count(row, 1);
     this.#changed.add(ordinal);
     if (event.type === 'slept' || event.type === 'acted') {
       this.#dormancyChanges.push({ agent: ordinal, dormant: event.type === 'slept' });
     }
+  }
+
+  /** Sends an event to an agent's actor. */
+  #turn(row: Row, event: StatusEventOf): void {
+    const { id, status, context } = row;
+    row.actor ??= startActor(agentMachine, id, this.#outbox, { state: status, context });
+    row.actor.send(event);
+    const snapshot = row.actor.getSnapshot();
+    row.status = snapshot.value as Status;
+    row.context = snapshot.context;
   }
 
   /** Returns and clears the changes of dormancy, in order. */
@@ -169,12 +186,24 @@ interface StatusChange {
   input_sha256: string;
 }
 
-type AgentEvent =
-  | (StatusChange & { type: `set_${Status}`; previous: Status })
+type StatusEventOf = StatusChange & { type: `set_${Status}`; previous: Status };
+
+/** Events that change an agent in every state alike. */
+type QuietEvent =
   | { type: 'slept' }
   | { type: 'acted' }
   | { type: 'produced' }
   | { type: 'posted'; bytes: number };
+
+type AgentEvent = StatusEventOf | QuietEvent;
+
+const isStatusEvent = (event: AgentEvent): event is StatusEventOf => 'signed_at' in event;
+
+function changeOf(context: AgentContext, event: QuietEvent): Partial<AgentContext> {
+  if (event.type === 'posted') return { meme_bytes: context.meme_bytes + event.bytes };
+  if (event.type === 'produced') return { blocks_produced: context.blocks_produced + 1 };
+  return { dormant: event.type === 'slept' };
+}
 
 interface StatusEvent {
   type: 'agent_status';
@@ -187,7 +216,7 @@ const agent = setup({
   types: {
     context: {} as AgentContext,
     input: {} as AgentContext,
-    events: {} as AgentEvent,
+    events: {} as StatusEventOf,
     emitted: {} as Emitted,
   },
 });
@@ -220,14 +249,6 @@ const agentMachine = agent.createMachine({
     set_active: { target: '.active', actions: [change, emitStatus('active')] },
     set_inactive: { target: '.inactive', actions: [change, emitStatus('inactive')] },
     set_maintenance: { target: '.maintenance', actions: [change, emitStatus('maintenance')] },
-    slept: { actions: assign({ dormant: true }) },
-    acted: { actions: assign({ dormant: false }) },
-    produced: {
-      actions: assign({ blocks_produced: ({ context }) => context.blocks_produced + 1 }),
-    },
-    posted: {
-      actions: assign({ meme_bytes: ({ context, event }) => context.meme_bytes + event.bytes }),
-    },
     '*': {
       actions: emit(({ context, event }) => ({
         type: 'unknown_event',
@@ -247,11 +268,14 @@ const order = (a: Due, b: Due) => a.deadline - b.deadline || (a.id < b.id ? -1 :
 
 export class Deadlines {
   #heap = new TinyQueue<Due>([], order);
+  /** Next deadline; undefined if it must be found again. */
+  #next: Readonly<Due> | null | undefined = null;
   /** Current deadline by id. A heap item with a different deadline is stale. */
   readonly #current = new Map<string, number>();
 
   set(id: string, deadline: number): void {
     if (this.#current.get(id) === deadline) return;
+    this.#next = undefined;
     this.#current.set(id, deadline);
     this.#heap.push({ deadline, id });
     // Without a rebuild, an alliance that ends early leaves a stale item for up to 30 days.
@@ -259,11 +283,17 @@ export class Deadlines {
   }
 
   remove(id: string): void {
+    this.#next = undefined;
     this.#current.delete(id);
   }
 
   /** Returns the next deadline without removing it. */
   next(): Readonly<Due> | null {
+    if (this.#next === undefined) this.#next = this.#find();
+    return this.#next;
+  }
+
+  #find(): Readonly<Due> | null {
     for (;;) {
       const top = this.#heap.peek();
       if (!top) return null;

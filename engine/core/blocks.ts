@@ -87,9 +87,11 @@ export class Blocks {
   /**
    * Returns the smallest approving weight that finalizes a block whose rejections stay as counted.
    */
-  needed({ block_hash }: BlockContext, { vetoed, ...tally }: Tally): number {
+  needed({ block_hash }: BlockContext, tally: Tally): number {
     const open = this.#open.get(block_hash);
-    return open ? open.ballots.counter.needed() : this.rule.needed({ ...tally, vetoes: +vetoed });
+    if (open) return open.ballots.counter.needed();
+    const { vetoed, ...weights } = tally;
+    return this.rule.needed({ ...weights, vetoes: +vetoed });
   }
 
   /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
@@ -144,8 +146,9 @@ class Ballots {
   }
 
   get tally(): Tally {
-    const { vetoes, ...counted } = this.counter.counts;
-    return { ...counted, vetoed: vetoes > 0 };
+    // Members are listed, because every vote reads the tally and a spread takes ten times as long.
+    const { approve, reject, total, voted, electors, vetoes } = this.counter.counts;
+    return { approve, reject, total, voted, electors, vetoed: vetoes > 0 };
   }
 
   choice(position: number): Decision | null {
@@ -159,7 +162,8 @@ class Ballots {
     const { decision, ballot } = vote;
     this.#choices[position] = codes[decision];
     const { id: agent_id, personality } = this.#agents.at(this.electorate.agents[position]!);
-    this.counter.add({ elector: position, agent_id, personality, decision, ballot, ms });
+    if (this.counter.isByWeight) this.counter.count(position, decision, personality);
+    else this.counter.add({ elector: position, agent_id, personality, decision, ballot, ms });
   }
 
   /** Records the memes to which a voter refers. */

@@ -169,6 +169,8 @@ function electorateOf(
 
 /** Returns an agent's position in an electorate, or -1. */
 export function findElector(electorate: Electorate, ordinal: number): number {
+  // Without absences, positions equal ordinals.
+  if (electorate.agents[ordinal] === ordinal) return ordinal;
   let low = 0;
   let high = electorate.agents.length - 1;
   while (low <= high) {

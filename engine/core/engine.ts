@@ -228,9 +228,12 @@ export class Engine {
       throw new Error(`an actor failed: ${JSON.stringify(fault)}`, { cause: fault });
     }
     const first = this.#last.event_seq + 1;
-    const events = this.#state.outbox.take().map(({ data, type }, index) => {
-      return { data, seq: first + index, type } as Event;
-    });
+    const emitted = this.#state.outbox.take();
+    const events: Event[] = [];
+    for (let index = 0; index < emitted.length; index += 1) {
+      const { data, type } = emitted[index]!;
+      events.push({ data, seq: first + index, type } as Event);
+    }
     this.#last.event_seq += events.length;
     return events;
   }

@@ -1,5 +1,6 @@
 /** Counts the votes on one block, in log order, and derives the rule's verdict. */
 import { canonical } from '../protocol/canonical.js';
+import type { Decision } from '../protocol/schema/primitives.js';
 import { bisect, type NetworkRule } from './network-rule.js';
 import {
   type BallotCounter,
@@ -78,12 +79,22 @@ export class PollCounter {
     this.#counter = rule.rule.counter(electorsOf(electors), rule.values, block);
   }
 
-  /** Counts a vote, which must be the elector's first. */
-  add(vote: CountedVote): void {
-    const { elector, decision, personality, agent_id, ballot, ms } = vote;
+  /** True if the rule reads only the weights, so that `count` counts a vote. */
+  get isByWeight(): boolean {
+    return this.#rule.isByWeight;
+  }
+
+  /** Adds the weight of a vote. */
+  count(elector: number, decision: Decision, personality: string): void {
     this.#counts[decision] += this.#electors.weights[elector]!;
     this.#counts.voted += 1;
     if (this.#groups?.isVeto(personality, decision)) this.#counts.vetoes += 1;
+  }
+
+  /** Counts a vote, which must be the elector's first. */
+  add(vote: CountedVote): void {
+    const { elector, decision, personality, agent_id, ballot, ms } = vote;
+    this.count(elector, decision, personality);
     if (this.#rule.isByWeight) return;
     const own: PollVote = { elector, agent_id, decision, ms };
     if (ballot !== undefined) own.ballot = ballot;

@@ -50,6 +50,11 @@ export class Faults {
     return this.strikes.length === 0 ? null : Math.max(...this.strikes.map(({ end }) => end));
   }
 
+  /** True if no fault affects any link. */
+  get sparesLinks(): boolean {
+    return this.#silentFrom === null && this.#cuts.length === 0 && this.#slow.length === 0;
+  }
+
   /** Loses all messages that the agent sends from `at` on. */
   silence(agent: number, at: number): void {
     this.#silentFrom ??= new Float64Array(this.#population).fill(Number.POSITIVE_INFINITY);
@@ -105,6 +110,7 @@ export class Faults {
 
   /** Returns true if the agent crashed within the interval. A crash discards planned calls. */
   crashedBetween(agent: number, planned: number, at: number): boolean {
+    if (this.#crashes.length === 0) return false;
     return this.#crashes.some(
       ({ hits, start }) => hits[agent] === 1 && planned < start && start <= at,
     );
@@ -121,6 +127,7 @@ export class Faults {
 
   /** Returns the agent's current crash or pause. */
   down(agent: number, at: number): Down | null {
+    if (this.#downs.length === 0) return null;
     return this.#downs.find((one) => one.hits[agent] === 1 && during(one, at)) ?? null;
   }
 }

@@ -51,6 +51,8 @@ export class Knowledge {
   /** Scores of agents whose score has changed. All scores start at one half. */
   readonly #reputations = new Map<number, number>();
   readonly #talks = new Map<string, Talk>();
+  /** Block of the last look-up, because an agent looks up one block several times. */
+  #last: Talk | undefined;
   readonly #byTag = new Map<string, Talk>();
   /** Heads with the name and time of the closing event. */
   #heads: Head[];
@@ -87,6 +89,11 @@ export class Knowledge {
     }
   }
 
+  #talk(hash: string): Talk | undefined {
+    if (this.#last?.hash !== hash) this.#last = this.#talks.get(hash);
+    return this.#last;
+  }
+
   closeReceivedAt(agent: number, closing: number, closedAt: number): number {
     return this.#links.delivery(closing, agent, closedAt);
   }
@@ -103,7 +110,7 @@ export class Knowledge {
   }
 
   block(agent: number, hash: string, now: number): Talk | undefined {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     return talk && talk.receivedAt[agent]! <= now ? talk : undefined;
   }
 
@@ -115,11 +122,11 @@ export class Knowledge {
   }
 
   talk(hash: string): Talk | undefined {
-    return this.#talks.get(hash);
+    return this.#talk(hash);
   }
 
   knowsClosed(agent: number, hash: string, now: number): boolean {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     if (!talk) return true;
     return talk.closedAt !== 0 && this.closeReceivedAt(agent, talk.closing, talk.closedAt) <= now;
   }
@@ -140,25 +147,25 @@ export class Knowledge {
   }
 
   receivedVotes(agent: number, hash: string, now: number): ReceivedVote[] {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     const allies = this.#alliances.alliesOf(agent);
     return talk ? this.#gossip.receivedVotes(agent, talk, allies, now) : [];
   }
 
   /** Returns the approving percentage of received votes, or null without votes. */
   support(agent: number, hash: string, now: number): number | null {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     const allies = this.#alliances.alliesOf(agent);
     return talk ? this.#gossip.support(agent, talk, allies, now) : null;
   }
 
   receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     return talk ? this.#gossip.receivedMemes(agent, talk, now) : [];
   }
 
   receivedRemarks(agent: number, hash: string, now: number): ReceivedRemark[] {
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     return talk ? this.#gossip.receivedRemarks(agent, talk, now) : [];
   }
 
@@ -212,16 +219,18 @@ export class Knowledge {
       ...untold(this.#size),
     };
     this.#talks.set(hash, talk);
+    this.#last = talk;
     this.#byTag.set(blockTag(hash), talk);
     for (const old of this.#talks.values()) {
       if (old.closedAt === 0 || old.closedAt + TALK_MS > at) continue;
       this.#talks.delete(old.hash);
+      this.#last = undefined;
       this.#byTag.delete(blockTag(old.hash));
     }
   }
 
   #vote(data: EventData['block_validation'], at: number, cause: Cause | null): void {
-    const talk = this.#talks.get(data.block_hash);
+    const talk = this.#talk(data.block_hash);
     const agent = cause ? cause.from : this.ordinalOf(data.validator.id);
     if (!talk || agent < 0) return;
     talk.votedAt[agent] = at;
@@ -232,7 +241,7 @@ export class Knowledge {
 
   #close(event: Event & { type: 'block_status' }, at: number): void {
     const { block_hash: hash, status, choice = null, standings = null } = event.data;
-    const talk = this.#talks.get(hash);
+    const talk = this.#talk(hash);
     if (talk) {
       talk.closedAt = at;
       talk.closingBytes = eventBytes(event);
@@ -255,7 +264,7 @@ export class Knowledge {
 
   #remark(event: Event & { type: 'consensus_discussion' }, at: number): void {
     const { block_hash, agent, message, sentiment } = event.data;
-    const talk = this.#talks.get(block_hash);
+    const talk = this.#talk(block_hash);
     const name = this.nextName('gossip.remark', this.placeOf(agent.id), talk);
     const stance = stances[sentiment];
     const remark = { message, stance, at, name, bytes: eventBytes(event) };

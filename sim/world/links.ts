@@ -3,7 +3,7 @@
  * a pure hash of the message's name and receiver, so nothing is stored for messages in flight. An
  * uplink sends an agent's messages one after another.
  */
-import { mix } from '../rng.js';
+import { mix, mixPair } from '../rng.js';
 import type { ScenarioData } from '../scenario/files.js';
 import { groupSizes } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -52,12 +52,24 @@ export class Links {
 
   /** Returns the arrival time of a message that is sent once; infinite if the message is lost. */
   arrival(name: number, from: number, to: number, at: number): number {
+    if (this.#isPlain) return at + this.#latencies.of(from, to)(mixPair(name, to));
     if (this.fails(name, from, to, at)) return Number.POSITIVE_INFINITY;
     return at + this.#latencyMs(name, from, to, at);
   }
 
+  /** True if latency alone decides the arrival of every message. */
+  get #isPlain(): boolean {
+    return (
+      this.#own === null &&
+      this.#losses.length === 1 &&
+      this.#losses[0]!.loss === 0 &&
+      this.#faults.sparesLinks
+    );
+  }
+
   /** Returns true if no message sent at `at` can be lost. */
   sure(at: number): boolean {
+    if (this.#isPlain) return true;
     return this.#own === null && this.#loss(at) === 0 && !this.#faults.partitioned(at);
   }
 
@@ -74,6 +86,7 @@ export class Links {
 
   /** Returns the arrival time of a feed event, which is retransmitted until it arrives. */
   delivery(name: number, to: number, at: number): number {
+    if (this.#isPlain) return at + this.#latencies.of(NETWORK, to)(mixPair(name, to));
     const losses = this.losses(name, to, at);
     const sentAt = this.#faults.healedAt(to, at + losses * RESEND_MS);
     return sentAt + this.#latencyMs(name, NETWORK, to, sentAt);
@@ -133,7 +146,7 @@ export class Links {
   #latencyMs(name: number, from: number, to: number, at: number): number {
     const slowness =
       this.#faults.slowness(from, to, at) * (this.#own?.at(from, to, at).factor ?? 1);
-    return this.#latencies.of(from, to)(mix(name, to)) * slowness;
+    return this.#latencies.of(from, to)(mixPair(name, to)) * slowness;
   }
 }
 

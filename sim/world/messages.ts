@@ -5,7 +5,7 @@
  */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
-import { mix, type Subject } from '../rng.js';
+import { mixFour, mixSix, type Subject } from '../rng.js';
 
 /**
  * Message kind: requests to the network, events from the network, gossip, and talk to neighbours.
@@ -99,8 +99,8 @@ export function messageName(
   number: number,
   block: Subject | null,
 ): number {
-  if (!block) return mix(seed, codes[kind], by, number);
-  return mix(seed, codes[kind], block.place, block.number, by, number);
+  if (!block) return mixFour(seed, codes[kind], by, number);
+  return mixSix(seed, codes[kind], block.place, block.number, by, number);
 }
 
 /**

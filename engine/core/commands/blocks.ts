@@ -212,27 +212,31 @@ type VotePlan =
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
   check(state, command) {
-    const now = getBlock(state, command.block_hash);
-    if (!now) return refuseUnknownBlock(command.block_hash);
+    const { block_hash, decision } = command;
     const agent = state.agents.byKey(command.public_key)!;
-    const block = state.blocks.get(command.block_hash);
-    const electorate = block?.ballots.electorate ?? state.electorates.get(now.context.electorate);
+    const block = state.blocks.get(block_hash);
+    // Only repeated and late votes need the block's state.
+    const closed = block ? undefined : getBlock(state, block_hash);
+    const now = () => closed ?? getBlock(state, block_hash)!;
+    if (!block && !closed) return refuseUnknownBlock(block_hash);
+    const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
     const position = findElector(electorate, agent.ordinal);
     const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
-    const key = [now.context.ordinal, agent.ordinal];
-    const first = voted ? state.reader.read('votes', key) : undefined;
+    const first = voted
+      ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
+      : undefined;
     if (first && isSameVote(state, first, command)) {
-      return repeatedOutcome(answerVote(state, agent, command.decision, now, first.at));
+      return repeatedOutcome(answerVote(state, agent, decision, now(), first.at));
     }
     if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
     if (position < 0) {
-      const { block_hash } = command;
       return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
     }
-    const invalid = refuseBallot(state, command, now);
+    // Most votes have no ballot.
+    const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
     if (invalid) return invalid;
-    if (first) return conflicting(state, agent, command.decision, first.decision, now);
-    if (!block || now.status !== 'voting') return refuseVotingClosed(now);
+    if (first) return conflicting(state, agent, decision, first.decision, now());
+    if (!block) return refuseVotingClosed(now());
     const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
     return problem ?? { plan: { agent, block, position } };
   },
@@ -283,8 +287,6 @@ function refuseBallot(
   { ballot }: VoteCommand,
   { context }: BlockState,
 ): Precheck<never> | null {
-  // Most votes have no ballot.
-  if (ballot === undefined) return null;
   const found = blocks.rule.findBallotProblem(ballot, pollBlockOf(context));
   if (!found) return null;
   const { problem } = found;
