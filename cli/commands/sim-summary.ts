@@ -28,17 +28,18 @@ export function summary(result: SimResult): string[] {
     ['refused', reasons.join(', ') || 'none'],
     ['log', `${number(result.entries)} entries, ${number(result.events)} events`],
     ['signatures', signatures(result)],
-    ...(result.url === undefined
+    ...(result.url === undefined && result.digest !== ''
       ? [['commits', `${number(result.commits)} durable`] as const]
       : []),
     ['time', `${seconds(result.virtual_ms)} s simulated in ${seconds(result.wall_ms)} s`],
     ['speed', `${number(result.votes_per_s)} votes/s`],
     ['memory', `${Math.round(result.peak_rss_bytes / 2 ** 20)} MiB peak`],
     ['seed', result.seed],
+    ...(result.trace_digest === undefined ? [] : [['trace digest', result.trace_digest] as const]),
     ...(result.url === undefined
       ? ([
-          ['log digest', result.log_digest],
-          ['digest', result.digest],
+          ['log digest', result.log_digest || 'none (--log none)'],
+          ['digest', result.digest || 'none (--log none)'],
         ] as const)
       : ([['server', `${result.url} keeps the log and the digest`]] as const)),
   ].map(([name, text]) => [name!, text!]);

@@ -1,8 +1,11 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
+import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
 import { httpUrl } from '../options/client.js';
 import { integer, watchedSpeed } from '../options/options.js';
@@ -32,6 +35,8 @@ interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
   verifier: VerifierKind;
   out?: string;
   store?: 'lmdb' | 'memory';
+  log?: 'full' | 'none';
+  verifyTrace?: string;
   audit: boolean;
   url?: string;
   scriptSeconds?: number;
@@ -61,13 +66,19 @@ export function simCommand(): Command {
         .choices(['lmdb', 'memory'])
         .default('lmdb'),
     )
+    .addOption(
+      new Option('--log <which>', 'none: no log and no digest; same measures')
+        .choices(['full', 'none'])
+        .default('full'),
+    )
+    .option('--verify-trace <run>', 'run with a log, and compare with this trace_digest')
     .option('--check-determinism', 'run twice, and print the first difference')
     .option('--out <dir>', 'folder to save the run in, with report.html')
     .addOption(
       new Option('--url <url>', 'run against this server in wall time')
         .argParser(httpUrl)
         .conflicts([
-          ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store'],
+          ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store', 'log', 'verifyTrace'],
           ...['record', 'cassette', 'mostCalls'],
         ]),
     )
@@ -93,6 +104,10 @@ server keeps the log and decides consensus. Network delays and faults are
 simulated. --speed changes the agents only, not the periods of the server. At
 the end, the agents become inactive.
 
+--log none keeps no log: a run is faster and has no digest, but the same
+measures and trace_digest. --verify-trace repeats a run with a log and compares
+the trace_digest (exit code 12 if it differs).
+
 --watch serves a page of the running simulation, in wall time. The token in its
 address allows pausing, stepping and changing the speed (--speed max for no
 pacing). Watching does not change the digest.
@@ -113,7 +128,8 @@ same command continues it. See docs/deciders.md.`,
     .action(run);
 }
 
-async function run(file: string | undefined, flags: SimFlags): Promise<void> {
+async function run(file: string | undefined, flags: SimFlags, command: Command): Promise<void> {
+  if (flags.log === 'none') refuseLogFlags(command);
   if (flags.checkDeterminism) {
     const option = '--check-determinism';
     if (flags.url !== undefined) {
@@ -142,6 +158,7 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
     throw new UsageError('OPTION_CONFLICT', { option: '--speed max', other: '--url', advice });
   }
   assertUiServerFlags(flags);
+  const expected = flags.verifyTrace === undefined ? null : readTrace(flags.verifyTrace);
   const { showProgress } = await import('../output/progress.js');
   const { Interrupted, simulate } = await import('../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
@@ -163,13 +180,15 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
     ...{ ...kept, verifier, audit, deciders },
     ...(store === undefined ? {} : { store }),
   };
+  const unrecorded = { ...kept, audit, deciders, log: 'none' } as const;
   try {
     const live = url === undefined ? null : await import('../../sim/run/remote-run.js');
     const result = live
       ? await live.simulateRemote(scenario, { ...kept, url: url!, speed: remoteSpeed! }, hooks)
-      : await simulate(scenario, options, hooks);
+      : await simulate(scenario, flags.log === 'none' ? unrecorded : options, hooks);
     progress.stop();
     await printResult(result, flags);
+    if (expected !== null) reportTrace(result, expected);
   } catch (error) {
     progress.stop();
     if (!(error instanceof Interrupted)) throw error;
@@ -178,7 +197,48 @@ async function run(file: string | undefined, flags: SimFlags): Promise<void> {
   }
 }
 
-function savedText(seq: number, { url, out }: SimFlags): string {
+/** Refuses options that need a log. */
+function refuseLogFlags(command: Command): void {
+  const needing = ['out', 'store', 'verifier', 'watch', 'checkDeterminism', 'verifyTrace'];
+  for (const { attributeName, long } of command.options.map((option) => ({
+    attributeName: option.attributeName(),
+    long: option.long,
+  }))) {
+    if (!needing.includes(attributeName)) continue;
+    if (command.getOptionValueSource(attributeName) !== 'cli') continue;
+    const advice = 'it needs the log of the run';
+    throw new UsageError('OPTION_CONFLICT', { option: long!, other: '--log none', advice });
+  }
+}
+
+/** Returns the trace digest in a run folder or a result, or the given digest itself. */
+function readTrace(where: string): string {
+  if (traceDigest.test(where)) return where;
+  const expected = 'a run folder, a result in JSON, or 16 hex digits';
+  const wrong = () => new UsageError('INVALID_OPTION', { option: '--verify-trace', expected });
+  try {
+    const path = statSync(where).isDirectory() ? join(where, 'summary.json') : where;
+    const found: unknown = JSON.parse(readBounded(path, fileBounds.result).toString());
+    const digest = (found as { trace_digest?: unknown } | null)?.trace_digest;
+    if (typeof digest === 'string' && traceDigest.test(digest)) return digest;
+  } catch {
+    throw wrong();
+  }
+  throw wrong();
+}
+
+const traceDigest = /^[0-9a-f]{16}$/;
+
+function reportTrace({ trace_digest: found = '' }: SimResult, expected: string): void {
+  if (found === expected) writeStderr(`folkmoot: same trace with a log: ${found}`);
+  else {
+    writeStderr(`folkmoot: different trace: ${found}; expected ${expected}`);
+    setExitCode(exitCodes.differs);
+  }
+}
+
+function savedText(seq: number, { url, out, log }: SimFlags): string {
+  if (log === 'none') return 'the run has no log; no result was saved';
   if (url !== undefined) return `${url} keeps the log; no result was saved`;
   const kept = out === undefined ? 'no result was saved' : `saved in ${out}/network`;
   return `entries 0 to ${seq} are durable; ${kept}`;

@@ -30,6 +30,7 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
   untilResponse?: string;
   mostReplicates?: number;
   audit?: 'all' | 'first' | 'none';
+  log?: 'none' | 'full';
   seed?: string;
   runMinutes: number;
   json?: boolean;
@@ -59,6 +60,11 @@ export function sweepCommand(): Command {
         ...(['all', 'first', 'none'] as const),
       ]),
     )
+    .addOption(
+      new Option('--log <which>', 'log of each run, for its digest (default: none)').choices([
+        ...(['none', 'full'] as const),
+      ]),
+    )
     .option('--seed <text>', "random seed (default: the scenario's)")
     .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60);
   for (const option of [...deciderOptions(), ...queueOptions()]) command.addOption(option);
@@ -77,6 +83,10 @@ A run fails if it breaks a rule, crashes, or its script throws. A run without
 progress is a result. A sweep with scripts first executes one run twice, and
 stops with exit code 12 if the digests differ. The first failed run sets the
 exit code.
+
+Runs compute no log unless --log full asks for the digests of the logs. The
+measures are the same. trace_digest in runs.csv names a run with and without a
+log: folkmoot sim --verify-trace repeats it with a log and compares.
 
 --until-interval starts with 30 runs per cell and grows by half until the
 interval is narrow enough. The intervals are corrected for the repeated tests.
@@ -131,7 +141,7 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
 
 async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
   const { planSweep } = await import('../../sim/sweep/plan.js');
-  const { seed, replicates, samples, audit, untilInterval, untilResponse, mostReplicates } = flags;
+  const { seed, replicates, samples, audit, log, untilInterval, untilResponse, mostReplicates } = flags;
   if (!untilInterval && (untilResponse !== undefined || mostReplicates !== undefined)) {
     const option = untilResponse === undefined ? '--most-replicates' : '--until-response';
     throw new UsageError('OPTION_REQUIRES', { option, required: '--until-interval' });
@@ -147,6 +157,7 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
     ...(replicates === undefined ? {} : { replicates }),
     ...(samples === undefined ? {} : { samples }),
     ...(audit === undefined ? {} : { audit }),
+    ...(log === undefined ? {} : { log }),
     ...(untilInterval ? { until } : {}),
   });
   await checkModule(plan.scenario);

@@ -166,7 +166,8 @@ export const sweepTables = {
       'trajectory (morris) and of a block (sobol); different for each sample of lhs',
     verdict: 'pass, no_progress, conflict, safety, or error',
     ended_by: 'rule that ended the run; blocks, virtual_ms and until are regular ends',
-    digest: 'digest of the run; empty after an error',
+    digest: 'digest of the log; empty without a log (sweep.log: none) and after an error',
+    trace_digest: 'digest of all commands and outcomes; empty after an error',
     file: 'file of the run record in runs/; its name depends on the scenario and seeds of the cell',
   },
   'run_groups.csv': {

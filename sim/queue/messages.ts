@@ -75,18 +75,24 @@ export class QueueError<
 }
 
 /** @throws {QueueError} if the job can run only on this machine, or is too large. */
-export function formatJob({ scenario, seed, audit = true, watch, keep, deciders }: Job): string {
+export function formatJob(job: Job): string {
+  const { scenario, seed, audit = true, log = 'full', watch, keep, deciders } = job;
   if (listExternals(scenario).length > 0) throw new QueueError('EXTERNAL_DECIDERS', {});
   if (watch !== undefined || keep !== undefined || deciders !== undefined) {
     throw new QueueError('LOCAL_JOB', {});
   }
-  const text = JSON.stringify({ scenario, seed, audit });
+  const text = JSON.stringify({ scenario, seed, audit, log });
   const bytes = Buffer.byteLength(text);
   if (bytes <= LARGEST_BYTES) return text;
   throw new QueueError('SCENARIO_TOO_LARGE', { bytes, limit: LARGEST_BYTES });
 }
 
-const Told = Type.Object({ scenario: Type.Unknown(), seed: Type.String(), audit: Type.Boolean() });
+const Told = Type.Object({
+  scenario: Type.Unknown(),
+  seed: Type.String(),
+  audit: Type.Boolean(),
+  log: Type.Optional(Type.Enum(['full', 'none'])),
+});
 const jobProblem = validator('queue_job', Told);
 
 /** Number of cached scenarios. A sweep uses one scenario per cell. */
@@ -113,9 +119,9 @@ export function jobReader(folder: string, scripts: boolean): (body: Buffer) => J
   return (body) => {
     const told = parseJsonOrUndefined(body.toString('utf8'));
     if (jobProblem(told)) return 'invalid job';
-    const { seed, audit, scenario: raw } = told as Static<typeof Told>;
+    const { seed, audit, log = 'full', scenario: raw } = told as Static<typeof Told>;
     const scenario = look(raw);
-    return typeof scenario === 'string' ? scenario : { scenario, seed, audit, folder };
+    return typeof scenario === 'string' ? scenario : { scenario, seed, audit, log, folder };
   };
 }
 
@@ -164,6 +170,7 @@ const Result = Type.Object(
     ]),
     digest: text,
     log_digest: text,
+    trace_digest: Type.Optional(text),
     entries: count,
     events: count,
     virtual_ms: Type.Number(),

@@ -17,11 +17,12 @@ process.on('uncaughtException', (error) => {
 });
 
 async function runJob(job: Job): Promise<Outcome> {
-  const { scenario, seed, folder, audit = true, watch, keep, deciders } = job;
+  const { scenario, seed, folder, audit = true, log, watch, keep, deciders } = job;
   // Other jobs use the other cores, so a verifier pool would compete with those jobs.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
-    const options = { seed, audit, ...(keep ?? ({ verifier, store: 'memory' } as const)) };
+    const unsaved = log === 'none' ? { log } : ({ verifier, store: 'memory' } as const);
+    const options = { seed, audit, ...(keep ?? unsaved) };
     const found = {
       ...(folder === undefined ? {} : { folder }),
       ...(deciders === undefined ? {} : { deciders }),

@@ -99,12 +99,13 @@ export class JobWorker {
 
   /** @param signal aborts the run. The outcome is then a failure that the caller ignores. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
-    const { scenario, seed, folder, audit, watch, keep, deciders } = given;
+    const { scenario, seed, folder, audit, log, watch, keep, deciders } = given;
     const job: Job = {
       scenario,
       seed,
       ...(folder === undefined ? {} : { folder }),
       ...(audit === undefined ? {} : { audit }),
+      ...(log === undefined ? {} : { log }),
       ...(watch === undefined ? {} : { watch }),
       ...(keep === undefined ? {} : { keep }),
       ...(deciders === undefined ? {} : { deciders }),
@@ -229,6 +230,8 @@ export interface Job {
   folder?: string;
   /** False disables the auditor. */
   audit?: boolean;
+  /** `none` runs without a log, unless the run is saved. Default: `full`. */
+  log?: 'full' | 'none';
   /** Hash of a block. The run ends when this block closes. */
   watch?: string;
   /** Output folder and verifier. If absent, the run is not saved. */
@@ -249,7 +252,8 @@ export interface Failure {
 export type LastingResult = Pick<SimResult, (typeof lastingMembers)[number]>;
 
 export const lastingMembers = [
-  ...(['verdict', 'ended_by', 'broken', 'digest', 'log_digest', 'entries', 'events'] as const),
+  ...(['verdict', 'ended_by', 'broken', 'digest', 'log_digest', 'trace_digest'] as const),
+  ...(['entries', 'events'] as const),
   ...(['virtual_ms', 'refused', 'measures', 'groups', 'reported'] as const),
 ] as const satisfies (keyof SimResult)[];
 

@@ -78,6 +78,7 @@ export interface PlanOptions {
   replicates?: number;
   samples?: number;
   audit?: Sweep['audit'];
+  log?: Sweep['log'];
   /** Members of `sweep.until`. */
   until?: Partial<NonNullable<Sweep['until']>>;
 }
@@ -203,6 +204,7 @@ export function* generateTasks(
         seed,
         folder: plan.folder,
         ...audited(plan, replicate),
+        log: plan.sweep.log,
       };
     }
   }

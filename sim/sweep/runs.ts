@@ -37,6 +37,8 @@ export interface RunRecord {
   ended_by: EndedBy | null;
   digest: string | null;
   log_digest: string | null;
+  /** Digest of the commands and outcomes, equal with and without a log. */
+  trace_digest: string | null;
   broken: RuleViolation | null;
   error: Pick<Failure, 'kind' | 'message'> | null;
   entries: number | null;
@@ -65,17 +67,27 @@ export function toRunRecord(
     const { kind, message } = outcome.failure;
     return { ...about, verdict: 'error', error: { kind, message }, ...nothing, audited: audit };
   }
-  const { verdict, digest, log_digest, broken, entries, events, virtual_ms } = outcome.result;
+  const { verdict, broken, entries, events, virtual_ms } = outcome.result;
   const { refused, ended_by, measures, groups, reported } = outcome.result;
-  const figures = { digest, log_digest, broken, entries, events, virtual_ms, refused };
+  const figures = { ...digestsOf(outcome.result), broken, entries, events, virtual_ms, refused };
   const found = { audited: audit, measures, groups, reported };
   return { ...about, verdict, ended_by, error: null, ...figures, ...found };
+}
+
+/** Returns the digests of a run. A run without a log has only the digest of its trace. */
+function digestsOf({ digest, log_digest, trace_digest = '' }: LastingResult) {
+  return {
+    digest: digest === '' ? null : digest,
+    log_digest: log_digest === '' ? null : log_digest,
+    trace_digest,
+  };
 }
 
 const nothing = {
   ended_by: null,
   digest: null,
   log_digest: null,
+  trace_digest: null,
   broken: null,
   entries: null,
   events: null,

@@ -108,7 +108,9 @@ const shown = (found: Statistics): CsvCell[] => figures.map((figure) => found[fi
 
 /** Leading columns. The factor and measure columns follow them. */
 const lead = ['run', 'cell', 'replicate', 'seed'] as const satisfies Column<'runs.csv'>[];
-const end = ['verdict', 'ended_by', 'digest', 'file'] as const satisfies Column<'runs.csv'>[];
+const end = [
+  ...(['verdict', 'ended_by', 'digest', 'trace_digest', 'file'] as const),
+] as const satisfies Column<'runs.csv'>[];
 const groupLead = ['cell', 'replicate', 'group'] as const satisfies Column<'run_groups.csv'>[];
 
 /** @param each called for every record. */
@@ -136,14 +138,15 @@ function* runRows(
     const { number } = cell;
     for (const record of records) {
       each(record, cell);
-      const { replicate, seed, verdict, ended_by, digest, measures, reported } = record;
+      const { replicate, seed, verdict, ended_by, digest, trace_digest } = record;
+      const { measures, reported } = record;
       const found = [
         ...measureNames.map((name) => measures?.[name] ?? null),
         ...own.run.map((name) => reported.run[name.slice(OWN.length)] ?? null),
       ];
       const file = `${plan.keys[number - 1]}-${replicate}.json`;
       const begin = [runsBefore + replicate, number, replicate, seed];
-      yield [...begin, ...shownValues(cell), ...found, verdict, ended_by, digest, file];
+      yield [...begin, ...shownValues(cell), ...found, verdict, ended_by, digest, trace_digest, file];
     }
   }
 }

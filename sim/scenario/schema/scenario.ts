@@ -122,6 +122,10 @@ export const Sweep = Type.Object(
       default: 'all',
       description: 'audited runs of each cell; rule violations are detected only there',
     }),
+    log: Type.Enum(['none', 'full'], {
+      default: 'none',
+      description: 'full: compute the log of every run, and its digest; the measures are the same',
+    }),
     responses: Responses,
   },
   { ...strictly, description: 'design of the command sweep' },
