@@ -3,8 +3,7 @@
  * is scaled down with its drawing becomes unreadable. The style sheet shows one of the two
  * drawings.
  */
-import { type PlotOptions, plot } from '@observablehq/plot';
-import { parseHTML } from 'linkedom';
+import { type PlotOptions, parseHTML, plot } from './bundled/plot.js';
 import { type Content, downloads, Html, html } from './page.js';
 import type { Sign } from './shared/outcomes.js';
 

@@ -15,10 +15,10 @@ import {
 } from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { parse } from 'csv-parse';
 import { describeSystemError } from '../engine/protocol/messages.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
+import { parse } from './bundled/csv.js';
 
 /** Files of which a run, a sweep or a load run writes at least one. */
 const outputFiles = [

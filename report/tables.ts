@@ -2,7 +2,7 @@
  * CSV (RFC 4180 with LF line ends) and NDJSON files. Each file is written completely or not at all,
  * in batches of rows.
  */
-import { stringify } from 'csv-stringify/sync';
+import { stringify } from './bundled/csv.js';
 import { WholeFile } from './folder.js';
 
 /** Rows per write. One write costs as much as formatting about ten rows. */

@@ -261,6 +261,32 @@ libraries.push(
 );
 rmSync(join(grpc, 'grpc.js'));
 
+const requireInModule = [
+  "import { createRequire } from 'node:module';",
+  'const require = createRequire(import.meta.url);',
+].join('\n');
+
+// Libraries with many or large packages, of which Folkmoot uses a small part.
+for (const file of [
+  'api/http/bundled/prom-client.js',
+  'report/bundled/csv.js',
+  'report/bundled/plot.js',
+]) {
+  const path = join(root, 'dist', file);
+  libraries.push(
+    await build({
+      ...options,
+      platform: 'node',
+      // linkedom draws on a canvas if that package is installed.
+      external: ['canvas'],
+      // CommonJS modules in the bundle require modules of Node.
+      banner: { js: requireInModule },
+      entryPoints: [path],
+      outdir: dirname(path),
+    }),
+  );
+}
+
 const requests = await protocolSchemas();
 const requestCode = [
   "import { pattern } from './options.js';",

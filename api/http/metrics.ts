@@ -1,12 +1,18 @@
 /** /metrics, in the Prometheus text format. docs/monitoring.md lists the metrics. */
 import { statfsSync } from 'node:fs';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { Durations, durationBoundsMs } from '../../engine/protocol/durations.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
 import type { FrontsFigures } from '../transport/transport.js';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from './bundled/prom-client.js';
 
 interface Answered {
   labels: { route: string; method: string };

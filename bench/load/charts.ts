@@ -10,7 +10,7 @@ import {
   ruleX,
   ruleY,
   text,
-} from '@observablehq/plot';
+} from '../../report/bundled/plot.js';
 import type { Chart } from '../../report/figure.js';
 import { format, formatMs, formatTick } from '../../report/shared/format.js';
 import { getColor, getDash } from '../../report/shared/palette.js';

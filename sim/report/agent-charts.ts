@@ -1,5 +1,5 @@
 /** Charts of a run's groups: votes, won blocks, agreement and reputation. */
-import { axisX, barX, gridX, gridY, lineY, ruleX, text } from '@observablehq/plot';
+import { axisX, barX, gridX, gridY, lineY, ruleX, text } from '../../report/bundled/plot.js';
 import type { Chart } from '../../report/figure.js';
 import { parseNumber, type TableRow, tableRows } from '../../report/folder.js';
 import {

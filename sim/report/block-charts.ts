@@ -1,5 +1,14 @@
 /** Charts of a run's blocks: time to finality, outcomes, and vote latency. */
-import { areaY, dot, gridY, lineY, type Markish, rectY, ruleY, text } from '@observablehq/plot';
+import {
+  areaY,
+  dot,
+  gridY,
+  lineY,
+  type Markish,
+  rectY,
+  ruleY,
+  text,
+} from '../../report/bundled/plot.js';
 import type { Chart, LegendEntry } from '../../report/figure.js';
 import type { TableRow } from '../../report/folder.js';
 import {

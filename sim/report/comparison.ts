@@ -14,7 +14,7 @@ import {
   ruleX,
   ruleY,
   text,
-} from '@observablehq/plot';
+} from '../../report/bundled/plot.js';
 import { type Chart, figure } from '../../report/figure.js';
 import { readJson, tableRows } from '../../report/folder.js';
 import {

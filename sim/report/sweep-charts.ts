@@ -11,7 +11,7 @@ import {
   type PlotOptions,
   ruleX,
   text,
-} from '@observablehq/plot';
+} from '../../report/bundled/plot.js';
 import type { Chart, LegendEntry } from '../../report/figure.js';
 import {
   compact,

@@ -1,5 +1,5 @@
 /** Timeline of a run for charts: shaded periods, closed blocks and outages. */
-import { type Markish, type PlotOptions, rect, ruleX, text } from '@observablehq/plot';
+import { type Markish, type PlotOptions, rect, ruleX, text } from '../../report/bundled/plot.js';
 import { parseNumber, type TableRow } from '../../report/folder.js';
 import { formatMs, shorten } from '../../report/shared/format.js';
 import { type OutcomeName, outcomeNames } from '../../report/shared/outcomes.js';

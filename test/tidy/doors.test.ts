@@ -206,6 +206,11 @@ test('packages: some have a single importer', () => {
     'seedrandom/lib/alea.js': /^sim\/rng/,
     xstate: /^engine\/core\/bundled\/xstate/,
     benchmark: /^bench\//,
+    '@observablehq/plot': /^report\/bundled\/plot/,
+    linkedom: /^report\/bundled\/plot/,
+    'csv-parse': /^report\/bundled\/csv/,
+    'csv-stringify/sync': /^report\/bundled\/csv/,
+    'prom-client': /^api\/http\/bundled\/prom-client/,
     typebox: /^engine\/protocol\/bundled\/typebox/,
     'typebox/value': /^engine\/protocol\/bundled\/typebox/,
   };

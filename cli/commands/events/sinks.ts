@@ -1,7 +1,7 @@
 /** Export outputs: standard output, or a file that appears only when complete. */
 import { basename, dirname } from 'node:path';
-import { stringify } from 'csv-stringify/sync';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
+import { stringify } from '../../../report/bundled/csv.js';
 import { WholeFile } from '../../../report/folder.js';
 import { escapeControls, writeStdoutAsync } from '../../output/output.js';
 import { type Cells, type Column, type SelectedEvent, type Sink, toCells } from './columns.js';
