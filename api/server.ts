@@ -14,6 +14,7 @@ import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
 import type { Exchange } from './http/response.js';
+import { ServerTracing } from './tracing.js';
 import { type ChosenTransport, chooseTransport, formatUrl } from './transport/create-transport.js';
 import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
 import { uwsTransport } from './transport/uws-transport.js';
@@ -76,6 +77,11 @@ export interface ServerOptions {
   onFault?: (error: unknown, requestId: string) => void;
   /** Called when a front process has ended unexpectedly, before its restart. */
   onThreadEnded?: (error: Error) => void;
+  /**
+   * Records OpenTelemetry spans of requests, with the SDK that the program registers. Requires the
+   * package `@opentelemetry/api`. Default: false.
+   */
+  traces?: boolean;
   /** Called after each request. If absent, no record is built. */
   onExchange?: (exchange: Exchange) => void;
 }
@@ -154,6 +160,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await prepareRule(network.genesis);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
   const token = options.controlToken ?? newToken();
+  const { network_id } = network.genesis;
+  const tracing = options.traces ? await ServerTracing.load(version, network_id) : null;
   const app: App = createApplication({
     network,
     profile,
@@ -177,6 +185,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.proof ? { proof: options.proof } : {}),
     ...(options.cluster ? { cluster: options.cluster } : {}),
     ...(fronts ? { fronts } : {}),
+    ...(tracing ? { tracing } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
   const listening: Listening = await transport.listen(app, { host, port });

@@ -23,6 +23,7 @@ import { countRemoteUsage, refuseQuota } from '../limits/quota-refusals.js';
 import { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
 import { Connections } from '../socket/connections.js';
 import { Watchers } from '../socket/watch.js';
+import type { RequestTrace, ServerTracing } from '../tracing.js';
 import {
   type Application,
   type Body,
@@ -68,6 +69,8 @@ interface ApplicationOptions {
   watch: boolean;
   control: Control;
   token: string;
+  /** Traces of requests. Default: none. */
+  tracing?: ServerTracing;
   /** Returns the progress of recomputing the log. */
   proof?: () => ProofShown;
   /** Returns the cluster status, on a cluster node. */
@@ -199,6 +202,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     ui,
     control,
     token,
+    tracing: options.tracing ?? null,
     scenario: options.scenario ?? null,
     run: options.run ?? null,
     proof: options.proof ?? null,
@@ -230,6 +234,14 @@ interface Serving {
   onExchange: ((exchange: Exchange) => void) | null;
 }
 
+/** A request that is being answered. */
+interface Answering {
+  readonly body: Body;
+  /** Time of the complete request, on the monotonic clock. */
+  readonly started: number;
+  readonly trace: RequestTrace | null;
+}
+
 class Incoming implements IncomingRequest {
   readonly #serving: Serving;
   readonly #head: RequestHead;
@@ -237,12 +249,15 @@ class Incoming implements IncomingRequest {
   readonly #match: Match<HandledRoute> | null;
   readonly #budget: RequestBudget;
   readonly #address: string;
+  /** Time of the head, for traces; 0 without them. */
+  readonly #begunMs: number;
   /** Refusal because of the Host or Origin header. */
   readonly #unwelcome: Refusal | null;
 
   constructor(serving: Serving, head: RequestHead, declared: number | null) {
     this.#serving = serving;
     this.#head = head;
+    this.#begunMs = serving.services.tracing ? performance.now() : 0;
     this.#match = match(head.method, head.path);
     this.#budget = serving.headChecks.budgetOf(head, declared, this.#route);
     this.#unwelcome = serving.entryChecks.refuse(head);
@@ -268,13 +283,15 @@ class Incoming implements IncomingRequest {
   }
 
   answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
-    const started = performance.now();
+    const { tracing } = this.#serving.services;
+    const trace = tracing ? tracing.begin(this.#head, this.#route, this.#begunMs) : null;
+    const answering = { body, started: performance.now(), trace };
     try {
-      const answer = this.#handle(body, held);
-      if (answer instanceof Promise) return this.#finishLater(answer, body, started);
-      return this.#finish(answer, body, started);
+      const answer = this.#handle(body, held, trace);
+      if (answer instanceof Promise) return this.#finishLater(answer, answering);
+      return this.#finish(answer, answering);
     } catch (error) {
-      return this.#finish({ refusal: this.#fault(error) }, body, started);
+      return this.#finish({ refusal: this.#fault(error) }, answering);
     }
   }
 
@@ -296,7 +313,7 @@ class Incoming implements IncomingRequest {
   }
 
   /** Refuses because of a header, the quota or the head; otherwise calls the route's handler. */
-  #handle(body: Body, held: boolean): Answer | Promise<Answer> {
+  #handle(body: Body, held: boolean, trace: RequestTrace | null): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
       // No signature was attempted, so the address's quota must not be charged.
@@ -309,7 +326,8 @@ class Incoming implements IncomingRequest {
     const { services, entryChecks } = this.#serving;
     if (this.#head.method === 'OPTIONS') return optionsAnswer(this.#head, allowed, entryChecks);
     if (!route) return methodNotAllowed(this.#head, allowed);
-    const call = { services, route, head: this.#head, params, body, held, budget: this.#budget };
+    const [head, budget] = [this.#head, this.#budget];
+    const call = { services, route, head, params, body, held, budget, trace };
     if (!problem) return route.handle(call);
     const { refusal } = problem;
     return route.command ? refuseByHead(call, route.command, refusal) : { refusal };
@@ -322,22 +340,24 @@ class Incoming implements IncomingRequest {
     return damage ?? refuse('SERVER_FAULT');
   }
 
-  async #finishLater(answer: Promise<Answer>, body: Body, started: number): Promise<HttpResponse> {
+  async #finishLater(answer: Promise<Answer>, answering: Answering): Promise<HttpResponse> {
     try {
-      const sent = this.#finish(await answer, body, started);
+      const sent = this.#finish(await answer, answering);
       return sent instanceof Promise ? await sent : sent;
     } catch (error) {
-      return this.#finish({ refusal: this.#fault(error) }, body, started);
+      return this.#finish({ refusal: this.#fault(error) }, answering);
     }
   }
 
-  #finish(answer: Answer, body: Body, started: number): HttpResponse | Promise<HttpResponse> {
+  #finish(answer: Answer, answering: Answering): HttpResponse | Promise<HttpResponse> {
+    const { body, started, trace } = answering;
     const { services, onExchange } = this.#serving;
     const response = render(addUnknownNames(answer, this.#unknownParameters()), this.#id);
     this.#budget.conclude(response.status);
     this.#budget.release();
     const ms = performance.now() - started;
     services.metrics.answered(this.#route, response.status, ms);
+    trace?.end(response.status, this.#id, 'refusal' in answer ? answer.refusal : null);
     const sent = this.#sent(response, body);
     // A request that began before `observe` has no start time.
     if (!onExchange || started === 0) return sent;

@@ -12,6 +12,7 @@ import type { BlockShare, EarlyProposals } from '../limits/block-share.js';
 import type { Limits } from '../limits/limits.js';
 import type { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
 import type { Connections } from '../socket/connections.js';
+import type { RequestTrace, ServerTracing } from '../tracing.js';
 import type { Body, RequestHead } from '../transport/transport.js';
 import type { ViewLog } from '../view/log/view-log.js';
 import type { LargeBodies, RequestBudget } from './head-checks.js';
@@ -34,6 +35,8 @@ export interface Services {
   readonly ui: boolean;
   readonly control: Control;
   readonly token: string;
+  /** Traces of requests; null if they are off. */
+  readonly tracing: ServerTracing | null;
   /** Index and snapshots for view reads. */
   readonly view: ViewLog;
   /** Reads at earlier entries; null if unsupported. */
@@ -62,6 +65,8 @@ export interface Call {
   /** True if a front process has already verified the request's signature. */
   readonly held: boolean;
   readonly budget: RequestBudget;
+  /** The request's span; null if it is not recorded. */
+  readonly trace: RequestTrace | null;
 }
 
 /** Handles a request, synchronously if possible. */

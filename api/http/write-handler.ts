@@ -18,6 +18,7 @@ import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
 import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits/cost.js';
 import type { Quota } from '../limits/limits.js';
 import { refuseBlockShare } from '../limits/quota-refusals.js';
+import type { RequestTrace } from '../tracing.js';
 import type { Call, Handler, Services } from './handler.js';
 import { signedRequest } from './head-checks.js';
 import {
@@ -51,6 +52,7 @@ class Write {
   /** The verified request, if a step before `apply` needed it. */
   verified: Verified | { refusal: Refusal } | null = null;
   outcome!: Outcome;
+  durable!: Promise<void>;
 
   constructor(call: Call, kind: CommandKind) {
     this.call = call;
@@ -61,19 +63,29 @@ class Write {
 /** A step. Returns null to continue, or the response that ends the request. */
 type Step = (write: Write) => Answer | null | Promise<Answer | null>;
 
-const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply];
+const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply, commit];
 
 export const write =
   (kind: CommandKind): Handler =>
   async (call) => {
     const write = new Write(call, kind);
     for (const step of steps) {
-      const ended = step(write);
+      const ended = call.trace ? traced(step, write, call.trace) : step(write);
       const answer = ended instanceof Promise ? await ended : ended;
       if (answer) return addUnknownNames(answer, write.unknown);
     }
     return addUnknownNames(answerTo(write), write.unknown);
   };
+
+/** Runs a step in a span of its name. */
+async function traced(step: Step, write: Write, trace: RequestTrace): Promise<Answer | null> {
+  const span = trace.startStep(step.name);
+  try {
+    return await step(write);
+  } finally {
+    span.end();
+  }
+}
 
 /** Parses the request. Forms and large bodies are asynchronous. */
 function parse(write: Write): Answer | null | Promise<Answer | null> {
@@ -222,7 +234,7 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refusa
   return { refusal: refuseBlockShare(blocks, waitMs), headers };
 }
 
-/** Applies the verified request, and waits until its outcome is durable. */
+/** Applies the verified request. */
 async function apply(write: Write): Promise<null> {
   const { call, kind, admitted, precheck, cost } = write;
   const { network, blocks } = call.services;
@@ -236,6 +248,12 @@ async function apply(write: Write): Promise<null> {
     blocks?.refund(admitted.command.public_key);
   }
   write.outcome = outcome;
+  write.durable = durable;
+  return null;
+}
+
+/** Waits until the outcome is durable. */
+async function commit({ durable }: Write): Promise<null> {
   await durable;
   return null;
 }

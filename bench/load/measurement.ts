@@ -5,6 +5,7 @@
 
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientTracing } from '../../api/tracing.js';
 import { arrivalsPerS, type LoadOptions } from './options.js';
 import { type RecordedResult, Recorder } from './recorder.js';
 import type { LoadResult, Operation } from './result.js';
@@ -30,7 +31,7 @@ export class Measurement {
   /** Event-loop utilization; null until the run is over. */
   #utilization: number | null = null;
 
-  constructor(options: LoadOptions, gone: (forMs: number) => void) {
+  constructor(options: LoadOptions, tracing: ClientTracing | null, gone: (forMs: number) => void) {
     this.#options = options;
     this.#recorder = this.#newRecorder();
     this.#sender = new Sender({
@@ -42,6 +43,7 @@ export class Measurement {
       completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
       free: () => this.#schedule?.pump(),
       onUnreachable: gone,
+      tracing,
     });
   }
 

@@ -3,6 +3,7 @@
  * and events that were not seen are not counted.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientTracing } from '../../api/tracing.js';
 import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
 import { note } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
@@ -33,6 +34,8 @@ export interface LoadHooks {
   signal?: AbortSignal;
   /** Commit of folkmoot, for the result. */
   commit?: string;
+  /** Traces of requests. Default: none. */
+  tracing?: ClientTracing;
   /** R, if already measured. */
   r?: number | null;
 }
@@ -78,7 +81,7 @@ class Run {
     this.#hooks = hooks;
     this.#target = target;
     this.#workload = workload;
-    this.#measurement = new Measurement(options, (forMs) => {
+    this.#measurement = new Measurement(options, hooks.tracing ?? null, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
       this.#fail(note('SERVER_GONE', { seconds }).text);
     });

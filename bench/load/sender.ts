@@ -3,7 +3,9 @@
  * handles one request at a time and reads the whole response. The sender never retries. An
  * abandoned connection is not reused, and its later bytes are ignored.
  */
+import type { Span } from '@opentelemetry/api';
 import { Client, type Dispatcher } from 'undici';
+import type { ClientTracing } from '../../api/tracing.js';
 import { Fifo } from './schedule.js';
 import { isRecord, parseObject } from './server.js';
 import type { Call, CallOutcome } from './workload.js';
@@ -15,6 +17,8 @@ export interface Exchange {
   sentMs: number;
   /** True for a scheduled arrival; false for a call outside the schedule. */
   scheduled: boolean;
+  /** The request's span; absent without traces. */
+  span?: Span;
 }
 
 interface Place {
@@ -67,8 +71,10 @@ class Connection implements Dispatcher.DispatchHandler {
     return this.#exchange;
   }
 
-  send(exchange: Exchange): void {
-    const { method, target, headers, body } = exchange.call;
+  /** Sends a call, with the headers of its trace. */
+  send(exchange: Exchange, traceHeaders: Record<string, string> | null): void {
+    const { method, target, headers: own, body } = exchange.call;
+    const headers = traceHeaders ? { ...own, ...traceHeaders } : own;
     this.#exchange = exchange;
     this.#status = 0;
     this.#chunks = [];
@@ -151,6 +157,8 @@ interface SenderOptions {
   free(): void;
   /** Called when the server has been unreachable for `forMs`. */
   onUnreachable(forMs: number): void;
+  /** Traces of requests; null if they are off. */
+  tracing: ClientTracing | null;
 }
 
 /** Resolution of deadlines. */
@@ -218,7 +226,10 @@ export class Sender {
     const connection = this.#free.pop() ?? new Connection(this.#place, ended);
     this.#busy.add(connection);
     this.#options.sent(exchange);
-    connection.send(exchange);
+    const { method, target } = exchange.call;
+    const trace = this.#options.tracing?.begin(method, target);
+    if (trace) exchange.span = trace.span;
+    connection.send(exchange, trace?.headers ?? null);
   }
 
   #ended(connection: Connection, exchange: Exchange, ending: Ending): void {
@@ -241,6 +252,8 @@ export class Sender {
 
   #complete(exchange: Exchange, outcome: CallOutcome): void {
     this.#options.completed(exchange, outcome, this.#options.now());
+    exchange.span?.setAttribute('folkmoot.outcome', outcome.kind);
+    exchange.span?.end();
     exchange.call.completed(outcome);
   }
 

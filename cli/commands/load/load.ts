@@ -11,6 +11,7 @@ import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
 import { collect, duration, integer, positive } from '../../options/options.js';
+import { startTraces, tracesOption } from '../../options/traces.js';
 import {
   assertUiServerFlags,
   uiServerOptions,
@@ -21,7 +22,7 @@ import { interruption, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
-import { commitHash } from '../../output/provenance.js';
+import { commitHash, packageVersion } from '../../output/provenance.js';
 import { conditionsCode, loadCompareCommand } from './compare.js';
 import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
@@ -106,12 +107,14 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const { signal } = interruption();
+  const traces = flags.traces === undefined ? null : await startTraces(flags.traces);
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
     // A search shows only probes.
     ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
+    ...(traces ? { tracing: await clientTracing() } : {}),
   };
   const result = await resultOf(options, flags, hooks, watch).catch(async (error) => {
     await watch?.end(error as Error);
@@ -124,10 +127,16 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     else writeStdout(...(await import('./summary.js')).loadSummary(result));
   } finally {
     await seen;
+    await traces?.end();
   }
   const { usable } = await import('../../../bench/load/compare.js');
   const judged = conditions.map((condition) => conditionsOf.judge(condition, result));
   setExitCode(conditionsCode(judged, usable(result)));
+}
+
+async function clientTracing() {
+  const { ClientTracing } = await import('../../../api/tracing.js');
+  return ClientTracing.load(packageVersion());
 }
 
 async function watching(
@@ -180,6 +189,7 @@ interface LoadFlags extends UrlFlags, WatchFlags {
   connections?: number;
   seed?: string;
   keepAgents?: boolean;
+  traces?: string;
   saturate?: boolean;
   slo?: string[];
   repeat?: number;
@@ -218,6 +228,7 @@ function addLoadOptions(command: Command): Command {
     .option('--finality-timeout <d>', 'transaction timeout (default: 30s)', span(10, HOUR_MS))
     .option('--connections <n>', 'maximum HTTP connections (default: 128)', whole(1, 10_000))
     .option('--seed <text>', 'random seed (default: random)')
+    .addOption(tracesOption())
     .option('--keep-agents', 'leave the agents active after the run')
     .addOption(
       new Option('--saturate', 'search for the highest sustained rate').conflicts('concurrency'),

@@ -19,6 +19,7 @@ import {
 } from '../../options/config.js';
 import { commaList, integer, shortName, typed } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
+import { startTraces, tracesOption } from '../../options/traces.js';
 import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
@@ -112,6 +113,10 @@ async function start(
 ): Promise<void> {
   const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
   const wanted = await resolveScenario(flags);
+  if (flags.traces !== undefined) {
+    const traces = await startTraces(flags.traces);
+    stopping.opened(() => traces.end());
+  }
   const genesis = await resolveGenesis(flags, genesisOf(flags), wanted);
   if (await stopping.isAsked()) return;
   const verifier = createVerifier('pool', { warn: (line) => log.warn(line) });
@@ -272,6 +277,7 @@ async function listen(
     onThreadEnded: (error) => log.error(error.message),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
     threads: flags.threads,
+    traces: flags.traces !== undefined,
     cors: flags.cors,
     hosts: flags.hosts,
     ...(control === null ? {} : { control }),
@@ -329,6 +335,7 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   controlToken?: SecretSource;
   trustedProxies: string[];
   logLevel: string;
+  traces?: string;
   archiveAfter?: number;
 }
 
@@ -447,6 +454,7 @@ function addAccessOptions(command: Command): Command {
         .argParser(commaList)
         .default([], 'none'),
     )
+    .addOption(tracesOption().env('FOLKMOOT_TRACES'))
     .addOption(
       option(
         '--archive-after <n>',
