@@ -134,6 +134,7 @@ async function start(
   // A manager may send SIGHUP as soon as the server has announced itself.
   await startLiveSettings({ settings, server, network, log });
   announce(flags, network, server, log);
+  await notifyUnit(server.url, stopping, log);
   if (wanted === null) return;
   const agents = startScenario(network, wanted, flags, log);
   agents
@@ -179,6 +180,16 @@ async function openNetwork(
   const { network, close } = opened;
   const served = { network, cluster: network.status };
   return { network: network.inner, served, close, listening: (url) => network.listensAt(url) };
+}
+
+/** Notifies systemd, if it started this server and waits for notifications. */
+async function notifyUnit(url: string, stopping: StopSignal, log: Logger): Promise<void> {
+  const { env, pid } = process;
+  if (!env.NOTIFY_SOCKET) return;
+  const { UnitNotifier } = await import('./systemd.js');
+  const unit = new UnitNotifier({ env, pid, warn: (line) => log.warn(line) });
+  stopping.opened(() => unit.stopping());
+  await unit.ready(url);
 }
 
 /** Prints one line of JSON and, at a terminal, a text. */
