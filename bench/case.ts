@@ -96,7 +96,7 @@ export const BenchResult = Type.Object(
     tiers: Type.Array(
       Type.Object(
         { name: Type.String(), per_s: Type.Number(), of_r: Type.Number() },
-        { ...strictly, ...about('the same votes through more and more of the server') },
+        { ...strictly, ...about('the same votes through an increasing part of the server') },
       ),
     ),
     cases: Type.Array(

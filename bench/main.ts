@@ -172,7 +172,7 @@ const program = new Command('bench')
 Cases:
 ${cases.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}
 
-Without --case all are measured but ${cases
+Without --case, all cases are measured except ${cases
       .filter(({ byName }) => byName)
       .map(({ name }) => name)
       .join(', ')}.

@@ -46,7 +46,7 @@ const pageMessages = {
   // Memes.
   MEME_TOO_LARGE: { text: 'meme too large: more than {limit} MiB' },
   IMAGE_TOO_LARGE: {
-    text: 'image too large: {width} × {height} pixels (at most {side} a side)',
+    text: 'image too large: {width} × {height} pixels (at most {side} pixels per side)',
   },
   IMAGE_DAMAGED: { text: 'damaged image: this browser cannot decode it' },
   // Recomputation.
@@ -64,7 +64,7 @@ const pageMessages = {
   REQUEST_NOT_JSON: { text: 'invalid JSON: {message}' },
   REQUEST_INCOMPLETE: {
     text: 'missing method, target or headers',
-    fix: 'to check a body alone, put its request line and headers above it',
+    fix: 'if you have only a body, paste its request line and headers above it',
   },
   REQUEST_LINE_INVALID: {
     text: 'invalid request line: {line}',

@@ -240,7 +240,7 @@ function ClusterBand() {
           Node <Name text={state.node} /> is cut off
         </b>{' '}
         from the order of the cluster. Its data may be stale, and it refuses writes. The node
-        reconnects by itself; until then use another node.
+        reconnects automatically. Until then, use another node.
       </p>
     </div>
   );
@@ -345,7 +345,7 @@ function Nowhere({ view }: { view: string }) {
     <div class="empty">
       <h1>Unknown view: “{view.slice(0, 64)}”</h1>
       <p>
-        The link may belong to another version. <a href={href('now')}>Open Now</a>
+        The link may be from another version. <a href={href('now')}>Open Now</a>
       </p>
     </div>
   );

@@ -129,8 +129,8 @@ function standing({ kind, clock: { paused, over } }: WorldStatus): string {
 function endOf({ kind, clock: { paused } }: WorldStatus): string {
   if (kind === 'replay') return 'The replay has finished. See Explore for its result.';
   return paused
-    ? 'The run has finished, and its command still waits. This page stays after the command ends.'
-    : 'The run has finished, and its command ends. This page stays.';
+    ? 'The run has finished, and its command is waiting. This page stays after the command ends.'
+    : 'The run has finished, and its command is ending. This page stays open.';
 }
 
 function Locked() {

@@ -6,7 +6,9 @@ import { reasons } from '../../engine/protocol/schema/reason.js';
 import { WorldView } from './control.js';
 
 const Text = Type.String();
-export const Epoch = Type.String({ description: 'identifies the history that numbers the events' });
+export const Epoch = Type.String({
+  description: 'identifies the history to which the event numbers belong',
+});
 export const Topics = Type.Array(Text);
 
 /** Schemas for published events, by type. */

@@ -59,7 +59,7 @@ export const commandRoutes: Readonly<Record<CommandKind, Command>> = {
     id: 'submitVote',
     tag: 'consensus',
     summary: 'Vote on a block proposal',
-    text: 'The same decision again is idempotent. Another is refused and lowers reputation.',
+    text: 'Repeating a decision is idempotent. A different one is refused and lowers reputation.',
     body: VoteBody,
     bodyBytes: small,
     answer: answers.vote,

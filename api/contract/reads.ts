@@ -79,7 +79,7 @@ export const reads = {
     text: 'Ascending by id. An agent with both capabilities is in both lists.',
     query: {
       limit: {
-        ...rows({}, 'maximum entries of each list; default: all'),
+        ...rows({}, 'maximum number of entries in each list; default: all'),
         extension: true,
       },
     },

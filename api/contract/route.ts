@@ -112,7 +112,7 @@ export function whole<R extends Range>(text: string, expected: string, range?: R
 export const entryNumber = (text: string) => whole(text, 'an entry number');
 
 /** Declares a page size parameter. */
-export const rows = <R extends Range>(range: R, text = 'maximum rows') =>
+export const rows = <R extends Range>(range: R, text = 'maximum number of rows') =>
   whole(text, `an integer from 1 to ${limits.pageRows}`, {
     ...{ minimum: 1, maximum: limits.pageRows },
     ...range,

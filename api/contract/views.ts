@@ -407,7 +407,7 @@ interventions removed, are as of the entry's time.`,
 response ends before it reaches ${view.logBytes} bytes, but has at least one line.`,
     query: {
       from: entryNumber('first entry; default: 0'),
-      limit: rows({ default: defaultPageRows }, 'maximum lines'),
+      limit: rows({ default: defaultPageRows }, 'maximum number of lines'),
     },
     content: { 'application/x-ndjson': Type.String() },
     reasons: ['SCHEMA', 'UNKNOWN_ENTRY', 'LOG_DAMAGED', 'ARCHIVE_DAMAGED'],

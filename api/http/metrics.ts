@@ -143,18 +143,22 @@ export class Metrics {
     const stats = () => network.stats;
     counter('verified', 'Signatures found valid', () => stats().verified);
     counter('rejected', 'Signatures found invalid', () => stats().rejected);
-    counter('verify_batches', 'Batches that a verifier ran', () => stats().batches);
+    counter('verify_batches', 'Batches processed by a verifier', () => stats().batches);
     counter('commits', 'Durable commits', () => stats().commits);
     counter('committed_entries', 'Entries made durable', () => stats().entries);
     counter('commit_seconds', 'Time spent in commits', () => stats().commitMs / 1000);
     counter(
       'ws_dropped',
-      'Subscribers disconnected for being slow',
+      'Subscribers disconnected because they were slow',
       () => connections.feed.dropped,
     );
     const { watchers } = connections;
-    counter('ws_frames', 'Frames made for watchers', () => watchers?.frames ?? 0);
-    counter('ws_skipped', 'Times that a watcher skipped entries', () => watchers?.skipped ?? 0);
+    counter('ws_frames', 'Frames built for watchers', () => watchers?.frames ?? 0);
+    counter(
+      'ws_skipped',
+      'Number of times that a watcher skipped entries',
+      () => watchers?.skipped ?? 0,
+    );
     counter('ws_resumed', 'Subscriptions that resumed', () => connections.resumed);
   }
 
@@ -184,7 +188,7 @@ export class Metrics {
           for (const [slot, count] of counts().entries()) this.inc({ from: 2 ** slot }, count);
         },
       });
-    sizes('verify_batch_sizes', 'Batches that a verifier ran', () => network.stats.batchSizes);
+    sizes('verify_batch_sizes', 'Batches processed by a verifier', () => network.stats.batchSizes);
     sizes('commit_sizes', 'Durable commits', () => network.stats.commitSizes);
   }
 

@@ -58,17 +58,17 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
     { name: 'the same event without subscribers', cpu_us: folkmoot.eventUs },
     { name: 'the same, bare uWebSockets.js', cpu_us: bare.eventUs },
     {
-      name: `${name}: deliveries/s of a bare publish`,
+      name: `${name}: deliveries/s, relative to a bare publish`,
       ratio: folkmoot.perSecond / bare.perSecond,
       wanted: 0.5,
     },
     {
-      name: `${name}: deliveries for CPU time of a bare publish`,
+      name: `${name}: deliveries per CPU time, relative to a bare publish`,
       ratio: bare.cpuUs / folkmoot.cpuUs,
       wanted: 0.7,
     },
     {
-      name: `${name}: the same without its cause`,
+      name: `${name}: the same, without the request that causes the event`,
       ratio: withoutEvent(bare, asked) / withoutEvent(folkmoot, asked),
     },
   ];
@@ -231,12 +231,12 @@ async function measureWatch(
     return [
       row,
       {
-        name: `${name}: votes/s of those without`,
+        name: `${name}: votes/s, relative to no watchers`,
         ratio: rate / median(perSecond(0)),
         wanted: least,
       },
       {
-        name: `${name}: votes for CPU time of those without`,
+        name: `${name}: votes per CPU time, relative to no watchers`,
         ratio: cpuUs(0) / cpuUs(count),
         wanted: least,
       },

@@ -100,7 +100,7 @@ async function measureReplay(
       const checked = await replayed(path, r, verifier);
       const goal = { ratio: plain.of_r!, wanted: 0.8 };
       return [
-        { ...plain, name: 'entries, without signatures; ratio: of R', ...goal },
+        { ...plain, name: 'entries, without signatures; ratio: relative to R', ...goal },
         { ...checked, name: 'entries, with signatures in the pool' },
       ];
     } finally {

@@ -32,8 +32,8 @@ async function measureReads({ seconds }: ReadsConfiguration, { r }: Round): Prom
     of_r: perSecond / r,
     cpu_us: cpuUs,
   });
-  const answers = 'GET network/state: answers/s of a bare handler';
-  const cpu = 'GET network/state: answers for CPU time of a bare handler';
+  const answers = 'GET network/state: responses/s, relative to a bare handler';
+  const cpu = 'GET network/state: responses per CPU time, relative to a bare handler';
   return [
     row(`GET ${PATH}`, folkmoot),
     row('the same bytes, bare uWebSockets.js', bare),

@@ -141,7 +141,7 @@ async function measureTransactions(
       ...(note === '' ? {} : { note }),
     },
     {
-      name: 'transactions in blocks of 1,000, http: finalized TPS of R',
+      name: 'transactions in blocks of 1,000, http: finalized TPS, relative to R',
       ratio: tps / r,
       wanted: 1,
     },
@@ -190,9 +190,9 @@ async function measurePlain(
   return [
     row('signed votes, folkmoot serve', folkmoot),
     row('the same votes, fastify + node:crypto + LMDB', plain),
-    { name: 'the same for the CPU time that it takes', ratio: plain.cpuUs / folkmoot.cpuUs },
+    { name: 'the same per CPU time', ratio: plain.cpuUs / folkmoot.cpuUs },
     {
-      name: 'signed votes/s of fastify + node:crypto + LMDB, same client',
+      name: 'signed votes/s, relative to fastify + node:crypto + LMDB, same client',
       ratio: folkmoot.perSecond / plain.perSecond,
       wanted: 1.5,
     },

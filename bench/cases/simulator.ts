@@ -32,7 +32,7 @@ async function measureSimulator(asked: SimulatorConfiguration, { r }: Round): Pr
     row('votes of 100 agents, after block 1', few.later),
     { ...row('votes of 10,000 agents', many.whole), ratio: many.whole / few.whole },
     { ...row('votes of 10,000 agents, after block 1', many.later), ratio: many.later / few.later },
-    { name: 'start of 100 agents, of node -e 0', ratio: await startUp() },
+    { name: 'start-up with 100 agents, relative to node -e 0', ratio: await startUp() },
     { name: `peak memory of ${agents} agents`, value: mebibytes, unit: 'MiB' },
   ];
 }

@@ -58,10 +58,18 @@ async function run(asked: Configuration, round: Round): Promise<Row[]> {
     { name: `publish to ${SUBSCRIBERS}: http+ws less http`, cpu_us: both.cpu_us - http.cpu_us },
     ...storing.batches,
     ...plain.batches,
-    { name: 'engine, 1,000 validators: votes/s of R', ratio: engine.rate / r, wanted: 1.7 },
-    { name: 'engine, 10,000 validators of 1,000', ratio: large.rate / engine.rate, wanted: 0.75 },
-    { name: 'engine+verify+store: votes/s of R', ratio: storing.rate / r, wanted: 0.8 },
-    { name: 'http, with the generator: votes/s of R', ratio: http.rate / r, wanted: 0.5 },
+    {
+      name: 'engine, 1,000 validators: votes/s, relative to R',
+      ratio: engine.rate / r,
+      wanted: 1.7,
+    },
+    {
+      name: 'engine, 10,000 validators, relative to 1,000',
+      ratio: large.rate / engine.rate,
+      wanted: 0.75,
+    },
+    { name: 'engine+verify+store: votes/s, relative to R', ratio: storing.rate / r, wanted: 0.8 },
+    { name: 'http, with the generator: votes/s, relative to R', ratio: http.rate / r, wanted: 0.5 },
   ];
 }
 
@@ -80,7 +88,8 @@ function figures({ rate, cpu_us }: Rate, r: number, previous?: Rate) {
 
 export const tiersCase = defineCase<Configuration>({
   name: 'tiers',
-  about: 'the same signed votes through more and more of the server, relative to libsodium alone',
+  about:
+    'the same signed votes through an increasing part of the server, relative to libsodium alone',
   everyRound: true,
   sizes: {
     small: { blocks: 12, largeBlocks: 1, seconds: 2.5 },

@@ -265,7 +265,7 @@ export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart 
   return {
     title: 'Throughput by tier',
     caption:
-      `The same workload through more and more of the server, measured together with this run: ` +
+      `The same workload through an increasing part of the server, measured with this run: ` +
       `the loss at a tier is its cost. R is the verification rate of libsodium alone on one core` +
       `${r === null ? '' : `, ${format(Math.round(r))}/s`}. ${[...labels.values()].join('; ')}.`,
     draw: () => namedBars(bars, labels, 'per second'),
@@ -347,7 +347,7 @@ export function timesChart(result: LoadResult): Chart | null {
     title: 'Response times over time',
     caption:
       `Response times of the requests answered in each second, and the longest generator lag. ` +
-      `Where the lag is as high as the response times, they do not describe the server. Worst ` +
+      `Where the lag is as high as the response times, these do not describe the server. Worst ` +
       `second: p99 ${formatMs(longest)}.${grouped(steps, 'the maximum')}` +
       (wide ? ` ${LOGARITHMIC}` : ''),
     legend: curves.map(keyOf),

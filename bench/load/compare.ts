@@ -191,7 +191,7 @@ function doubts(name: string, result: LoadResult): string[] {
 
 function machines(a: LoadResult, b: LoadResult, moved: boolean): string[] {
   if (a.r === null || b.r === null) {
-    return ['R is unknown for a run, so the speeds of the machines cannot be compared'];
+    return ['R is unknown for at least one run, so the speeds of the machines cannot be compared'];
   }
   if (!moved) return [];
   const r = `R, ${format(Math.round(a.r))}/s in A and ${format(Math.round(b.r))}/s in B`;

@@ -61,7 +61,7 @@ function rungs({ histogram }: Percentiles, percentiles: readonly number[]): Rung
 /** Columns of the tables. The result schema defines the columns of seconds.csv. */
 export const tables = {
   'latencies.csv': {
-    operation: 'vote, propose, read and so on; empty for times of no operation',
+    operation: 'vote, propose, read and so on; empty for times that belong to no operation',
     time: 'response, service, finality, delivery, or lag of the generator',
     percentile: '0 to 100; beyond the resolution of the samples, the maximum',
     ms: 'milliseconds',

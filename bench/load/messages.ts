@@ -134,7 +134,7 @@ const verdictMessages = {
     fix: 'use {option} {value}',
   },
   WORKLOAD_IDLE: {
-    text: 'workload had fewer requests than --concurrency {percent} % of the time',
+    text: 'for {percent} % of the time, the workload had fewer requests ready than --concurrency',
     fix: 'increase --agents or lower --concurrency',
   },
   TRANSACTIONS_LATE: { text: '{part} of {whole} transactions not final by their deadline' },

@@ -71,7 +71,7 @@ const captionOf = (operation: string): string =>
   operation.endsWith('(beside)')
     ? 'Requests outside the schedule, sent as soon as the workload needed them.'
     : 'Response time starts at the scheduled time, service time when the request was sent. ' +
-      'The difference is queueing, which a user experiences too.';
+      'The difference is queueing, which a user also experiences.';
 
 /**
  * Builds one chart per operation with response and service time, then charts for finality, delivery
@@ -349,7 +349,7 @@ ${code(`--seed ${result.seed}`)}.</p>
 ${listing('command that repeats the load run', commandLine('load', ...optionsOf(result)))}
 <p>Compare with an earlier result, in the folder of this report:</p>
 ${listing('command that compares two results', compare)}
-<p>Inspect the network at any entry of its log, also while the server runs. DATA is the data folder
+<p>Inspect the network at any entry of its log, even while the server runs. DATA is the data folder
 of the server (${code('serve --data')}):</p>
 ${listing('command that opens the explorer', commandLine('explore', 'DATA'))}`;
 }

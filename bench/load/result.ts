@@ -162,7 +162,7 @@ export const LoadResult = Type.Object(
         agents: count('agents, each with its own key'),
         batch: count('transactions per block'),
         duration_s: Type.Number(about('planned measured time')),
-        warmup_s: Type.Number(about('warm-up before it, not counted')),
+        warmup_s: Type.Number(about('warm-up before the measured time, not counted')),
         timeout_ms: count('request timeout'),
         finality_timeout_ms: count('finality timeout of a transaction, from its scheduled time'),
         connections: count('maximum HTTP connections'),
@@ -214,9 +214,9 @@ export const LoadResult = Type.Object(
               {
                 per_s: rate('arrivals per second offered by the workload'),
                 option: Type.Enum(['--agents', '--batch'], {
-                  description: 'option that raises it',
+                  description: 'option that raises this rate',
                 }),
-                value: count('value of the option at which the workload offers the rate'),
+                value: count('value of the option at which the workload offers the target rate'),
               },
               {
                 ...strictly,
@@ -239,12 +239,14 @@ export const LoadResult = Type.Object(
       },
       strictly,
     ),
-    finality: latency('from the scheduled time of a transaction to its finality seen'),
+    finality: latency(
+      'from the scheduled time of a transaction to the observation of its finality',
+    ),
     delivery: Type.Object(
       {
         subscribers: count('subscriber connections'),
-        expected: count('deliveries: events caused, times subscribers'),
-        delivered: count('deliveries seen'),
+        expected: count('expected deliveries: events caused, multiplied by subscribers'),
+        delivered: count('deliveries received'),
         holes: count('missing deliveries or event numbers without a gap message'),
         disconnects: count('connections closed by the server'),
         deliveries_per_s: rate('deliveries per second of the measured time'),

@@ -33,7 +33,7 @@ Copy DIR/archive together with the folder.
 
 Entry 0, the last entry, and all entries since the oldest block in voting stay.
 Records and meme files stay too. The command can be killed at any time: the
-folder stays valid, and the next call continues.`,
+folder stays valid, and the next run continues.`,
         examples: [
           'archive folkmoot-data --before 1000000 --dry-run',
           'archive folkmoot-data --before 1000000',

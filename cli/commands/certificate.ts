@@ -121,7 +121,7 @@ export function checkCertificateCommand(): Command {
       (file: string, before: string[]) => [...before, file],
       [],
     )
-    .option('--most <kib>', 'read no larger certificate', sizes, 16 * 1024)
+    .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

@@ -15,7 +15,7 @@ export function compareCommand(): Command {
       'after',
       helpText({
         notes: `
-Prints the first difference of the scenarios and of the logs, each block with a
+Prints the first difference in the scenarios and in the logs, each block with a
 different outcome (approving to rejecting weight), and each measure that differs
 (b minus a). If the runs share a prefix, also counts flipped votes.
 

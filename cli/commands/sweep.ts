@@ -194,7 +194,7 @@ export function parseShard(text: string): Shard {
   const [, index = 0, of = 0] = (/^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? []).map(Number);
   if (1 <= index && index <= of && of <= MOST_SHARDS) return { index, of };
   throw new InvalidArgumentError(
-    `expected i/n with i from 1 to n, such as 3/16, n at most ${MOST_SHARDS}, or slurm`,
+    `expected slurm, or i/n such as 3/16, with i from 1 to n and n at most ${MOST_SHARDS}`,
   );
 }
 

@@ -119,7 +119,7 @@ const howToRegister = 'register it with folkmoot agent register --name NAME';
 export function warnUnknown(names: readonly string[]): void {
   for (const name of names) {
     const unknown = `the server does not know this member of the request: ${name}`;
-    const own = 'the personality is not one of those that are built in';
+    const own = 'the personality is not built in';
     writeStderr(`folkmoot: ${name === '/personality' ? own : unknown}`);
   }
 }

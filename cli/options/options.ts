@@ -76,7 +76,7 @@ export function halfWidth(text: string): HalfWidth {
   if (value > 0 && value <= 100) return { percent: value };
   throw new InvalidArgumentError(
     'expected a number above 0 in the unit of the response, such as 0.02 for a share or 500 for ' +
-      'milliseconds, or percent of the mean, such as 5%',
+      'milliseconds, or a percentage of the mean, such as 5%',
   );
 }
 

@@ -298,7 +298,7 @@ export class ClusterNode {
     if (performance.now() - this.#warnedAt > bounds.clockWindowMs) {
       this.#warnedAt = performance.now();
       const text = `this node's clock is ${off} ms ${side} the clocks of the other nodes`;
-      this.#warn(`${text}; from ${bounds.clockMostMs} ms on it refuses writes`);
+      this.#warn(`${text}; at ${bounds.clockMostMs} ms or more, it refuses writes`);
     }
     return off < bounds.clockMostMs ? null : refuse('NODE_CLOCK', { offset: off, side });
   }

@@ -417,7 +417,7 @@ export const refusalMessages = {
   },
   BLOCKS_TOO_MANY: {
     reason: 'TOO_MANY_OPEN',
-    text: '{count} blocks are open (limit {limit}), and no producer of them has a lower reputation',
+    text: '{count} blocks are open (limit {limit}), none by a producer with a lower reputation',
     fix: 'propose again when a block closes',
   },
   VALIDATORS_TOO_FEW: {
@@ -511,7 +511,7 @@ export const refusalMessages = {
   },
   CONNECTIONS_WAITING: {
     reason: 'QUOTA_USED',
-    text: 'too many connections of this address wait for auth (limit {limit})',
+    text: 'too many connections from this address are waiting for auth (limit {limit})',
     fix: 'authenticate or close one first',
   },
   CONNECTIONS_OF_AGENT: {
@@ -521,7 +521,7 @@ export const refusalMessages = {
   },
   WATCHERS_OF_ADDRESS: {
     reason: 'QUOTA_USED',
-    text: 'too many watching connections of this address (limit {limit})',
+    text: 'too many watching connections from this address (limit {limit})',
     fix: 'close one, or retry later',
   },
   MESSAGES_WAITING: {
@@ -569,7 +569,7 @@ export const refusalMessages = {
   TOPIC_UNKNOWN: {
     reason: 'UNKNOWN_TOPIC',
     text: 'unknown topic: {topic}',
-    fix: 'use some of {topics}',
+    fix: 'use one or more of {topics}',
   },
   SINCE_REPEATED: {
     reason: 'SCHEMA',
@@ -751,7 +751,7 @@ export const refusalMessages = {
   SERVER_FAULT: {
     reason: 'INTERNAL',
     text: 'internal server error',
-    fix: 'the operator finds it in the server log',
+    fix: 'the operator can find the error in the server log',
   },
   REQUEST_TIMEOUT: {
     reason: 'DEADLINE',

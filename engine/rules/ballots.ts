@@ -166,7 +166,7 @@ function objectSchemaProblem(
     return findSchemaProblem(additionalProperties, `${where}.additionalProperties`, depth + 1);
   }
   if (additionalProperties !== false) return `${where}.additionalProperties must be false`;
-  if (maxProperties !== undefined) return `${where}.maxProperties needs no properties`;
+  if (maxProperties !== undefined) return `${where}.maxProperties cannot be used with properties`;
   for (const [name, property] of Object.entries(properties as object)) {
     const found = findSchemaProblem(property, `${where}.properties.${name}`, depth + 1);
     if (found) return found;
@@ -184,7 +184,7 @@ const isRecord = (value: unknown) =>
 const kinds = {
   'a natural number': isCount,
   'an integer': Number.isSafeInteger,
-  'a list of texts': isTexts,
+  'a list of strings': isTexts,
   'true or false': (value: unknown) => typeof value === 'boolean',
   'an object': isRecord,
   'false or a schema': (value: unknown) => value === false || isRecord(value),
@@ -198,7 +198,7 @@ const members: Record<
   string: {
     minLength: ['a natural number', false],
     maxLength: ['a natural number', false],
-    enum: ['a list of texts', false],
+    enum: ['a list of strings', false],
   },
   integer: { minimum: ['an integer', true], maximum: ['an integer', true] },
   array: {
@@ -209,7 +209,7 @@ const members: Record<
   },
   object: {
     properties: ['an object', false],
-    required: ['a list of texts', false],
+    required: ['a list of strings', false],
     maxProperties: ['a natural number', false],
     additionalProperties: ['false or a schema', true],
   },

@@ -164,8 +164,8 @@ function explainLimits(run: () => string): string {
 }
 
 function explainFault(fault: RuleFault): string {
-  if (fault === 'RULE_TIMEOUT') return 'must finish loading; it exceeds the limit of its work';
-  if (fault === 'RULE_MEMORY') return 'must finish loading; it exceeds the limit of its memory';
+  if (fault === 'RULE_TIMEOUT') return 'must finish loading; it exceeds its work limit';
+  if (fault === 'RULE_MEMORY') return 'must finish loading; it exceeds its memory limit';
   return 'must not throw while it loads';
 }
 
@@ -227,7 +227,7 @@ function parseMembers(described: Described): Members {
   if (stray) throw new RuleTextError(`must not have both ${kind} and ${stray}`);
   const title = valueIn('title') ?? 'A rule of this network';
   if (typeof title !== 'string' || title.length > 200) {
-    throw new RuleTextError('must have a text of at most 200 characters as title');
+    throw new RuleTextError('must have a string of at most 200 characters as title');
   }
   const ballot = described.ballot && parseBallot(valueIn('ballot'));
   return {
@@ -268,10 +268,10 @@ function parseParameters(value: unknown): Rule['parameters'] {
 
 function parseParameter(name: string, value: unknown): Rule['parameters'][string] {
   const problem = (text: string) => new RuleTextError(`has an invalid parameter ${name}: ${text}`);
-  if (!/^[a-z][a-z0-9_]{0,31}$/.test(name)) throw problem('its name has other characters');
+  if (!/^[a-z][a-z0-9_]{0,31}$/.test(name)) throw problem('its name has invalid characters');
   if (typeof value !== 'object' || value === null) throw problem('it must be an object');
   const { about = '', default: standard, minimum, maximum } = value as Record<string, unknown>;
-  if (typeof about !== 'string') throw problem('about must be a text');
+  if (typeof about !== 'string') throw problem('about must be a string');
   for (const [member, number] of Object.entries({ default: standard, minimum, maximum })) {
     if (!Number.isSafeInteger(number)) throw problem(`${member} must be an integer`);
   }

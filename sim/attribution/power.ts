@@ -51,7 +51,7 @@ export function tryCoalitions(voters: number, wins: (coalition: number) => boole
   if (voters > TRIED_ELECTORS) {
     const reason = `${voters} electors; the rule does not decide by weight alone, and coalitions`;
     const refused = [
-      `banzhaf, shapley_shubik: ${reason} are tried up to ${TRIED_ELECTORS} electors`,
+      `banzhaf, shapley_shubik: ${reason} are tried for at most ${TRIED_ELECTORS} electors`,
     ];
     return { swings: null, decisive: null, banzhaf: null, shapley_shubik: null, refused };
   }

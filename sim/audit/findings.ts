@@ -17,7 +17,7 @@ export const findingTexts = {
   TOO_MANY_SLOTS: `more than ${MOST_SLOTS} slots; the decision is ignored`,
   VALUE_TOO_LARGE: 'the value of `decide` is too large; the decision is ignored',
   BLOCK_NOT_OPEN:
-    'the block that the command names is not one in voting, as far as the agent knows; the ' +
+    'the agent knows no block in voting with the hash that the command names; the ' +
     'command is ignored',
   NOTE_TOO_LARGE: 'the note of `wake` is too large; the call is not scheduled',
   UNKNOWN_WAKE: 'no call of `wake` with the name in `cancel` is pending',

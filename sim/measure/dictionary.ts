@@ -185,7 +185,7 @@ export const sweepTables = {
     sd: 'standard deviation (n - 1); empty if n < 2',
     low:
       'lower end of the 95 % interval of the mean (97.5 % with sweep.until, which corrects for ' +
-      'repeated tests); empty if n < 2, and without spread unless the measure is a share',
+      'repeated tests); empty if n < 2, or if all values are equal and the measure is not a share',
     high: 'upper end of the interval',
     interval:
       'interval method: share (Wilson, with the effective number of trials), ' +
@@ -203,7 +203,7 @@ export const sweepTables = {
     n: 'number of replicates with a value in both cells',
     mean: 'mean difference, cell minus baseline, paired by seed',
     sd: 'standard deviation of the differences; empty if n < 2',
-    low: 'lower end of the 95 % interval of the mean difference; empty without spread',
+    low: 'lower end of the 95 % interval of the mean difference; empty without variation',
     high: 'upper end of the interval',
     interval: 't_skew; empty without an interval',
     missing: 'number of replicates without a value in one of the cells',

@@ -43,7 +43,7 @@ const queueMessages = {
     fix: 'run the sweep in shards with --shard i/n',
   },
   TOO_MANY_FILES: { text: 'too many files for a queue: {count}' },
-  FILE_UNUSABLE: { text: 'file of the scenario {reason}' },
+  FILE_UNUSABLE: { text: 'a file of the scenario {reason}' },
   FILE_CHANGED: { text: 'file changed since the start of the sweep: {path}' },
   FILES_TOO_LARGE: {
     text: 'files of the scenario too large for a queue (limit {limit} bytes)',

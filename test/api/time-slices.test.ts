@@ -20,7 +20,7 @@ test('slices: answer a short read synchronously', () => {
   expect(runInSlices(work(0, [], 'short'))).toBe('short');
 });
 
-test('slices: let turns pass during a long read, without delaying a short one', async () => {
+test('slices: yield to the event loop in a long read, without delaying a short one', async () => {
   const steps: string[] = [];
   const long = runInSlices(work(60, steps, 'long'));
   expect(long).toBeInstanceOf(Promise);

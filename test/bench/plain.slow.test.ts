@@ -31,7 +31,7 @@ function forged(vote: SignedRequest): SignedRequest {
   return { ...vote, body: Buffer.from(body) };
 }
 
-test('plain server: checks votes, counts each once, and answers when on disk', async () => {
+test('plain server: checks votes, counts each once, and responds when it is on disk', async () => {
   const path = temporaryFolder();
   const by = signatories('plain', 4, true);
   const timestamp = now();

@@ -104,7 +104,7 @@ test('servers: repeats a request with a lost response at the next server', async
   expect((await client.votes(block_hash)).votes).toHaveLength(1);
 });
 
-test('servers: leaves a server that cannot answer, and trusts one that refuses', async () => {
+test('servers: abandons a server that cannot answer, and trusts one that refuses', async () => {
   const { urls } = await two();
   const unable = await answering(503, error('NETWORK_ERROR', 'DEADLINE'));
   const refusing = await answering(404, error('INVALID_REQUEST', 'NOT_FOUND'));

@@ -79,7 +79,7 @@ test('nodes: a barrier waits for acknowledged requests; refusals wait for one', 
   expect(n2.network.knows(bob.publicKey)).toBe(true);
 });
 
-test('nodes: fire each deadline once on all nodes, also without requests', async () => {
+test('nodes: fire each deadline once on all nodes, even without requests', async () => {
   const { order, nodes, n1, n2, n3 } = await three({ voting_period_ms: 700 });
   for (const by of [ada, bob, eve]) await n1.submit(registration(by));
   const block = blockOf(await n2.submit(proposal(ada)));
@@ -249,7 +249,7 @@ test('nodes: stop when the order is emptied', async () => {
   expect(node.fatal[0]).toMatchObject({ problem: 'ORDER_BEHIND' });
 });
 
-test('nodes: batches of refusals advance position and time, also after a restart', async () => {
+test('nodes: batches of refusals advance position and time, even after a restart', async () => {
   const order = new MemoryOrder();
   const path = temporaryFolder();
   const n1 = await openNode(order, { path });

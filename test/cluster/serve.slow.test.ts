@@ -112,7 +112,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectTogether([...nodes, n4]);
   });
 
-  test('a new node catches up; a second process with a name stops the first', async () => {
+  test('a new node catches up; a second process with the same name stops the first', async () => {
     const order = await etcd();
     const folder = temporaryFolder();
     const start = (name: string, at = name) =>

@@ -113,7 +113,7 @@ test('servers: a cut-off node reports NO_QUORUM and still answers reads', async 
 
 test.each(
   oneTransport,
-)('servers: %s bears a subscriber that leaves before it is let in', async (by) => {
+)('servers: %s handles a subscriber that disconnects before it is admitted', async (by) => {
   const node = await openNode(new MemoryOrder());
   const url = await served(node, by);
   expect((await call(url, register(ada))).status).toBe(201);

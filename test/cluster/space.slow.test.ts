@@ -91,7 +91,7 @@ test.skipIf(!hasEtcd)('etcd is full: 503 DISK_FULL until there is space again', 
 });
 
 test.skipIf(!hasEtcd)(
-  'etcd is compacted under nodes: they continue, also after a restart',
+  'etcd is compacted while nodes run: they continue, even after a restart',
   async () => {
     const { url: cluster, endpoints } = await etcd({ members: 3 });
     const folder = temporaryFolder();

@@ -41,7 +41,7 @@ async function begin(data: string, noSync = false): Promise<{ power: PowerCut; t
   return { power, told };
 }
 
-describe.skipIf(why !== undefined)(`power cuts of a beginning, seed ${seed}`, () => {
+describe.skipIf(why !== undefined)(`power cuts while a folder is created, seed ${seed}`, () => {
   test('disk: a new folder keeps acknowledged data after any power failure', async () => {
     const data = join(temporaryFolder(), 'data');
     const { power, told } = await begin(data);

@@ -108,7 +108,9 @@ const here = { cwd: project };
 const listed = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const nodes = [process.execPath, ...listed];
 
-test.each(nodes)('install: a program and one in CommonJS run as compiled, by %s', async (node) => {
+test.each(
+  nodes,
+)('install: an ES module and a CommonJS program run as compiled, by %s', async (node) => {
   const program = JSON.parse((await run(node, ['out/program.mjs'], here)).stdout);
   const pages = [200, 200];
   expect(program).toEqual({

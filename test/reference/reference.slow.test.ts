@@ -18,7 +18,7 @@ const examples = examplesOf(face);
 /** Where programs look for a server. */
 const here = 'http://127.0.0.1:8080';
 
-test('reference: it has every entry of the package', () => {
+test('reference: has every entry point of the package', () => {
   expect(face.modules.map(({ name }) => name).sort()).toEqual([
     'folkmoot',
     'folkmoot/api',
@@ -37,11 +37,11 @@ test('reference: no public name, and no member of a public class, lacks a docstr
   expect(lacking.map(({ path }) => path)).toEqual([]);
 });
 
-test('reference: no link leads nowhere, and every type that is shown is exported', () => {
+test('reference: no link is broken, and every documented type is exported', () => {
   expect(face.warnings).toEqual([]);
 });
 
-test('examples: what a user meets first has one', () => {
+test('examples: the most used functions and types have one', () => {
   const first = [
     'folkmoot Network',
     'folkmoot NetworkOptions',
@@ -58,7 +58,7 @@ test('examples: what a user meets first has one', () => {
   expect(examples.map(({ path }) => path)).toEqual(expect.arrayContaining(first));
 });
 
-test('examples: all compile in strict TypeScript, run and print what they say', async () => {
+test('examples: all compile in strict TypeScript, run and print the stated output', async () => {
   const { url } = await served();
   const programs = examples.map(({ code }) => code.replaceAll(here, url));
   const { folder, files, problems } = await compiled(programs);

@@ -124,7 +124,7 @@ const tags = (markup: string): string[] =>
     .replace(/<([a-z]+)((?:\s[^<>]*?)?)\s*\/>/gi, '<$1$2></$1>')
     .match(/<\/?[a-z][a-z0-9]*/gi)!;
 
-test.skipIf(!hasBrowser)(`markup: the parser has nothing to mend ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`markup: the parser repairs nothing ${needs}`, async () => {
   const { make } = reports['a sweep of three factors']!;
   for (const file of [await runReport({ blocks: 12 }), await make()]) {
     const { tab } = await show(browser, file, { width: 800, colorScheme: 'light' });

@@ -36,7 +36,7 @@ async function report() {
   return join(folder, 'report.html');
 }
 
-test.skipIf(!hasBrowser)(`pictures: SVG of each figure, whole by itself ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`pictures: SVG of each figure, complete on its own ${needs}`, async () => {
   const file = await report();
   const { tab, complaints } = await show(browser, file, { width: 1_000, colorScheme: 'dark' });
   const figures = await tab.locator('figure').count();
@@ -58,36 +58,39 @@ test.skipIf(!hasBrowser)(`pictures: SVG of each figure, whole by itself ${needs}
   expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`pictures: PNG, three pixels for one, not empty ${needs}`, async () => {
-  const file = await report();
-  const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
-  const { name, bytes } = await pictureOf(tab, 1, 'png');
-  // The name is made from the figure's heading.
-  const title = await tab.locator('figure').nth(1).locator('h3').innerText();
-  expect(name).toBe(`${title.toLowerCase().replaceAll(' ', '-')}.png`);
-  expect(bytes.subarray(1, 4).toString()).toBe('PNG');
-  const { naturalWidth, colors } = await tab.evaluate(async (base64) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${base64}`;
-    await image.decode();
-    const canvas = document.createElement('canvas');
-    [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
-    const context = canvas.getContext('2d')!;
-    context.drawImage(image, 0, 0);
-    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-    const seen = new Set<string>();
-    for (let at = 0; at < data.length; at += 4) seen.add([...data.slice(at, at + 3)].join());
-    return { naturalWidth: image.naturalWidth, colors: [...seen] };
-  }, bytes.toString('base64'));
-  expect(naturalWidth).toBe(3 * 880);
-  // The colors include the paper and the legend's blue for finalized blocks.
-  expect(colors).toContain('255,255,255');
-  expect(colors).toContain('0,114,178');
-  expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
-});
+test.skipIf(!hasBrowser)(
+  `pictures: PNG at three times the resolution, not empty ${needs}`,
+  async () => {
+    const file = await report();
+    const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
+    const { name, bytes } = await pictureOf(tab, 1, 'png');
+    // The name is made from the figure's heading.
+    const title = await tab.locator('figure').nth(1).locator('h3').innerText();
+    expect(name).toBe(`${title.toLowerCase().replaceAll(' ', '-')}.png`);
+    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+    const { naturalWidth, colors } = await tab.evaluate(async (base64) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${base64}`;
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+      const context = canvas.getContext('2d')!;
+      context.drawImage(image, 0, 0);
+      const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+      const seen = new Set<string>();
+      for (let at = 0; at < data.length; at += 4) seen.add([...data.slice(at, at + 3)].join());
+      return { naturalWidth: image.naturalWidth, colors: [...seen] };
+    }, bytes.toString('base64'));
+    expect(naturalWidth).toBe(3 * 880);
+    // The colors include the paper and the legend's blue for finalized blocks.
+    expect(colors).toContain('255,255,255');
+    expect(colors).toContain('0,114,178');
+    expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
+  },
+);
 
 test.skipIf(!hasBrowser)(
-  `pictures: what is shaded has its name and its time ${needs}`,
+  `pictures: each shaded period has a name and a time ${needs}`,
   async () => {
     const file = await report();
     const { tab } = await show(browser, file, { width: 1_000, colorScheme: 'light' });

@@ -53,7 +53,7 @@ describe.each(named)('approves: %s', (name, [, , , , threshold]) => {
   const personality = personalities[name]!;
   const all = (value: number) => opinions(value, value, value, value);
 
-  test('approves: with four equal opinions, approves from the threshold on', () => {
+  test('approves: with four equal opinions, approves at the threshold and above', () => {
     expect(approves(personality, all(threshold))).toBe(true);
     expect(approves(personality, all(threshold - 1))).toBe(false);
     expect([approves(personality, all(100)), approves(personality, all(0))]).toEqual([true, false]);

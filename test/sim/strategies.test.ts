@@ -27,7 +27,7 @@ test('honest: approves sound blocks, rejects unsound ones, and always votes', as
   expect(new Set(own.map(({ soundness }) => soundness))).toEqual(new Set(['100']));
 });
 
-test('honest: approves from its soundness threshold on', async () => {
+test('honest: approves at its soundness threshold and above', async () => {
   const lenient = { ...honest, strategy: { kind: 'honest', soundness: 40 } };
   const lived = await live([lenient, careless], { length: { blocks: 12 } });
   for (const { decision, of } of votesOf(lived, 'honest')) {

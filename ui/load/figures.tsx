@@ -220,9 +220,9 @@ export function Search({ search }: { search: LoadSearch }) {
     <Figure
       title="Search for the sustained rate"
       caption={
-        'Accepted against intended rate, per second. One mark per run at a fixed rate: filled if ' +
-        `the run met the targets (${targets.join(', ')}), hollow if not. Dashed: all intended ` +
-        `requests accepted. n = ${plural(probes.length, 'run')}.`
+        'Accepted versus intended rate, per second. One mark per run at a fixed rate: filled if ' +
+        `the run met the targets (${targets.join(', ')}), hollow if not. Dashed line: all ` +
+        `intended requests accepted. n = ${plural(probes.length, 'run')}.`
       }
       chart={() => (
         <>
@@ -239,7 +239,7 @@ export function Search({ search }: { search: LoadSearch }) {
             <p class="faint">No finished runs yet.</p>
           ) : (
             <Dots
-              label="Accepted against intended rates. The same data is in the table."
+              label="Accepted versus intended rates. The same data is in the table."
               dots={probes.map((one) => ({
                 ...{ asked: one.rate, had: one.accepted_per_s, full: one.holds },
                 series: one.bracket - 1,

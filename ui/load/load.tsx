@@ -126,8 +126,8 @@ function LostBand() {
     <div class="bands">
       <div class="band bad" role="alert" data-testid="lost">
         <p>
-          <b>No connection for {formatMs(silent)}.</b> The load command does not answer and may have
-          ended.{load.value ? ' This page shows its last state.' : ''}{' '}
+          <b>No connection for {formatMs(silent)}.</b> The load command does not respond and may
+          have ended.{load.value ? ' This page shows its last state.' : ''}{' '}
           {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'}
         </p>
       </div>
@@ -174,8 +174,8 @@ function LoadRun() {
       {search && figures && (
         <p class="faint">
           {phase === 'over'
-            ? 'The figures below are of the last passing run of the search, else of the last run.'
-            : 'The figures below are of the current run of the search.'}
+            ? 'The figures below are from the last run that passed, or from the last run of all.'
+            : 'The figures below are from the current run of the search.'}
         </p>
       )}
       <KeyFacts load={load} />

@@ -212,7 +212,7 @@ function timeChart({ asked, figures }: LoadState): Chart {
       `response times include it.` +
       `${scale.logarithmic ? ' Logarithmic axis.' : ''}` +
       ` n = ${plural(response_p50.length, 'point')}` +
-      `${width === 1 ? ', one per second.' : `, each the maximum of ${width} s.`}`,
+      `${width === 1 ? ', one per second.' : `, each the maximum over ${width} s.`}`,
     columns,
     scale,
   };
@@ -220,7 +220,7 @@ function timeChart({ asked, figures }: LoadState): Chart {
 
 const sampleText = (width: number, { length }: readonly unknown[]) =>
   ` n = ${plural(length, 'point')}, ` +
-  `${width === 1 ? 'one per second.' : `each the mean of ${width} s.`}`;
+  `${width === 1 ? 'one per second.' : `each the mean over ${width} s.`}`;
 
 const mostOf = (columns: readonly Column[]) =>
   columns.reduce(

@@ -177,8 +177,8 @@ function Profile({ number }: { number: number }) {
         </table>
         {here && !here.scores && (
           <p class="faint">
-            This server has component scores only for the newest entry. For every entry, use{' '}
-            <code>npx folkmoot explore DIR</code>.
+            This server has component scores only for the newest entry. To see them for any entry,
+            run <code>npx folkmoot explore DIR</code>.
           </p>
         )}
       </section>
@@ -274,10 +274,10 @@ function Votes({ number }: { number: number }) {
       title="Votes"
       caption={
         <>
-          Vote and outcome per block, newest on the right. Blue: approve. Orange, struck: reject.
-          Empty: no vote. n = {plural(lines.length, 'block')}, {plural(voted.length, 'vote')};{' '}
-          {format(matching.length)} of {plural(decided.length, 'vote')} on decided blocks match the
-          outcome.
+          Vote and outcome per block, newest on the right. Blue: approve. Orange, struck through:
+          reject. Empty: no vote. n = {plural(lines.length, 'block')},{' '}
+          {plural(voted.length, 'vote')}; {format(matching.length)} of{' '}
+          {plural(decided.length, 'vote')} on decided blocks match the outcome.
         </>
       }
       chart={() => (

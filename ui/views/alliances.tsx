@@ -37,7 +37,7 @@ export function View() {
         caption={
           <>
             Lifetime of each alliance in elapsed network time, newest first: solid while active,
-            outlined while proposed, faint after the end. Agreement: share of equal votes, in %,
+            outlined while proposed, faint after the end. Agreement: share of identical votes, in %,
             among pairs of members who voted on the same block. n = {plural(all.length, 'alliance')}
             .
           </>

@@ -41,7 +41,7 @@ export function View() {
     <div class="doctor">
       <header class="view-head">
         <h1>
-          Request doctor <span class="faint">for signatures of refused requests</span>
+          Request doctor <span class="faint">checks the signature of a refused request</span>
         </h1>
       </header>
       <Unavailable what="server">

@@ -228,7 +228,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
         <p class="faint">{plural(omitted, 'earlier row is', 'earlier rows are')} omitted.</p>
       )}
       <p class="unseen" id="happened-keys">
-        Arrow keys move between rows, and along a row.
+        Arrow keys move between rows and along a row.
       </p>
       <ol
         class="happened"

@@ -216,7 +216,7 @@ function Vetoes() {
   if (groups.length === 0) return null;
   return (
     <p class="vetoes">
-      Veto: a personality of at least three agents rejects unanimously. Rejections so far:{' '}
+      Veto: all agents of a personality with at least three agents reject. Rejections so far:{' '}
       {groups.map(({ name, all, against }, index) => (
         <span key={name}>
           {index > 0 ? ', ' : ''}

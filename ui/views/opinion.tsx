@@ -23,13 +23,14 @@ export function View() {
     () => (moves ? before.current : null),
     String(moves),
   );
-  if (!answer) return <Loading what="votes of the last blocks" />;
+  if (!answer) return <Loading what="votes on recent blocks" />;
   const { opinion } = answer;
   if (!opinion) {
     return (
       <Empty title="Not enough votes yet">
         <p>
-          The map needs two agents with votes and two blocks. <a href={href('now')}>Open Now</a>
+          The map needs at least two agents with votes and at least two blocks.{' '}
+          <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
@@ -51,11 +52,11 @@ export function View() {
         title="Opinion map"
         caption={
           <>
-            Agents by their votes on the last {plural(blocks, 'block')} (principal components,
-            unitless): near each other if they voted alike, near the middle if they voted little.
-            The two axes explain {share} % of the variance; labels name the blocks with the largest
-            weights. Dashed outlines: active alliances. n = {plural(opinion.agents.length, 'agent')}
-            .
+            Agents, placed by their votes on the last {plural(blocks, 'block')} (principal
+            components, unitless). Agents that voted alike are close together. Agents that voted
+            rarely are near the middle. The two axes explain {share} % of the variance, and their
+            labels name the blocks with the largest weights. Dashed: active alliances. n ={' '}
+            {plural(opinion.agents.length, 'agent')}.
           </>
         }
         chart={() => (

@@ -183,7 +183,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   return (
     <>
       <p class="unseen" id="said-keys">
-        Newest first. Arrow keys move between rows, and along a row.
+        Newest first. Arrow keys move between rows and along a row.
       </p>
       <ol
         class="lines talk-lines"

@@ -40,8 +40,8 @@ export function mcpCommand(): Command {
       helpText({
         notes: `
 Tools: register, look, vote, propose, post_meme, discuss, ally, set_status,
-wait_for_news. Keys stay in this process: no tool returns or accepts one. Texts
-of other agents are marked as untrusted. See docs/mcp.md.
+wait_for_news. Keys stay in this process: no tool returns or accepts one. Text
+by other agents is marked as untrusted. See docs/mcp.md.
 
 With --http, the first line on standard output is JSON:
   {"event":"listening","url":...,"token":...}

@@ -211,7 +211,7 @@ class Calls {
 }
 
 const mimeType = 'application/json';
-const marks = 'Texts of other agents are marked as untrusted.';
+const marks = 'Text written by other agents is marked as untrusted.';
 
 interface Template {
   pattern: RegExp;

@@ -381,7 +381,7 @@ const propose = tool({
     transactions: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
         maxItems: MOST_TRANSACTIONS,
-        description: 'Texts. Each becomes a signed transaction. No duplicates.',
+        description: 'Transaction data. Each item becomes a signed transaction. No duplicates.',
       }),
     ),
     set: Type.Optional(
@@ -473,7 +473,7 @@ const postMeme = tool({
   name: 'post_meme',
   title: 'Post a meme',
   description:
-    'Posts a meme: a text, or an image in base64, with a caption and tags. Votes can refer ' +
+    'Posts a meme: text, or an image in base64, with a caption and tags. Votes can refer ' +
     'to its meme_id. Give exactly one of text and image_base64.',
   input: {
     text: Type.Optional(

@@ -12,7 +12,7 @@ import type { BallotCounter, BallotRule, Elector, PollBlock, Values, Verdict } f
  * a smaller committee can then fail to decide. Votes of electors without a seat do not count.
  */
 export const rule: BallotRule = {
-  title: 'More than a set share of a committee approves, which the hash of the block draws',
+  title: 'More than a set share of a committee approves; the block hash determines the committee',
   source:
     'Gilad, Hemo, Micali, Vlachos and Zeldovich 2017, Algorand: scaling Byzantine agreements for ' +
     'cryptocurrencies, SOSP 17',

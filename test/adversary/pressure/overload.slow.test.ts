@@ -52,7 +52,7 @@ test("overload: votes at five times the server's rate", async () => {
 });
 
 /** Repeats are free, so 2,000 repeats are queued at all times. */
-test('overload: 2,000 senders of signed requests, each sending again at once', async () => {
+test('overload: 2,000 senders that each sign and send the next request immediately', async () => {
   const [server, data] = await begin();
   const agents = Array.from({ length: 8 }, (_, number) => agentOf(`again ${number}`));
   const requests = agents.map((agent) => register(agent));

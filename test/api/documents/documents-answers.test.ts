@@ -181,7 +181,7 @@ test('responses: conform for every read, with and without data', async () => {
   expect((await send('HEAD', '/api/v1/meta')).status).toBe(200);
 });
 
-test('checkResponse: reports what differs from the document', () => {
+test('checkResponse: reports differences from the document', () => {
   const contentType = 'application/json; charset=utf-8';
   const request = { method: 'GET', target: '/healthz', status: 200, contentType };
   const good = { success: true, data: { status: 'ok' } };

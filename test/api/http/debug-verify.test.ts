@@ -50,7 +50,7 @@ test('verify: explains why a request would be refused', async () => {
   expect((await there.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('active');
 });
 
-test('verify: charges the reads of the address, not the agent', async () => {
+test('verify: uses the read limit of the address, not the limits of the agent', async () => {
   const there = await world({ limits: 'spec' });
   const question = about(register(agentOf('Ada')));
   for (let asked = 0; asked < 600; asked += 50) {

@@ -60,7 +60,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     });
   });
 
-  test('gives a text that a third party can rebuild', async () => {
+  test('covers a text that a third party can rebuild', async () => {
     const { service } = await started(transport);
     const fields = { block_hash: nowhere, decision: 'approve', timestamp: '2025-01-01T00:00:00Z' };
     const publicKey = 'AB'.repeat(32);
@@ -97,7 +97,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     expect(await service.network.verification.text(job)).toBe(true);
   });
 
-  test('does not parse a body for signing that the gate would not parse', async () => {
+  test('signing does not parse a body that the gate would not parse', async () => {
     const { client, service, register } = await started(transport);
     await register();
     const publicKey = client.publicKey;
@@ -166,7 +166,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     await expect(client.vote(vote)).rejects.toMatchObject(unproven);
   });
 
-  test('detects a refusal of the same text with another signature or key', async () => {
+  test('detects a response to the same request with another signature or key', async () => {
     const { client, service } = await started(transport);
     for (const header of ['X-Agent-Signature', 'X-Agent-Public-Key']) {
       const spoil: typeof fetch = (input, init) => {

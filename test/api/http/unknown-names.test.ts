@@ -76,7 +76,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expectError(late, 401, 'INVALID_SIGNATURE', 'MISSING');
   });
 
-  test('a query: lists unknown parameters, in refusals too', async () => {
+  test('a query: lists unknown parameters, including in refusals', async () => {
     const there = await begin();
     const read = await there.get('/api/v1/blocks?limt=3&limit=3&status=voting');
     expect([read.status, namesOf(read)]).toEqual([200, '?limt']);
@@ -109,7 +109,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([posted.status, namesOf(posted)]).toEqual([201, '/captoin']);
   });
 
-  test('any names: give a bounded header that no name can end', async () => {
+  test('any names: give a bounded header that no name can terminate', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 24 });

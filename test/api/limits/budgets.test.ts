@@ -59,7 +59,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     await there.do(padded(ada, 8 * 1024), 200);
   });
 
-  test('bytes: a repeat needs none', async () => {
+  test('bytes: a repeat uses none', async () => {
     const { there, join, padded } = await begin(transport, { bytes: 2_000 });
     const ada = await join('Ada');
     const first = padded(ada, 1_000);

@@ -68,7 +68,7 @@ async function voteAll(scene: Scene, seen: Set<string>, voters: readonly Agent[]
 const sleepers = ({ there }: Scene, agents: readonly Agent[]) =>
   agents.filter(({ agentId }) => there.network.read.agent(agentId)?.dormant).length;
 
-test('capture: three of 43 spam for ninety seconds and finalize nothing', async () => {
+test('capture: three of 43 agents that spam for ninety seconds finalize nothing', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();
@@ -85,7 +85,7 @@ test('capture: three of 43 spam for ninety seconds and finalize nothing', async 
   }
 });
 
-test('capture: they finalize nothing while most agents are away', async () => {
+test('capture: the spammers finalize nothing while most agents are away', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();
@@ -99,7 +99,7 @@ test('capture: they finalize nothing while most agents are away', async () => {
   expect(sleepers(scene, honest)).toBe(14);
 });
 
-test('capture: an honest producer has its block within two periods', async () => {
+test('capture: an honest producer gets a block slot within two periods', async () => {
   const scene = await begin();
   const { there, clock, honest, attackers } = scene;
   const seen = new Set<string>();

@@ -122,7 +122,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
   });
 
-  test('many keys claimed at one address: count together and lock out none', async () => {
+  test('many keys claimed from one address: share one quota and lock out no client', async () => {
     const scene = await begin(transport, { server: { figures: { failed_signature_total: 120 } } });
     const names = many(6, (index) => `Agent ${index}`);
     const agents = await join(scene, ...names, 'Ada', 'Bob');
@@ -174,7 +174,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     );
   });
 
-  test('a large body of an unknown key, or of none: is not read', async () => {
+  test('a large body with an unknown key, or without a key: is not read', async () => {
     const { there } = await begin(transport);
     const head =
       'POST /api/v1/blocks/propose HTTP/1.1\r\nHost: localhost\r\n' +
@@ -200,7 +200,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     await there.do(propose(ada!, { parent_hash: head_hash }, scene.at()));
   });
 
-  test('requests and connections of an address: are bounded, health is not', async () => {
+  test('limits requests and connections of an address, but not health checks', async () => {
     const { there } = await begin(transport, {
       server: { figures: { requests: 20, connections: 40 } },
     });

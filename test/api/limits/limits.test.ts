@@ -196,7 +196,7 @@ describe('limits of an address', () => {
     expect((await there.get('/api/v1/network/state')).status).toBe(200);
   });
 
-  test('failed signatures: 60 a minute, then nothing signed is verified', async () => {
+  test('failed signatures: 60 a minute, then no signed request is verified', async () => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
@@ -232,7 +232,7 @@ describe('limits of an address', () => {
   });
 });
 
-test('subjects: share one quota beyond the bound, until idle ones are removed', () => {
+test('subjects: those above the limit share one quota until idle ones are removed', () => {
   const clock = virtualClock(START_MS);
   const limits = new Limits('spec', resolveLimits('spec'), clock.now);
   const all = limits.figures!.read;

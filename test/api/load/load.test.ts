@@ -188,7 +188,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
     }
   });
 
-  test("refuses all else like a network's server", async () => {
+  test('refuses all other requests like the server of a network', async () => {
     const { send, url } = await shown();
     for (const target of ['/api/v1/network/state', '/ui/assets/..%2Ffiles.json', '/metrics']) {
       const answer = await fetch(url + target).then(answered);

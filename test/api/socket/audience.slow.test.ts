@@ -45,7 +45,7 @@ describe.each(transports)('audience over %s', (transport) => {
     expect(eventsOf(slow)).toEqual(eventsOf(quick));
   });
 
-  test('applies topic changes between two events, and counts what each was sent', async () => {
+  test('applies topic changes between two events, and counts the events sent', async () => {
     const there = await world({ transport });
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const stays = await there.listen(bob!, ['network']);

@@ -92,7 +92,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect((await other.reaches(5))[0]).toMatchObject({ from: 5, to: 5 });
   });
 
-  test('refuses auth after watch, watch after auth, and a second one, and continues', async () => {
+  test('refuses auth after watch, watch after auth and a second watch, and continues', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const watching = await Watching.begin(there.wsUrl);

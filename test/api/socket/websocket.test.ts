@@ -197,7 +197,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(live.received.at(-1)).toEqual(errorOf('INVALID_REQUEST', 'TOO_LARGE'));
   });
 
-  test('too large: accepts 16 KiB, also in many small frames', async () => {
+  test('too large: accepts 16 KiB, even in many small frames', async () => {
     const { live } = await one();
     live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024));
     expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 'x' } });
@@ -228,7 +228,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await live.subscribe(['network'])).toMatchObject({ topics: ['blocks', 'network'] });
   });
 
-  test('debug: shows a connection to its owner only, also after the close', async () => {
+  test('debug: shows a connection only to its owner, even after it has closed', async () => {
     const there = await begin();
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const live = await connect(there.wsUrl);

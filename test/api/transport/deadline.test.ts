@@ -54,7 +54,7 @@ describe.each(transports)('deadlines over %s', (transport) => {
     await server.close();
   });
 
-  test('a body without end: answers 503 DEADLINE and closes the connection', async () => {
+  test('a body that never ends: answers 503 DEADLINE and closes the connection', async () => {
     const server = await begin({ requestMs: 400, stopMs: 200 });
     const text = await trickle(server.url);
     expect(text).toMatch(/^HTTP\/1\.1 503 /);

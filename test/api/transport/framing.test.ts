@@ -125,7 +125,7 @@ describe.each(transports)('framing over %s', (transport) => {
     await unharmed(await receive(there.url, `${start}${head}`, `${rest}${smuggled}`));
   });
 
-  test('heads without an end: closed, and nothing behind them is read', async () => {
+  test('heads that never end: closed, and no bytes after them are read', async () => {
     const { there, smuggled, unharmed } = await begin();
     const found = await Promise.all(
       endless.map(async ([name, head, rest]) => {
@@ -140,7 +140,7 @@ describe.each(transports)('framing over %s', (transport) => {
     }
   });
 
-  test('a request behind a too large body: not read', async () => {
+  test('a request after an oversized body: not read', async () => {
     const { there, smuggled, unharmed } = await begin();
     const received = await receive(there.url, `${start}${length('99999999')}${smuggled}`);
     expect(received).toEqual({ statuses: [413], reasons: ['TOO_LARGE'] });

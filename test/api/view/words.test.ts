@@ -34,7 +34,7 @@ test.each(eventTypes)('events: the row of %s refers to members of its data', (ty
   expect(properties[of]!.enum).toEqual('words' in value ? value.words : undefined);
 });
 
-test('view: does not truncate texts that the protocol allows', () => {
+test('view: does not truncate text that the protocol allows', () => {
   const { vote, discuss, meme, alliance_propose: ally } = unsigned;
   const texts = [vote.properties.reason, discuss.properties.message, meme.properties.caption];
   for (const text of [...texts, ally.properties.purpose]) {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   writeFileSync(file, await done('certify', run, block));
 });
 
-test('certify: writes the same from a run, a printed log and archives', async () => {
+test('certify: writes the same certificate from a run, a printed log and archives', async () => {
   const text = readFileSync(file, 'utf8');
   expect(await done('certify', printed, block)).toBe(text);
   await done('archive', join(run, 'network'), '--before', '60');

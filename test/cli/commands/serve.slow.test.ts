@@ -97,7 +97,7 @@ test.each(
   expect(server.stdout().split('\n')).toHaveLength(2);
 });
 
-test('serve: options from the environment; a flag wins', async () => {
+test('serve: reads options from the environment; a flag takes precedence', async () => {
   const env = {
     FOLKMOOT_NETWORK_ID: 'from-env',
     FOLKMOOT_POLICY: 'majority',

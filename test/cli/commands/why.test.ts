@@ -73,7 +73,7 @@ test.each([
   ['a height that is not final', () => [run, '999999'], 'block not found: height 999999'],
   ['what is no block', () => [run, '../etc'], 'invalid block: ../etc'],
   ['a missing folder', () => [join(run, 'nowhere'), '1'], 'nowhere; check the path'],
-] as const)('why: %s is usage', async (_, args, text) => {
+] as const)('why: %s is a usage error', async (_, args, text) => {
   const ended = await runCommand(['why', ...args()]);
   expectOneLine(ended);
   expect(ended.code).toBe(2);

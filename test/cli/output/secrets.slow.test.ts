@@ -92,7 +92,7 @@ test('sim --out: the network folder has mode 0700 and its files 0600', async () 
   expect(mode(join(folder, 'runs/one/report.html'))).toBe('666');
 });
 
-test('serve: the same modes, also in an existing folder', async () => {
+test('serve: the same modes, even in an existing folder', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'there'), { mode: 0o755 });
   for (const data of ['made', 'there']) {

@@ -137,7 +137,7 @@ test.each([
   'P1H',
   'PT-1H',
   '3600',
-])('status: %j is no duration', async (expected_duration) => {
+])('status: %j is not a duration', async (expected_duration) => {
   expect(await refused('status', { expected_duration })).toBe('400 SCHEMA /expected_duration');
 });
 

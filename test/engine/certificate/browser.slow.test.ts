@@ -17,7 +17,7 @@ const withoutLine = (results: unknown): unknown =>
   JSON.parse(JSON.stringify(results).replaceAll(/ \(line \d+ column \d+\)/g, ''));
 
 test.skipIf(!hasBrowser)(
-  `browser: checks certificates, those that hold and those that do not (needs ${executablePath})`,
+  `browser: checks valid and invalid certificates (needs ${executablePath})`,
   async () => {
     const good = await valid();
     const bad = [` ${good[0]!}`];

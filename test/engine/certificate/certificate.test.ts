@@ -79,7 +79,7 @@ test('checkCertificate: needs one trusted digest for a single span', async () =>
   expect(early.trusts[0]).not.toContain('parameters');
 });
 
-test('certificate: carried on to a later entry, whose digest is known', async () => {
+test('certificate: extended to a later entry whose digest is known', async () => {
   const decided = await town('veto', 'alliance_bonus');
   const { end, blocks } = decided;
   const digests = await digestsOf(decided);

@@ -26,7 +26,7 @@ test('alliance: accepts 31 invitees, which makes 32 members', async () => {
   expect(population.told('alliance_update').at(-1)?.members).toHaveLength(32);
 });
 
-test('alliance: refuses to join a sixth active one', async () => {
+test('alliance: refuses membership in a sixth active alliance', async () => {
   const population = await newPopulation();
   const [bob, ...founders] = await population.joinMany(7);
   for (const founder of founders.slice(0, 5)) await population.allied(founder, [bob!]);
@@ -35,7 +35,7 @@ test('alliance: refuses to join a sixth active one', async () => {
   expect(word(await population.respond(bob!, alliance_id, false))).toBe('accepted');
 });
 
-test('alliance: counts a proposed one for its founder, not for the invited', async () => {
+test('alliance: counts a proposed alliance for its founder, not for invited agents', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   for (let count = 0; count < 5; count += 1) {
@@ -45,7 +45,7 @@ test('alliance: counts a proposed one for its founder, not for the invited', asy
   expect(word(await population.ally(bob!, [ada!]))).toBe('accepted');
 });
 
-test('alliance: does not count an ended one', async () => {
+test('alliance: does not count an alliance that has ended', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const ids: string[] = [];

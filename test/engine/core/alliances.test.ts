@@ -109,7 +109,7 @@ test('alliance: can be joined at the last instant, when its duration begins', as
   expect(last(population)).toMatchObject({ status: 'expired', members: [], duration: 'PT0S' });
 });
 
-test('alliance: keeps its end after a later acceptance', async () => {
+test('alliance: keeps its end time after a later acceptance', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3);
   const id = await proposed(population, ada!, [bob!, cem!], 'PT1M');
@@ -201,7 +201,7 @@ test('alliance: refuses responses of uninvited agents and leaves of non-members'
   expectRefused(await population.leave(cem!, id), 'NOT_MEMBER');
 });
 
-test('alliance: refuses an unknown one with 404', async () => {
+test('alliance: refuses an unknown alliance with 404', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const id = `ally_${'0'.repeat(32)}`;

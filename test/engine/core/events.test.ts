@@ -52,7 +52,7 @@ test('events: a vote that does not decide emits block_validation', async () => {
   ]);
 });
 
-test('events: a finalizing vote emits all events of the end', async () => {
+test('events: a finalizing vote emits all events that close the block', async () => {
   const population = await newPopulation();
   const voters = await population.joinMany(4, both);
   const hashes: string[] = [];

@@ -130,7 +130,7 @@ test('reputation: matches the model over many blocks', async () => {
   }
 });
 
-test('reputation: rates memes without their creators and allies', async () => {
+test('reputation: rates a meme without votes of its creator and its allies', async () => {
   const population = await newPopulation();
   const [ada, bob, cem, dan, eve, fay] = await population.joinMany(7, both);
   const model = new Model();
@@ -156,7 +156,7 @@ test('reputation: rates memes without their creators and allies', async () => {
   expect(population.network.read.reputation(fay!.id)?.decision_consistency).toBe(50);
 });
 
-test('reputation: does not rate references of the creator and its allies only', async () => {
+test('reputation: does not rate a meme that only its creator and allies refer to', async () => {
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(3, both);
   const meme = await population.meme(ada!, 'gm');

@@ -61,7 +61,7 @@ const isImpossible = (changes: Changes): boolean =>
   texts.some((name) => name in changes && typeof changes[name] !== 'string') ||
   ('body' in changes && !ArrayBuffer.isView(changes.body));
 
-test('network: refuses what is not a request, and goes on', async () => {
+test('network: refuses a value that is not a request, and continues', async () => {
   const script = attempts(Math.trunc(counts.commandsPerSequence / 8));
   const life = fc.asyncProperty(
     genesis,
@@ -118,7 +118,7 @@ async function expectRefused(network: Network, request: SignedRequest, one: Corr
 const founder = { personality: 'lawful', name: 'Ada', capabilities: ['validator'] } as const;
 const timestamp = formatInstant(START_MS);
 
-test('network: logs what it verified when the sender changes the request meanwhile', async () => {
+test('network: logs the verified request even if the sender changes it meanwhile', async () => {
   const path = temporaryFolder();
   const { network } = await testNetwork({ path });
   const request = composeRegister(signatoryOf(1), timestamp, founder);
@@ -131,7 +131,7 @@ test('network: logs what it verified when the sender changes the request meanwhi
   await expectReplay(path);
 });
 
-test('network: refuses to apply what it did not verify, and goes on', async () => {
+test('network: refuses to apply an unverified request, and continues', async () => {
   const { network, submit } = await testNetwork();
   const fields = { block_hash: 'a'.repeat(64), decision: 'approve' } as const;
   const vote = composeVote(signatoryOf(1), timestamp, fields);

@@ -78,7 +78,7 @@ async function observe(network: Network, timed: Timed): Promise<Outcome> {
   return outcome;
 }
 
-test('engine: random lives never throw and keep the invariants', async () => {
+test('engine: random runs never throw and keep the invariants', async () => {
   const life = fc.asyncProperty(
     genesis,
     attempts(counts.commandsPerSequence),
@@ -92,7 +92,7 @@ test('engine: random lives never throw and keep the invariants', async () => {
   await fc.assert(life, { numRuns: counts.commandSequences });
 });
 
-test('engine: a network that is closed and opened again never notices', async () => {
+test('engine: closing and reopening a network does not affect it', async () => {
   const stops = fc.array(fc.nat(counts.commandsPerSequence), { minLength: 1, maxLength: 4 });
   const script = attempts(counts.commandsPerSequence);
   const life = fc.asyncProperty(genesis, script, stops, async (g, tries, stopAt) => {

@@ -95,6 +95,6 @@ test('replay: refuses a data file of garbage', async () => {
   await expectRefused(damaged((file) => writeFileSync(file, garbage)));
 });
 
-test('replay: refuses a text as data file', async () => {
+test('replay: refuses a text file as the data file', async () => {
   await expectRefused(damaged((file) => writeFileSync(file, 'a run\n'.repeat(9_999))));
 });

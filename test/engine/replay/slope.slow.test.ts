@@ -89,7 +89,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test.skipIf(process.platform !== 'linux')('serve: opens a long log as cheaply', async () => {
+test.skipIf(process.platform !== 'linux')('serve: opens a long log at the same cost', async () => {
   const costs: Cost[] = [];
   for (const run of [small, large]) {
     const options = ['--port', '0', '--limits', 'off', '--data', join(run, 'network')];

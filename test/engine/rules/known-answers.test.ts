@@ -68,7 +68,7 @@ describe('Burlington 2009: the runoff does not elect the Condorcet winner', () =
     ...[rankWeight(1_513, 'W', 'M', 'K'), rankWeight(495, 'W', 'K', 'M'), rankWeight(1_286, 'W')],
   ];
 
-  test('instant runoff elects Kiss with 4,313 to 4,061 over Wright', () => {
+  test('instant runoff elects Kiss over Wright with 4,313 to 4,061', () => {
     const standings = { K: 4_313, M: 2_554, W: 4_061 };
     expect(elect('instant_runoff', 'KMW', votes)).toMatchObject({ choice: 'K', standings });
   });
@@ -217,7 +217,7 @@ describe('Kahng, Mackenzie and Procaccia 2021: delegation to the center of a sta
     );
   }
 
-  test('the vote is right with 0.98014, and with 0.7 if all delegate', () => {
+  test('the vote is right with probability 0.98014, or 0.7 if all delegate', () => {
     expect(rightOf(undefined)).toBeCloseTo(0.98014, 5);
     expect(rightOf({ delegate: agentId(0) })).toBeCloseTo(0.7, 12);
   });
@@ -226,7 +226,7 @@ describe('Kahng, Mackenzie and Procaccia 2021: delegation to the center of a sta
 describe('Gilad et al. 2017: committees of Algorand', () => {
   const seatsOf = ({ standings }: Verdict) => standings!;
 
-  test('2,000 seats with a threshold of 0.685 fail with less than 5e-9 if 0.8 are honest', () => {
+  test('2,000 seats, threshold 0.685, 80 % honest: fails with a probability < 5e-9', () => {
     // Honest seats g and others b: the committee fails unless g > 1370 and g/2 + b <= 1370. With
     // more weight, the binomial distributions approach Poisson distributions and fail more often.
     let before = 0;
@@ -247,7 +247,7 @@ describe('Gilad et al. 2017: committees of Algorand', () => {
     expect(before).toBeGreaterThan(4e-9);
   });
 
-  test('a committee with these parameters decides, and not without the honest seats', () => {
+  test('a committee with these parameters decides, but does not without the honest seats', () => {
     const rule = createRule('committee', { size: 2_000, for_bps: 6_850, of_drawn: 0 });
     for (let block = 0; block < 5; block += 1) {
       const votes: TestVote[] = Array.from({ length: 5_000 }, (_, agent) => ({

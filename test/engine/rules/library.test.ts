@@ -115,7 +115,7 @@ describe.each(ballotPolicies)('library: %s', (policy) => {
     expect(source).toMatch(/\d{4}, /);
   });
 
-  test('counts vote by vote as its definition does', () => {
+  test('counts vote by vote with the result of its definition', () => {
     fc.assert(
       fc.property(arbitraryCase(policy), ({ rule, poll }) => {
         const { after, end } = countPoll(rule, poll);
@@ -308,7 +308,7 @@ function partialCounts({ options, votes }: TestPoll): number[][] {
 describe.each(rankedPolicies)('rankings: %s', (policy) => {
   const rule = createRule(policy);
 
-  test('does not depend on the order of options without ties', () => {
+  test('without ties, does not depend on the order of options', () => {
     fc.assert(
       fc.property(completePoll, fc.nat(), (poll, turn) => {
         fc.pre(hasNoTie(poll));
@@ -382,7 +382,7 @@ test.each([
   'instant_runoff',
   'schulze',
   'ranked_pairs',
-])('rankings: %s chooses an option that ranks first on most weight', (policy) => {
+])('rankings: %s chooses an option that most weight ranks first', (policy) => {
   let majorities = 0;
   fc.assert(
     fc.property(fc.oneof(completePoll, arbitraryPoll(policy)), (poll) => {
@@ -536,7 +536,7 @@ test('threshold: needs one approval more than its share to close a block early',
   }
 });
 
-test('committee: everybody sits in a committee as large as the weight', () => {
+test('committee: a committee as large as the total weight includes every elector', () => {
   fc.assert(
     fc.property(arbitraryPoll('committee'), ({ votes, ...poll }) => {
       const present = votes.map((vote) => ({ ...vote, weight: Math.min(50, vote.weight ?? 1) }));
@@ -552,7 +552,7 @@ test('committee: everybody sits in a committee as large as the weight', () => {
   );
 });
 
-test('committee: the hash of the block draws it', () => {
+test('committee: is drawn from the hash of the block', () => {
   const votes = Array.from({ length: 100 }, () => ({}));
   const rule = createRule('committee', { size: 10 });
   const drawn = Array.from({ length: 50 }, (_, block) => {

@@ -16,7 +16,7 @@ const keysOf = (store: Store, options = {}) => [...store.range('votes', options)
  */
 function suite(name: string, create: () => Store, commitsOf = (batches: number) => batches): void {
   describe(name, () => {
-    test('store: a new one is empty', () => {
+    test('store: a new store is empty', () => {
       const store = create();
       expect(store.meta()).toBe(null);
       expect(store.get('votes', 1)).toBe(undefined);

@@ -97,7 +97,7 @@ test('--control: agents are paused and their speed changes; deadlines are unaffe
   await stop(server);
 });
 
-test('--control: requires something to control; without it no token is printed', async () => {
+test('--control: requires agents to control; without --control, no token is printed', async () => {
   const data = join(folder, 'none');
   const refused = await folkmoot(['serve', '--port', '0', '--data', data, '--control']);
   expect(refused.code).toBe(2);

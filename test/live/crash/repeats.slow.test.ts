@@ -169,7 +169,7 @@ describe(`repeats, seed ${seed}`, () => {
     }
   });
 
-  test('vote: newly signed after a lost response, is a repeat of the first', async () => {
+  test('vote: a vote signed again after a lost response is a repeat of the first', async () => {
     const run = temporaryFolder();
     const data = join(run, 'network');
     await found(data);

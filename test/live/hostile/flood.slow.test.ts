@@ -80,7 +80,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     await stop(server);
   });
 
-  test('flood: fragments of a message without end', async () => {
+  test('flood: fragments of a message that never ends', async () => {
     const { server, before } = await begin();
     const open = await Promise.all(Array.from({ length: 300 }, () => deaf(server)));
     const piece = (index: number) => frame(index === 0 ? 1 : 0, Buffer.alloc(1_024, 97), false);

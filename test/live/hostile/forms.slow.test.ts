@@ -50,7 +50,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
   const args = ['--transport', transport];
   const memes = '/api/v1/social/memes';
 
-  test('forms: malformed ones are answered at once, and do not delay a stop', async () => {
+  test('forms: malformed forms are answered at once, and do not delay a stop', async () => {
     const server = await host({ data: temporaryFolder(), args });
     await new Caller(server.url).do(registration(by, 'Ada'));
     const before = residentBytes(server.pid);

@@ -120,7 +120,7 @@ describe.each(['uws', 'node'])(`garbage: over %s, seed ${seed}`, (transport) => 
     for (const wire of silent) wire.cut();
   });
 
-  test('garbage: a request on top of another is answered too, or ends both', async () => {
+  test('garbage: a second request before the response is also answered, or ends both', async () => {
     const server = await host({ data: temporaryFolder(), args });
     const [first, second] = [1, 2].map((number) => registration(signatoryOf(number), 'Both'));
     const wire = await Wire.open(server.url);

@@ -203,7 +203,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --url: agents leave on %s', async
   expect(await statuses(url)).toBe(0);
 });
 
-test('sim --url: agents with a wrong clock leave too', async () => {
+test('sim --url: agents with a wrong clock also leave', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 2_000 } });
   const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
   const social = { breaks: { rate: 1 } };

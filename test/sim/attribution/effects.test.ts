@@ -158,7 +158,7 @@ test('looks: finds nothing in 19 of 20 sequences without an effect', () => {
   expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
 });
 
-test('looks: does not call an effect at the margin smaller in 19 of 20 sequences', () => {
+test('looks: in 19 of 20 sequences, does not report an effect at the margin as smaller', () => {
   const { sequences } = counts;
   const wrong = shareOf(sequences, () =>
     sequential(
@@ -173,7 +173,7 @@ test('looks: does not call an effect at the margin smaller in 19 of 20 sequences
   expect(wrong).toBeLessThanOrEqual(0.05 + 3 * Math.sqrt(0.0475 / sequences));
 });
 
-test('looks: finds with 160 pairs what 20 pairs do not show', () => {
+test('looks: finds an effect with 160 pairs that 20 pairs do not show', () => {
   const trials = Math.ceil(counts.sequences / 4);
   // Each of ten agents changes the chance by -0.187.
   const truths = Array.from({ length: 10 }, (): Truth => [0.187, 0]);

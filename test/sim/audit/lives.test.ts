@@ -20,7 +20,7 @@ async function audit(options: GenesisOptions, script: Attempt[], reached?: Set<s
   expect(violation && violationText(violation)).toBeNull();
 }
 
-test('audit: random lives hold every rule', async () => {
+test('audit: random runs obey every rule', async () => {
   const life = fc.asyncProperty(genesis, attempts(counts.commandsPerSequence), (options, script) =>
     audit(options, script),
   );
@@ -54,7 +54,7 @@ const ends = {
 /** Number of lives of the seed below that reach all refusals; more follow if they do not. */
 const richest = [7, 10, 28, 31, 32, 36, 37, 38, 43, 47, 50, 54, 58, 59];
 
-test('audit: random lives reach every rule', heavy, async () => {
+test('audit: random runs exercise every rule', heavy, async () => {
   const results = Object.entries(refusals).flatMap(([kind, reasons]) =>
     `accepted duplicate ${reasons}`.split(' ').map((reason) => `${kind} ${reason}`),
   );

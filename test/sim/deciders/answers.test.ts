@@ -184,7 +184,7 @@ test('answers: support memory, thoughts, tokens and lists of commands', async ()
   expect([minds.decider_input_tokens, minds.votes]).toEqual([input_tokens, votes.length]);
 });
 
-test('answers: sends a key to the server only', async () => {
+test('answers: sends a key only to the server', async () => {
   process.env.TEST_DECIDER_KEY = 'sk-very-secret-0123456789';
   let seen: unknown;
   const { result, cassette } = await decidedBy(

@@ -22,7 +22,7 @@ async function recorded(sections = {}) {
   return { decider, scenario, folder, out, result, text: textIn(out) };
 }
 
-test('cassette: replays fifty minds without the server, and with a lying one', async () => {
+test('cassette: replays fifty agents without the server, and with a lying server', async () => {
   const decider = await deciderServer();
   const minds = { group: 'minds', count: 50, producers: 3 };
   const strategy = { kind: 'http', url: decider.url, ...atOnce };

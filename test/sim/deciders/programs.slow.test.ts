@@ -21,7 +21,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 const townOf = (how = '', strategy = '', agents = 4) =>
   mindsOf(program(how), `kind: exec${strategy}`, agents);
 
-test('programs: fifty minds resume after two kills, and replay without the program', () =>
+test('programs: fifty agents resume after two kills, and replay without the program', () =>
   expectResumed(townOf('', ', processes: 3', 50), program('continue;')));
 
 test('programs: each failure has a reason, and the run continues', async () => {

@@ -71,7 +71,7 @@ test('until: a condition that lapses starts again', async () => {
   expect(Math.abs(measures.rejected! - measures.finalized!)).toBe(1);
 });
 
-test('until: at_most applies from the first block on, not to a missing value', async () => {
+test('until: at_most applies from the first block, not to a missing value', async () => {
   const condition = { measure: 'rejected_share', at_most: 0 };
   const { ended_by, measures } = await until(condition);
   expect([ended_by, measures.finalized]).toEqual(['until rejected_share at_most 0', 1]);

@@ -15,7 +15,7 @@ const electors = ({ blocks }: Lived, fromMs: number, toMs: number) => {
   return [...new Set(inside.map(({ electors: count }) => Number(count)))];
 };
 
-test('join: agents join in waves, and are not called before', async () => {
+test('join: agents join in waves, and are not called before they join', async () => {
   const join = { start_ms: 20_000, over_ms: 1_000, waves: 3, every_ms: 10_000 };
   const lived = await live([honest, { ...late, join }], { length: { blocks: 10 } });
   const joined = times(lived, 'late', 'register').sort((a, b) => a - b);

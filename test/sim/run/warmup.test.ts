@@ -151,7 +151,7 @@ test('warm-up: conditions use measured values, the length uses the whole run', a
   expect([blocks.measures.proposed, blocks.ended_by]).toEqual([1, 'blocks']);
 });
 
-test('warm-up: a warm-up without end leaves no measures, and the run reports it', async () => {
+test('warm-up: a warm-up that never ends leaves no measures, and the run reports it', async () => {
   const scenario = town({ measure: { warmup_ms: 90_000 }, length: { blocks: 2 } });
   const { measures, measured_from_ms, censored, verdict } = await simulate(scenario, {
     store: 'memory',

@@ -104,7 +104,7 @@ test('meme-storm: memes decide, but do not move clerks', async () => {
   expect(measures.sound_finalized_share).toBeLessThan(calm.sound_finalized_share! - 0.3);
 });
 
-test('partition-heals: finalizes nothing during the partition, much later', async () => {
+test('partition-heals: finalizes nothing during the partition or soon after', async () => {
   const { blocks } = await kept('partition-heals');
   const final = blocks.filter(({ status }) => status === 'finalized');
   const times = final.map(({ closed_ms }) => Number(closed_ms));
@@ -167,7 +167,7 @@ test('takeover: the digest is independent of the speed of signatures and disk', 
   expect(pool.digest).toBe(inline.digest);
 });
 
-test('takeover: more than a third finalizes nothing either', async () => {
+test('takeover: attackers with more than a third also finalize nothing', async () => {
   const { measures } = await outcome('takeover', ['agents.attackers.share', 0.49]);
   expect(measures.unsound_finalized_share).toBe(0);
   expect(measures.rejected! + measures.expired!).toBeGreaterThan(20);

@@ -98,7 +98,7 @@ test('tendermint: the audit finds the fork that locks prevent', async () => {
   expect([measures.slot_conflicts, verdict]).toEqual([1, 'conflict']);
 });
 
-test('tendermint: stops when a third has crashed, and goes on with fewer', async () => {
+test('tendermint: stops when a third has crashed, and continues when fewer have', async () => {
   const crash = (count: number): Change => [
     'faults',
     [{ kind: 'crash', start_ms: 15_000, length_ms: 40_000, whom: [{ group: 'town', count }] }],

@@ -19,7 +19,7 @@ const twice = `
     ...(round === 0 ? [{ do: 'wait', ms: 2000 }] : []),
   ];`;
 
-test('influence: a vote cast again uses the memes known to it', async () => {
+test('influence: a vote that is cast again uses the memes known by then', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'twice.mjs'), twice);
   const strategy = { kind: 'script', module: 'twice.mjs' };

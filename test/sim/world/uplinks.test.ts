@@ -96,7 +96,7 @@ describe('uplinks: faults', () => {
     expect(others(heard)).toEqual(others(alone));
   });
 
-  test('lost copies take their time too', async () => {
+  test('lost copies also take transfer time', async () => {
     const { heard } = await told(sending(40), { links: { ...links, loss: 0.2 } });
     expect(expected(40, 8)).toMatchObject(heard);
     expect(Object.keys(heard).length).toBeLessThan(190);
@@ -186,7 +186,7 @@ describe('uplinks: requests', () => {
     expect(wide.result.verdict).toBe('pass');
   });
 
-  test('copies of requests take their time too', async () => {
+  test('copies of requests also take transfer time', async () => {
     const world = { consensus: allVote, length: { blocks: 3 } };
     const run = (duplication: number) =>
       live(town(), { ...world, links: { ...nearby, duplication, uplink_kbps: 8 } });

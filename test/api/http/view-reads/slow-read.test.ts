@@ -44,7 +44,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     return { there, agents: await town(there) };
   };
 
-  test('view: shows the network after any entry; columns lead from one to another', async () => {
+  test('view: shows the network after any entry; columns advance a snapshot', async () => {
     const { there } = await begin();
     const now = (await there.read('/api/v1/view')) as unknown as Snapshot;
     const { digest, seq } = await there.read('/api/v1/meta');

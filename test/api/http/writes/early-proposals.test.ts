@@ -54,7 +54,7 @@ test('early: refuses an invalid transaction after all other checks', async () =>
 
 const agentless = { sign: () => '1'.repeat(128) } as unknown as Agent;
 
-test('early: lets a repeat wait too, and answers it as a duplicate', async () => {
+test('early: also queues a repeat, and answers it as a duplicate', async () => {
   const there = await world();
   const { ada, bob, parent, request, answer } = await early(there);
   const again = there.send(request);

@@ -88,7 +88,7 @@ test.each([
   expect(figure(a, b, 'errors')!.by_r).toBe(null);
 });
 
-test('compare: open loop: equal runs are equal at any machine speed', () => {
+test('compare: open loop: identical runs compare as equal at any machine speed', () => {
   const a = loadResult();
   const b = loadResult({}, { r: a.r! * 1.4 });
   const { r, warnings, figures } = compare(a, b);
@@ -143,7 +143,7 @@ const value = fc.oneof(
   fc.integer({ min: 0, max: 100_000 }).map((thousandths) => thousandths / 1_000),
 );
 
-test('compare: property: a change is that of the two displayed numbers', () => {
+test('compare: property: a change follows from the two displayed numbers', () => {
   const units = fc.constantFrom<Unit>('ms', 'share', 'per_s', 'of_r', 'verifications');
   // Rounding matters for values close to each other.
   const near = fc.double({ min: 0.98, max: 1.02, noNaN: true });

@@ -150,7 +150,7 @@ test.each([
   ['p99<-10%', 250, 'p99<-10%: changed from 250 ms to 200 ms, -20.0 %'],
   ['p99>+10%', 181.81, 'p99>+10%: changed from 181.81 ms to 200 ms, +10.005 %'],
   ['p99>=+0%', 200, 'p99>=+0%: changed from 200 ms to 200 ms, 0.0 %'],
-])('relative condition: %s against %s ms', (text, before, sentence) => {
+])('relative condition: %s versus %s ms', (text, before, sentence) => {
   const [condition] = parseConditions([text], { relative: true });
   expect(met(condition!, result, withTimes(before))).toBe(sentence);
 });

@@ -23,7 +23,7 @@ function secondsOf(count: number, seed = 1): Second[] {
   }));
 }
 
-test('steps: are equal whether computed all along or once', () => {
+test('steps: are equal whether computed incrementally or at once', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2_000 }), fc.array(fc.nat(2_000)), (count, looks) => {
       const all = secondsOf(count);

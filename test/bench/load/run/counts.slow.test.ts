@@ -113,7 +113,7 @@ test.concurrent('counts: responses after the timeout are not accepted', async ()
   expect(found.service.max).toBeLessThan(6_002);
 });
 
-test.concurrent('counts: endless responses are given up and use no memory', async () => {
+test.concurrent('counts: endless responses are abandoned and use no memory', async () => {
   const server = await knownServer({ behaviours: [{ ...hits, every: 20, does: 'pour' }] });
   const before = process.memoryUsage().rss;
   const found = operation(await load(server, { rate: 100, timeoutMs: 4_000 }), 'read');

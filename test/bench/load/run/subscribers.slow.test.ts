@@ -38,7 +38,7 @@ const wrongs = [
 
 test.concurrent.each(
   full ? wrongs : wrongs.slice(0, 2),
-)('subscribers: each event that a server %ss is a hole (%s)', async (does, shows) => {
+)('subscribers: each event that a server %ss is a gap (%s)', async (does, shows) => {
   const misdelivers = { types: ['agent_status'], every: 50, does } as const;
   const { delivery, misdelivered } = await longEnough(
     async (durationMs) => {

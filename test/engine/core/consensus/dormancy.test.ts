@@ -63,7 +63,7 @@ test('dormancy: counts overlapping blocks as one absence', async () => {
 
 test.each([
   0, 1,
-])('dormancy: a vote on one of them is enough, on the one that ends %i', async (which) => {
+])('dormancy: a vote on one of two overlapping blocks is enough: index %i', async (which) => {
   const genesis = { ...quick, dormant_share_max: 10_000, dormant_after: 1 };
   const population = await newPopulation({ genesis });
   const makers = await population.joinMany(2, ['producer']);
@@ -78,7 +78,7 @@ test.each([
   expect([sleeping(population, [ada!]), sleeping(population, others)]).toEqual([0, 3]);
 });
 
-test('dormancy: takes at most a third of the weight', async () => {
+test('dormancy: affects at most a third of the weight', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 0 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(43);
@@ -89,7 +89,7 @@ test('dormancy: takes at most a third of the weight', async () => {
   expect(answerOf<'propose'>(await population.propose(maker)).electorate).toBe(29);
 });
 
-test('dormancy: takes the agents with most absences first, then by registration', async () => {
+test('dormancy: affects agents with the most absences first, then by registration', async () => {
   const population = await newPopulation({ genesis: quick });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(9);
@@ -126,7 +126,7 @@ test('dormancy: is measured by weight', async () => {
   expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
 });
 
-test('dormancy: takes a third of the rest after each long standstill', async () => {
+test('dormancy: affects a third of the rest after each long standstill', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 5 } });
   const maker = await population.join(['producer']);
   const citizens = await population.joinMany(12);
@@ -179,7 +179,7 @@ test('dormancy: an idle network does not count as a standstill', async () => {
   expect(sleeping(other, six)).toBe(1);
 });
 
-test('dormancy: takes no agent with 0, and all with 10,000', async () => {
+test('dormancy: affects no agent with the parameter 0, and all agents with 10,000', async () => {
   for (const [share, expected] of [
     [0, 0],
     [10_000, 6],

@@ -66,7 +66,7 @@ test('places: a higher reputation displaces the lowest, whose block is orphaned'
   expect(word(await population.propose(holders[3]!))).toBe('TOO_MANY_OPEN');
 });
 
-test('places: displaces the newest of equals', async () => {
+test('places: displaces the newest block of equal reputation', async () => {
   const { population, ada, open } = await fullTown();
   const other = await population.join(['producer']);
   await population.votes(population.citizens.slice(0, 2), open[0]!, 'reject');
@@ -85,7 +85,7 @@ test('places: a producer with an open block cannot displace a second one', async
   expect([again.reason, again.details]).toEqual(['OPEN_BLOCK', { block_hash: own }]);
 });
 
-test('places: a displaced block counts no absence', async () => {
+test('places: a displaced block causes no absence', async () => {
   const genesis = { voting_period_ms: 60_000, dormant_after: 1, dormant_share_max: 10_000 };
   const population = await newPopulation({ genesis });
   const [ada, bob, ...silent] = await population.joinMany(6, both);

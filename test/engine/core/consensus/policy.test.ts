@@ -41,7 +41,7 @@ test.each([
   ['finalized', 2, 0],
   ['rejected', 1, 1],
   ['finalized', 2, 1],
-] as const)('majority: with 4 electors, it is %s at the deadline with %i to %i', async (...row) => {
+] as const)('majority: of 4 electors, a block is %s at its end with %i to %i', async (...row) => {
   const [status, approve, reject] = row;
   const population = await newPopulation(majority);
   const { hash } = await poll(population, 4, approve, reject);
@@ -64,7 +64,7 @@ test.each([
   expect(population.blockStatus(hash)).toBe(status);
 });
 
-test('majority: returns as needed the smallest finalizing weight', async () => {
+test('majority: `needed` is the smallest finalizing weight', async () => {
   const population = await newPopulation(majority);
   const { hash, voters } = await poll(population, 10, 0, 1);
   const needed = async (voter: Citizen, decision: 'approve' | 'reject') =>

@@ -128,7 +128,7 @@ test('propose: refuses a repeated transaction and returns its hash', async () =>
   });
 });
 
-test('propose: treats the producer as sender like no sender', async () => {
+test('propose: treats the producer as sender like an absent sender', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const transactions = [
@@ -138,7 +138,7 @@ test('propose: treats the producer as sender like no sender', async () => {
   expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
-test('propose: accepts the same data of two signers', async () => {
+test('propose: accepts the same data from two signers', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const stranger = population.key();

@@ -143,7 +143,7 @@ test('mcp: a missing tool ends the run, unless it disappears later', async () =>
   expect(deciders.failures).toEqual({ refused: deciders.questions - 1 });
 });
 
-test('mcp: sends a key to the server only', async () => {
+test('mcp: sends a key only to the server', async () => {
   process.env.TEST_MCP_KEY = 'sk-very-secret-0123456789';
   const seen = new Set<unknown>();
   const decider = await mcpDecider(({ number }) => {

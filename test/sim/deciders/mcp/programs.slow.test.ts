@@ -35,7 +35,7 @@ await server.connect(new StdioServerTransport());
 const townOf = (how = '', strategy = '', { agents = 4, first = '' } = {}) =>
   mindsOf(program(how, first), `kind: mcp, tool: decide${strategy}`, agents);
 
-test('mcp: fifty minds resume after two kills, and replay without the server', () => {
+test('mcp: fifty agents resume after two kills, and replay without the server', () => {
   const lies = "return { content: [{ type: 'text', text: '[]' }] };";
   return expectResumed(townOf('', ', most_at_once: 3', { agents: 50 }), program(lies, ''));
 });
@@ -73,7 +73,7 @@ test('mcp: gives up on a server that hangs and ignores all signals but SIGKILL',
   expect(json.deciders!.failures).toEqual({ timeout: json.deciders!.questions });
 });
 
-test('mcp: no such program, no such tool: said in a line', async () => {
+test('mcp: reports a missing program or tool in one line', async () => {
   const { folder, file } = townOf();
   const refused = async (from: string, to: string, said: RegExp) => {
     const other = join(folder, 'other.yaml');

@@ -50,7 +50,7 @@ test('pace: a run without commands ends by itself, with the usual digest', async
   expect(digests(await ended)).toEqual(digests(alone));
 });
 
-test('pace: nothing while paused, one window per step, ends when resumed', async () => {
+test('pace: does nothing while paused, runs one window per step, ends when resumed', async () => {
   const { pace, network, windows, ended } = await paced({ paused: true });
   await pace.do({ do: 'pause' });
   expect([windows(), network.read.position.seq]).toEqual([0, 0]);

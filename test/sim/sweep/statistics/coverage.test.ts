@@ -119,7 +119,7 @@ function coverage(one: Case, runs: number): number {
 const least = 0.93 - 3.1 * Math.sqrt((0.93 * 0.07) / counts.coverageTrials);
 const floor = counts.coverageTrials >= 2_000 ? 0.93 : least;
 
-describe.each([5, 10, 30])('coverage: %i runs a cell', (runs) => {
+describe.each([5, 10, 30])('coverage: %i runs per cell', (runs) => {
   test.each(cases)('coverage: $kind, $name', (one) => {
     expect(coverage(one, runs)).toBeGreaterThanOrEqual(floor);
   });
@@ -132,7 +132,7 @@ const beyond: [Case, number][] = (['t_log', 't_skew'] as const).flatMap((kind) =
   [lognormal(kind, 1), 0.89],
 ]);
 
-describe.each([5, 10, 30])('coverage: %i runs a cell, outside the range', (runs) => {
+describe.each([5, 10, 30])('coverage: %i runs per cell, outside the range', (runs) => {
   test.each(beyond)('coverage: is lower for %o', (one, promised) => {
     const luck = 3.1 * Math.sqrt((promised * (1 - promised)) / counts.coverageTrials);
     expect(coverage(one, runs)).toBeGreaterThanOrEqual(promised - luck);
