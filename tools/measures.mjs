@@ -48,7 +48,7 @@ const titles = {
 };
 
 const between = {
-  'runs.csv': 'The columns of the factors follow `seed`, those of all measures precede `verdict`.',
+  'runs.csv': 'The columns of factors follow `seed`. The columns of measures precede `verdict`.',
   'differences.csv': 'The columns of the factors follow `cell`.',
   'run_groups.csv':
     'The other columns of groups.csv follow `group`; `cell` and `replicate` are those of runs.csv.',

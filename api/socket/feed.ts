@@ -43,7 +43,7 @@ export class Feed {
   readonly #stop: () => void;
   readonly #scheduler = new Scheduler();
   readonly #replays = new Map<Subscriber, Work>();
-  /** Subscribers disconnected for being slow. */
+  /** Subscribers disconnected because they were slow. */
   dropped = 0;
   /** Called with the final `block_status` event of each block. */
   onBlock: (event: PublishedEvent) => void = () => {};

@@ -444,7 +444,7 @@ class Parts {
       const ref = this.#refKey(sha256);
       const found = await this.#client.get(ref);
       if (found && found.modRevision > revision) continue;
-      // A batch may have come to refer to the parts by now.
+      // A batch may refer to the parts by now.
       await this.#client.transact({
         if: [{ key: ref, is: '=', modRevision: found?.modRevision ?? 0 }],
         do: [{ delete: this.#partsOf(`${sha256}/`) }, { delete: ref }],

@@ -128,7 +128,7 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
     (['equal', 'reputation', 'alliance_bonus'].includes(weights as string) ? undefined : 'weights');
   if (wrong !== undefined) throw new CertificateError(where, 'GENESIS_PARAMETER', { name: wrong });
   const genesis = body as unknown as CertifiedGenesis;
-  // Networks are older than `rule`, so only a network with that member has all parameters of today.
+  // Some networks predate `rule`. Only a network with that member has all current parameters.
   const check = policy === 'module' ? findTextProblem : findGenesisProblem;
   const found = 'rule' in body ? check(genesis) : findRuleProblem(genesis);
   if (found) {

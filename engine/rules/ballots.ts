@@ -129,7 +129,7 @@ function memberProblem(
 const propertyOf = (properties: Readonly<Record<string, BallotSchema>>, name: string) =>
   Object.hasOwn(properties, name) ? properties[name] : undefined;
 
-/** Deepest nesting of a schema. */
+/** Maximum nesting of a schema. */
 const DEPTH = 8;
 
 /** Returns the first problem in a schema that a module brings, or null. */

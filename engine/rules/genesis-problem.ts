@@ -1,6 +1,6 @@
 /**
- * The check of network parameters with their decision rule. It loads the compiled schemas, which
- * the page does not need, so it is apart from the rules.
+ * Checks network parameters together with their decision rule. Separate from the rules, because it
+ * loads the compiled schemas, which the page does not need.
  */
 import { genesisProblem, type Problem } from '../protocol/schema/validate.js';
 import { findRuleProblem, type RuleGenesis } from './network-rule.js';

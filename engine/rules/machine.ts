@@ -99,7 +99,7 @@ const DRAW_FUEL = 1_000;
 /** Largest text that a machine may return, in bytes. */
 const REPLY_BYTES = 65_536;
 
-/** Largest request that needs no memory of its own, in bytes. */
+/** Largest request that needs no separate memory, in bytes. */
 const REQUEST_BYTES = 4_096;
 
 /** Addresses in a machine's memory. They are the same in all machines. */

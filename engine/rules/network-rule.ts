@@ -245,7 +245,7 @@ export class NetworkRule {
     return isWeightRule(this.rule) ? this.rule.decide(counts, this.values, over) : null;
   }
 
-  /** Returns the decision, or null if the block is undecided, for a block that does not exist. */
+  /** Returns the decision on a hypothetical block, or null if it is undecided. */
   decideTrial(counts: Readonly<Counts>, over: boolean): Ended | null {
     try {
       return this.decide(counts, over);

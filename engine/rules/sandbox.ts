@@ -1,10 +1,10 @@
 /**
  * Decision rules as JavaScript text in genesis. Their code runs in a machine (machine.ts) that
- * reaches nothing of this program, so a network can carry a rule from anyone.
+ * cannot reach this program, so a network can carry a rule from any author.
  *
  * Each decision starts from the machine's memory right after the module was loaded. A rule cannot
  * keep anything from one call to the next, except in the counter of one block. All calls on a
- * counter come in the order of the votes, so its state is the same in every process, too.
+ * counter come in the order of the votes, so its state is also the same in every process.
  */
 import { type BallotSchema, findSchemaProblem } from './ballots.js';
 import { createEngine, type Engine, Machine, type Snapshot } from './machine.js';
@@ -284,7 +284,7 @@ function parseParameter(name: string, value: unknown): Rule['parameters'][string
  * Weight rules
  */
 
-/** Most decisions that are kept for one rule. */
+/** Maximum number of cached decisions per rule. */
 const MOST_DECISIONS = 10_000;
 
 function createWeightRule(module: Module): WeightRule {

@@ -158,7 +158,7 @@ interface EntryData {
 /** Number of entries listed before and after the current entry. */
 const BEFORE = 60;
 const AFTER = 30;
-/** Least time between requests. */
+/** Minimum time between requests. */
 const LEAST_ASK_MS = 500;
 
 function Happened({ entry }: { entry: number }) {

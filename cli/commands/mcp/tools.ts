@@ -87,7 +87,7 @@ interface Context {
 export interface ToolResult {
   /** Sentence that contains no untrusted text. */
   said: string;
-  /** Data in which untrusted texts are marked. */
+  /** Data in which untrusted text is marked. */
   data: Record<string, unknown>;
 }
 

@@ -2,12 +2,13 @@ import { sha256Hex } from '#sha256';
 import type { BallotCounter, BallotRule, Elector, PollBlock, Values, Verdict } from '../rule.js';
 
 /**
- * A committee decides a block. The block's hash draws it: each unit of an elector's weight gets a
- * seat with the same chance, independently, so that `size` seats are expected. The draw is public,
- * as it needs no secret: a producer that tries many proposals can choose among as many committees.
+ * A committee decides a block. The committee is drawn from the block's hash: each unit of an
+ * elector's weight independently gets a seat with the same probability, so that `size` seats are
+ * expected. The draw is public. A producer that tries many proposals can therefore choose among as
+ * many committees.
  *
  * A block is finalized if more than `for_bps` of the seats approve, and rejected as soon as too few
- * seats remain for that, in both cases before all electors have voted. With `of_drawn` 0 the
+ * seats remain for that. Both can happen before all electors have voted. With `of_drawn` 0 the
  * threshold is a share of the expected seats, as in Algorand, where no agent knows the seats drawn;
  * a smaller committee can then fail to decide. Votes of electors without a seat do not count.
  */
@@ -53,7 +54,9 @@ export const rule: BallotRule = {
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
-/** Returns the total weight, and the expected number of seats, which are at most as many. */
+/**
+ * Returns the total weight, and the expected number of seats, which is at most the total weight.
+ */
 function sizeOf(electors: readonly Elector[], { size }: Values) {
   const total = sumOf(electors.map(({ weight }) => weight));
   return { total, expected: Math.min(size!, total) };
@@ -72,7 +75,7 @@ function decide(
   return { status: over ? 'expired' : null, standings };
 }
 
-/** Last draw by electorate. An auditor tallies after each vote, and the draw stays the same. */
+/** Last draw by electorate. Cached, because an auditor tallies after each vote. */
 const draws = new WeakMap<
   readonly Elector[],
   { hash: string; values: Values; seats: readonly number[] }

@@ -31,7 +31,7 @@ export const rule = createRankedElection({
   },
 });
 
-/** Returns the weight of the ballots whose best remaining option it is, by option in order. */
+/** Returns, by option, the weight of the ballots whose best remaining option it is. */
 function countFirst(
   rankings: readonly Ranking[],
   remaining: ReadonlySet<number>,
