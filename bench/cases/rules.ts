@@ -1,6 +1,6 @@
 /**
- * The same votes under a named rule, under lines and under modules. All rules are that of `bft`, so
- * they decide at the same votes, and the figures show only the costs of running a rule.
+ * The same votes under a named rule, under lines and under modules. All of them implement `bft`, so
+ * they decide after the same votes, and the figures show only the costs of running a rule.
  */
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import { prepareSandbox } from '../../engine/rules/sandbox.js';

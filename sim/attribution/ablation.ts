@@ -82,7 +82,6 @@ export async function attribute(
 }
 
 /**
- * Refuses external deciders. Each fork would need new answers, because agents observe other events
  * Refuses external deciders. Each fork would need new answers, because agents observe different
  * events after a redraw.
  */

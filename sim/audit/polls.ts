@@ -1,6 +1,6 @@
 /**
- * Decisions by rules other than `bft`, `majority` and `veto`, for which the auditor has formulas of
- * its own. The auditor applies a rule's definition (`decide` or `tally`) to its own electorate and
+ * Decisions by rules other than `bft`, `majority` and `veto`, for which the auditor has its own
+ * formulas. The auditor applies a rule's definition (`decide` or `tally`) to its own electorate and
  * votes, and never the rule's counter.
  */
 import type { VoteCommand } from '../../engine/protocol/schema/command.js';

@@ -1,6 +1,6 @@
 /**
- * Queue formats: the head, which names the build and the runs' limits, the files that travel with
- * the queue, a job on its way to a worker, and the outcome on its way back.
+ * Queue formats: the head, which names the build and the runs' limits, the files that are
+ * transferred with the queue, a job on its way to a worker, and the outcome on its way back.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,7 @@ const queueMessages = {
     fix: 'run the sweep in shards with --shard i/n',
   },
   RELATIVE_IMPORT: {
-    text: 'script imports a file that does not travel with a queue: {path} imports {imported}',
+    text: 'script imports a file that a queue does not transfer: {path} imports {imported}',
     fix: 'bundle the script into one file, or run the sweep in shards with --shard i/n',
   },
   WRONG_HASH: { text: 'file does not match its hash in the queue: {path}' },
@@ -288,7 +288,7 @@ export interface NamedFiles {
   scripts: readonly string[];
 }
 
-/** Matches a script's relative imports, except type imports. Imported files do not travel. */
+/** Matches a script's relative imports, except type imports. Imported files are not transferred. */
 const beside = [
   /(?:^|[\n;])\s*(?:im|ex)port(?!\s+type\b)[^'";]*?['"](\.{1,2}\/[^'"]*)['"]/,
   /\b(?:require|import)\(\s*['"](\.{1,2}\/[^'"]*)['"]/,

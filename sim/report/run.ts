@@ -137,7 +137,7 @@ ${facts(
 `;
 }
 
-/** Table of measures. The caption tells if the run was cut short or had a warm-up. */
+/** Table of measures. The caption says if the run was cut short or had a warm-up. */
 function measuresTable(result: SimResult): Html {
   const { measures, ended_by, measured_from_ms = 0 } = result;
   const short = ended_by === 'stalled' || ended_by === 'safety' || ended_by === 'nothing_due';

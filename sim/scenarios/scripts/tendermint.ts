@@ -2,8 +2,8 @@
  * Tendermint (Buchman, Kwon and Milosevic 2018, The latest gossip on BFT consensus, algorithm 1):
  * for each height, leaders in rotation propose a value, and a quorum of more than two thirds
  * prevotes and then precommits it. A leader without a result loses its turn after a timeout. An
- * agent that has decided tells the others, who decide too after more such messages than there may
- * be faulty agents.
+ * agent that has decided tells the others, which also decide after receiving more such messages
+ * than there may be faulty agents.
  *
  * Group `faulty` is silent, or equivocates (`behaviour`): in rounds of its leaders, it sends one
  * half of the agents a different value.
@@ -189,7 +189,7 @@ class Participant {
     return null;
   }
 
-  /** Joins a later round that more agents have reached than there may be faulty ones. */
+  /** Joins a later round that has been reached by more agents than may be faulty. */
   #catchUp(): boolean {
     const { height, round, log } = this.#state;
     const ahead = new Map<number, Set<string>>();
