@@ -141,7 +141,8 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
 
 async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
   const { planSweep } = await import('../../sim/sweep/plan.js');
-  const { seed, replicates, samples, audit, log, untilInterval, untilResponse, mostReplicates } = flags;
+  const { seed, replicates, samples, audit, log, untilInterval, untilResponse, mostReplicates } =
+    flags;
   if (!untilInterval && (untilResponse !== undefined || mostReplicates !== undefined)) {
     const option = untilResponse === undefined ? '--most-replicates' : '--until-response';
     throw new UsageError('OPTION_REQUIRES', { option, required: '--until-interval' });

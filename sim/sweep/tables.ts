@@ -146,7 +146,16 @@ function* runRows(
       ];
       const file = `${plan.keys[number - 1]}-${replicate}.json`;
       const begin = [runsBefore + replicate, number, replicate, seed];
-      yield [...begin, ...shownValues(cell), ...found, verdict, ended_by, digest, trace_digest, file];
+      yield [
+        ...begin,
+        ...shownValues(cell),
+        ...found,
+        verdict,
+        ended_by,
+        digest,
+        trace_digest,
+        file,
+      ];
     }
   }
 }

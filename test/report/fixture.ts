@@ -222,6 +222,7 @@ export function keptSweep(folder: string, options: SweepOptions): void {
     })),
     replicates: REPLICATES,
     audit: 'all',
+    log: 'none',
     responses,
   };
   const head = {
