@@ -492,7 +492,7 @@ function readPoints(line: number, text: string, count: number): number[] {
 }
 
 /** Ranks alternatives by their points. Alternatives with equal points are tied. */
-function rankByPoints(named: readonly number[], points: readonly number[]): Preference {
+export function rankByPoints(named: readonly number[], points: readonly number[]): Preference {
   const places = named.map((alternative, at) => ({ alternative, points: points[at]! }));
   places.sort((one, other) => other.points - one.points);
   const tiers: number[][] = [];

@@ -10,6 +10,7 @@ interface Flags {
   format?: Format;
   type?: EventType[];
   agent?: string[];
+  block?: string;
   from: number;
   to?: number;
   out?: string;
@@ -19,7 +20,7 @@ const position = integer({ least: 1, most: Number.MAX_SAFE_INTEGER });
 
 export function eventsCommand(): Command {
   return new Command('events')
-    .description('export events as NDJSON, CSV or Parquet')
+    .description('export events as NDJSON, CSV, Parquet or PrefLib')
     .argument('<dir>', 'saved run or data folder')
     .addOption(
       new Option('--format <name>', 'output format (default: by file name, else ndjson)').choices(
@@ -38,7 +39,8 @@ export function eventsCommand(): Command {
     )
     .option('--from <seq>', 'first event', position, 1)
     .option('--to <seq>', 'last event', position)
-    .option('--out <file>', 'new file to write (default: standard output)')
+    .option('--block <hash>', 'preflib: one block, by its hash or first digits', blockOf)
+    .option('--out <path>', 'new file or folder (default: standard output)')
     .addHelpText(
       'after',
       helpText({
@@ -51,6 +53,10 @@ one column for each member of the selected types, such as validator_id for
 validator.id. Lists are JSON. Times are UTC. CSV escapes control characters as
 JSON does. Parquet requires --out.
 
+PrefLib contains the ballots of the approving votes on blocks with options, one
+file per block in the new folder --out, or one file with --block. Rankings are
+orders, approvals and equal scores are ties, and weights are left out.
+
 Votes have the type block_validation. For accepted requests, use folkmoot log.
 The folder may be open in a server: the export ends with the last event at its
 start.`,
@@ -58,6 +64,7 @@ start.`,
           'events runs/7 > events.ndjson',
           'events runs/7 --type block_validation --out votes.parquet',
           'events folkmoot-data --from 1000 --format csv',
+          'events runs/7 --format preflib --out ballots',
         ],
       }),
     )
@@ -77,8 +84,33 @@ function agentOf(id: string): string {
   throw new UsageError('INVALID_VALUE', { option: '--agent', value: id, expected });
 }
 
+function blockOf(hash: string): string {
+  if (/^[0-9a-f]{4,64}$/.test(hash)) return hash;
+  const expected = '4 to 64 hexadecimal digits';
+  throw new UsageError('INVALID_VALUE', { option: '--block', value: hash, expected });
+}
+
+/** Checks the options that only one of the formats has. */
+function checkBlock({ format, block, type, out }: Flags): void {
+  if (format !== 'preflib') {
+    if (block === undefined) return;
+    throw new UsageError('OPTION_REQUIRES', { option: '--block', required: '--format preflib' });
+  }
+  if (type) {
+    const advice = 'leave out --type';
+    throw new UsageError('OPTION_CONFLICT', {
+      option: '--type',
+      other: '--format preflib',
+      advice,
+    });
+  }
+  if (block !== undefined || out !== undefined) return;
+  const required = '--out FOLDER or --block HASH';
+  throw new UsageError('OPTION_REQUIRES', { option: '--format preflib', required });
+}
+
 function formatOf({ format, out }: Flags): Format {
-  const named = formats.find((one) => out?.toLowerCase().endsWith(`.${one}`));
+  const named = tableFormats.find((one) => out?.toLowerCase().endsWith(`.${one}`));
   const wanted = format ?? named ?? 'ndjson';
   if (wanted === 'parquet' && out === undefined) {
     throw new UsageError('OPTION_REQUIRES', { option: '--format parquet', required: '--out FILE' });
@@ -87,8 +119,9 @@ function formatOf({ format, out }: Flags): Format {
 }
 
 async function run(folder: string, flags: Flags): Promise<void> {
+  checkBlock(flags);
   const format = formatOf(flags);
-  const { out, from, type = [], agent = [] } = flags;
+  const { block, out, from, type = [], agent = [] } = flags;
   expectOrdered(from, flags.to);
   if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const { openForReading, warnBeyondEnd } = await import('../../options/folder.js');
@@ -100,6 +133,11 @@ async function run(folder: string, flags: Flags): Promise<void> {
     const end = meta?.event_seq ?? 0;
     const to = Math.min(flags.to ?? end, end);
     warnBeyondEnd('event', end, { '--from': from, '--to': flags.to });
+    if (format === 'preflib') {
+      const { exportPrefLib } = await import('./preflib.js');
+      await exportPrefLib(store, { from, to, agents: new Set(agent), block, out });
+      return;
+    }
     const columns = buildColumns(type.length === 0 ? eventTypes : type);
     const about = { network_id: meta?.network_id ?? '', first: `${from}`, last: `${to}` };
     const sink = await createSink({
@@ -141,5 +179,6 @@ async function progressOf(out: string | undefined, total: number) {
   return showCount(total, 'events');
 }
 
-const formats = ['ndjson', 'csv', 'parquet'] as const;
+const tableFormats = ['ndjson', 'csv', 'parquet'] as const;
+const formats = [...tableFormats, 'preflib'] as const;
 type Format = (typeof formats)[number];
