@@ -22,6 +22,18 @@ function set(option, value) {
   else args.push(option, String(value));
 }
 
+/**
+ * Interrupts the command once it has printed a line. A search on a busy machine repeats its probes
+ * for minutes; an interrupted search saves what it has found.
+ */
+function interruptAfter(line) {
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = (text, ...more) => {
+    if (line.test(String(text))) process.kill(process.pid, 'SIGINT');
+    return write(text, ...more);
+  };
+}
+
 const lower = {
   load() {
     if (args[1] === 'compare') return;
@@ -31,8 +43,7 @@ const lower = {
     set('--agents', 20);
     set('--duration', '500ms');
     set('--rate', 20);
-    // A search on a busy machine repeats its probes for minutes.
-    setTimeout(() => process.kill(process.pid, 'SIGINT'), 20_000).unref();
+    interruptAfter(/^bracket /);
   },
   sim() {
     limit('--agents', 40);

@@ -37,6 +37,8 @@ export const preparations: Readonly<Record<string, Prepared>> = {
   'docs/cluster.md': {
     needs: ['etcd'],
     addresses: ['10.0.0.1'],
+    // The next etcd uses the ports of the first.
+    beforeBlock: { 3: 'kill %1 %2 %3 %4 && wait %1 || true\n' },
   },
   'docs/deciders.md': {
     needs: ['python3'],
