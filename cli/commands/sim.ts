@@ -5,7 +5,6 @@ import { Command, Option } from 'commander';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
-import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
 import { httpUrl } from '../options/client.js';
 import { integer, watchedSpeed } from '../options/options.js';
@@ -158,7 +157,7 @@ async function run(file: string | undefined, flags: SimFlags, command: Command):
     throw new UsageError('OPTION_CONFLICT', { option: '--speed max', other: '--url', advice });
   }
   assertUiServerFlags(flags);
-  const expected = flags.verifyTrace === undefined ? null : readTrace(flags.verifyTrace);
+  const expected = flags.verifyTrace === undefined ? null : await readTrace(flags.verifyTrace);
   const { showProgress } = await import('../output/progress.js');
   const { Interrupted, simulate } = await import('../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
@@ -212,10 +211,11 @@ function refuseLogFlags(command: Command): void {
 }
 
 /** Returns the trace digest in a run folder or a result, or the given digest itself. */
-function readTrace(where: string): string {
+async function readTrace(where: string): Promise<string> {
   if (traceDigest.test(where)) return where;
   const expected = 'a run folder, a result in JSON, or 16 hex digits';
   const wrong = () => new UsageError('INVALID_OPTION', { option: '--verify-trace', expected });
+  const { fileBounds, readBounded } = await import('../../engine/store/folder.js');
   try {
     const path = statSync(where).isDirectory() ? join(where, 'summary.json') : where;
     const found: unknown = JSON.parse(readBounded(path, fileBounds.result).toString());

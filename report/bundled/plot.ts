@@ -5,6 +5,7 @@
 export {
   areaY,
   axisX,
+  axisY,
   barX,
   cell,
   dot,

@@ -1,5 +1,5 @@
 /** HTML page about a recount: outcomes by rule, blocks with different outcomes, pivotal voters. */
-import { axisX, axisY, barX, cell, text } from '@observablehq/plot';
+import { axisX, axisY, barX, cell, text } from '../../report/bundled/plot.js';
 import { type Chart, figure } from '../../report/figure.js';
 import {
   type Column,

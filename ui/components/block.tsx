@@ -167,7 +167,7 @@ const glyphPaths: Record<string, string> = {
 };
 
 /** Short explanation of each status. */
-export const outcomes: Readonly<Record<string, string>> = {
+const outcomes: Readonly<Record<string, string>> = {
   finalized: 'finalized: enough weight approved',
   rejected: 'rejected: too little weight left to finalize',
   expired: 'expired: undecided at the deadline',
