@@ -111,6 +111,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
   },
   'Operate:': {
+    completion: () => import('./commands/completion.js').then((of) => of.completionCommand()),
     config: () => import('./commands/config.js').then((of) => of.configCommand()),
     cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
     archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
@@ -122,7 +123,12 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
 async function runProgram(argv: readonly string[]): Promise<void> {
   const [named = '', topic] = argv;
   if (named === 'help' && topic === 'exit-codes') return printHelp(exitCodesHelp());
-  const names = Object.values(groups).flatMap((commands) => Object.keys(commands));
+  const all = Object.assign({}, ...Object.values(groups)) as (typeof groups)[string];
+  const names = Object.keys(all);
+  if (named === '__complete') {
+    const { complete } = await import('./commands/completion.js');
+    return complete(argv.slice(1), { names, load: (name) => all[name]!() });
+  }
   if (named === 'help' && topic !== undefined && !['help', ...names].includes(topic)) {
     throw new UsageError('UNKNOWN_TOPIC', { topic, names: names.join(', ') });
   }

@@ -1,0 +1,326 @@
+/**
+ * Shell completion. A short script for each shell passes the words of the line to the program,
+ * which answers from its own command tree. An answer has one candidate a line, with its description
+ * after a tab, and ends in `:files`, `:folders` or `:none` for the paths that the shell adds. Names
+ * of files are foreign text, so the scripts never evaluate an answer or a word of the line.
+ */
+import { type Dirent, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Argument, Command, type Option } from 'commander';
+import type { Parser } from '../options/options.js';
+import { helpText } from '../output/help.js';
+import { escapeControls, printHelp, writeStdout } from '../output/output.js';
+
+/** Hidden command that the scripts call. */
+const COMPLETE = '__complete';
+
+const bash = `# bash completion for folkmoot
+_folkmoot() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} line value paths=none
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case $line in
+      :*) paths=\${line#:} ;;
+      *)
+        value=\${line%%$'\\t'*}
+        COMPREPLY+=("$(printf %q "$value")")
+        ;;
+    esac
+  done < <(folkmoot ${COMPLETE} bash "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
+  [[ $cur == '=' ]] && cur=
+  local kind=-f
+  [[ $paths == none ]] && return
+  [[ $paths == folders ]] && kind=-d
+  compopt -o filenames 2> /dev/null
+  while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen $kind -- "$cur")
+}
+complete -F _folkmoot folkmoot
+`;
+
+const zsh = `#compdef folkmoot
+# zsh completion for folkmoot
+_folkmoot() {
+  local -a lines values shown
+  local line paths=none
+  lines=("\${(@f)$(folkmoot ${COMPLETE} zsh "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  for line in "\${lines[@]}"; do
+    if [[ $line == :* ]]; then
+      paths=\${line#:}
+    elif [[ -n $line ]]; then
+      values+=("\${line%%$'\\t'*}")
+      shown+=("\${line/$'\\t'/  }")
+    fi
+  done
+  (( \${#values} )) && compadd -l -d shown -a values
+  case $paths in
+    files) _files ;;
+    folders) _files -/ ;;
+  esac
+}
+if [[ \${zsh_eval_context[-1]} == loadautofunc ]]; then
+  _folkmoot "$@"
+else
+  compdef _folkmoot folkmoot
+fi
+`;
+
+const fish = `# fish completion for folkmoot
+function __folkmoot_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l paths none
+    for line in (folkmoot ${COMPLETE} fish $words[2..-1] 2> /dev/null)
+        if string match -q ':*' -- $line
+            set paths (string sub -s 2 -- $line)
+        else
+            echo $line
+        end
+    end
+    switch $paths
+        case files
+            __fish_complete_path (commandline -ct)
+        case folders
+            __fish_complete_directories (commandline -ct)
+    end
+end
+complete -c folkmoot -f -a '(__folkmoot_complete)'
+`;
+
+const scripts = { bash, zsh, fish };
+type Shell = keyof typeof scripts;
+
+export function completionCommand(): Command {
+  return new Command('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
+    .addHelpText(
+      'after',
+      helpText({
+        notes: `
+Completes commands, options, option values, scenario names and folders with
+runs. The script calls folkmoot, which must be on the path or an alias.`,
+        examples: [
+          'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
+          'completion zsh > ~/.zfunc/_folkmoot',
+          'completion fish > ~/.config/fish/completions/folkmoot.fish',
+        ],
+      }),
+    )
+    .action((shell: Shell) => writeStdout(...scripts[shell].trimEnd().split('\n')));
+}
+
+interface Candidate {
+  value: string;
+  text: string;
+}
+
+type Paths = 'files' | 'folders' | 'none';
+
+interface Completion {
+  candidates: Candidate[];
+  paths: Paths;
+}
+
+/** Commands by name, loaded on demand. */
+interface CommandTree {
+  names: readonly string[];
+  load(name: string): Promise<Command>;
+}
+
+/** Limits an answer. A terminal shows a few hundred candidates at most. */
+const MOST_CANDIDATES = 1_000;
+
+/** Answers a script. @param argv name of the shell, then the words up to the cursor. */
+export async function complete([shell, ...given]: readonly string[], tree: CommandTree) {
+  const { words, prefix } = shell === 'bash' ? joinWords(given) : { words: given, prefix: '' };
+  const current = words.at(-1) ?? '';
+  const { candidates, paths } = await completionOf(words.slice(0, -1), current, tree);
+  const lines = candidates
+    .filter(({ value }) => value.startsWith(current))
+    .slice(0, MOST_CANDIDATES)
+    .map(({ value, text }) => {
+      const shown = escapeControls(value.slice(prefix.length));
+      return text === '' ? shown : `${shown}\t${escapeControls(text)}`;
+    });
+  // The values are escaped. The tab before a description must not be.
+  printHelp(`${[...lines, `:${paths}`].join('\n')}\n`);
+}
+
+/**
+ * Joins the words that bash splits at `=`, as in `--limits = spec`. Bash completes only the part
+ * after the sign.
+ */
+function joinWords(given: readonly string[]): { words: string[]; prefix: string } {
+  const words: string[] = [];
+  let prefix = '';
+  for (const [index, word] of given.entries()) {
+    const isSign = word === '=' && words.at(-1)?.startsWith('--');
+    const isValue = given[index - 1] === '=' && words.at(-1)?.endsWith('=');
+    if (isSign || isValue) {
+      if (isValue) prefix = words.at(-1)!;
+      words.push(`${words.pop()}${word}`);
+      if (isSign) prefix = words.at(-1)!;
+    } else {
+      prefix = '';
+      words.push(word);
+    }
+  }
+  return { words, prefix };
+}
+
+async function completionOf(
+  before: readonly string[],
+  current: string,
+  tree: CommandTree,
+): Promise<Completion> {
+  const [name, ...rest] = before;
+  if (name === undefined) {
+    const options = ['--help', '--version'].map(plain);
+    const candidates = current.startsWith('-') ? options : await commandsOf(tree);
+    return { candidates, paths: 'none' };
+  }
+  const isTopic = name === 'help' && rest.length === 0;
+  if (isTopic) {
+    const topics = [...(await commandsOf(tree)), { value: 'exit-codes', text: 'all exit codes' }];
+    return { candidates: topics, paths: 'none' };
+  }
+  if (!tree.names.includes(name)) return { candidates: [], paths: 'none' };
+  return inCommand(await tree.load(name), rest, current);
+}
+
+async function commandsOf({ names, load }: CommandTree): Promise<Candidate[]> {
+  const commands = await Promise.all(names.map(load));
+  const help = { value: 'help', text: 'show help for a command' };
+  return [...commands.map((one) => ({ value: one.name(), text: one.description() })), help];
+}
+
+async function inCommand(
+  top: Command,
+  before: readonly string[],
+  current: string,
+): Promise<Completion> {
+  let command = top;
+  let position = 0;
+  let waiting: Option | null = null;
+  let onlyArguments = false;
+  for (const word of before) {
+    const option: Option | undefined = onlyArguments ? undefined : findOption(command, word);
+    if (waiting) waiting = null;
+    else if (word === '--') onlyArguments = true;
+    else if (option) waiting = option.required && !word.includes('=') ? option : null;
+    else if (!word.startsWith('-') || onlyArguments) {
+      const inner = command.commands.find((one) => one.name() === word);
+      if (inner && position === 0) command = inner;
+      else position += 1;
+    }
+  }
+  if (waiting) return valuesOf(waiting, current);
+  if (!onlyArguments && current.startsWith('-')) return optionsOf(command, current);
+  const commands = position === 0 ? command.commands : [];
+  const inner = commands.map((one) => ({ value: one.name(), text: one.description() }));
+  const { candidates, paths } = await argumentsOf(command, position, current);
+  return { candidates: [...inner, ...candidates], paths };
+}
+
+const findOption = (command: Command, word: string): Option | undefined => {
+  const [name] = word.split('=');
+  return command.options.find(({ long, short }) => long === name || short === name);
+};
+
+/** Completes the name of an option, or the value in `--name=value`. */
+async function optionsOf(command: Command, current: string): Promise<Completion> {
+  const option = current.includes('=') ? findOption(command, current) : undefined;
+  if (option) {
+    const head = `${option.long}=`;
+    const { candidates } = await valuesOf(option, current.slice(head.length));
+    const values = candidates.map(({ value, text }) => ({ value: head + value, text }));
+    return { candidates: values, paths: 'none' };
+  }
+  const options = command.options.filter(({ hidden, long }) => !hidden && long);
+  const candidates = options.map(({ long, description }) => ({ value: long!, text: description }));
+  return {
+    candidates: [...candidates, { value: '--help', text: 'show this help' }],
+    paths: 'none',
+  };
+}
+
+/** Options and arguments for scenarios, by their texts. */
+const isScenario = (text: string) => /scenario/.test(text) && !/seed|value|override/.test(text);
+const isRun = (text: string) => /\brun\b|data folder|shards|--out/.test(text);
+
+async function valuesOf(option: Option, current: string): Promise<Completion> {
+  const { argChoices, parseArg, flags, description } = option;
+  const schema = (parseArg as Partial<Parser<unknown>> | undefined)?.schema as
+    | { const?: string; anyOf?: { const?: string }[] }
+    | undefined;
+  const constants = [schema?.const, ...(schema?.anyOf ?? []).map((one) => one.const)];
+  const fixed = argChoices ?? constants.filter((one) => one !== undefined);
+  if (fixed.length > 0) return { candidates: fixed.map(plain), paths: 'none' };
+  const placeholder = /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? '';
+  return pathsOf(placeholder, description, current);
+}
+
+const plain = (value: string): Candidate => ({ value, text: '' });
+
+async function argumentsOf(
+  command: Command,
+  position: number,
+  current: string,
+): Promise<Completion> {
+  const all = command.registeredArguments;
+  const last = all.at(-1);
+  const argument = all[position] ?? (last?.variadic ? last : undefined);
+  if (!argument) return { candidates: [], paths: 'none' };
+  const { argChoices, description } = argument;
+  if (argChoices) return { candidates: argChoices.map(plain), paths: 'none' };
+  return pathsOf(argument.name(), description, current);
+}
+
+/** Completes a file or a folder, by the placeholder and the text of an option or argument. */
+async function pathsOf(name: string, text: string, current: string): Promise<Completion> {
+  if (isScenario(text) && name === 'file') {
+    const { shippedScenarios } = await import('../../sim/scenario/load.js');
+    const candidates = shippedScenarios().map((one) => plain(one.name));
+    return { candidates, paths: 'files' };
+  }
+  if (isRun(text)) {
+    const files = /file/.test(name) || /result\.json/.test(text);
+    return { candidates: runFolders(current), paths: files ? 'files' : 'folders' };
+  }
+  if (name === 'dir') return { candidates: [], paths: 'folders' };
+  return { candidates: [], paths: name === 'file' ? 'files' : 'none' };
+}
+
+/** Files that mark the folder of a run, of a load run, of a sweep or of a network. */
+const marks = ['summary.json', 'result.json', 'sweep.json', 'data.mdb'];
+/** Limits on the folders that a completion looks into. */
+const MOST_LOOKED = 500;
+
+/** Finds run folders in the folder of the current word, and one level below. */
+function runFolders(current: string): Candidate[] {
+  const base = current.slice(0, current.lastIndexOf('/') + 1);
+  const found: Candidate[] = [];
+  let left = MOST_LOOKED;
+  const look = (path: string, levels: number) => {
+    for (const name of foldersIn(path)) {
+      left -= 1;
+      if (left < 0) return;
+      const folder = `${path}${name}`;
+      const mark = marks.find((one) => existsSync(join(folder, one)));
+      if (mark) found.push({ value: folder, text: mark });
+      else if (levels > 0) look(`${folder}/`, levels - 1);
+    }
+  };
+  look(base, 1);
+  return found;
+}
+
+function foldersIn(path: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(path === '' ? '.' : path, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+  return folders.map(({ name }) => name).filter((name) => name !== 'node_modules');
+}
