@@ -326,7 +326,10 @@ export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): R
   return refuseUnsigned(call, kind, refusal, inputByHead(kind, call.head, call.body));
 }
 
-/** Refuses a request with an unverified signature. An impossible signature counts as failed. */
+/**
+ * Refuses a request whose signature does not verify. A malformed signature counts as a failed
+ * attempt.
+ */
 function refuseUnsigned(
   call: Call,
   kind: CommandKind,

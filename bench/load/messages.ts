@@ -86,7 +86,7 @@ export const unmeasuredMessages = {
     fix: 'use --rate, or the figure accepted_per_s',
   },
   EMPTY_BLOCKS: {
-    text: 'cannot measure {option} {condition}: --batch 0 of {workload} has no transactions',
+    text: 'cannot measure {option} {condition}: {workload} with --batch 0 sends no transactions',
     fix: 'use --batch 10',
   },
   NO_TRANSACTIONS: {

@@ -123,7 +123,7 @@ export class Settings {
   readonly #command: Command;
   readonly #name: SectionName;
 
-  /** @throws {UsageError} for an invalid value, or for values that exclude each other. */
+  /** @throws {UsageError} for an invalid value, or for mutually exclusive values. */
   constructor(command: Command, name: SectionName, file: ConfigFile | null) {
     this.#command = command;
     this.#name = name;

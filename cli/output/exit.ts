@@ -137,7 +137,7 @@ interface StoreFailure extends Error {
  * different folder.
  */
 const wrongName: ReadonlySet<string> = new Set(['MISSING', 'OTHER_NETWORK']);
-/** System errors that a different path avoids. Any other system error is a fault of the machine. */
+/** System errors that a different file path avoids. Any other system error is a machine fault. */
 const wrongPlace: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EEXIST',

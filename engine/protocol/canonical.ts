@@ -20,7 +20,7 @@ export function canonical(value: unknown): string {
   return text;
 }
 
-/** Encodes an object with unsorted members. */
+/** Sorts the members of an object and encodes it. */
 function sorted(object: Readonly<Record<string, unknown>>): string {
   const members = Object.keys(object)
     .filter((key) => object[key] !== undefined)

@@ -25,7 +25,7 @@ const restoreSegment = 'restore the file from a backup (sha256 {sha256})';
 const runCheck = 'run folkmoot check on the folder';
 const runReplay = 'run folkmoot replay on the folder for details';
 const useRecord = 'use --record to keep recorded answers and request the rest';
-const runAgain = 'remove the file, then run it again with folkmoot sweep --resume';
+const runAgain = 'remove the file, then repeat the run with folkmoot sweep --resume';
 const loadResult = 'pass the result.json of folkmoot load --out, or its folder';
 const listBlocks = 'list blocks with folkmoot events DIR --type block_proposal';
 
@@ -133,7 +133,7 @@ export const storeMessages = {
   MODULE_NOT_ALLOWED: {
     code: 'OTHER_NETWORK',
     text: 'network {network} decides by a module, which this node does not allow',
-    fix: 'give its text: --rule FILE',
+    fix: 'provide the text of the rule with --rule FILE',
   },
   OLD_GENESIS: {
     code: 'OLDER_SCHEMA',
@@ -231,7 +231,7 @@ export const storeMessages = {
   ARCHIVE_PROBLEMS: { code: 'ARCHIVE', text: '{count} segments are unusable: {problem}' },
   SEGMENT_NOT_OF_LOG: {
     code: 'ARCHIVE',
-    text: 'digests recorded for segment {file} differ from the log after entry {seq}',
+    text: 'digests recorded for segment {file} do not match the log after entry {seq}',
   },
   SEGMENT_RECORD_DAMAGED: {
     code: 'CORRUPT',

@@ -69,7 +69,7 @@ export const scenarioMessages = {
     fix: 'name its working directory with --folder',
   },
   SOURCE_NOT_FOUND: {
-    text: 'file of the run not found: {file}',
+    text: 'run file not found: {file}',
     fix: 'name its folder with --folder',
   },
   SOURCE_CHANGED: {

@@ -29,7 +29,7 @@ test('saveKeys: round-trips with loadKeys', () => {
   expect(loadKeys(JSON.stringify({ private_key: keys.privateKey.toUpperCase() }))).toEqual(keys);
 });
 
-test('loadKeys: refuses invalid texts without repeating the secret', () => {
+test('loadKeys: refuses invalid text without echoing the secret', () => {
   const { publicKey } = keysFromSeed(seed);
   const secret = '0a'.repeat(32);
   const texts = [

@@ -115,7 +115,7 @@ test('nodes: --verify-all finds an invalid signature admitted by another node', 
   expect(careful.fatal[0]).toMatchObject({ code: 'FOREIGN', problem: 'REQUEST_UNVERIFIED' });
 });
 
-test('nodes: the older of two processes with one name stops', async () => {
+test('nodes: of two processes with the same name, the older one stops', async () => {
   const order = new MemoryOrder();
   const older = await openNode(order, { name: 'n1' });
   const newer = await openNode(order, { name: 'n1' });

@@ -25,7 +25,7 @@ const fence = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm;
 const shells = new Set(['sh', 'bash', 'shell', 'console']);
 const mark = /<!-- not run: ([^>]+) -->\n$/;
 
-/** Returns the blocks of a language, without indentation, with their offsets. */
+/** Returns the code blocks in a language, dedented, with their offsets. */
 function blocksOf(text: string): { language: string; at: number; text: string }[] {
   return [...text.matchAll(fence)].map((match) => {
     const [, indent = '', language = '', body = ''] = match;

@@ -58,15 +58,15 @@ export const noAnswerMessages = {
 export const deciderMessages = {
   NO_RECORD: {
     text: 'no recorded answer for {question} in {cassette}',
-    fix: 'ask the decider with --record',
+    fix: 'run with --record to query the decider',
   },
   OTHER_DECIDER: {
     text: 'the recorded answer for {question} in {cassette} is from a different decider',
-    fix: 'ask the decider with --record',
+    fix: 'run with --record to query the decider',
   },
   OTHER_VIEW: {
     text: 'recorded answer for {question} in {cassette} is for another view ({path})',
-    fix: 'ask the decider with --record',
+    fix: 'run with --record to query the decider',
   },
   BUDGET_SPENT: {
     text: 'call budget spent: {made} calls (--most-calls), {open} questions open',

@@ -188,7 +188,7 @@ export const Strategy = Type.Union(
       },
     ),
     strategy('silent', 'never votes', {}),
-    strategy('censor', "excludes a group's transactions from its blocks", {
+    strategy('censor', "leaves a given group's transactions out of the blocks it proposes", {
       against: GroupName('excluded group'),
     }),
     strategy(

@@ -42,7 +42,7 @@ test('recount: pivotal voters are the swing votes of why', async () => {
   for (const { block_hash, rules } of blocks) {
     const { stdout } = await runCommand(['why', run, block_hash, '--mechanical', '--json']);
     const { swings } = JSON.parse(stdout) as Explanation;
-    // A recount of `why` leaves a block open if electors could still have voted.
+    // A recount by `why` leaves a block open if electors could still have voted.
     const voters = swings.filter(({ vote, outcome }) => vote !== null && outcome !== 'open');
     const pivotal = rules[0]!.pivotal!.map(({ agent_id }) => agent_id);
     for (const { agent_id } of voters) expect(pivotal).toContain(agent_id);

@@ -105,7 +105,7 @@ test('explore: reads archived entries', async () => {
   expect(await there.read('/api/v1/meta')).toMatchObject({ digest });
 });
 
-test('explore: follows a server that writes the folder', async () => {
+test('explore: follows a server that is writing to the folder', async () => {
   const folder = join(temporaryFolder(), 'live');
   const address = ['--port', '0', '--data', folder, '--limits', 'bench'];
   const server = begin(['serve', ...address, '--network-id', 'followed']);

@@ -23,7 +23,7 @@ interface Vote {
 
 const ema = (old: number, sample: number) => old + Math.trunc((sample - old) / 16);
 
-/** Divides integers without fractions. */
+/** Returns a share in units of 1/S, rounded down. */
 const share = (part: number, whole: number) => Number((BigInt(S) * BigInt(part)) / BigInt(whole));
 
 const weigh = (votes: readonly Vote[]) => votes.reduce((sum, { weight = 1 }) => sum + weight, 0);

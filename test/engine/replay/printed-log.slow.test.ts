@@ -96,7 +96,7 @@ test('replay: reports a missing line', async () => {
   expect(found.first_divergence).toMatchObject({ seq: 200, what: 'entry', found: 'entry 201' });
 });
 
-test('replay: prints entry, kind, expected and found of a divergence', async () => {
+test('replay: prints the entry, kind and both values of a divergence', async () => {
   const { stdout, code } = await folkmoot([
     'replay',
     changeLine(200, (line) => ({ ...line, digest: 'f'.repeat(64) })),

@@ -26,7 +26,7 @@ import {
 function arbitraryParameters(policy: string): fc.Arbitrary<Record<string, number>> {
   const parameters = Object.entries(createRule(policy).rule.parameters);
   const values = parameters.map(([name, { default: standard, minimum, maximum }]) => {
-    // Large committees take long to draw.
+    // Large committees take a long time to draw.
     const most = policy === 'committee' ? Math.min(maximum, 10_000) : maximum;
     const any = fc.integer({ min: minimum, max: most });
     return [name, fc.oneof(fc.constantFrom(standard, minimum, most), any)];

@@ -87,7 +87,7 @@ export class Assembly {
     });
   }
 
-  /** Reads a value of /metrics. */
+  /** Reads a value from /metrics. */
   async metric(name: string): Promise<number> {
     const { text } = await this.caller.call('GET', '/metrics');
     const [, value] = new RegExp(`^folkmoot_${name} (\\S+)$`, 'm').exec(text)!;

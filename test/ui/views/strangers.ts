@@ -12,7 +12,7 @@ const turned = '\u202egnp.eleg\u202c \u2066zero\u200bwidth\u2069\ufeff \u0627\u0
 const foreign = '<link rel=stylesheet href=//strangers.invalid/x><iframe src=//strangers.invalid>';
 const stacked = 'Z\u0351\u036b\u0343\u036a\u0302'.repeat(10);
 const texts = [markup, turned, foreign, 'W'.repeat(64), stacked];
-/** Repeats a text up to a length. */
+/** Repeats a string until it fills a length. */
 export const filled = (text: string, most: number) =>
   text.repeat(Math.ceil(most / text.length)).slice(0, most);
 

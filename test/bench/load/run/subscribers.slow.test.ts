@@ -72,7 +72,7 @@ test.concurrent('subscribers: ignore invalid events', async () => {
   expect(delivery.delivered).toBeGreaterThan(0);
 });
 
-test.concurrent('subscribers: closed connections are disconnects without more events', async () => {
+test.concurrent('subscribers: a closed connection counts as a disconnect', async () => {
   const behaviours = [{ on: ['status'], after: 1, does: 'closeSockets', startMs: 400 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, asked);

@@ -8,7 +8,7 @@ import {
   startNear,
 } from '../../../../dist/bench/load/saturation.js';
 
-/** Returns a server that holds up to its capacity and counts probes. */
+/** Returns a server that sustains any rate up to its capacity and counts the probes. */
 function server(capacity: number) {
   const asked: number[] = [];
   return {
