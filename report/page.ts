@@ -24,7 +24,7 @@ function textOf(value: Content): string {
   if (value === null) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');
-  return escaped(String(value));
+  return escapeHtml(String(value));
 }
 
 const entities: Record<string, string> = {
@@ -35,7 +35,9 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => entities[sign]!);
+/** Escapes a text for HTML and XML. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => entities[sign]!);
 
 /** Replaces code points that HTML forbids, and makes invisible characters visible. */
 function wellFormed(text: string): string {

@@ -161,12 +161,12 @@ export class AgentPool {
   #closed = false;
 
   constructor(context: RunContext, progress: (line: string) => void) {
-    const { seed, url } = context.options;
+    const { seed, url, shard } = context.options;
     this.context = context;
     this.progress = progress;
     this.asker = new ServerClient(url, CONNECTIONS);
     // Includes the current time, so that reusing a seed does not repeat transactions.
-    this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}`).slice(0, 16);
+    this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}\n${shard?.index}`).slice(0, 16);
   }
 
   /** Checks the server first. @throws {LoadError} */

@@ -24,8 +24,8 @@ export interface Block {
 interface BlocksPlan {
   signers: Signers;
   voters: number;
-  /** The first agents are the producers. */
-  producers: number;
+  /** Ordinals of the producers, which take turns. */
+  producers: readonly number[];
   batch: number;
   senders: { first: number; count: number };
   /** Number of approvals that decide a block, according to the known electorate. */
@@ -38,6 +38,8 @@ interface BlocksPlan {
   onReady(): void;
   /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
+  /** True if other generators propose most next blocks. Only transactions are then signed ahead. */
+  alternates?: boolean;
 }
 
 /**
@@ -98,6 +100,10 @@ export class BlocksAhead {
 
   /** Signs the blocks and votes that the run is expected to need, up to the limits. */
   async prepare(head: string): Promise<void> {
+    if (this.#plan.alternates) {
+      const loads = await this.#take(Math.min(this.#plan.expected, this.#most));
+      this.#loads.push(...loads);
+    }
     this.begin(head);
     await this.#idle();
   }
@@ -168,7 +174,7 @@ export class BlocksAhead {
   }
 
   get #missing(): number {
-    if (!this.#foretells) return 1 - this.#queue.length;
+    if (!this.#foretells || this.#plan.alternates) return 1 - this.#queue.length;
     const left = this.#plan.expected - this.#made;
     return (
       Math.max(LEAST_AHEAD, Math.min(this.#most, this.#queue.length + left)) - this.#queue.length
@@ -240,7 +246,7 @@ export class BlocksAhead {
     // The timestamp is the expected sending time.
     const position = this.#queue.length + index;
     const timestamp = new Date(now() + Math.min(AHEAD_MS, position * blockMs)).toISOString();
-    const producer = this.#turn % producers;
+    const producer = producers[this.#turn % producers.length]!;
     this.#turn += 1;
     return { producer, timestamp, transactions: text, firstTransaction: first };
   }

@@ -10,6 +10,7 @@ import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
 import { note } from './messages.js';
+import type { Shard } from './options.js';
 import { newHistogram, percentile, record as sample } from './recorder.js';
 import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
@@ -41,8 +42,15 @@ interface ChainPlan {
   /** Range of keys that sign transactions in turn. */
   senders: { first: number; count: number };
   arrivals: 'votes' | 'proposals';
+  /** Position among several generators, which propose in turn. */
+  shard?: Pick<Shard, 'index' | 'count'>;
 }
 
+/**
+ * Time after which the generator after next may propose, if the next one has nothing to propose.
+ * All generators hear of a proposal within this time, so that they do not compete.
+ */
+const TURN_MS = 1_000;
 const POLL_MS = 20;
 const WATCH_MS = 1_000;
 /** Margin for larger blocks, which take longer. */
@@ -72,6 +80,10 @@ export class Chain {
   #progressMs: number;
   #begun = false;
   #ending = false;
+  /** Block of another generator on the head, and the time at which its turn began. */
+  #other: string | null = null;
+  #turnMs = 0;
+  #turnTimer: NodeJS.Timeout | null = null;
 
   constructor(plan: ChainPlan) {
     this.#plan = plan;
@@ -159,6 +171,7 @@ export class Chain {
   close(): void {
     this.#ending = true;
     clearInterval(this.#watch);
+    if (this.#turnTimer) clearTimeout(this.#turnTimer);
     this.#looks.close();
   }
 
@@ -166,12 +179,37 @@ export class Chain {
     if (!this.#begun || this.#ending || this.#looks.pending) return false;
     if (this.#open) return this.#mayProposeEarly(this.#open);
     if (this.#patient && !this.#confirmed) return false;
+    if (!this.#isTurn()) return false;
     return this.#plan.blocks.has(this.#head.hash);
+  }
+
+  /**
+   * Returns true if this generator may propose on the head. Generators take turns by height. If a
+   * generator has nothing to propose, the next ones follow, so that none waits for it.
+   */
+  #isTurn(): boolean {
+    const { shard, context } = this.#plan;
+    if (!shard) return true;
+    if (this.#other !== null) return false;
+    // The first generator begins, because its first arrival is the first.
+    const turn = (this.#head.height - this.#plan.head.height) % shard.count;
+    const waitMs = TURN_MS * ((shard.index - turn + shard.count) % shard.count);
+    const leftMs = this.#turnMs + waitMs - context.now();
+    if (leftMs <= 0) return true;
+    // Signs the block meanwhile.
+    this.#plan.blocks.has(this.#head.hash);
+    this.#turnTimer ??= setTimeout(() => {
+      this.#turnTimer = null;
+      this.advance();
+    }, leftMs);
+    return false;
   }
 
   #mayProposeEarly({ hash }: Voting): boolean {
     const { arrivals, blocks, takesEarly } = this.#plan;
-    if (!takesEarly || arrivals === 'votes' || this.#ahead !== null) return false;
+    if (!takesEarly || arrivals === 'votes' || this.#ahead !== null || this.#plan.shard) {
+      return false;
+    }
     return hash !== null && blocks.has(hash);
   }
 
@@ -260,6 +298,7 @@ export class Chain {
       this.#final(event.hash, event.height, atMs);
     } else if (event.kind === 'closed') {
       this.#finality.closed(event.hash);
+      if (event.hash === this.#other) this.#freeTurn();
       if (this.#open?.hash === event.hash) this.#goOn(this.#head.hash, this.#head.height);
     } else if (event.kind === 'height') {
       if (!this.#hashesTold) this.#finality.reached(event.height, atMs);
@@ -284,8 +323,21 @@ export class Chain {
     if (ours && agents[ours.plan.block.producer]!.publicKey === producer) {
       return this.#opens(ours, hash, { height });
     }
+    if (this.#plan.shard && parent === this.#head.hash) {
+      this.#other = hash;
+      // The next block builds on this one, unless it fails.
+      if (!this.#open) this.#plan.blocks.has(hash);
+    }
     this.#others.set(height, hash);
     this.#others.delete(height - 8);
+  }
+
+  #freeTurn(): void {
+    this.#other = null;
+    this.#turnMs = this.#plan.context.now();
+    if (this.#turnTimer) clearTimeout(this.#turnTimer);
+    this.#turnTimer = null;
+    this.advance();
   }
 
   /** Continues from this head and drops the open block. */
@@ -299,6 +351,10 @@ export class Chain {
     if (this.#steppedMs !== null) sample(this.#rounds, nowMs - this.#steppedMs);
     this.#steppedMs = nowMs;
     this.#head = { hash, height };
+    this.#other = null;
+    this.#turnMs = nowMs;
+    if (this.#turnTimer) clearTimeout(this.#turnTimer);
+    this.#turnTimer = null;
     this.#open = this.#ahead?.plan.block.parent === hash ? this.#ahead : null;
     this.#ahead = null;
     this.#looks.moved();

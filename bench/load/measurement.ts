@@ -6,12 +6,12 @@
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
-import { arrivalsPerS, type LoadOptions } from './options.js';
+import { arrivalsPerS, firstArrivalMs, type LoadOptions, type Shard } from './options.js';
 import { type RecordedResult, Recorder } from './recorder.js';
 import type { LoadResult, Operation } from './result.js';
 import { closedLoop, openLoop, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
-import type { Target } from './server.js';
+import type { ClockReading, Target } from './server.js';
 import { judgeRun, lagShares } from './verdict.js';
 import type { CallOutcome, Limit, RunContext, Workload } from './workload.js';
 
@@ -96,11 +96,13 @@ export class Measurement {
    * Warms up and measures. Resolves at the end of the schedule, or when the schedule is cut short.
    */
   async run(workload: Workload): Promise<void> {
-    const begunMs = now();
+    const { shard } = this.#options;
+    // The schedule of a generator that is late by some milliseconds still starts on time.
+    const begunMs = shard ? now() + shard.startAtMs - Date.now() : now();
     const { warmupMs, durationMs } = this.#options;
     this.#window.startMs = begunMs + warmupMs;
     this.#window.endMs = this.#window.startMs + durationMs;
-    this.#startedAt = new Date(Date.now() + warmupMs);
+    this.#startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
     this.#recorder = this.#newRecorder();
     this.#schedule = this.#newSchedule(workload, begunMs);
     const warmedUp = setTimeout(() => {
@@ -140,7 +142,7 @@ export class Measurement {
     const arrivals =
       perS === null
         ? closedLoop(this.#options.concurrency ?? 1, begunMs, endMs)
-        : openLoop(perS, begunMs, endMs);
+        : openLoop(perS, begunMs + firstArrivalMs(this.#options), endMs);
     this.#completed = () => arrivals.completed();
     return new Schedule({
       arrivals,
@@ -176,6 +178,12 @@ export class Measurement {
   }
 }
 
+/** Server clock minus clock of the generator, before and after the run. Null if unknown. */
+export interface Clocks {
+  before: ClockReading | null;
+  after: ClockReading | null;
+}
+
 export interface Findings {
   options: LoadOptions;
   target: Target;
@@ -184,6 +192,8 @@ export interface Findings {
   measuredMs: number;
   stoppedMs: number;
   ended: LoadResult['ended'];
+  /** Clocks before and after the run; absent with one generator. */
+  clocks?: Clocks;
   /** Notes in addition to the reasons for the verdict. */
   notes: string[];
   utilization: number;
@@ -305,6 +315,21 @@ function loadResultOf(
     },
     saturation: null,
     tiers: [],
+    ...(options.shard ? { shard: describeShard(options.shard, findings.clocks) } : {}),
+  };
+}
+
+function describeShard(
+  { index, count, startAtMs }: Shard,
+  { before, after }: Clocks = { before: null, after: null },
+): NonNullable<LoadResult['shard']> {
+  return {
+    number: index + 1,
+    count,
+    start_at: new Date(startAtMs).toISOString(),
+    clock_offset_ms: before?.offsetMs ?? null,
+    clock_uncertainty_ms: before?.uncertaintyMs ?? null,
+    clock_moved_ms: before && after ? after.offsetMs - before.offsetMs : null,
   };
 }
 

@@ -52,6 +52,10 @@ export const loadMessages = {
   AUTHENTICATION_REFUSED: { text: '{url}/ws/v1 refused authentication: {reason}' },
   TOPICS_REFUSED: { text: '{url}/ws/v1 refused topics {topics}: {reason}' },
   NOTHING_MEASURED: { text: 'nothing was measured: {reason}' },
+  START_MISSED: {
+    text: 'preparation ended {late} s after --start-at',
+    fix: 'give a later time to all generators',
+  },
   RUN_OVER: { text: 'the run is over' },
 } as const satisfies MessageTable;
 
@@ -150,6 +154,21 @@ const verdictMessages = {
   WORKLOAD_BRACKETS: { text: 'workload was the limit in {count} of {all} brackets' },
   SPEED_CHANGED: { text: 'R changed by more than 10 % in {count} of {all} brackets' },
   NO_OVERLAP: { text: 'brackets do not overlap' },
+  GENERATOR_BOUND: { text: 'generator {number} was the bottleneck: {reason}' },
+  GENERATOR_ENDED: { text: 'generator {number} did not complete its run: {reason}' },
+  GENERATOR_DIED: { text: 'generator {number} died: no result' },
+  GENERATOR_NOTE: { text: 'generator {number}: {reason}' },
+  CLOCKS_DIFFER: {
+    text:
+      'clocks differ by {spread} ms: generators {first} and {second} (bound {bound} ms, ' +
+      'measured within {uncertainty} ms)',
+    fix: 'synchronize the clocks, for example with NTP',
+  },
+  CLOCK_MOVED: {
+    text: 'clock of generator {number} moved by {moved} ms during the run (bound {bound} ms)',
+    fix: 'synchronize the clocks before the run',
+  },
+  CLOCK_UNKNOWN: { text: 'clock of generator {number} is unknown: no server_time' },
   INTERRUPTED: { text: 'run interrupted' },
   SERVER_GONE: { text: 'server unreachable for {seconds} s' },
   EPOCH_CHANGED: { text: 'server changed its epoch from {before} to {after}' },

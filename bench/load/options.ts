@@ -28,7 +28,20 @@ export interface LoadOptions {
   seed: string;
   /** Leaves the agents active on the server. */
   keepAgents: boolean;
+  /** Part of a run on several generators. `rate` is then the rate of this part. */
+  shard?: Shard;
 }
+
+export interface Shard {
+  /** Number of this generator, from 0. */
+  index: number;
+  count: number;
+  /** Start of the warm-up on all generators, in milliseconds since 1970. */
+  startAtMs: number;
+}
+
+/** Workloads that several generators can share. */
+export const sharedWorkloads: readonly WorkloadName[] = ['reads', 'transactions'];
 
 /** Defaults by workload. More agents do not make votes wait longer for a block. */
 export const workloadDefaults: Record<
@@ -50,7 +63,21 @@ export const loadDefaults = {
   connections: 128,
 } as const;
 
+/**
+ * Returns the delay of the first arrival, in milliseconds. The arrivals of all generators together
+ * are those of one generator at the whole rate.
+ */
+export function firstArrivalMs(options: LoadOptions): number {
+  const perS = arrivalsPerS(options);
+  const { index = 0, count = 1 } = options.shard ?? {};
+  return perS === null ? 0 : (index * 1_000) / (perS * count);
+}
+
 /** Returns the scheduled arrivals per second. A batch of transactions is one arrival. */
-export function arrivalsPerS({ workload, rate, batch }: LoadOptions): number | null {
+export function arrivalsPerS({
+  workload,
+  rate,
+  batch,
+}: Pick<LoadOptions, 'workload' | 'rate' | 'batch'>): number | null {
   return rate !== null && workload === 'transactions' ? rate / Math.max(1, batch) : rate;
 }

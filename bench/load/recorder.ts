@@ -216,7 +216,7 @@ export function percentile(histogram: Histogram, percent: number): number | null
 /** Converts a histogram, with all members or the cheap ones only. */
 type Summary = (histogram: Histogram) => Percentiles;
 
-const percentiles: Summary = (histogram) => {
+export const percentiles: Summary = (histogram) => {
   const empty = histogram.totalCount === 0;
   return {
     ...glance(histogram),

@@ -91,6 +91,15 @@ export const Second = Type.Object(
 );
 export type Second = Static<typeof Second>;
 
+const shardMembers = {
+  number: count('number of the generator, from 1'),
+  count: count('generators of the run'),
+  start_at: Type.String(about('start of the warm-up, RFC 3339')),
+  clock_offset_ms: orNull(Type.Number(about('server clock minus clock of the generator'))),
+  clock_uncertainty_ms: orNull(milliseconds('largest error of clock_offset_ms')),
+  clock_moved_ms: orNull(Type.Number(about('change of clock_offset_ms during the run'))),
+};
+
 const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID'] as const;
 /** Verdicts of runs whose figures describe the server. */
 export const usableVerdicts: readonly (typeof verdicts)[number][] = ['VALID', 'UNSTABLE'];
@@ -306,6 +315,31 @@ export const LoadResult = Type.Object(
           of_r: Type.Number(about('per_s relative to R')),
         },
         { ...strictly, ...about('tiers of `npm run bench`, if measured together') },
+      ),
+    ),
+    shard: Type.Optional(
+      Type.Object(shardMembers, {
+        ...strictly,
+        ...about('part of a run on several generators; absent with one generator'),
+      }),
+    ),
+    shards: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            ...shardMembers,
+            verdict: Type.Enum([...verdicts], { description: 'verdict of this part' }),
+            ended: Type.Enum(['complete', 'interrupted', 'failed'], {
+              description: 'end of this part',
+            }),
+            sent: count('scheduled requests that this generator sent'),
+            accepted: count('arrivals accepted from it'),
+            finalized: count('transactions that it saw finalized'),
+            lag_p99: orNull(milliseconds('99th percentile of its lag')),
+          },
+          strictly,
+        ),
+        about('parts of a merged result; absent in other results'),
       ),
     ),
   },

@@ -4,11 +4,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
-import { createResult, type Findings, Measurement, resultSoFar } from './measurement.js';
+import {
+  type Clocks,
+  createResult,
+  type Findings,
+  Measurement,
+  resultSoFar,
+} from './measurement.js';
 import { note } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
 import type { LoadResult, Second } from './result.js';
-import { LoadError, readTarget, type Target } from './server.js';
+import { LoadError, readClock, readTarget, type Target } from './server.js';
 import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
@@ -44,6 +50,8 @@ export interface LoadHooks {
 const GRACE_MS = 500;
 /** Time limit for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;
+/** Time before the start at which a generator begins its schedule. */
+const EARLY_MS = 5;
 /** Time limit for a workload's `close`, which leaves the network. */
 const CLOSE_MS = 10_000;
 
@@ -55,9 +63,11 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   const run = new Run(options, hooks, target, await createWorkload(options));
   try {
     await run.prepare();
+    await run.awaitStart();
     await run.measure();
     await run.drain();
     await run.checkEpoch();
+    await run.readClockAfter();
     return run.result();
   } finally {
     await run.close();
@@ -75,6 +85,7 @@ class Run {
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
   #prepared: PreparedRun = { subscribers: 0 };
+  readonly #clocks: Clocks = { before: null, after: null };
 
   constructor(options: LoadOptions, hooks: LoadHooks, target: Target, workload: Workload) {
     this.#options = options;
@@ -97,6 +108,25 @@ class Run {
       throw new LoadError('NOTHING_MEASURED', { reason: this.#notes.join('; ') });
     }
     this.#prepared = prepared;
+  }
+
+  /**
+   * Waits for the common start of several generators.
+   * @throws {LoadError} `START_MISSED`, because the schedules of the generators would differ.
+   */
+  async awaitStart(): Promise<void> {
+    const { shard, url } = this.#options;
+    if (!shard) return;
+    this.#clocks.before = await readClock(url);
+    const leftMs = shard.startAtMs - Date.now();
+    if (leftMs < 0) throw new LoadError('START_MISSED', { late: (-leftMs / 1_000).toFixed(1) });
+    this.#hooks.onPreparing?.(`ready; the run starts in ${(leftMs / 1_000).toFixed(1)} s`);
+    await delay(Math.max(0, leftMs - EARLY_MS), null, { signal: this.#end.signal }).catch(() => {});
+  }
+
+  async readClockAfter(): Promise<void> {
+    const { shard, url } = this.#options;
+    if (shard) this.#clocks.after = await readClock(url);
   }
 
   async measure(): Promise<void> {
@@ -153,6 +183,7 @@ class Run {
       utilization,
       stoppedMs: nowMs,
       ended: this.#ended,
+      clocks: this.#clocks,
       notes: this.#notes,
       subscribers: this.#prepared.subscribers,
       signed: this.#workload.signed(),

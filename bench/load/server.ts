@@ -238,6 +238,40 @@ function offsetOf(serverTime: unknown, date: string | null): number {
   return Math.abs(rough) > 2_000 ? rough : 0;
 }
 
+/** Server clock minus local clock, and the largest error of the reading, in milliseconds. */
+export interface ClockReading {
+  offsetMs: number;
+  uncertaintyMs: number;
+}
+
+const CLOCK_READINGS = 7;
+
+/**
+ * Reads the server clock several times and returns the most accurate reading. The server reads its
+ * clock between the request and the response, so half of the round trip bounds the error.
+ */
+export async function readClock(url: string): Promise<ClockReading | null> {
+  const asker = new ServerClient(url, 1);
+  try {
+    let best: ClockReading | null = null;
+    for (let reading = 0; reading < CLOCK_READINGS; reading += 1) {
+      const [sentMs, wallMs] = [performance.now(), Date.now()];
+      const { data } = await asker.read('/api/v1/network/state');
+      const halfMs = (performance.now() - sentMs) / 2;
+      const serverMs = Date.parse(String(data.server_time));
+      if (Number.isNaN(serverMs)) return null;
+      // Both clocks have a resolution of one millisecond.
+      const found = { offsetMs: serverMs - wallMs - halfMs, uncertaintyMs: halfMs + 1 };
+      if (best === null || found.uncertaintyMs < best.uncertaintyMs) best = found;
+    }
+    return best;
+  } catch {
+    return null;
+  } finally {
+    await asker.close();
+  }
+}
+
 export interface Target {
   server: LoadResult['server'];
   /** Limit per operation, per minute; empty if unknown. */

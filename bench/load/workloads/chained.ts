@@ -11,7 +11,7 @@ import { BlocksAhead } from '../blocks.js';
 import { Chain, MOST } from '../chain.js';
 import { EventStream } from '../event-stream.js';
 import { note } from '../messages.js';
-import { arrivalsPerS, type LoadOptions } from '../options.js';
+import { arrivalsPerS, type LoadOptions, type Shard } from '../options.js';
 import { LoadError, readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
 import { readChainEvent } from '../voting.js';
@@ -76,7 +76,7 @@ interface AssemblyPlan {
 /** Number of producers. Only one block is open at a time, so more producers would not be used. */
 const PRODUCERS = 8;
 /** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
-const senders = { first: 1_000_000_000, count: 1_024 };
+const SENDERS = { first: 1_000_000_000, count: 1_024 };
 /** Default voting period, in seconds. A block that takes longer expires. */
 const VOTING_S = 30;
 /** Maximum wait for a proposal on a server that does not report its head. */
@@ -100,6 +100,9 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   const listener: { receive: (text: Buffer) => void } = { receive: () => {} };
   await listenToChain(pool, (text) => listener.receive(text));
   const { takesEarly, rule } = pool.surroundings;
+  const { shard } = context.options;
+  // Generators share the agents, but not the senders.
+  const senders = { ...SENDERS, first: SENDERS.first + (shard?.index ?? 0) * SENDERS.count };
   const needed = rule.approvalsToClose(validators);
   const blocksPerS = plan.blocksPerS(needed);
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
@@ -107,7 +110,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   const blocks = new BlocksAhead({
     signers,
     voters: count,
-    producers,
+    producers: producersOf(producers, shard),
     batch: plan.batch,
     senders,
     needed,
@@ -116,15 +119,24 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
     now: pool.now,
     onReady: () => chain?.advance(),
     onFailed: pool.signingFailed,
+    alternates: shard !== undefined,
   });
   pool.atEnd(() => blocks.close());
   const head = await headOf(pool, listener);
   progress(await prepareBlocks(blocks, head.hash));
   const means = { context, asker, agents: pool.agents, blocks, record, takesEarly, rule };
-  chain = new Chain({ ...means, head, validators, senders, arrivals: plan.arrivals });
+  const order = { arrivals: plan.arrivals, ...(shard ? { shard } : {}) };
+  chain = new Chain({ ...means, ...order, head, validators, senders });
   pool.atEnd(() => chain?.close());
   listener.receive = (text) => chain?.receive(text);
   return chain;
+}
+
+/** Generators propose by different producers, so that each recognizes its own blocks. */
+function producersOf(count: number, shard: Shard | undefined): number[] {
+  const all = Array.from({ length: count }, (_, ordinal) => ordinal);
+  if (!shard || count < shard.count) return all;
+  return all.filter((ordinal) => ordinal % shard.count === shard.index);
 }
 
 const tooSlow = (seconds: number) =>

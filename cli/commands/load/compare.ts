@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
@@ -7,10 +7,12 @@ import { exitCodes } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
+import type { Judged } from './ci.js';
 
 interface Flags {
   failOn?: string[];
   json?: boolean;
+  markdown?: boolean;
 }
 
 export function loadCompareCommand(): Command {
@@ -19,6 +21,7 @@ export function loadCompareCommand(): Command {
     .argument('<a>', 'baseline: result.json, or folder of load --out')
     .argument('<b>', 'result to compare with the baseline')
     .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
+    .addOption(new Option('--markdown', 'print a Markdown table').conflicts('json'))
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -40,13 +43,14 @@ figure not measured.`,
           'load compare before/ after/',
           "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
           'load compare base.json now.json --json',
+          'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
         ],
       }),
     )
     .action(run);
 }
 
-async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<void> {
+async function run(a: string, b: string, { failOn = [], json, markdown }: Flags): Promise<void> {
   const { judge, parseConditions } = await import('../../../bench/load/conditions.js');
   const conditions = parseConditions(failOn, { relative: true });
   const { compare } = await import('../../../bench/load/compare.js');
@@ -60,6 +64,8 @@ async function run(a: string, b: string, { failOn = [], json }: Flags): Promise<
   if (json) {
     const heads = { a: { path: a, ...headOf(base) }, b: { path: b, ...headOf(result) } };
     printJson({ ...heads, ...comparison, conditions: judged });
+  } else if (markdown) {
+    writeStdout(...(await markdownLines(comparison, [base, result], judged)));
   } else {
     writeStdout(...(await readable(comparison, base, result)));
   }
@@ -93,14 +99,14 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
 type Values = Pick<ComparedFigure, 'a' | 'b'> & { unit: Unit };
 type Row = [name: string, a: string, b: string, change: string];
 
-async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
+async function rowsOf(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<Row[]> {
   const { changeText, valueText } = await import('../../../bench/load/compare.js');
-  const { r, figures, warnings } = comparison;
+  const { r, figures } = comparison;
   const row = (name: string, { unit, a: one, b: other }: Values): Row => {
     const values = [valueText({ unit }, one), valueText({ unit }, other)] as const;
     return [name, ...values, changeText(unit, one, other)];
   };
-  const rows: Row[] = [
+  return [
     ['', 'A', 'B', 'change'],
     ['started', a.started, b.started, ''],
     ['server', serverText(a), serverText(b), ''],
@@ -112,7 +118,33 @@ async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): P
       ...(one.by_r ? [row(`${one.figure}, by R`, one.by_r)] : []),
     ]),
   ];
-  return [...aligned(rows), ...warnings.map((warning) => `note: ${warning}`)];
+}
+
+async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
+  const rows = await rowsOf(comparison, a, b);
+  return [...aligned(rows), ...comparison.warnings.map((warning) => `note: ${warning}`)];
+}
+
+/** Formats the comparison, its warnings and the conditions for a summary or a comment. */
+async function markdownLines(
+  comparison: Comparison,
+  [a, b]: readonly [LoadResult, LoadResult],
+  judged: readonly Judged[],
+): Promise<string[]> {
+  const { markdownCell } = await import('./ci.js');
+  const [head, ...rows] = await rowsOf(comparison, a, b);
+  const line = (row: readonly string[]) => `| ${row.map(markdownCell).join(' | ')} |`;
+  const outcomes = judged.map(({ condition, met, unmeasured }) => {
+    const problem = met ?? unmeasured;
+    const text = problem === null ? 'passed' : `**missed**: ${markdownCell(problem)}`;
+    return `- ${markdownCell(condition)}: ${text}`;
+  });
+  return [
+    ...[line(head!), '| :--- | ---: | ---: | ---: |', ...rows.map(line)],
+    ...(outcomes.length > 0 ? ['', ...outcomes] : []),
+    ...(comparison.warnings.length > 0 ? [''] : []),
+    ...comparison.warnings.map((warning) => `- note: ${markdownCell(warning)}`),
+  ];
 }
 
 const verdictText = ({ verdict, ended }: LoadResult): string =>

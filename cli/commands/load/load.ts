@@ -26,6 +26,13 @@ import { commitHash, packageVersion } from '../../output/provenance.js';
 import { conditionsCode, loadCompareCommand } from './compare.js';
 import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
+import {
+  assertShardFlags,
+  instant,
+  loadMergeCommand,
+  type ShardFlags,
+  shardNumber,
+} from './shards.js';
 
 const what: Record<WorkloadName, string> = {
   votes: 'signed votes that decide one block after another',
@@ -56,7 +63,10 @@ Verdicts:
 --watch serves a page with the current verdict, rates, latencies and errors. Its
 address contains a token that can start (--watch=paused) and stop the run.
 Watching does not change the figures. To view a saved result, use folkmoot
-explore DIR.`,
+explore DIR.
+
+If GITHUB_STEP_SUMMARY names a file, load appends a summary to it and prints an
+annotation for each missed threshold.`,
     examples: [
       'load --workload reads --rate 2000',
       'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
@@ -83,7 +93,8 @@ export function loadCommand(): Command {
   return configurable<LoadFlags>(command, { name: 'load', check, run })
     .description('load-test a live server: throughput and latency')
     .addHelpText('after', help)
-    .addCommand(loadCompareCommand());
+    .addCommand(loadCompareCommand())
+    .addCommand(loadMergeCommand());
 }
 
 /** @throws {UsageError} @throws {ConditionError} @throws {UnmeasuredError} */
@@ -130,7 +141,12 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     await traces?.end();
   }
   const { usable } = await import('../../../bench/load/compare.js');
-  const judged = conditions.map((condition) => conditionsOf.judge(condition, result));
+  const judged = conditions.map((condition) => ({
+    condition: condition.text,
+    ...conditionsOf.judge(condition, result),
+  }));
+  const { reportToCi } = await import('./ci.js');
+  reportToCi(result, usable(result), judged, flags.junit);
   setExitCode(conditionsCode(judged, usable(result)));
 }
 
@@ -176,8 +192,7 @@ async function resultOf(
   return saturate({ load, objectives, repeat }, hooks);
 }
 
-interface LoadFlags extends UrlFlags, WatchFlags {
-  workload: WorkloadName;
+interface LoadFlags extends UrlFlags, WatchFlags, ShardFlags {
   agents?: number;
   rate?: number;
   concurrency?: number;
@@ -187,7 +202,6 @@ interface LoadFlags extends UrlFlags, WatchFlags {
   timeout?: number;
   finalityTimeout?: number;
   connections?: number;
-  seed?: string;
   keepAgents?: boolean;
   traces?: string;
   saturate?: boolean;
@@ -195,6 +209,7 @@ interface LoadFlags extends UrlFlags, WatchFlags {
   repeat?: number;
   failOn?: string[];
   out?: string;
+  junit?: string;
   json?: boolean;
 }
 
@@ -231,12 +246,19 @@ function addLoadOptions(command: Command): Command {
     .addOption(tracesOption())
     .option('--keep-agents', 'leave the agents active after the run')
     .addOption(
+      new Option('--shard <i/n>', 'part I of a run on N generators, with --start-at and --seed')
+        .argParser(shardNumber)
+        .conflicts(['concurrency', 'saturate']),
+    )
+    .option('--start-at <time>', 'common start of all generators, RFC 3339', instant)
+    .addOption(
       new Option('--saturate', 'search for the highest sustained rate').conflicts('concurrency'),
     )
     .option('--slo <objective>', 'objective of --saturate, such as p99=200ms', collect)
     .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', whole(1, 100))
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
+    .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
     .addOption(watchOption('the run'));
   for (const option of uiServerOptions()) command.addOption(option);
   return command.option('--json', 'print one JSON object');
@@ -244,8 +266,9 @@ function addLoadOptions(command: Command): Command {
 
 /** @throws {UsageError} */
 function loadOptions(flags: LoadFlags): LoadOptions {
-  const { url, workload, saturate } = flags;
+  const { url, workload, saturate, shard, startAt } = flags;
   assertUiServerFlags(flags);
+  assertShardFlags(flags);
   if (!saturate && (flags.slo || flags.repeat !== undefined)) {
     const option = flags.slo ? '--slo' : '--repeat';
     throw new UsageError('OPTION_REQUIRES', { option, required: '--saturate' });
@@ -256,10 +279,11 @@ function loadOptions(flags: LoadFlags): LoadOptions {
     // A search runs many probes, so each one is short.
     ...(saturate ? { durationMs: 5_000, warmupMs: 1_000 } : {}),
   };
+  const rate = (flags.rate ?? defaults.rate) / (shard?.count ?? 1);
   return {
     url: url.replace(/\/+$/, ''),
     workload,
-    rate: flags.concurrency === undefined ? (flags.rate ?? defaults.rate) : null,
+    rate: flags.concurrency === undefined ? rate : null,
     concurrency: flags.concurrency ?? null,
     agents: flags.agents ?? defaults.agents,
     batch: flags.batch ?? defaults.batch,
@@ -269,6 +293,10 @@ function loadOptions(flags: LoadFlags): LoadOptions {
     finalityTimeoutMs: flags.finalityTimeout ?? defaults.finalityTimeoutMs,
     connections: flags.connections ?? defaults.connections,
     seed: flags.seed ?? randomBytes(8).toString('hex'),
-    keepAgents: flags.keepAgents ?? false,
+    // The generators share their agents, and do not end at the same time.
+    keepAgents: flags.keepAgents ?? shard !== undefined,
+    ...(shard && startAt !== undefined
+      ? { shard: { index: shard.number - 1, count: shard.count, startAtMs: startAt } }
+      : {}),
   };
 }

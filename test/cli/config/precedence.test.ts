@@ -36,6 +36,8 @@ const special: Readonly<Record<string, unknown[]>> = {
   watch: [false, 'paused', true],
   threads: [1, 2, 3],
   parameter: [['for_bps=1'], ['for_bps=2'], ['for_bps=3']],
+  shard: ['1/2', '1/3', '2/3'],
+  start_at: [1, 2, 3].map((day) => `2030-01-0${day}T00:00:00.000Z`),
 };
 
 /** Returns three values that differ if the type allows it. */

@@ -16,7 +16,7 @@ function signersOf(): Signers {
 
 function blocksOf(signers: Signers, expected: number): BlocksAhead {
   const blocks = new BlocksAhead({
-    ...{ signers, voters: 7, producers: 2, batch: 3, needed: 5, expected, blockMs: 10 },
+    ...{ signers, voters: 7, producers: [0, 1], batch: 3, needed: 5, expected, blockMs: 10 },
     senders: { first: 1_000, count: 2 },
     now: Date.now,
     onReady() {},

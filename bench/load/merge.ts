@@ -1,0 +1,349 @@
+/**
+ * Merges the parts of a run on several generators into one result with one verdict. Counts add up,
+ * and histograms merge without loss, because all have the same resolution. Transactions are counted
+ * once, because each was proposed by one generator, which saw its finality.
+ *
+ * The merged run is INVALID if a part is missing or did not complete, if a generator was the
+ * bottleneck, or if the clocks differ by more than the bound: the parts then were not one load.
+ */
+import { decodeFromCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import { StoreError } from '../../engine/store/store.js';
+import { scheduledOperations } from './figures.js';
+import { type Note, note } from './messages.js';
+import { arrivalsPerS } from './options.js';
+import { newHistogram, percentiles } from './recorder.js';
+import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import { judgeRun, lagShares } from './verdict.js';
+
+/** A part of a run. The result is null if its generator died before it wrote one. */
+export interface LoadPart {
+  folder: string;
+  result: LoadResult | null;
+}
+
+interface MergeOptions {
+  /** Largest difference between the clocks of two generators, in milliseconds. */
+  clockBoundMs: number;
+}
+
+type ShardResult = LoadResult & { shard: NonNullable<LoadResult['shard']> };
+
+/** @throws {StoreError} `LOAD_RESULT_INVALID` if the results are not parts of one run. */
+export function mergeLoads(parts: readonly LoadPart[], { clockBoundMs }: MergeOptions): LoadResult {
+  const shards = parts.flatMap(({ folder, result }) =>
+    result === null ? [] : [asShard(folder, result)],
+  );
+  shards.sort((a, b) => a.shard.number - b.shard.number);
+  assertOneRun(parts, shards);
+  const merged = mergeFigures(shards);
+  const problems = [...missingParts(parts, shards), ...shards.flatMap(problemsOf)];
+  const clocks = clockProblems(shards, clockBoundMs);
+  const { verdict, reasons } = judge(merged, shards);
+  const invalid = [...problems, ...clocks];
+  const reasonsOf = ({ reasons, shard }: ShardResult) =>
+    reasons.map((reason) => note('GENERATOR_NOTE', { number: shard.number, reason }));
+  // The reasons of a part that is a problem are in the problem.
+  const notes = shards.filter((one) => problemsOf(one).length === 0).flatMap(reasonsOf);
+  return {
+    ...merged,
+    verdict: invalid.length > 0 ? 'INVALID' : verdict,
+    reasons: [...invalid, ...reasons, ...notes].map(({ text }) => text),
+  };
+}
+
+function asShard(folder: string, result: LoadResult): ShardResult {
+  if (result.shard) return result as ShardResult;
+  const reason = 'it is no part of a run; write it with folkmoot load --shard';
+  throw new StoreError('LOAD_RESULT_INVALID', { path: folder, reason });
+}
+
+/** Facts that the parts of one run have in common. */
+const commonFacts = ({ shard, server, seed, asked }: ShardResult): Record<string, unknown> => {
+  // The rate of each part is the same share of the whole rate.
+  const { count, start_at } = shard;
+  return { count, start_at, seed, url: server.epoch ?? server.url, ...asked };
+};
+
+function assertOneRun(parts: readonly LoadPart[], shards: readonly ShardResult[]): void {
+  const [first] = shards;
+  const refuse = (path: string, reason: string) =>
+    new StoreError('LOAD_RESULT_INVALID', { path, reason });
+  if (!first) throw refuse(parts[0]?.folder ?? '', 'no generator has a result');
+  const folderOf = (shard: ShardResult) => parts.find(({ result }) => result === shard)!.folder;
+  const facts = commonFacts(first);
+  const seen = new Map<number, string>();
+  for (const shard of shards) {
+    const folder = folderOf(shard);
+    const other = Object.entries(commonFacts(shard)).find(([name, value]) => value !== facts[name]);
+    if (other) {
+      const [name, value] = other;
+      throw refuse(folder, `${name} is ${value}, but ${facts[name]} in ${folderOf(first)}`);
+    }
+    const { number } = shard.shard;
+    const twin = seen.get(number);
+    if (twin !== undefined) throw refuse(folder, `part ${number} is also in ${twin}`);
+    seen.set(number, folder);
+  }
+}
+
+/** Names each generator without a result. */
+function missingParts(parts: readonly LoadPart[], shards: readonly ShardResult[]): Note[] {
+  const { count } = shards[0]!.shard;
+  const known = new Set(shards.map(({ shard }) => shard.number));
+  const missing = Array.from({ length: count }, (_, index) => index + 1).filter(
+    (number) => !known.has(number),
+  );
+  const empty = parts.filter(({ result }) => result === null).map(({ folder }) => folder);
+  return missing.map((number, index) => {
+    const folder = missing.length === empty.length ? ` (${empty[index]})` : '';
+    return note('GENERATOR_DIED', { number: `${number}${folder}` });
+  });
+}
+
+function problemsOf({ shard, verdict, ended, reasons }: ShardResult): Note[] {
+  const { number } = shard;
+  const reason = reasons.join('; ') || verdict;
+  if (ended !== 'complete') return [note('GENERATOR_ENDED', { number, reason })];
+  return verdict === 'CLIENT_BOUND' ? [note('GENERATOR_BOUND', { number, reason })] : [];
+}
+
+const rounded = (value: number) => Math.round(value * 10) / 10;
+
+/** The server's clock is the reference: each generator has measured its offset from it. */
+function clockProblems(shards: readonly ShardResult[], bound: number): Note[] {
+  const unknown = shards.filter(({ shard }) => shard.clock_offset_ms === null);
+  const moved = shards.filter(({ shard }) => Math.abs(shard.clock_moved_ms ?? 0) > bound);
+  const notes = [
+    ...unknown.map(({ shard: { number } }) => note('CLOCK_UNKNOWN', { number })),
+    ...moved.map(({ shard: { number, clock_moved_ms } }) =>
+      note('CLOCK_MOVED', { number, moved: rounded(clock_moved_ms!), bound }),
+    ),
+  ];
+  if (unknown.length > 0) return notes;
+  const sorted = [...shards].sort((a, b) => a.shard.clock_offset_ms! - b.shard.clock_offset_ms!);
+  const [first, second] = [sorted[0]!.shard, sorted.at(-1)!.shard];
+  const spread = second.clock_offset_ms! - first.clock_offset_ms!;
+  const uncertainty = first.clock_uncertainty_ms! + second.clock_uncertainty_ms!;
+  // An uncertain reading proves no difference, but a difference within the bound must be certain.
+  if (spread + uncertainty <= bound) return notes;
+  const values = { spread: rounded(spread), uncertainty: rounded(uncertainty), bound };
+  const numbers = { first: first.number, second: second.number };
+  return [...notes, note('CLOCKS_DIFFER', { ...values, ...numbers })];
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+function mergeFigures(shards: readonly ShardResult[]): LoadResult {
+  const first = shards[0]!;
+  const measuredS = Math.max(...shards.map(({ measured_s }) => measured_s));
+  const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
+  const total = (of: (shard: ShardResult) => number) => sum(shards.map(of));
+  const merge = (of: (shard: ShardResult) => Percentiles) => mergePercentiles(shards.map(of));
+  const operations = mergeOperations(shards.flatMap((shard) => shard.operations));
+  const lag = merge(({ generator }) => generator.lag);
+  const finality = merge((shard) => shard.finality);
+  const accepted = total(({ arrivals }) => arrivals.accepted);
+  const rate = total(({ asked }) => asked.rate ?? 0);
+  const targetPerS = arrivalsPerS({ ...first.asked, rate });
+  const { shard: _, ...common } = first;
+  return {
+    ...common,
+    r: null,
+    machine: [...new Set(shards.map(({ machine }) => machine))].join('; '),
+    asked: { ...first.asked, rate },
+    ended: shards.every(({ ended }) => ended === 'complete') ? 'complete' : 'failed',
+    measured_s: measuredS,
+    arrivals: {
+      intended: total(({ arrivals }) => arrivals.intended),
+      accepted,
+      accepted_per_s: perS(accepted),
+      of_target: targetPerS ? perS(accepted) / targetPerS : null,
+      halves: [],
+      limit: null,
+    },
+    transactions: mergeTransactions(shards, finality, perS),
+    finality,
+    delivery: mergeDelivery(shards, perS),
+    operations,
+    generator: {
+      lag,
+      of_response: lagShares(lag, scheduledOperations({ ...common, operations })).shares,
+      utilization: Math.max(...shards.map(({ generator }) => generator.utilization)),
+      prepared_ahead: Math.min(...shards.map(({ generator }) => generator.prepared_ahead)),
+      keys: total(({ generator }) => generator.keys),
+      messages: total(({ generator }) => generator.messages),
+    },
+    seconds: mergeSeconds(shards),
+    saturation: null,
+    tiers: [],
+    shards: shards.map(describePart),
+  };
+}
+
+/** Counts finalized transactions by their samples. */
+function mergeTransactions(
+  shards: readonly ShardResult[],
+  finality: Percentiles,
+  perS: (count: number) => number,
+): LoadResult['transactions'] {
+  const total = (name: keyof LoadResult['transactions']) =>
+    sum(shards.map(({ transactions }) => transactions[name]));
+  if (finality.count !== total('finalized')) {
+    const reason = `${finality.count} samples of ${total('finalized')} finalized transactions`;
+    throw new StoreError('LOAD_RESULT_INVALID', { path: 'finality', reason });
+  }
+  return {
+    proposed: total('proposed'),
+    accepted: total('accepted'),
+    finalized: finality.count,
+    timed_out: total('timed_out'),
+    unfinished: total('unfinished'),
+    tps: perS(finality.count),
+  };
+}
+
+function mergeDelivery(
+  shards: readonly ShardResult[],
+  perS: (count: number) => number,
+): LoadResult['delivery'] {
+  const total = (name: 'subscribers' | 'expected' | 'delivered' | 'holes' | 'disconnects') =>
+    sum(shards.map(({ delivery }) => delivery[name]));
+  return {
+    subscribers: total('subscribers'),
+    expected: total('expected'),
+    delivered: total('delivered'),
+    holes: total('holes'),
+    disconnects: total('disconnects'),
+    deliveries_per_s: perS(total('delivered')),
+    latency: mergePercentiles(shards.map(({ delivery }) => delivery.latency)),
+  };
+}
+
+function mergeOperations(all: readonly Operation[]): Operation[] {
+  const names = [...new Set(all.map(({ operation }) => operation))];
+  return names.map((operation) => {
+    const same = all.filter((one) => one.operation === operation);
+    const total = (name: 'sent' | 'accepted' | 'lies' | 'timed_out' | 'broken' | 'unfinished') =>
+      sum(same.map((one) => one[name]));
+    return {
+      operation,
+      sent: total('sent'),
+      accepted: total('accepted'),
+      refused: mergeRefused(same.flatMap(({ refused }) => refused)),
+      lies: total('lies'),
+      timed_out: total('timed_out'),
+      broken: total('broken'),
+      unfinished: total('unfinished'),
+      response: mergePercentiles(same.map(({ response }) => response)),
+      service: mergePercentiles(same.map(({ service }) => service)),
+    };
+  });
+}
+
+function mergeRefused(all: Operation['refused']): Operation['refused'] {
+  const byKind = new Map<string, Operation['refused'][number]>();
+  for (const one of all) {
+    const key = JSON.stringify([one.status, one.code, one.reason]);
+    const known = byKind.get(key);
+    byKind.set(key, { ...one, count: one.count + (known?.count ?? 0) });
+  }
+  return [...byKind.values()].sort((a, b) => b.count - a.count || a.status - b.status);
+}
+
+/** @throws {StoreError} if a histogram is damaged, or has other samples than its count says. */
+export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
+  const merged = newHistogram();
+  for (const { histogram, count } of all) {
+    const decoded = histogram === null ? null : decode(histogram);
+    if ((decoded?.totalCount ?? 0) !== count) {
+      const reason = `a histogram has ${decoded?.totalCount ?? 0} of ${count} samples`;
+      throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason });
+    }
+    if (decoded) merged.add(decoded);
+  }
+  return percentiles(merged);
+}
+
+function decode(text: string): Histogram {
+  try {
+    return decodeFromCompressedBase64(text);
+  } catch (cause) {
+    const reason = `a histogram is damaged: ${(cause as Error).message}`;
+    throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
+  }
+}
+
+/** Percentiles of a second cannot be merged. The largest of the parts bounds them. */
+function mergeSeconds(shards: readonly ShardResult[]): Second[] {
+  const length = Math.max(...shards.map(({ seconds }) => seconds.length));
+  return Array.from({ length }, (_, second): Second => {
+    const rows = shards.flatMap(({ seconds }) => seconds[second] ?? []);
+    const total = (name: 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions') =>
+      sum(rows.map((row) => row[name]));
+    const largest = (name: 'response_p50' | 'response_p95' | 'response_p99' | 'lag_max') => {
+      const values = rows.flatMap((row) => row[name] ?? []);
+      return values.length === 0 ? null : Math.max(...values);
+    };
+    return {
+      second,
+      intended: total('intended'),
+      sent: total('sent'),
+      accepted: total('accepted'),
+      failed: total('failed'),
+      finalized_transactions: total('finalized_transactions'),
+      response_p50: largest('response_p50'),
+      response_p95: largest('response_p95'),
+      response_p99: largest('response_p99'),
+      lag_max: largest('lag_max'),
+    };
+  });
+}
+
+function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[number] {
+  const { shard, verdict, ended, arrivals, transactions, generator } = part;
+  return {
+    ...shard,
+    verdict,
+    ended,
+    sent: sum(scheduledOperations(part).map(({ sent }) => sent)),
+    accepted: arrivals.accepted,
+    finalized: transactions.finalized,
+    lag_p99: generator.lag.p99,
+  };
+}
+
+/** Judges the whole load by the rules for one generator. */
+function judge(
+  merged: LoadResult,
+  shards: readonly ShardResult[],
+): { verdict: LoadResult['verdict']; reasons: Note[] } {
+  const { arrivals, generator, operations, transactions, delivery, measured_s: measuredS } = merged;
+  const scheduled = scheduledOperations(merged);
+  const sent = sum(scheduled.map((one) => one.sent));
+  const responses = mergePercentiles(scheduled.map(({ response }) => response));
+  const worst = (of: (shard: ShardResult) => number) => Math.max(...shards.map(of));
+  const found = judgeRun({
+    ended: merged.ended,
+    targetPerS: arrivalsPerS(merged.asked),
+    sentPerS: measuredS > 0 ? sent / measuredS : 0,
+    acceptedPerS: arrivals.accepted_per_s,
+    lagP90: generator.lag.p90,
+    lagP99: generator.lag.p99,
+    responseP99: responses.p99,
+    lagParts: lagShares(generator.lag, scheduled).parts,
+    utilization: generator.utilization,
+    held: {
+      connections: worst((shard) => shard.arrivals.held?.connections ?? 0),
+      answers: worst((shard) => shard.arrivals.held?.answers ?? 0),
+      signatures: worst((shard) => shard.arrivals.held?.signatures ?? 0),
+    },
+    limit: null,
+    isFailing: operations.some((one) => one.sent - one.accepted > Math.max(1, 0.01 * one.sent)),
+    connections: { count: sum(shards.map(({ asked }) => asked.connections)), serviceP50: 0 },
+    transactions,
+    delivery,
+    halves: null,
+  });
+  const unstable = shards.some(({ verdict }) => verdict === 'UNSTABLE');
+  return found.verdict === 'VALID' && unstable ? { ...found, verdict: 'UNSTABLE' } : found;
+}
