@@ -3,6 +3,7 @@ import { checkCertificate } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
 import { bundle, origin } from '../../client/bundle.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { decide, named } from './decided.js';
 import { forgedText, forgeries, valid } from './forgeries.js';
 
 const inPage = (texts: string[]) => {
@@ -34,5 +35,25 @@ test.skipIf(!hasBrowser)(
     expect(withoutLine(found)).toEqual(withoutLine(inNode));
     const expected = [...good.map(() => true), ...bad.map(() => false)];
     expect(found.map(({ holds }) => holds)).toEqual(expected);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  `browser: recomputes polls decided by every rule (needs ${executablePath})`,
+  async () => {
+    const policies = [...named, 'lines', 'module'];
+    const seed = Date.now() % 1e9;
+    const texts: string[] = [];
+    for (const policy of policies) texts.push(...(await decide({ policy, seed, blocks: 3 })));
+    expect(texts.length, `seed ${seed}`).toBeGreaterThan(policies.length);
+    const { text } = await bundle();
+    const from = await origin(text, "default-src 'none'; script-src 'self'");
+    const browser = await launch();
+    onTestFinished(() => browser.close());
+    const tab = await browser.newPage();
+    await tab.goto(from);
+    const found = await tab.evaluate(inPage, texts);
+    expect(found, `seed ${seed}`).toEqual(texts.map((one) => checkCertificate(one)));
+    expect(found.every(({ holds }) => holds)).toBe(true);
   },
 );

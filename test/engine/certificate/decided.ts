@@ -42,12 +42,6 @@ const parameters: Record<string, Record<string, number>> = {
   proportional: { seats: 4, turnout_bps: 0 },
 };
 
-export interface Made {
-  policy: string;
-  /** Certificates of the blocks that votes decided. */
-  texts: string[];
-}
-
 /** Random votes on a network's blocks. */
 interface Draw {
   policy: string;
@@ -57,8 +51,15 @@ interface Draw {
   parameters?: Record<string, number>;
 }
 
+export interface Decided {
+  people: Population;
+  path: string;
+  /** Hashes of the blocks that votes decided. */
+  hashes: string[];
+}
+
 /** Decides blocks by random votes, with the policy `lines`, `module` or of a named rule. */
-export async function decide({ policy, seed, blocks, ...given }: Draw): Promise<Made> {
+export async function decideBlocks({ policy, seed, blocks, ...given }: Draw): Promise<Decided> {
   if (policy === 'module') await prepareSandbox();
   const draw = random(seed);
   const path = temporaryFolder();
@@ -78,14 +79,18 @@ export async function decide({ policy, seed, blocks, ...given }: Draw): Promise<
     hashes.push(await voteOn(people, policy, [...lawful, ...greedy], draw));
   }
   await people.network.durable;
-  const decided = hashes.filter((hash) => {
-    return ['finalized', 'rejected'].includes(people.blockStatus(hash)!);
-  });
+  const isDecided = (hash: string) => /finalized|rejected/.test(people.blockStatus(hash)!);
+  return { people, path, hashes: hashes.filter(isDecided) };
+}
+
+/** Returns the certificates of the blocks, every second one with few entries. */
+export async function decide(draw: Draw): Promise<string[]> {
+  const { path, hashes } = await decideBlocks(draw);
   const texts: string[] = [];
-  for (const [index, hash] of decided.entries()) {
+  for (const [index, hash] of hashes.entries()) {
     texts.push(await certificateOf({ path }, hash, index % 2 === 0 ? {} : { bridgeBytes: 0 }));
   }
-  return { policy, texts };
+  return texts;
 }
 
 type Random = (below: number) => number;

@@ -56,7 +56,7 @@ async function makeBases(): Promise<Bases> {
     apart: await certificateOf(second, rejected, { bridgeBytes: 0 }),
     late: await certificateOf(third, third.blocks.finalized),
     elected: await election(),
-    unproven: (await decide({ policy: 'module', seed: 4, blocks: 1 })).texts[0]!,
+    unproven: (await decide({ policy: 'module', seed: 4, blocks: 1 }))[0]!,
   };
 }
 

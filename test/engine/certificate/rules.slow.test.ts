@@ -52,7 +52,7 @@ test.skipIf(!python).each([...named, 'lines', 'module'])(
     const seed = Date.now() % 1e9;
     const texts: string[] = [];
     for (let index = 0; index < networks; index += 1) {
-      texts.push(...(await decide({ policy, seed: seed + index, blocks: 5 })).texts);
+      texts.push(...(await decide({ policy, seed: seed + index, blocks: 5 })));
     }
     expect(texts.length, `seed ${seed}`).toBeGreaterThan(0);
     for (const text of texts) expect(checkCertificate(text).holds).toBe(true);
@@ -79,7 +79,7 @@ test.skipIf(!python).each([
   const texts: string[] = [];
   for (let index = 0; index < 2; index += 1) {
     const how = { policy: 'committee', seed: seed + index, blocks: 6, parameters };
-    texts.push(...(await decide(how)).texts);
+    texts.push(...(await decide(how)));
   }
   for (const line of output(texts)) expect(line, `seed ${seed}`).toMatch(/^holds: /);
 });

@@ -1,0 +1,46 @@
+/** The block view recounts the ballots of every rule in the browser. */
+import { startServer } from 'folkmoot/api';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { decideBlocks, named } from '../../engine/certificate/decided.js';
+import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { modes, open } from '../browser.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  if (hasBrowser) browser = await launch();
+});
+afterAll(() => browser?.close());
+
+/** The first seed draws a choice for every rule that chooses. */
+const seed = 11;
+
+test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(
+  `block view: recounts a block decided by %s (needs ${executablePath})`,
+  async (policy) => {
+    const { people, hashes } = await decideBlocks({ policy, seed, blocks: 5 });
+    const { network } = people;
+    const server = await startServer({ network, port: 0, limits: 'off', version: '1.0.0' });
+    onTestFinished(() => server.close());
+    const chosen = hashes.find((hash) => network.read.block(hash)?.choice !== undefined);
+    const hash = chosen ?? hashes.at(-1)!;
+    const { status, choice, standings } = network.read.block(hash)!;
+    const { tab, complaints } = await open(browser, `${server.url}/ui/block/${hash}`, modes.light);
+    const checks = tab.locator('.checks');
+    await checks.getByText(/The hash matches/).waitFor();
+    expect(await checks.locator('.failed').count()).toBe(0);
+    if (policy === 'module') await checks.getByTestId('not-run').waitFor();
+    else {
+      const outcome = choice === undefined ? status : `${status}, with the choice ${choice}`;
+      await checks.getByText(`These votes give the outcome ${outcome}.`).waitFor();
+    }
+    const heading = await tab.getByRole('heading', { level: 1 }).innerText();
+    expect(heading).toContain(choice === undefined ? status : `${status}: ${choice} is chosen`);
+    const rule = network.genesis.policy;
+    const isByWeight = /^(bft|majority|veto|threshold|unanimity)$/.test(rule);
+    expect(heading.includes('enough weight')).toBe(isByWeight && status === 'finalized');
+    const shown = await tab.getByTestId('standings').locator('tbody tr').count();
+    expect(shown).toBe(Object.keys(standings ?? {}).length);
+    expect(complaints).toEqual([]);
+  },
+);
