@@ -261,14 +261,24 @@ export function Transactions({ proposal, check }: TransactionsProps) {
   return <BlockContents proposal={proposal} check={check} />;
 }
 
+/** Lists the changes of a state diff, with the condition under which they apply. */
+function changesOf(diff: unknown, when: string) {
+  const { additions, deletions } = (diff ?? {}) as Body;
+  return [
+    ...members(additions).map(([key, value]) => ({ key, when, value: JSON.stringify(value) })),
+    ...members(deletions).map(([key]) => ({ key, when, value: 'deleted' })),
+  ];
+}
+
 function BlockContents({ proposal, check }: TransactionsProps) {
   const [page, turn] = usePage('transactions');
   const signed = home.lacks.log === undefined;
   const all = listed(proposal.transactions).map((transaction, place) => ({ transaction, place }));
-  const diff = (proposal.state_diff ?? {}) as Body;
   const changes = [
-    ...members(diff.additions).map(([key, value]) => ({ key, value: JSON.stringify(value) })),
-    ...members(diff.deletions).map(([key]) => ({ key, value: 'deleted' })),
+    ...changesOf(proposal.state_diff, ''),
+    ...listed(proposal.options).flatMap(({ name, state_diff }) =>
+      changesOf(state_diff, `if ${cleanText(String(name), 64)} is chosen`),
+    ),
   ];
   const meme = proposal.meme_content as Body | undefined;
   return (
@@ -313,13 +323,13 @@ function BlockContents({ proposal, check }: TransactionsProps) {
       <Pages of={all.length} page={page} onTurn={turn} />
       {changes.length > 0 && (
         <dl class="facts changes">
-          {changes.slice(0, 100).map(({ key, value }) => (
-            <div key={key}>
+          {changes.slice(0, 100).map(({ key, value, when }) => (
+            <div key={`${when} ${key}`}>
               <dt>
                 <code>{cleanText(key, 64)}</code>
               </dt>
               <dd>
-                <bdi>{cleanText(value, 160)}</bdi>
+                <bdi>{cleanText(value, 160)}</bdi> {when && <span class="faint">{when}</span>}
               </dd>
             </div>
           ))}

@@ -165,8 +165,9 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
         <>
           <TallyBar block={{ ...known, ...weights(tally) }} />
           <p class="faint chart-caption">
-            Voting weight, approvals from the left and rejections from the right, with thresholds.
-            Total weight {format(tally.electorate)}, n = {plural(electors, 'elector')}.
+            Voting weight, approvals from the left and rejections from the right
+            {networkRule()?.isByWeight && ', with thresholds'}. Total weight{' '}
+            {format(tally.electorate)}, n = {plural(electors, 'elector')}.
           </p>
         </>
       )}
@@ -246,7 +247,7 @@ function Standings({ standings, choice, options }: StandingsProps) {
       <thead>
         <tr>
           <th scope="col">{options ? 'option' : 'sum'}</th>
-          <th scope="col">score</th>
+          <th scope="col">{options ? 'score' : 'value'}</th>
           <th scope="col" aria-label="share of the highest score" />
         </tr>
       </thead>
