@@ -1,4 +1,4 @@
-/** `folkmoot load` against a server with each decision rule: blocks close, and nothing is refused. */
+/** `folkmoot load` against each decision rule: blocks close, and no vote is refused. */
 import { type GenesisOptions, prepareSandbox } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
