@@ -10,6 +10,7 @@ import { rulesCase } from './rules.js';
 import { plainCase, threadsCase, transactionsCase } from './server.js';
 import { simulatedVoteCase, simulatorCase } from './simulator.js';
 import { tiersCase } from './tiers.js';
+import { unrecordedCase } from './unrecorded.js';
 
 export const cases: readonly Case[] = [
   tiersCase,
@@ -29,6 +30,7 @@ export const cases: readonly Case[] = [
   replayCase,
   simulatorCase,
   simulatedVoteCase,
+  unrecordedCase,
   rulesCase,
   footprintCase,
   clusterCase,

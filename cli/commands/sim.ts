@@ -213,6 +213,7 @@ function refuseLogFlags(command: Command): void {
 /** Returns the trace digest in a run folder or a result, or the given digest itself. */
 async function readTrace(where: string): Promise<string> {
   if (traceDigest.test(where)) return where;
+  const { fileBounds, readBounded } = await import('../../engine/store/folder.js');
   const expected = 'a run folder, a result in JSON, or 16 hex digits';
   const wrong = () => new UsageError('INVALID_OPTION', { option: '--verify-trace', expected });
   const { fileBounds, readBounded } = await import('../../engine/store/folder.js');

@@ -418,7 +418,7 @@ const unreadable = (path: string, cause: unknown): SweepError =>
   new SweepError('FILE_UNREADABLE', { path, reason: describeSystemError(cause) }, { cause });
 
 /** File format version. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 export type SweepHead = Provenance &
   Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & {
@@ -464,7 +464,7 @@ function differenceOf(there: unknown, now: SweepHead): string | null {
  */
 function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, now: SweepHead) {
   const { sweep, ...base } = scenario;
-  const { design, levels, factors } = sweep!;
+  const { design, levels, factors, log } = sweep!;
   const known = Object.keys(modules).filter((name) => name in now.modules);
   return {
     version,
@@ -474,7 +474,12 @@ function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, n
     modules: Object.fromEntries(known.map((name) => [name, modules[name]])),
     scenario: {
       ...base,
-      sweep: { design, levels: levels ?? null, factors: factors.map((one) => ranged(one, design)) },
+      sweep: {
+        design,
+        log,
+        levels: levels ?? null,
+        factors: factors.map((one) => ranged(one, design)),
+      },
     },
   };
 }

@@ -95,6 +95,8 @@ export const counts = {
   /** Killed sweeps, shards and merges, and scenarios in a swarm. */
   killedSweeps: pick({ quick: 2, full: 20 }),
   swarmSeeds: pick({ quick: 6, full: 200 }),
+  /** Drawn scenarios, run with and without a log. */
+  unrecordedRuns: pick({ quick: 12, full: 200 }),
   /** Designs with known sensitivity indices. */
   indexedDesigns: pick({ quick: 20, full: 200 }),
   /** Cells with a known mean, for interval coverage. */

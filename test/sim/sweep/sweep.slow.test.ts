@@ -114,7 +114,7 @@ describe('sweep: end to end', () => {
   test('sweep: records the configuration and version in sweep.json', () => {
     const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
     expect(head).toMatchObject({
-      format: 2,
+      format: 3,
       node: process.version,
       cells: 4,
       runs: 12,
