@@ -46,7 +46,7 @@ describe('sweep: end to end', () => {
     expect(Object.keys(rows[0]!)).toEqual([
       ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
       ...Object.keys(measures),
-      ...['verdict', 'ended_by', 'digest', 'file'],
+      ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file'],
     ]);
     const shown = rows.map((row) => [
       row.run,
@@ -60,7 +60,8 @@ describe('sweep: end to end', () => {
       [1, 2, 3].map((replicate) => [cell * 3 + replicate, cell + 1, `a/${replicate}`, ...values]),
     );
     expect(shown).toEqual(expected.map((row) => row.map(String)));
-    expect(new Set(rows.map(({ digest }) => digest)).size).toBe(12);
+    expect(new Set(rows.map(({ trace_digest }) => trace_digest)).size).toBe(12);
+    expect(new Set(rows.map(({ digest }) => digest))).toEqual(new Set(['']));
   });
 
   test('sweep: derives summary.csv from runs.csv', () => {
@@ -82,11 +83,16 @@ describe('sweep: end to end', () => {
     }
   });
 
-  test('sweep: a single run with --seed and --set has the digest of the table', async () => {
+  test('sweep: a single run with a log has the trace of the table', async () => {
     const row = rowsIn(join(out, 'runs.csv'))[10]!;
     const set = ['--set', `agents.town.count=${row.agents}`, '--set', 'consensus.policy=majority'];
-    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
-    expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest, verdict: row.verdict });
+    const { trace_digest, verdict, file: name } = row;
+    const record = ['--verify-trace', join(out, 'runs', name!)];
+    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, ...record, '--json']);
+    expect(alone.code).toBe(0);
+    expect(JSON.parse(alone.stdout)).toMatchObject({ trace_digest, verdict });
+    const other = await folkmoot(['sim', file, '--seed', 'b', ...set, ...record, '--json']);
+    expect(other.code).toBe(12);
   });
 
   test('sweep: writes each group to run_groups.csv, equal to a single run', async () => {
@@ -104,9 +110,11 @@ describe('sweep: end to end', () => {
   });
 
   test('sweep: names the file of each run, without duplicating its numbers', () => {
-    for (const { replicate, seed, digest, file: name } of rowsIn(join(out, 'runs.csv'))) {
+    for (const row of rowsIn(join(out, 'runs.csv'))) {
+      const { replicate, seed, trace_digest, file: name } = row;
       const kept = JSON.parse(readFileSync(join(out, 'runs', name!), 'utf8'));
-      expect(kept).toMatchObject({ replicate: Number(replicate), seed, digest, audited: true });
+      const names = { replicate: Number(replicate), seed, trace_digest };
+      expect(kept).toMatchObject({ ...names, digest: null, audited: true });
       expect(Object.keys(kept)).not.toContain('cell');
     }
   });
