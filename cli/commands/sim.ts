@@ -216,7 +216,6 @@ async function readTrace(where: string): Promise<string> {
   const { fileBounds, readBounded } = await import('../../engine/store/folder.js');
   const expected = 'a run folder, a result in JSON, or 16 hex digits';
   const wrong = () => new UsageError('INVALID_OPTION', { option: '--verify-trace', expected });
-  const { fileBounds, readBounded } = await import('../../engine/store/folder.js');
   try {
     const path = statSync(where).isDirectory() ? join(where, 'summary.json') : where;
     const found: unknown = JSON.parse(readBounded(path, fileBounds.result).toString());

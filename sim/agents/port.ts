@@ -198,6 +198,8 @@ export interface CastVote {
   reason: string;
   /** Not changed after the vote is sent. */
   meme_references: string[];
+  /** Ballot, for a rule that counts ballots. */
+  ballot?: unknown;
 }
 
 /** Vote that an agent has received. */

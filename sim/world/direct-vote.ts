@@ -61,7 +61,9 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
    * @returns null if admission must check the vote.
    */
   static create(publicKey: string, fields: CastVote, at: number): DirectVote | null {
-    const { block_hash, decision, reason, meme_references } = fields;
+    const { block_hash, decision, reason, meme_references, ballot } = fields;
+    // Admission checks the size of a ballot.
+    if (ballot !== undefined) return null;
     const bare = bareBytes[decision];
     const isPlain = bare !== undefined && at >= 0 && at <= LAST_INSTANT && isPlainReason(reason);
     if (!isPlain || lowerHash(block_hash) !== block_hash) return null;
