@@ -1,5 +1,5 @@
 /** Runs without a log: same results as with a log, for each part of a scenario that can differ. */
-import { completeScenario, type SimOptions, simulate } from 'folkmoot/sim';
+import { completeScenario, loadScenario, type SimOptions, simulate } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -58,6 +58,12 @@ test.each(Object.entries(cases))('unrecorded: the same result %s', async (_, par
   expect(recorded.measures.votes).toBeGreaterThan(20);
   expect([unrecorded.digest, unrecorded.log_digest]).toEqual(['', '']);
   expect(recorded.digest).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('unrecorded: the same result with ballots', async () => {
+  const { scenario, folder } = loadScenario('capital');
+  const [recorded, unrecorded] = await bothWays(scenario, { folder });
+  expect(lasting(unrecorded)).toEqual(lasting(recorded));
 });
 
 test('unrecorded: the trace depends on the seed, and not on the audit', async () => {
