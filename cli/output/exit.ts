@@ -1,7 +1,7 @@
 /**
  * Exit codes, errors and signals for the command line. The same mistake results in the same exit
- * code in every command. A wrong option or a wrong path is a usage error (2). Data that is damaged,
- * locked or not writable is a failure (13).
+ * code in every command. A wrong option, or a path that is wrong or not permitted, is a usage error
+ * (2). Data that is damaged or locked, and a failed disk, are failures (13).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -35,11 +35,12 @@ export const exitCodes = {
 export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   refused: 'server refused the request, is unreachable, or cannot listen on its address',
-  usage: 'usage error: invalid option, or a file or folder that is missing or of the wrong type',
+  usage:
+    'usage error: invalid option, or a path that is missing, not permitted or of the wrong type',
   noProgress: 'simulation without progress: the network stopped deciding blocks',
   safety: 'safety violation: the network broke a rule, or honest agents decided differently',
   differs: 'mismatch: replay, second run, cluster nodes, certificate or rule check differ',
-  crash: 'crash, or data is damaged, locked by another process or not writable',
+  crash: 'crash, or data is damaged or locked by another process, or the disk failed',
   invalid: 'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND',
   failOn: 'load run met a condition of --fail-on',
   unanswered: 'answer of an external decider is missing, or no calls are left',

@@ -84,7 +84,7 @@ async function scrape(target: string): Promise<string> {
   const config = parse(readFileSync(join(folder, 'prometheus.yml'), 'utf8'));
   config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
   config.rule_files = [join(folder, 'alerts.yml')];
-  config.scrape_configs[0].static_configs[0].targets = [target];
+  config.scrape_configs = [{ job_name: 'folkmoot', static_configs: [{ targets: [target] }] }];
   writeFileSync(join(here, 'prometheus.yml'), stringify(config));
   const port = await freePort();
   const child = spawn(
