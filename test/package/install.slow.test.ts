@@ -1,9 +1,9 @@
 /** Installs the package as a user: files, dependencies, programs. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -48,6 +48,17 @@ test('install: at most 100 packages, no telemetry, install scripts of two native
   expect(Object.keys(own)).not.toContain('preinstall');
   expect(Object.keys(own)).not.toContain('install');
   expect(Object.keys(own)).not.toContain('postinstall');
+});
+
+test.skipIf(process.platform !== 'linux')('install: dependencies take at most 60 MB', () => {
+  // A nested package is counted with its parent.
+  const top = [...brought().keys()].filter((path) => path.lastIndexOf('node_modules/') === 0);
+  const bytes = top.flatMap((path) =>
+    readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => statSync(join(parentPath, name)).size),
+  );
+  expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(60e6);
 });
 
 test('install: no package asks for a newer Node than the package itself', () => {
@@ -126,12 +137,19 @@ test.each(
 });
 
 const npx = ['--no-install', 'folkmoot'];
+/** Digest of `sim --agents 12 --blocks 2 --seed 1`, on every platform and version of Node. */
+const simDigest = '147609092a145fc5c77ea1b943617b643916d828725aa85b1defb6bf8c6dceb1';
 
-test.skipIf(process.platform === 'win32')('install: npx folkmoot sim', async () => {
-  const wanted = ['sim', '--agents', '12', '--blocks', '2', '--json'];
-  const { stdout } = await run('npx', [...npx, ...wanted], here);
-  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'pass' });
-});
+test.skipIf(process.platform === 'win32').each(nodes)(
+  'install: npx folkmoot sim, by %s',
+  async (node) => {
+    const wanted = ['sim', '--agents', '12', '--blocks', '2', '--seed', '1', '--json'];
+    // npx runs with the first node of the path.
+    const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
+    const { stdout } = await run('npx', [...npx, ...wanted], { ...here, env });
+    expect(JSON.parse(stdout)).toMatchObject({ verdict: 'pass', digest: simDigest });
+  },
+);
 
 test.skipIf(process.platform === 'win32')(
   'install: npx folkmoot serve says which transport serves and why; load measures it',
