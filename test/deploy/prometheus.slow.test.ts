@@ -23,7 +23,7 @@ const check = (args: readonly string[], input = '') =>
 withPrometheus('prometheus: promtool accepts the rules, their tests and the configuration', () => {
   expect(check(['check', 'rules', 'alerts.yml'])).toContain('SUCCESS');
   expect(check(['check', 'config', 'prometheus.yml'])).toContain('SUCCESS');
-  expect(check(['test', 'rules', 'alerts.test.yml'])).toContain('SUCCESS');
+  expect(check(['test', 'rules', 'alert-tests.yml'])).toContain('SUCCESS');
 });
 
 withPrometheus('prometheus: promtool accepts the text of /metrics', async () => {
