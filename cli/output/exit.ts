@@ -192,6 +192,13 @@ function onParentGone(call: () => void): void {
   onFinished(() => clearInterval(timer));
 }
 
+/**
+ * Signals that stop a command. Windows has no SIGTERM from outside, but Ctrl+Break (SIGBREAK), and
+ * SIGHUP when its console closes.
+ */
+export const stopSignals = (platform = process.platform): readonly NodeJS.Signals[] =>
+  platform === 'win32' ? ['SIGINT', 'SIGTERM', 'SIGBREAK', 'SIGHUP'] : ['SIGINT', 'SIGTERM'];
+
 /** Returns a `signal` that aborts on SIGINT or SIGTERM, and `end`, which exits with that signal. */
 export function interruption(): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
@@ -204,11 +211,13 @@ export function interruption(): { signal: AbortSignal; end: () => void } {
     ignore();
     controller.abort();
   };
-  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const signals = stopSignals();
   for (const name of signals) process.once(name, handle);
   onFinished(ignore);
   onParentGone(() => handle('SIGTERM'));
-  return { signal: controller.signal, end: () => process.kill(process.pid, by) };
+  // Windows can send itself only these two.
+  const own = () => (by === 'SIGINT' ? by : 'SIGTERM');
+  return { signal: controller.signal, end: () => process.kill(process.pid, own()) };
 }
 
 /*
@@ -238,8 +247,7 @@ export class StopSignal {
       this.#aborting.abort();
       this.#resolve(signal);
     };
-    process.on('SIGTERM', handle);
-    process.on('SIGINT', handle);
+    for (const name of stopSignals()) process.on(name, handle);
     // Parent process exit never counts as a second signal.
     onParentGone(() => this.#by ?? handle('SIGTERM'));
   }

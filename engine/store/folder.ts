@@ -306,9 +306,9 @@ export function putInPlace(folder: string, file: string): void {
   syncFolder(folder);
 }
 
-/** Flushes a file to disk. */
+/** Flushes a file to disk. Opens it for writing, without which Windows flushes nothing. */
 export function syncFile(file: string): void {
-  const fd = openSync(file, 'r');
+  const fd = openSync(file, 'r+');
   try {
     fsyncSync(fd);
   } finally {
@@ -424,8 +424,12 @@ function makeLockFile(folder: string): void {
   }
 }
 
-/** Syncs a folder, so that its file names survive a power failure. Ignores missing support. */
-function syncFolder(folder: string): void {
+/**
+ * Syncs a folder, so that its file names survive a power failure. Ignores missing support. Windows
+ * flushes no folders.
+ */
+export function syncFolder(folder: string, platform = process.platform): void {
+  if (platform === 'win32') return;
   const fd = openSync(folder, 'r');
   try {
     fsyncSync(fd);

@@ -5,7 +5,7 @@ import type { Failure, Job, Outcome } from './jobs.js';
 import { simulate } from './simulate.js';
 
 // A terminal signals all processes, but the parent decides when runs end.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 
 /** Bound early, before a script can replace the function. */

@@ -29,11 +29,16 @@ export interface Source {
 export const sources = folders.flatMap(filesIn).map(read);
 export const known = new Set(sources.map(({ path }) => path));
 
+/** Returns a path as the rules name it, on Windows too. */
+function withSlashes(path: string): string {
+  return path.replaceAll('\\', '/');
+}
+
 function filesIn(folder: string): string[] {
   if (!readdirSync(root).includes(folder)) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(tsx?|mjs|cjs)$/.test(name) && !name.includes('node_modules'))
-    .map((name) => join(folder, name));
+    .map((name) => `${folder}/${withSlashes(name)}`);
 }
 
 function read(path: string): Source {
@@ -49,7 +54,7 @@ function read(path: string): Source {
 
 export function resolve(from: string, name: string): string {
   if (!name.startsWith('.')) return name;
-  const path = relative(root, normalize(join(root, dirname(from), name)));
+  const path = withSlashes(relative(root, normalize(join(root, dirname(from), name))));
   const typed = path.replace(/\.js$/, '.ts');
   return existsSync(join(root, `${typed}x`)) ? `${typed}x` : typed;
 }

@@ -198,6 +198,8 @@ function link(file: string): void {
 
 test.each(damages)('decisions: damage affects no other request: %s', async (...given) => {
   const [, damage, status, said] = given;
+  // Windows has no endless device, and lets only administrators create links.
+  if (damage === link && process.platform === 'win32') return;
   const folder = join(temporaryFolder(), 'run');
   cpSync(run, folder, { recursive: true });
   damage(join(folder, 'decisions.ndjson'));
