@@ -4,12 +4,13 @@
  *
  * Formats: PrefLib-Data, FORMAT_SPECIFICATION.md (2025); pabulib.org/format (2025).
  */
-import { type CsvError, parse } from 'csv-parse/sync';
+
 import {
   formatMessage,
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { type CsvError, parseSync } from '../../report/bundled/csv.js';
 import { electionMessages } from './messages.js';
 
 /** Types of PrefLib with orders: strict orders and orders with ties, complete and incomplete. */
@@ -349,7 +350,7 @@ const MOST_ROWS = electionLimits.ballots + electionLimits.alternatives + 1_000;
 function readRows(text: string): Row[] {
   const rows: Row[] = [];
   try {
-    parse(text, {
+    parseSync(text, {
       delimiter: ';',
       max_record_size: LARGEST_ROW,
       on_record: (cells, { lines: line }) => {

@@ -193,6 +193,26 @@ test('ui: imports only modules for browsers, and only tests import it', () => {
   expect(wrong).toEqual([]);
 });
 
+test('packages: the package depends on what it imports, except for bundled libraries', () => {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  const installed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
+  const shipped = ['engine', 'cluster', 'api', 'report', 'sim', 'testing', 'cli', 'bench/load'];
+  const wrong = sources
+    .filter(({ path }) => under(path, ...shipped) && !path.includes('/bundled/'))
+    .flatMap(({ path, text }) => {
+      const values = text.matchAll(
+        /(?:^|\n)(?:im|ex)port (?!type )[^'";]*?from\s+'([a-z@][^']*)'/g,
+      );
+      return [...values]
+        .map(([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name!)![0])
+        .filter((name) => !name.startsWith('node:') && !installed.has(name))
+        .map((name) => `${path} imports ${name}: add it to dependencies, or bundle it`);
+    });
+  expect(wrong).toEqual([]);
+});
+
 test('packages: some have a single importer', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^(engine\/store\/|bench\/plain-server)/,
@@ -208,6 +228,7 @@ test('packages: some have a single importer', () => {
     benchmark: /^bench\//,
     '@observablehq/plot': /^report\/bundled\/plot/,
     linkedom: /^report\/bundled\/plot/,
+    'csv-parse/sync': /^report\/bundled\/csv/,
     'csv-parse': /^report\/bundled\/csv/,
     'csv-stringify/sync': /^report\/bundled\/csv/,
     'prom-client': /^api\/http\/bundled\/prom-client/,
