@@ -234,14 +234,6 @@ interface Serving {
   onExchange: ((exchange: Exchange) => void) | null;
 }
 
-/** A request that is being answered. */
-interface Answering {
-  readonly body: Body;
-  /** Time of the complete request, on the monotonic clock. */
-  readonly started: number;
-  readonly trace: RequestTrace | null;
-}
-
 class Incoming implements IncomingRequest {
   readonly #serving: Serving;
   readonly #head: RequestHead;
@@ -251,6 +243,9 @@ class Incoming implements IncomingRequest {
   readonly #address: string;
   /** Time of the head, for traces; 0 without them. */
   readonly #begunMs: number;
+  /** Time of the complete request, on the monotonic clock. */
+  #started = 0;
+  #trace: RequestTrace | null = null;
   /** Refusal because of the Host or Origin header. */
   readonly #unwelcome: Refusal | null;
 
@@ -284,14 +279,14 @@ class Incoming implements IncomingRequest {
 
   answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
     const { tracing } = this.#serving.services;
-    const trace = tracing ? tracing.begin(this.#head, this.#route, this.#begunMs) : null;
-    const answering = { body, started: performance.now(), trace };
+    if (tracing) this.#trace = tracing.begin(this.#head, this.#route, this.#begunMs);
+    this.#started = performance.now();
     try {
-      const answer = this.#handle(body, held, trace);
-      if (answer instanceof Promise) return this.#finishLater(answer, answering);
-      return this.#finish(answer, answering);
+      const answer = this.#handle(body, held);
+      if (answer instanceof Promise) return this.#finishLater(answer, body);
+      return this.#finish(answer, body);
     } catch (error) {
-      return this.#finish({ refusal: this.#fault(error) }, answering);
+      return this.#finish({ refusal: this.#fault(error) }, body);
     }
   }
 
@@ -313,7 +308,7 @@ class Incoming implements IncomingRequest {
   }
 
   /** Refuses because of a header, the quota or the head; otherwise calls the route's handler. */
-  #handle(body: Body, held: boolean, trace: RequestTrace | null): Answer | Promise<Answer> {
+  #handle(body: Body, held: boolean): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
       // No signature was attempted, so the address's quota must not be charged.
@@ -326,7 +321,9 @@ class Incoming implements IncomingRequest {
     const { services, entryChecks } = this.#serving;
     if (this.#head.method === 'OPTIONS') return optionsAnswer(this.#head, allowed, entryChecks);
     if (!route) return methodNotAllowed(this.#head, allowed);
-    const [head, budget] = [this.#head, this.#budget];
+    const head = this.#head;
+    const budget = this.#budget;
+    const trace = this.#trace;
     const call = { services, route, head, params, body, held, budget, trace };
     if (!problem) return route.handle(call);
     const { refusal } = problem;
@@ -340,30 +337,28 @@ class Incoming implements IncomingRequest {
     return damage ?? refuse('SERVER_FAULT');
   }
 
-  async #finishLater(answer: Promise<Answer>, answering: Answering): Promise<HttpResponse> {
+  async #finishLater(answer: Promise<Answer>, body: Body): Promise<HttpResponse> {
     try {
-      const sent = this.#finish(await answer, answering);
+      const sent = this.#finish(await answer, body);
       return sent instanceof Promise ? await sent : sent;
     } catch (error) {
-      return this.#finish({ refusal: this.#fault(error) }, answering);
+      return this.#finish({ refusal: this.#fault(error) }, body);
     }
   }
 
-  #finish(answer: Answer, answering: Answering): HttpResponse | Promise<HttpResponse> {
-    const { body, started, trace } = answering;
+  #finish(answer: Answer, body: Body): HttpResponse | Promise<HttpResponse> {
     const { services, onExchange } = this.#serving;
     const response = render(addUnknownNames(answer, this.#unknownParameters()), this.#id);
     this.#budget.conclude(response.status);
     this.#budget.release();
-    const ms = performance.now() - started;
-    services.metrics.answered(this.#route, response.status, ms);
-    trace?.end(response.status, this.#id, 'refusal' in answer ? answer.refusal : null);
+    services.metrics.answered(this.#route, response.status, performance.now() - this.#started);
+    this.#trace?.end(response.status, this.#id, 'refusal' in answer ? answer.refusal : null);
     const sent = this.#sent(response, body);
-    // A request that began before `observe` has no start time.
-    if (!onExchange || started === 0) return sent;
+    // A request that began before `observe` has no address.
+    if (!onExchange || this.#address === '') return sent;
     const notify = () => {
       const refusal = 'refusal' in answer ? answer.refusal : null;
-      const ms = performance.now() - started;
+      const ms = performance.now() - this.#started;
       const { method, target } = this.#head;
       const asked = { method, target, address: this.#address };
       onExchange(toExchange(asked, response.status, this.#id, refusal, ms));
