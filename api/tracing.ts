@@ -24,6 +24,15 @@ const headerGetter: TextMapGetter<RequestHead['headers']> = {
   keys: (headers) => [...headers.keys()],
 };
 
+/**
+ * Converts a time of the monotonic clock. The SDK would round a number to milliseconds, so that the
+ * steps of a request would overlap.
+ */
+function toHrTime(ms: number): [number, number] {
+  const wallMs = performance.timeOrigin + ms;
+  return [Math.trunc(wallMs / 1_000), Math.round((wallMs % 1_000) * 1e6)];
+}
+
 /** Spans of requests to a server. */
 export class ServerTracing {
   readonly #api: Api;
@@ -58,7 +67,7 @@ export class ServerTracing {
       'url.path': head.path,
       'folkmoot.network_id': this.#networkId,
     };
-    const start = { kind: SpanKind.SERVER, startTime: startMs, attributes };
+    const start = { kind: SpanKind.SERVER, startTime: toHrTime(startMs), attributes };
     const span = this.#tracer.startSpan(name, start, parent);
     if (!span.isRecording()) return null;
     return new RequestTrace(this.#api, this.#tracer, span, trace.setSpan(parent, span));
@@ -81,8 +90,8 @@ export class RequestTrace {
 
   /** Starts a child. The caller ends it. */
   startStep(name: string): Span {
-    // The monotonic clock, as for the request; the SDK's default has milliseconds.
-    return this.#tracer.startSpan(name, { startTime: performance.now() }, this.#context);
+    const startTime = toHrTime(performance.now());
+    return this.#tracer.startSpan(name, { startTime }, this.#context);
   }
 
   end(status: number, requestId: string, refusal: Refusal | null): void {
@@ -117,7 +126,7 @@ export class ClientTracing {
     const attributes = { 'http.request.method': method, 'url.path': path.split('?', 1)[0]! };
     const span = this.#tracer.startSpan(method, {
       kind: SpanKind.CLIENT,
-      startTime: performance.now(),
+      startTime: toHrTime(performance.now()),
       attributes,
     });
     const headers: Record<string, string> = {};

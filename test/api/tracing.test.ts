@@ -73,6 +73,8 @@ test.each(oneTransport)('traces over %s: a vote, from request to commit', async 
     'apply',
     'commit',
   ]);
+  const starts = steps.map(({ startTime }) => milliseconds(startTime));
+  expect(starts).toEqual([...starts].sort((a, b) => a - b));
   const { spanId } = server.spanContext();
   for (const step of steps) {
     expect([step.spanContext().traceId, parentOf(step)]).toEqual([TRACE, spanId]);
