@@ -261,7 +261,9 @@ export function mix(...values: readonly number[]): number {
   return hash >>> 0;
 }
 
-/** Returns `mix(a, b)`. Without a list of values, because every message and receiver needs one. */
+/**
+ * Returns `mix(a, b)`. Allocates no list of values, because it runs for every message and receiver.
+ */
 export function mixPair(a: number, b: number): number {
   return absorb(absorb(MIX_START, a), b) >>> 0;
 }

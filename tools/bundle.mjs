@@ -266,7 +266,7 @@ const requireInModule = [
   'const require = createRequire(import.meta.url);',
 ].join('\n');
 
-// Libraries with many or large packages, of which Folkmoot uses a small part.
+// Libraries that are large or have many dependencies, and of which Folkmoot uses a small part.
 for (const file of [
   'api/http/bundled/prom-client.js',
   'report/bundled/csv.js',

@@ -19,7 +19,7 @@ function valueText({ type, enum: values, anyOf, pattern, minimum, maximum, const
   if (anyOf) return anyOf.map(valueText).join(' or ');
   if (values) return values.map((one) => `\`${one}\``).join(', ');
   if (type === 'boolean') return '`true` or `false`';
-  if (type === 'array') return 'list of texts';
+  if (type === 'array') return 'list of strings';
   if (type === 'string') return pattern?.includes('ms|s|m') ? 'duration, such as `10s`' : 'text';
   const most = maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`;
   return type === 'integer' ? `${minimum}${most || ' or more'}` : `number up to ${maximum}`;
@@ -63,10 +63,10 @@ ${rows.join('\n')}`;
 
 const written = `# Configuration
 
-\`folkmoot serve\` and \`folkmoot load\` take each value from a flag, else from an environment
-variable, else from a YAML file, else from its default. \`--config FILE\` or \`FOLKMOOT_CONFIG\`
-names the file. One definition of the options validates all three sources, and generates this
-page and the JSON Schema [config.schema.json](config.schema.json).
+\`folkmoot serve\` and \`folkmoot load\` take each value from the first of these sources
+that has it: a flag, an environment variable, a YAML file, the default. \`--config FILE\` or
+\`FOLKMOOT_CONFIG\` names the file. One definition of the options validates all three sources,
+and generates this page and the JSON Schema [config.schema.json](config.schema.json).
 
 \`\`\`yaml
 # yaml-language-server: $schema=node_modules/folkmoot/docs/config.schema.json
@@ -101,9 +101,9 @@ each value, and lists variables that begin with \`FOLKMOOT_\` but have no meanin
 command.
 
 A variable for a switch holds \`true\`, \`1\` or \`yes\`, or \`false\`, \`0\` or \`no\`. A
-variable for a list holds texts separated by commas; \`FOLKMOOT_LOAD_SLO\` holds one text. The
-variables \`FOLKMOOT_NO_UI\` and \`FOLKMOOT_NO_WATCH\` switch off what the keys \`ui\` and
-\`watch\` name.
+variable for a list holds values separated by commas; \`FOLKMOOT_LOAD_SLO\` holds one value. The
+variables \`FOLKMOOT_NO_UI\` and \`FOLKMOOT_NO_WATCH\` disable the page and anonymous
+watching, like \`ui: false\` and \`watch: false\` in the file.
 
 ## Secrets
 

@@ -81,7 +81,7 @@ with \`strategy: { kind: script, module: PATH, parameters: {...} }\`. The module
 the functions below. The simulator calls a function for one agent, with a view of what the agent
 sees (\`view\`) and a random stream of the agent (\`rng\`). The agent executes the returned
 commands. In \`hear\` and \`vote\`, the stream depends on the block, the function and the round,
-so that a run with one block less draws the same numbers for every other block
+so that a run with one block fewer draws the same numbers for every other block
 ([model.md](model.md), section 4). Without a function, the agent follows its personality.
 [simulating.md](simulating.md) shows the first steps, and \`sim/scenarios/scripts/\` contains
 examples. The types are in \`folkmoot/sim\`. \`folkmoot scenario check FILE\` checks a script
@@ -148,10 +148,10 @@ ${members('ReceivedMessage')}
 
 ${table(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
 
-\`wait\` refers to the block of the call, so only \`hear\` and \`vote\` can return it. \`vote\`,
-\`meme\` and \`say\` refer to the block of the call too, unless \`block\` names another one. With
-\`block\`, every function can return them. An unknown command or a member of a wrong type ends the
-run with an error.
+\`wait\` applies to the block that the call concerns, so only \`hear\` and \`vote\` can return
+it. \`vote\`, \`meme\` and \`say\` also apply to this block, unless \`block\` names another one.
+With \`block\`, every function can return them. An unknown command or a member of a wrong type
+ends the run with an error.
 
 **Ballots and options.** \`vote\` may carry a \`ballot\` if the network's [rule](rules.md) counts
 ballots, and \`propose\` may list \`options\` if the rule chooses among options.
@@ -240,9 +240,9 @@ ${members('ScriptReportBlock')}
 A script is a program with all rights of the process. Calls that would make runs nondeterministic
 are refused while the module loads and while its functions run: \`Date()\`, \`new Date()\`,
 \`Date.now\`, ${refused}. The error names the call, script, function and agent, and ends the run
-even if the script catches the error. A \`Date\` with a given time is allowed. Promises are refused
-too, such as the call of an \`async\` function. The restrictions apply to imported packages while a
-function runs, but not while the packages load.
+even if the script catches the error. A \`Date\` with a given time is allowed. Promises are also
+refused, such as the call of an \`async\` function. The restrictions apply to imported packages
+while a function runs, but not while the packages load.
 
 A call that takes more than 10 s (\`--script-seconds\`) ends the run with an error that names the
 call, in every command. The same applies to a module that does not finish loading. An endless chain

@@ -1,6 +1,6 @@
 /**
  * Unknown names in a request: members, query parameters, and personalities without scripted agents.
- * Members that the network's decision rule does not read are unknown, too. All such names are
+ * Members that the network's decision rule does not read are also unknown. All such names are
  * legal. Unknown members are signed and logged, so their size is limited. A response header lists
  * unknown names.
  */

@@ -58,7 +58,7 @@ export class Metrics {
     const gauge = this.#gauge;
     gauge('commit_backlog', 'Entries applied but not durable yet', () => network.backlog);
     gauge('log_entries', 'Durable entries of the log', () => network.read.position.seq);
-    gauge('cut_off_seconds', 'Time without contact to the cluster', () =>
+    gauge('cut_off_seconds', 'Time without contact with the cluster', () =>
       network.cutOffMs ? network.cutOffMs() / 1_000 : 0,
     );
     const { folder } = network;

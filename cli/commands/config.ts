@@ -28,9 +28,10 @@ export function configCommand(): Command {
       'after',
       helpText({
         notes: `
-A value comes from a flag, else from an environment variable, else from the YAML
-file of --config or FOLKMOOT_CONFIG, else from the default. The file has one
-section per command: serve and load. See docs/configuration.md.`,
+A value comes from the first of these sources that has it: a flag, an
+environment variable, the YAML file of --config or FOLKMOOT_CONFIG, the default.
+The file has one section per command: serve and load. See
+docs/configuration.md.`,
         examples: [
           'config check folkmoot.yaml',
           'config show serve --config folkmoot.yaml --port 9000',
@@ -77,7 +78,7 @@ async function check(path: string): Promise<void> {
 function showCommand(): Command {
   return new Command('show')
     .description('print the effective values of a command and their sources')
-    .addArgument(new Argument('<command>', 'command of the values').choices(sectionNames))
+    .addArgument(new Argument('<command>', 'command to show').choices(sectionNames))
     .argument('[options...]', 'options of the command')
     .option('--json', 'print one JSON object')
     .passThroughOptions()
@@ -87,7 +88,8 @@ function showCommand(): Command {
       helpText({
         notes: `
 Prints a section of a configuration file, with the source of each value as a
-comment. Secrets and passwords are shown as ***. --json precedes the command.`,
+comment. Secrets and passwords are shown as ***. Write --json before the
+command.`,
         examples: [
           'config show serve',
           'config show serve --config folkmoot.yaml --port 9000',

@@ -42,7 +42,7 @@ export function recountCommand(): Command {
       ),
     )
     .addOption(
-      new Option('--parameter <name=n>', 'parameter of the --rule before it').argParser(
+      new Option('--parameter <name=n>', 'parameter of the preceding --rule').argParser(
         (text: string) => {
           const last = asked.at(-1);
           if (!last) {
@@ -61,7 +61,7 @@ export function recountCommand(): Command {
     )
     .option(
       '--most <n>',
-      'limit of votes to count per search for pivotal voters',
+      'maximum votes to count per search for pivotal voters',
       integer({ least: 0, most: 1_000_000_000_000 }),
       MOST_VOTES,
     )
@@ -71,9 +71,9 @@ export function recountCommand(): Command {
       'after',
       helpText({
         notes: `
-Counts each block again with the recorded votes. Prints the blocks with another
-status or choice, and the pivotal voters: without the vote of one of them, or
-with the opposite decision, the outcome is different. Agents do not vote again.
+Counts each block again with the recorded votes. Prints the blocks with a
+different status or choice, and the pivotal voters: those whose absence or
+opposite decision would change the outcome. Agents do not vote again.
 
 A ballot of another form is converted: a ranking gives plurality and approval
 its first choice. A ballot without a valid conversion counts as a vote without a

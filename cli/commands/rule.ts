@@ -69,9 +69,9 @@ function addCheck(rule: Command): void {
         notes: `
 Counts random polls with random ballots that the rule accepts. Compares counter
 with tally after each vote. The rule must not fail on an accepted ballot, must
-decide each poll that is over, and must keep its decision when votes follow.
-Verdicts contain integers only. A module runs in a sandbox. Prints its SHA-256,
-and the time for a vote as a multiple of the time under bft.
+decide each poll that is over, and must keep its decision when further votes
+follow. Verdicts contain integers only. A module runs in a sandbox. Prints its
+SHA-256, and the time for a vote as a multiple of the time under bft.
 
 Exits with code 12 if the file contains no rule, or the rule violates this
 contract.`,
@@ -127,7 +127,7 @@ async function show(named: string, { json }: { json?: boolean }): Promise<void> 
   if (json) return printJson({ ...shown, lines, module, sha256 });
   const { kind, title, parameters, ballot, source, decides_early, chooses } = shown;
   const about = [
-    kind === 'weight' ? 'decides by weight' : 'reads single votes',
+    kind === 'weight' ? 'decides by weight' : 'reads individual votes',
     ...(chooses ? ["chooses one of a block's options"] : []),
     ...(decides_early === false ? ['decides at the end of voting'] : []),
   ];
@@ -238,7 +238,7 @@ function checkedLines({ label, sha256 }: ChosenRule, checked: RuleChecked): stri
       : []),
     ...problems,
     ...(example ? [`example   ${JSON.stringify(example)}`] : []),
-    ...(speed ? [`speed     ${speed.times_bft} times the time of bft for a vote`] : []),
+    ...(speed ? [`speed     ${speed.times_bft} times the time that bft takes for a vote`] : []),
     ...(sha256 === null ? [] : [`SHA-256   ${sha256}`]),
   ];
 }

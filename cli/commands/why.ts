@@ -54,9 +54,9 @@ export function whyCommand(): Command {
       helpText({
         notes: `
 Prints the voting power of the electorate (exact Banzhaf and Shapley-Shubik
-indices) and the swing votes: single votes that would have changed the outcome.
-The mechanical recount removes agents, memes or alliances from the tally without
-new decisions.
+indices) and the swing votes: individual votes that would have changed the
+outcome. The mechanical recount removes agents, memes or alliances from the
+tally without new decisions.
 
 For a saved run, also tests candidates (kinds: ${kinds.join(', ')}): re-runs
 the simulation with and without each, in pairs with common random numbers.

@@ -1,8 +1,9 @@
 /**
- * Configuration of a command. A value comes from a flag, else from an environment variable, else
- * from a YAML file, else from the default. The options of the command are the only schema: all
- * sources pass through the parser of the option, and the JSON Schema and the reference derive from
- * it. Values are merged without changing the command, so that a running server can merge again.
+ * Configuration of a command. A value comes from the first of these sources that has it: a flag, an
+ * environment variable, a YAML file, the default. The options of the command are the only schema:
+ * all sources pass through the parser of the option, and the JSON Schema and the reference derive
+ * from it. Values are merged without changing the command, so that a running server can merge
+ * again.
  */
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -321,7 +322,7 @@ function parseValue(option: Option, given: unknown, fail: Fail): unknown {
     return typeof given === 'boolean' ? given : fail('true or false');
   }
   if (schemaOf(option).type === 'array') {
-    if (!Array.isArray(given)) return fail('a list of texts');
+    if (!Array.isArray(given)) return fail('a list of strings');
     const add = (before: unknown, one: unknown) => parseText(option, one, fail, { before });
     return given.reduce<unknown>(add, []);
   }
@@ -332,7 +333,7 @@ function parseValue(option: Option, given: unknown, fail: Fail): unknown {
 
 /**
  * @param options.before the values of a list so far.
- * @param options.isText true for a variable, which is a text for every type.
+ * @param options.isText true for a variable, which is a string for every type.
  */
 function parseText(
   option: Option,
@@ -351,7 +352,7 @@ function parseText(
     }
   };
   if (!isText && !isTyped(schemaOf(option), given)) return attempt('', true);
-  if (!parse && given === '') return fail('a text that is not empty');
+  if (!parse && given === '') return fail('a string that is not empty');
   return attempt(String(given), false);
 }
 
@@ -360,7 +361,7 @@ const expectedIn = (message: string): string =>
   message.replace(/^expected /, '').replace(/^Allowed choices are (.*)\.$/, 'one of $1');
 
 const describe = (option: Option): string =>
-  schemaOf(option).type === 'array' ? 'a list of texts' : 'a text';
+  schemaOf(option).type === 'array' ? 'a list of strings' : 'a string';
 
 /** Returns true if a value has the JSON type of a schema, or of one of its alternatives. */
 function isTyped(schema: ValueSchema, given: unknown): boolean {

@@ -6,7 +6,7 @@ import { typed } from './options.js';
 
 export const ruleSyntax = 'rule name, module (.js, .mjs) or lines (.yaml, .json)';
 
-/** Option for parameters, which may be repeated, and whose value may be a list with commas. */
+/** Option for parameters, which may be repeated, and whose value may be a comma-separated list. */
 export const parameterOption = (text: string): Option =>
   new Option('--parameter <name=n>', `${text}, may be repeated`).argParser(
     typed<GivenParameters>(

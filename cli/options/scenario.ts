@@ -59,7 +59,7 @@ export async function wantedScenario(
   flags: ScenarioFlags,
 ): Promise<WantedScenario> {
   if (flags.seed === '') {
-    throw new UsageError('INVALID_OPTION', { option: '--seed', expected: 'a text, such as 7' });
+    throw new UsageError('INVALID_OPTION', { option: '--seed', expected: 'a string, such as 7' });
   }
   const { seed, set = [], policy, weights, blocks, agents, unsigned } = flags;
   const changes: Change[] = [

@@ -107,7 +107,7 @@ function drawOrder(
 
 /**
  * Draws a ranking of the Mallows model by repeated insertion (Doignon, Pekeč and Regenwetter 2004,
- * Psychometrika 69): the options are inserted in order of the list, and each place further from
+ * Psychometrika 69): the options are inserted in order of the list, and each position further from
  * the end is less probable by the factor `dispersion`.
  */
 function drawMallows(options: readonly number[], dispersion: number, rng: Stream): number[] {
@@ -124,7 +124,10 @@ function drawMallows(options: readonly number[], dispersion: number, rng: Stream
   return order;
 }
 
-/** Draws a place on a line, along which the options have equal distances. The nearest is best. */
+/**
+ * Draws a position on a line on which the options are equally spaced. The nearest option is
+ * preferred.
+ */
 function drawLine(options: readonly number[], rng: Stream): number[] {
   const position = rng.real() * options.length;
   const distance = (option: number) => Math.abs(option + 0.5 - position);

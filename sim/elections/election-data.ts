@@ -1,6 +1,6 @@
 /**
  * Reads election data: files of PrefLib with orders (soc, soi, toc and toi), and files of Pabulib
- * (pb). The files are hostile input. All limits are below, and each error names a line.
+ * (pb). The files are untrusted input. All limits are below, and each error names a line.
  *
  * Formats: PrefLib-Data, FORMAT_SPECIFICATION.md (2025); pabulib.org/format (2025).
  */
@@ -343,7 +343,7 @@ const voteForms: Record<string, ElectionData['form']> = {
   scoring: 'points',
 };
 
-/** Largest row, in characters. */
+/** Maximum length of a row, in characters. */
 const LARGEST_ROW = 1_000_000;
 const MOST_ROWS = electionLimits.ballots + electionLimits.alternatives + 1_000;
 
@@ -357,7 +357,7 @@ function readRows(text: string): Row[] {
         rows.push({ line, cells });
         return null;
       },
-      // Published files have quotes inside of unquoted values.
+      // Published files contain quotes inside unquoted values.
       relax_quotes: true,
       relax_column_count: true,
       skip_empty_lines: true,
@@ -407,7 +407,7 @@ function columnIn({ name: section, line, columns }: Section, name: string): numb
   return at >= 0 ? at : refuse(line, 'NO_COLUMN', { section, name });
 }
 
-/** Returns the cells of a row. Empty cells at the end may be missing or too many. */
+/** Returns the cells of a row. Trailing empty cells may be missing or superfluous. */
 function cellsOf({ columns }: Section, { line, cells }: Row): string[] {
   const expected = columns.length;
   if (cells.slice(expected).every(isEmpty) && cells.length > 1) return cells;

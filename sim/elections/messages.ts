@@ -34,7 +34,10 @@ export const electionMessages = {
   INVALID_CSV: { text: 'invalid line: {detail}', fix: 'separate values by ; and quote with "' },
   NO_SECTION: { text: 'missing section: {name}', fix: 'write META, PROJECTS and VOTES in order' },
   NO_COLUMN: { text: 'section {section} without a column: {name}', fix: 'add the column' },
-  WRONG_CELLS: { text: '{count} values; the section has {expected} columns', fix: 'give each one' },
+  WRONG_CELLS: {
+    text: '{count} values; the section has {expected} columns',
+    fix: 'write one value per column',
+  },
   INVALID_POINTS: {
     text: 'invalid points: {value}',
     fix: 'give one integer from 0 to {most} for each project',

@@ -18,7 +18,10 @@ const forms = {
 
 export type BallotForm = keyof typeof forms;
 
-/** Returns the form of a rule's ballots, or null if the rule has no ballots or other ballots. */
+/**
+ * Returns the form of a rule's ballots, or null if the rule has no ballots or ballots of another
+ * form.
+ */
 export function findBallotForm({ ballotSchema: schema }: NetworkRule): BallotForm | null {
   if (schema?.type !== 'object' || !('properties' in schema)) return null;
   const { properties } = schema;
@@ -29,9 +32,9 @@ export function findBallotForm({ ballotSchema: schema }: NetworkRule): BallotFor
 const LONGEST_NAME = 64;
 
 /**
- * Returns the names that alternatives have as options of a block. A name of an option has letters,
- * digits, dots, underscores and hyphens of ASCII; other characters become hyphens. Equal names get
- * their number in the list.
+ * Returns the names that alternatives have as options of a block. An option name consists of ASCII
+ * letters, digits, dots, underscores and hyphens; other characters become hyphens. Duplicate names
+ * get their position in the list as a suffix.
  */
 export function toOptionNames(alternatives: readonly string[]): string[] {
   const names = new Set<string>();
@@ -61,7 +64,7 @@ interface Wanted {
   form: BallotForm | null;
 }
 
-/** Returns the first reason for which the ballots cannot be cast, or null. */
+/** Returns the first reason why the ballots cannot be cast, or null. */
 export function findDataProblem(data: ElectionData, wanted: Wanted): DataProblem | null {
   const own = toOptionNames(data.alternatives);
   const options = wanted.options ?? own;

@@ -178,17 +178,17 @@ length:
 Missing keys take their defaults. Names end in their unit. Unknown keys are errors.
 'folkmoot scenario check FILE' reports an error with file, line and allowed values.
 'folkmoot scenario show FILE' prints a scenario with all defaults. '--set' changes a value for one
-run by its path: '--set agents.silent.share=0.4'. A list item is named by its index, a group also by
-its name.
+run by its path: '--set agents.silent.share=0.4'. A list item is named by its index; a group
+can also be named by its name.
 
 The first line '# yaml-language-server: $schema=scenario.schema.json' enables completion in editors
 with YAML language support.
 `);
 
 const scriptsText = backquoted(`A script is a TypeScript or JavaScript module that exports some
-of the functions listed in [scripts.md](scripts.md). Each function receives the agent's view and
-random stream, and returns one command or a list of commands. Without a function, the agent follows
-its personality. For an example, see 'sim/scenarios/scripts/grudge.ts'.
+of the functions listed in [scripts.md](scripts.md). Each function receives the view and
+the random stream of the agent, and returns one command or a list of commands. Without a function,
+the agent follows its personality. For an example, see 'sim/scenarios/scripts/grudge.ts'.
 `);
 
 const interventionsText = backquoted(`A list of changes during the run; see

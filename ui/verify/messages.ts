@@ -6,7 +6,7 @@ export type Verdict = 'holds' | 'failed' | 'unchecked';
 
 interface ElectorToCheck {
   agent_id: string;
-  /** Number of the agent, by which a committee is drawn; null if the page does not know it. */
+  /** Number of the agent, used to draw a committee; null if the page does not know it. */
   number: number | null;
   weight: number;
   personality: string;

@@ -219,7 +219,10 @@ function Row({ line, reasons, weighted, balloted, signed }: RowProps) {
   );
 }
 
-/** A ballot in short: a ranking from best to worst, approvals, scores, or the text of its JSON. */
+/**
+ * A ballot in a short form: a ranking from best to worst, approvals, scores, or the text of its
+ * JSON.
+ */
 function Ballot({ of }: { of: unknown }) {
   if (of === undefined) return <span class="faint">none</span>;
   const [[name, value] = ['', of], ...more] = members(of);

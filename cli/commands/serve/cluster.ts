@@ -43,7 +43,7 @@ export function addNodeOptions(command: Command): Command {
         .argParser(shortName),
     )
     .addOption(
-      new Option('--verify-all', 'verify requests admitted by other nodes too').env(
+      new Option('--verify-all', 'also verify requests admitted by other nodes').env(
         'FOLKMOOT_VERIFY_ALL',
       ),
     );

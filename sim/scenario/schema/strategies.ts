@@ -202,7 +202,7 @@ export const Strategy = Type.Union(
       'occupies each free place for a block in voting with an unsound block, and never votes',
       { every_ms: integerFrom(100, 600_000, 'interval between proposals', 200) },
     ),
-    strategy('ballots', 'casts the ballots of an election, from a file', {
+    strategy('ballots', 'casts the ballots of an election file', {
       file: Type.String({
         minLength: 1,
         maxLength: 500,
@@ -214,26 +214,31 @@ export const Strategy = Type.Union(
       }),
       ties: Type.Enum(['refuse', 'list'], {
         default: 'refuse',
-        description: 'ties in a ranking: refuse the file, or order them as the options',
+        description: 'ties in a ranking: refuse the file, or order them as in the list of options',
       }),
-      approves: integerFrom(1, 16, 'least number of approved options, in whole ties', 1),
+      approves: integerFrom(
+        1,
+        16,
+        'minimum number of approved options; ties are approved as a whole',
+        1,
+      ),
     }),
     strategy('culture', 'draws preferences over the options of a block', {
       culture: Type.Enum(['impartial', 'mallows', 'line'], {
         default: 'impartial',
         description:
-          'impartial: all rankings are equally probable; mallows: near the order of the options; ' +
-          'line: agents at random places on a line with the options in order, nearest first',
+          'impartial: all rankings are equally probable; mallows: rankings close to the order of the options; ' +
+          'line: agents at random positions on a line with the options in order, nearest first',
       }),
       dispersion: Type.Number({
         minimum: 0,
         maximum: 1,
         default: 0.5,
-        description: 'mallows: from 0, all alike, to 1, impartial',
+        description: 'mallows: from 0 (all rankings equal) to 1 (impartial)',
       }),
       draws: Type.Enum(['block', 'run'], {
         default: 'block',
-        description: 'draw for each block, or once for the run',
+        description: 'draw for each block, or once per run',
       }),
       approves: Type.Optional(
         integerFrom(1, 16, 'number of approved options; default: half of them, rounded up'),

@@ -6,7 +6,7 @@
 /** The start of a row's first cell, and the names of the row's cases. */
 export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   [
-    '`Transfer-Encoding` beside',
+    '`Transfer-Encoding` together with',
     /^(length and chunks|chunks and length) /,
     /^length (-1|\+2|0x2|x|1 1) /,
   ],
@@ -25,7 +25,7 @@ export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   ['DEL in the value', /: DEL in a value$/],
   ['a header with an empty name', /: no name$/],
   [
-    'a request line that is none',
+    'a malformed request line',
     /^method (G\u00c9T|G ET)/,
     /^version (HTTP\/1\.2|HTTP\/9|HTTP\/1\.1 |http|HTTP\/1\.1x|HTTP$|$|ICY)/,
     /^(no target|a tab|TLS|NULs|high bytes|line feeds only|a line feed first)$/,
@@ -38,7 +38,7 @@ export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
   ['an empty line before', /empty lines? first$/],
   ['an unknown method', /^method (PRI|get|Get|BREW|)( at .*)?$/],
   ['`CONNECT`', /^method CONNECT/],
-  ['more requests in the same bytes', /^refused, and another$/],
+  ['further requests sent together', /^refused, and another$/],
   ['headers beyond 4 KiB', /: (101|1,000) headers$/, /: a header of (5|20) KiB$/],
   ['a request line in two segments', /^cut behind its target$/],
   ['a head in two segments with', /^a head in two segments, length 0$/],

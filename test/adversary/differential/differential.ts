@@ -69,7 +69,7 @@ export function says(cell: string, seen: string): boolean {
   if (seen === 'closed') return /^closed/.test(cell);
   const [status = '', reason] = seen.split(' ');
   const bare = reason === '-';
-  if (/^taken/.test(cell) && !(bare && Number(status) === 400)) return true;
+  if (/^accepted/.test(cell) && !(bare && Number(status) === 400)) return true;
   const form = bare ? /HTML|without a body/ : /envelope/;
   return cell.includes(status) && form.test(cell);
 }
