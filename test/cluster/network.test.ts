@@ -86,7 +86,7 @@ test('nodes: fire each deadline once on all nodes, even without requests', async
   const statusOf = (hash: string) => () => n3.network.read.block(hash)?.status;
   await expect.poll(statusOf(block), { timeout: 30_000 }).toBe('expired');
   await expectSame(order, nodes);
-  // A single remaining node fires deadlines too.
+  // A single remaining node also fires deadlines.
   await n1.close();
   await n2.close();
   const head = n3.network.read.block(block)!.parent_hash;

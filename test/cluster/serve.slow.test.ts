@@ -88,7 +88,7 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectKept(nodes, told);
   });
 
-  test('an agent has each quota once over all nodes, including a new one', async () => {
+  test('each quota of an agent applies across all nodes, including a new one', async () => {
     const order = await etcd();
     const nodes = await three(order.url, ['--limits', 'spec']);
     expect((await insist(nodes, register(ada), 0)).status).toBe(201);

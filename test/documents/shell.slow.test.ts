@@ -36,7 +36,7 @@ function checkout(files: Readonly<Record<string, string>>): string {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
   mkdirSync(join(folder, 'bin'));
-  // A script beside the build finds it by its own address.
+  // A script next to the build finds it by its own address.
   writeFileSync(
     join(folder, 'bin/npx'),
     `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'test/documents/npx.mjs')}' "$@"\n`,

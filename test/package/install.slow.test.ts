@@ -28,7 +28,7 @@ test('install: ships no development files', () => {
   expect(files).toEqual(expect.arrayContaining(['LICENSE', 'dist/vendor/LICENSES.txt']));
 });
 
-test('install: at most 100 packages, no telemetry, install scripts of two native ones', () => {
+test('install: at most 100 packages, no telemetry, install scripts in two native ones only', () => {
   const names = [...brought().keys()].map((path) => path.replace(/^.*node_modules\//, ''));
   expect(names.length).toBeGreaterThan(50);
   // Including the package.

@@ -69,7 +69,7 @@ export function commentsOf(one: Reflection): Comment[] {
   return places.flatMap((place) => place?.comment ?? []);
 }
 
-/** Everything in a module or class that has a name of its own, with what it belongs to. */
+/** Everything in a module or class that has its own name, with its owner. */
 export function* named(
   within: Reflection,
   path = within.name,

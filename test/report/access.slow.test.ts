@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Reports are accessible: axe finds no violations in any mode, even with hostile texts. */
+/** Reports are accessible: axe finds no violations in any mode, even with hostile text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';

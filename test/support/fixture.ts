@@ -70,7 +70,7 @@ export function signatoryOf(number: number): Signatory {
 export interface TestNetwork {
   network: Network;
   clock: VirtualClock;
-  /** Verifies and submits a request. A refused signature is an outcome too. */
+  /** Verifies and submits a request. A refused signature is also an outcome. */
   submit(request: SignedRequest): Promise<Outcome>;
 }
 

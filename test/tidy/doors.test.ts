@@ -145,7 +145,7 @@ test('client: imports only modules for browsers', () => {
     if (!under(path, 'api/client') || under(to, 'api/client', ...files)) {
       return null;
     }
-    // Route types load no schemas or texts.
+    // Route types load no schemas or messages.
     if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
     const checks = ['validate', 'validator'].map((name) => `engine/protocol/schema/${name}.ts`);
     if (under(to, 'engine/protocol/schema') && !under(to, ...checks)) return null;

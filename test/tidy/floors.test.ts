@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { known, offences, sources } from './sources.js';
 
-/** Fixed order of floors per folder, lowest first. A file counts as a floor too. */
+/** Fixed order of floors per folder, lowest first. A file also counts as a floor. */
 const floors: Record<string, string> = {
   '': 'engine cluster api report ui sim testing bench cli test',
   engine: 'protocol rules crypto store core admit node replay certificate history index.ts',

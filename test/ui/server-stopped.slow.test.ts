@@ -57,7 +57,7 @@ test.skipIf(!hasBrowser).each(losses)(
     lose(folder);
     await tab.getByTestId('folder-lost').waitFor();
     await connection(tab).getByText('folder unavailable').waitFor();
-    // A new page reports the loss too, and still shows blocks and agents.
+    // A new page also reports the loss, and still shows blocks and agents.
     await tab.goto(`${url}/ui/block`);
     await tab.locator('.checks .verdict.holds').first().waitFor();
     await tab.getByTestId('folder-lost').waitFor();

@@ -227,8 +227,9 @@ export const Strategy = Type.Union(
       culture: Type.Enum(['impartial', 'mallows', 'line'], {
         default: 'impartial',
         description:
-          'impartial: all rankings are equally probable; mallows: rankings close to the order of the options; ' +
-          'line: agents at random positions on a line with the options in order, nearest first',
+          'impartial: all rankings are equally probable; mallows: rankings close to the order of ' +
+          'the options; line: agents at random positions on a line with the options in order, ' +
+          'nearest first',
       }),
       dispersion: Type.Number({
         minimum: 0,

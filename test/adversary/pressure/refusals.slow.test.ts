@@ -74,7 +74,7 @@ async function untilTold(server: Host, { name, bytes }: Costly, address: string)
 const heavy = ({ bytes }: Costly) => bytes.length > 64 * 1024;
 
 describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
-  test('each kind uses the quota of its address by its weight, until 429', async () => {
+  test('each kind uses the address quota in proportion to its weight, until 429', async () => {
     const server = await begin(transport, 'spec');
     const found: string[] = [];
     for (const [index, one] of costliest(ada).entries()) {

@@ -63,7 +63,7 @@ test('fronts: lose no acknowledged write and no event when killed repeatedly', a
   await expect.poll(async () => (await there.get('/metrics')).text).toMatch(/^folkmoot_fronts 2$/m);
   const { text } = await there.get('/metrics');
   const restarts = Number(/^folkmoot_fronts_restarts_total (\d+)$/m.exec(text)?.[1]);
-  // A front that is killed while starting is restarted too.
+  // A front that is killed while starting is also restarted.
   expect(restarts).toBeGreaterThan(0);
   expect(restarts).toBeLessThanOrEqual(kills);
 });

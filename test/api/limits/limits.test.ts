@@ -156,7 +156,7 @@ describe('register: 1 a minute per address', () => {
       401,
     );
     expect((await send('Ada')).status).toBe(201);
-    // The quota is checked before the body, so a repeat must wait too.
+    // The quota is checked before the body, so a repeat must also wait.
     for (const name of ['Ada', 'Bob']) expect((await send(name)).status).toBe(429);
     pass(59_999);
     const early = await send('Bob');

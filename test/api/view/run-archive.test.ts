@@ -18,7 +18,7 @@ const runs = { numRuns: counts.spans, seed };
 const packed = (bytes: Uint8Array) => deflateRawSync(bytes).length;
 const kept = { proposals: [{ data: '</script>\u2028' }, null] } as unknown as RunArchive['data'];
 
-/** Returns the same batch, with texts for all rows that can carry a text. */
+/** Returns the same batch, with text for all rows that can carry it. */
 function spoken(batch: RowBatch, texts: readonly string[]): RowBatch {
   const kinds: Record<string, Message['kind']> = {
     block_validation: 'reason',

@@ -1,4 +1,4 @@
-/** Marking of untrusted texts and invisible characters. */
+/** Marking of untrusted text and invisible characters. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {

@@ -241,7 +241,7 @@ test('checkCertificate: without the module, the choice is an assumption', async 
     if (!checked.holds) throw new Error(checked.problem);
     expect(checked.trusts.some((line) => line.includes(rules[0]!))).toBe(true);
     expect(checked.proves.join(' ')).not.toContain('choice');
-    // Signatures are proven without the rule, too.
+    // Signatures are also proven without the rule.
     const vote = (c: Forged) => rewriteVote(c, 4, '"option":"c"', '"option":"b"');
     expect(codeOf(forged(module, vote), allowed)).toBe('SIGNATURE');
   }

@@ -32,7 +32,7 @@ const source = `export default {
   },
 };`;
 
-/** Parameters beside the defaults, by policy. */
+/** Parameters other than the defaults, by policy. */
 const parameters: Record<string, Record<string, number>> = {
   majority: { participation_bps: 3_000 },
   threshold: { for_bps: 4_000, turnout_bps: 5_000, of_cast: 1 },

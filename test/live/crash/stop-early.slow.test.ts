@@ -83,7 +83,7 @@ describe(`stop: early, seed ${seed}`, () => {
     let stoppedInGoodOrder = 0;
     // Continue until at least one signal was late enough to be handled.
     for (let time = 0; time < 3 * counts.earlySignals || stoppedInGoodOrder === 0; time += 1) {
-      // Alternate with a new folder, to interrupt its creation too.
+      // Alternate with a new folder, to interrupt its creation as well.
       const data = time % 2 === 0 ? kept : join(temporaryFolder(), 'data');
       const ended = await signalled(signals[draw(2)]!, draw(most), ['--data', data]);
       expect(ended.stderr).not.toContain('"level":60');

@@ -80,7 +80,7 @@ test('serve: --parameter sets parameters of a module, and a restart keeps them',
   expect('ending' in other && other.ending.code).toBe(2);
 });
 
-test('serve: --parameter sets parameters of a named policy, also by a variable', async () => {
+test('serve: --parameter sets parameters of a named policy, as does a variable', async () => {
   const env = { FOLKMOOT_PARAMETER: 'for_bps=6000,turnout_bps=100' };
   const found = await genesisWith(temporaryFolder(), ['--policy', 'threshold'], env);
   const parameters = { for_bps: 6_000, turnout_bps: 100 };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { hurriedScenario } from '../clients/scenarios.js';
 
-test('on a server: agents join and leave by schedule, with a warm-up', async () => {
+test('on a server: agents join and leave on schedule, with a warm-up', async () => {
   const { url, network } = await live({ genesis: { voting_period_ms: 2_000 } });
   const others = { personality: ['lawful'], traits: { think_ms: 300 } };
   const length = { virtual_ms: 90_000 };

@@ -1,4 +1,4 @@
-/** Audited random life. Independent of the test runner, because a child process runs it too. */
+/** Audited random life. Independent of the test runner, because a child process also runs it. */
 import type { Event, Network, SignedRequest, VirtualClock } from 'folkmoot';
 import type { Auditor, Violation } from 'folkmoot/sim';
 import { type Attempt, Life } from '../../engine/random/random.js';

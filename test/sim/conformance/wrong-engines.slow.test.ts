@@ -13,7 +13,7 @@ import type { Mutant } from '../audit/mutants-terms.js';
 const child = fileURLToPath(new URL('./wrong-engines-child.mjs', import.meta.url));
 const cases = caseNames().filter((name) => /^(attendance-|places$)/.test(name));
 
-/** Mistakes of implementers who had only the protocol document. */
+/** Mistakes made by implementers who had only the protocol document. */
 const implementers: Mutant[] = [
   {
     name: 'an elector that is not active becomes dormant',

@@ -264,7 +264,7 @@ describe('cultures', () => {
   const rankings = (votes: readonly { ballot?: unknown }[]) =>
     votes.map(({ ballot }) => (ballot as { ranking: string[] }).ranking.join(''));
 
-  test('impartial: all six rankings occur, and other blocks draw others', async () => {
+  test('impartial: all six rankings occur, and different blocks draw different ones', async () => {
     const { votes, blocks } = await hold(culture({}, 'schulze', { length: { blocks: 2 } }));
     expect(new Set(rankings(votes)).size).toBe(6);
     const [first, second] = blocks.map(({ standings }) => standings);

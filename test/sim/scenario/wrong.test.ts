@@ -17,7 +17,7 @@ test.each(wrong)('scenario: rejects %s', (_, text, line, expected) => {
   const file = fileOf(text);
   const error = errorOf(() => loadScenario(file));
   expect(keyOf(error)).toBe(expected);
-  // A syntax error has a column, too.
+  // A syntax error also has a column.
   const place = expected === 'NOT_YAML' ? `${file}:${line}:` : `${file}:${line}: `;
   expect(error.message).toContain(line === 0 ? file : place);
   if (expected === 'NOT_YAML') expect(error.message.slice(place.length)).toMatch(/^\d+: /);

@@ -85,7 +85,7 @@ test('sobol: randomness shared by a block is in no index, but in the total varia
   const found = rowsOf(designOf('sobol', 2, 1_024, 0, 1), 's', ([x = 0], seed) => x + luck(seed));
   const value = (factor: number, index: string) =>
     found.find((row) => row.factor === factor && row.index === index)!.value;
-  // The variance of x is 1/12, that of a coin is 1/4.
+  // The variance of x is 1/12, and that of a coin is 1/4.
   for (const index of ['first', 'total']) expect(value(0, index)).toBeCloseTo(0.25, 1.5);
   expect([value(1, 'first'), value(1, 'total')]).toEqual([0, 0]);
 });

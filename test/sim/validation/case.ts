@@ -1,5 +1,5 @@
 /**
- * A case of the validation: a known answer from theory beside a measured one. Beside it are the
+ * A case of the validation: a known answer from theory next to a measured one. Next to it are the
  * runs that cases measure, confidence intervals, and formulas that several cases share.
  */
 
@@ -169,7 +169,7 @@ export async function votesOf(raw: object, seed = '1'): Promise<VoteRow[]> {
   });
 }
 
-/** The measures of a run whose scripts lie beside it: `files` has their texts by name. */
+/** The measures of a run with scripts in the same folder: `files` has their text by name. */
 export async function measuresOf(
   raw: object,
   files: Readonly<Record<string, string>>,

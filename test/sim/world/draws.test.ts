@@ -42,7 +42,7 @@ test('draws: a fault after the end of a run changes nothing in it', async () => 
   ];
   const within = { kind: 'pause', start_ms: 4_000, length_ms: 3_000, whom: [{ count: 3 }] };
   for (let seed = 0; seed < 20; seed += 1) {
-    // With every fourth seed, a fault within the run draws its targets too, in both runs.
+    // With every fourth seed, a fault within the run also draws its targets, in both runs.
     const before = seed % 4 === 0 ? [within] : [];
     // Crash and churn plan calls when the run begins, so each seed tries one of these.
     const tried = [kinds[seed % 2]!, kinds[2 + (seed % 4)]!];

@@ -158,7 +158,7 @@ describe('uplinks: requests', () => {
     { ...voters, traits: { think_ms: 400 } },
   ];
 
-  test('a proposal is final later by its transfer time, rounded up', async () => {
+  test('a proposal becomes final later, by its transfer time rounded up', async () => {
     const world = { consensus: { ...allVote }, length: { blocks: 5 } };
     const free = await live(town(), world);
     const slow = await live(town({ uplink_kbps: 7 }), world);

@@ -29,7 +29,7 @@ export function offline(
   return open(browser, fileUrl(path, where), { ...mode, offline: true });
 }
 
-/** Returns the texts of the given parts once these texts stop changing. */
+/** Returns the text of the given parts once it stops changing. */
 export async function settled(tab: Page, parts: readonly string[] = ['main']): Promise<string[]> {
   const read = () =>
     tab.evaluate(

@@ -1,4 +1,4 @@
-/** Tests exported files with hostile texts, and damaged files. */
+/** Tests exported files with hostile text, and damaged files. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -60,7 +60,7 @@ const hostile = [
 ];
 
 test.skipIf(!hasBrowser)(`exported: shows hostile texts as text only ${needs}`, async () => {
-  // The folder name is hostile too.
+  // The folder name is also hostile.
   const data = join(folder, `"><img src=x onerror=alert(4)>\u2028\u202e`);
   const server = begin(['serve', '--data', data, '--port', '0', '--limits', 'bench']);
   const [line] = await server.printed(/^\{.*\}\n/);

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Waits until both pages show equal texts, because a busy machine may stall a page. */
+/** Waits until both pages show equal text, because a busy machine may stall a page. */
 async function expectSame(tabs: readonly [Page, Page], parts: readonly string[]): Promise<void> {
   const texts = async (tab: Page) =>
     (await settled(tab, parts)).map((text) => text.replaceAll('\u2026', ''));

@@ -43,7 +43,7 @@ test.skipIf(!hasBrowser).each([
   await tab.getByRole('link', { name: 'Block', exact: true }).click();
   await tab.locator('.checks .verdict.holds').first().waitFor();
   expect(complaints).toEqual([]);
-  // A new page reports the loss too.
+  // A new page also reports the loss.
   const { tab: later } = await open(browser, `${url}/ui/agents`, modes.light);
   await later.getByTestId('folder-lost').waitFor();
   await later.getByRole('heading', { name: '40 agents' }).waitFor();

@@ -115,7 +115,7 @@ const views: readonly {
   { view: 'explore' },
 ];
 
-/** Takes the texts and a screenshot, without pointer, focus or announcements. */
+/** Takes the text and a screenshot, without pointer, focus or announcements. */
 async function pictureOf(tab: Page) {
   await tab.mouse.move(0, 0);
   await tab.evaluate(() => {

@@ -1,4 +1,4 @@
-/** A server that responds to a load run with hostile texts. */
+/** A server that responds to a load run with hostile text. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

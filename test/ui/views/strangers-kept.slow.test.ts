@@ -1,4 +1,4 @@
-/** Tests folders with hostile texts, and with texts of 10 MB. */
+/** Tests folders with hostile text, and with 10 MB of text. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Creates a server folder with hostile texts in all fields. */
+/** Creates a server folder with hostile text in all fields. */
 async function left() {
   const folder = join(temporaryFolder(), 'run');
   const { url, stop } = await live({ path: join(folder, 'network'), genesis });
@@ -69,7 +69,7 @@ test.skipIf(!hasBrowser)(
 const long = filled(markup, 10_000_000);
 const fields = ['name', 'message', 'caption', 'description', 'purpose', 'reason'];
 
-/** Replaces text fields at any depth with texts of 10 MB. */
+/** Replaces text fields at any depth with 10 MB of text. */
 function grown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(grown);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** Tests hostile texts on a live server, up to the server's limits. */
+/** Tests hostile text on a live server, up to the server's limits. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';

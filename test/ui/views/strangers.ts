@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * Posts hostile texts up to the server limits, and checks that a page shows such texts only as
- * text.
- */
+/** Posts hostile text up to the server limits, and checks that a page shows it only as text. */
 import type { Page } from 'playwright-core';
 import { clientOf } from '../../client/helpers.js';
 
@@ -66,7 +63,7 @@ export async function peopled(url: string): Promise<{ block_hash: string; agent:
   return { block_hash, agent: bob.agentId };
 }
 
-/** Returns the effects of hostile texts on the page. */
+/** Returns the effects of hostile text on the page. */
 export const struck = (tab: Page) =>
   tab.evaluate(() => ({
     ran: (globalThis as { struck?: number }).struck ?? 0,
@@ -77,7 +74,7 @@ export const struck = (tab: Page) =>
 
 export const harmless = { ran: 0, made: 0, turns: false, wide: 0 };
 
-/** Returns the paths of views that show hostile texts. */
+/** Returns the paths of views that show hostile text. */
 export const pathsOf = ({ block_hash, agent }: { block_hash: string; agent: string }) => [
   ...['now', 'agents', 'agents?as=table', `agents?sel=${agent}`, 'opinion', 'alliances'],
   ...['talk', `block/${block_hash}`, `agent/${agent}`, 'explore', 'doctor'],

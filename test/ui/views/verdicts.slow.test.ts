@@ -66,7 +66,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },
     ...{ bundle: true, platform: 'browser', format: 'iife', globalName: 'folkmoot', write: false },
-    // The vectors are bytes, but the page verifies texts.
+    // The vectors are bytes, but the page verifies text.
     define: { TextEncoder: 'HexEncoder' },
     banner: {
       js: `class HexEncoder { encode(text) { return /^([0-9a-f]{2})*$/.test(text) ?

@@ -79,7 +79,7 @@ export class KnownSockets {
     this.#connections.clear();
   }
 
-  /** Returns the texts for the next delivery, after its treatment. */
+  /** Returns the messages of the next delivery, after its treatment. */
   #textsOf(type: string, text: string): string[] {
     const { misdelivers } = this.#made;
     if (!misdelivers?.types.includes(type)) return [text];

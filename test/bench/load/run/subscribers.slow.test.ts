@@ -11,7 +11,7 @@ const asked = {
   durationMs: 1_000,
   // Deliveries still pending after this time count as missing.
   timeoutMs: 10_000,
-  // Otherwise, the final updates would be deliveries too.
+  // Otherwise, the final updates would also be deliveries.
   keepAgents: true,
 } as const;
 

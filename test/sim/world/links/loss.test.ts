@@ -1,4 +1,4 @@
-/** Loss and duplication at the configured rate, also for very small rates. */
+/** Loss and duplication at the configured rate, even for very small rates. */
 import { completeScenario } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { mix } from '../../../../dist/sim/rng.js';
