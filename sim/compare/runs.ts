@@ -1,4 +1,4 @@
-/** Differences between two saved runs: the first differing entry, blocks and measures that differ. */
+/** Compares two saved runs: the first differing entry, and the blocks and measures that differ. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
