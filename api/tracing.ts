@@ -28,7 +28,7 @@ const headerGetter: TextMapGetter<RequestHead['headers']> = {
  * Converts a time of the monotonic clock. The SDK would round a number to milliseconds, so that the
  * steps of a request would overlap.
  */
-function toHrTime(ms: number): [number, number] {
+export function toHrTime(ms: number): [number, number] {
   const wallMs = performance.timeOrigin + ms;
   return [Math.trunc(wallMs / 1_000), Math.round((wallMs % 1_000) * 1e6)];
 }
@@ -88,10 +88,11 @@ export class RequestTrace {
     this.#context = context;
   }
 
-  /** Starts a child. The caller ends it. */
-  startStep(name: string): Span {
+  /** Starts a child. Returns a function that ends it. */
+  startStep(name: string): () => void {
     const startTime = toHrTime(performance.now());
-    return this.#tracer.startSpan(name, { startTime }, this.#context);
+    const span = this.#tracer.startSpan(name, { startTime }, this.#context);
+    return () => span.end(toHrTime(performance.now()));
   }
 
   end(status: number, requestId: string, refusal: Refusal | null): void {
@@ -102,7 +103,7 @@ export class RequestTrace {
       this.#span.setAttribute('error.type', refusal?.reason ?? String(status));
       this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
     }
-    this.#span.end();
+    this.#span.end(toHrTime(performance.now()));
   }
 }
 

@@ -79,11 +79,11 @@ export const write =
 
 /** Runs a step in a span of its name. */
 async function traced(step: Step, write: Write, trace: RequestTrace): Promise<Answer | null> {
-  const span = trace.startStep(step.name);
+  const end = trace.startStep(step.name);
   try {
     return await step(write);
   } finally {
-    span.end();
+    end();
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Span } from '@opentelemetry/api';
 import { Client, type Dispatcher } from 'undici';
-import type { ClientTracing } from '../../api/tracing.js';
+import { type ClientTracing, toHrTime } from '../../api/tracing.js';
 import { Fifo } from './schedule.js';
 import { isRecord, parseObject } from './server.js';
 import type { Call, CallOutcome } from './workload.js';
@@ -253,7 +253,7 @@ export class Sender {
   #complete(exchange: Exchange, outcome: CallOutcome): void {
     this.#options.completed(exchange, outcome, this.#options.now());
     exchange.span?.setAttribute('folkmoot.outcome', outcome.kind);
-    exchange.span?.end();
+    exchange.span?.end(toHrTime(performance.now()));
     exchange.call.completed(outcome);
   }
 

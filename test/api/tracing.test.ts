@@ -75,6 +75,7 @@ test.each(oneTransport)('traces over %s: a vote, from request to commit', async 
   ]);
   const starts = steps.map(({ startTime }) => milliseconds(startTime));
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
+  expect(steps.every(({ duration }) => milliseconds(duration) > 0)).toBe(true);
   const { spanId } = server.spanContext();
   for (const step of steps) {
     expect([step.spanContext().traceId, parentOf(step)]).toEqual([TRACE, spanId]);
