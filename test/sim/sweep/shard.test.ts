@@ -7,6 +7,8 @@ const keysOf = (cells: number) => Array.from({ length: cells }, (_, cell) => `ke
 const planOf = (cells: number, until?: object) =>
   ({ sweep: { until }, keys: keysOf(cells) }) as never;
 
+const invalid = expect.objectContaining({ code: 'commander.invalidArgument' });
+
 /** Number of runs in each shard. */
 function counted(cells: number, replicates: number, of: number, until?: object) {
   const dealt = isDealtTo(planOf(cells, until), of);
@@ -85,7 +87,7 @@ describe('shards: option', () => {
     '1/2/3',
     '',
   ])('shards: refuses %s', (text) => {
-    expect(() => parseShard(text)).toThrow(/expected i\/n with i from 1 to n, such as 3\/16/);
+    expect(() => parseShard(text)).toThrow(invalid);
   });
 
   test.each([
