@@ -518,7 +518,7 @@ class EntryRun implements Iterator<Item> {
   }
 }
 
-/** Yields events from `first` that are older than `cutAt`, in milliseconds. */
+/** Yields events, starting at `first`, that are older than `cutAt`, in milliseconds. */
 function* eventsBefore(
   { history }: Environment,
   first: number,

@@ -22,7 +22,7 @@ export function expectSame(a: string, b: string): void {
   for (const [name, text] of first) expect(second.get(name) === text, name).toBe(true);
 }
 
-/** Rows by column; each row must have every column. */
+/** Rows with values by column name; each row must have every column. */
 export function rowsIn(file: string): Record<string, string>[] {
   return parse(readFileSync(file), { columns: true });
 }
