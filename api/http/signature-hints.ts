@@ -230,7 +230,7 @@ function ofJson({ request, raw, command }: Admitted): Candidate[] {
   ];
 }
 
-/** Builds candidates for mistakes in the JSON form or in the members. */
+/** Builds texts that a client may have signed by mistake: other JSON formatting or members. */
 function ofMembers(prefix: string, members: Members): Candidate[] {
   const json = (mistake: string, advice: string, text: string): Candidate => ({
     mistake,

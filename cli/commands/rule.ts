@@ -60,7 +60,7 @@ function addCheck(rule: Command): void {
     .description('check a rule with random polls')
     .argument('<rule>', ruleSyntax)
     .addOption(parameterOption('parameter of the rule'))
-    .option('--seed <text>', 'random seed of the polls', '1')
+    .option('--seed <text>', 'random seed for the polls', '1')
     .option('--polls <n>', 'number of polls', integer({ least: 1, most: 1_000_000 }), 200)
     .option('--json', 'print one JSON object')
     .addHelpText(

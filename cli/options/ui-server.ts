@@ -17,7 +17,7 @@ export const uiServerOptions = (): Option[] => [
   new Option('--port <n>', 'port to serve the page on (default: a free port)').argParser(
     integer({ least: 0, most: 65_535 }),
   ),
-  new Option('--host <address>', 'address of the page (default: 127.0.0.1)'),
+  new Option('--host <address>', 'address to serve the page on (default: 127.0.0.1)'),
 ];
 
 /** With `paused`, the command waits until the reader starts it on the page. */

@@ -34,12 +34,12 @@ export const storeMessages = {
   NO_NETWORK: {
     code: 'MISSING',
     text: 'no network found in {path}',
-    fix: 'pass a folder of folkmoot sim --out or folkmoot serve --data',
+    fix: 'pass a folder created by folkmoot sim --out or folkmoot serve --data',
   },
   NOT_A_FOLDER: {
     code: 'MISSING',
     text: 'not a folder: {path}',
-    fix: 'pass a folder of folkmoot sim --out or folkmoot serve --data',
+    fix: 'pass a folder created by folkmoot sim --out or folkmoot serve --data',
   },
   PATH_NOT_FOUND: { code: 'MISSING', text: 'path not found: {path}', fix: 'check the path' },
   FILE_UNREADABLE: { code: 'UNREADABLE', text: 'cannot open {path}: {reason}' },
@@ -152,12 +152,12 @@ export const storeMessages = {
   OTHER_CLUSTER_FOLDER: {
     code: 'OTHER_NETWORK',
     text: '{path} belongs to another cluster (order {order})',
-    fix: 'use a new folder, or one of order {wanted}',
+    fix: 'use a new folder, or one that belongs to order {wanted}',
   },
   STANDALONE_FOLDER: {
     code: 'OTHER_NETWORK',
     text: '{path} holds a standalone network',
-    fix: 'use a new folder, or one of order {wanted}',
+    fix: 'use a new folder, or one that belongs to order {wanted}',
   },
   ORDER_BEHIND: {
     code: 'OTHER_NETWORK',

@@ -58,7 +58,7 @@ describe.each(followed)('CONTRIBUTING.md: $title', ({ examples, listed }) => {
     expect(missed).toEqual([]);
   });
 
-  test('lists no file without it', () => {
+  test('lists only files that name the example', () => {
     const needless = shipped
       .filter(({ path }) => listed.includes(path))
       .filter((source) => !examples.some((example) => names(source.text, example)))

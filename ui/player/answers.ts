@@ -204,7 +204,7 @@ const consequences: readonly RowKind[] = ['reputation_update', 'dormancy'];
 async function happenings(source: Source, from: number, to: number): Promise<Happenings> {
   const all: Happening[] = [];
   const blocks: Happenings['blocks'] = [];
-  // An outcome produces one row per agent, so one response may end before the current entry.
+  // An outcome produces one row per agent, so a single response may not reach the current entry.
   const batches = await spansOf(source, from, to);
   for (const batch of batches) {
     all.push(...happeningsOf(batch));

@@ -41,7 +41,7 @@ export const RuleLine = Type.Object(
   },
   { additionalProperties: false },
 );
-/** An inequality of a rule that genesis gives as lines. */
+/** One of the inequalities of a rule that consists of lines. */
 export type RuleLine = Static<typeof RuleLine>;
 
 /** Largest module, as UTF-16 units. */

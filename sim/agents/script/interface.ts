@@ -219,7 +219,7 @@ export interface ScriptModule {
   invited?: ScriptFunction;
   /** Called after the command `wake`. */
   wake?: ScriptFunction;
-  /** Called when a neighbour's command `send` has arrived. */
+  /** Called when a message that a neighbour sent with `send` arrives. */
   receive?: ScriptFunction;
   /** Called at the end of the run to compute custom measures. */
   report?: ScriptReport;

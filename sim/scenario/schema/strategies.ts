@@ -42,7 +42,7 @@ const asked = {
   backoff_ms: integerFrom(
     0,
     60_000,
-    'wait before the first retry, in wall time; then doubled',
+    'wait before the first retry, in wall time; doubled for each further retry',
     500,
   ),
 };

@@ -71,7 +71,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(await there.send(vote(ada, { block_hash: HASH }, at())))).toMatch(/^"vote";r=9;/);
   });
 
-  test('a replay is answered by the current state', async () => {
+  test('a replayed request is answered with the current state', async () => {
     const { there, ada, at, pass } = await begin();
     const { head_hash } = await there.read('/api/v1/network/state');
     const first = propose(ada, { parent_hash: head_hash }, at());

@@ -177,7 +177,7 @@ test('terminal: logs, load results and signatures with escapes', async () => {
   expectTame(await folkmoot(['verify'], { input }));
 });
 
-test('terminal: errors escape arguments', async () => {
+test('terminal: arguments are escaped in error messages', async () => {
   const folder = join(temporaryFolder(), evil.replaceAll('/', ''));
   mkdirSync(folder);
   for (const args of [

@@ -160,7 +160,7 @@ test.each([
   expect(refused.BLOCKS_USED).toBeGreaterThan(500);
 });
 
-test('takeover: the digest is independent of the speed of signatures and disk', async () => {
+test('takeover: the digest does not depend on the speed of signing and of the disk', async () => {
   const { scenario, folder } = loadScenario('takeover', [['length', { blocks: 12 }]]);
   const pool = await simulate(scenario, { folder });
   const inline = await simulate(scenario, { verifier: 'inline', store: 'memory', folder });

@@ -228,7 +228,7 @@ export const delegation: ValidationCase = {
   },
 };
 
-/** Weights, of which four of five are honest. */
+/** Four fifths of the units of weight are honest. */
 const SORTITION = { units: 1_000, size: 100, honest: 0.8, for_bps: 6_850 };
 
 /** Draws committees with the rule `committee`: electors of weight 1 and of weight 50. */

@@ -31,7 +31,7 @@ const digestOf = async (scenario: ReturnType<typeof lively>) =>
 
 const late = { start_ms: DAY_MS, length_ms: 1_000, whom: [{ count: 5 }] };
 
-test('draws: a fault after the end of a run changes nothing in it', async () => {
+test('draws: a fault after the end of a run does not change the run', async () => {
   const kinds = [
     { kind: 'crash' },
     { kind: 'churn' },
