@@ -192,7 +192,8 @@ its verdict is \`conflict\`. The measures whose names begin with \`slot\` descri
 All agents with scripts are honest by default. \`strategy: { kind: script, honest: false, ... }\`
 marks the agents of a group as faulty, and the audit ignores their decisions.
 
-The following scenarios of the package show protocols between agents. [validation.md](validation.md) compares
+The following scenarios of the package show protocols between agents.
+[validation.md](validation.md) compares
 their results with theory:
 
 | scenario            | protocol                                                             |
