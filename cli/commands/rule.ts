@@ -243,8 +243,21 @@ function checkedLines({ label, sha256 }: ChosenRule, checked: RuleChecked): stri
   ];
 }
 
-function violationText({ code, poll, votes, over, expected, found }: RuleViolation): string {
+const faultTexts: Readonly<Partial<Record<RuleViolation['code'], string>>> = {
+  RULE_THREW: 'the rule threw an exception',
+  RULE_TIMEOUT: 'the rule exceeds its work limit',
+  RULE_MEMORY: 'the rule exceeds its memory limit',
+};
+
+function violationText(violation: RuleViolation): string {
+  const { code, poll, votes, over, expected, found, thrown } = violation;
   const place = `poll ${poll} after ${votes} votes${over ? ', over' : ''}`;
   const verdicts = [expected, found].map((verdict) => JSON.stringify(verdict));
+  const fault = thrown ?? faultTexts[code];
+  if (fault !== undefined) return `violates  ${code} in ${place}: ${fault}`;
+  if (verdicts[0] === verdicts[1]) return `violates  ${code} in ${place}: ${verdictText(over)}`;
   return `violates  ${code} in ${place}: expected ${verdicts[0]}, found ${verdicts[1]}`;
 }
+
+const verdictText = (over: boolean): string =>
+  over ? 'no decision at the end of voting, or an invalid verdict' : 'an invalid verdict';

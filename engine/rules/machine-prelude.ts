@@ -56,6 +56,7 @@ globalThis.draw = (text) => {
 let rule;
 let members;
 let count;
+let thrown;
 
 const INVALID = 'X';
 const decisions = ['reject', 'approve'];
@@ -188,11 +189,15 @@ return (text, value) => {
     if (text === 'load') return load(value);
     if (text === 'waits') return 'Emust not use await at its top level';
     if (text === 'failed') return isLimit(value) ? 'M' : describe(value);
+    if (text === 'thrown') return describe(thrown);
     const request = parse(text);
     return requests[request[0]](request);
   } catch (error) {
     try {
-      return isLimit(error) ? 'M' : 'T';
+      if (isLimit(error)) return 'M';
+      // The host asks for the description of an exception in a separate call with its own fuel.
+      thrown = error;
+      return 'T';
     } catch {
       return 'T';
     }

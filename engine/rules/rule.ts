@@ -79,6 +79,8 @@ export interface Verdict {
   standings?: Readonly<Record<string, number>>;
   /** Set if the rule failed. The block then expires. */
   fault?: RuleFault;
+  /** Exception of a module, for its author. `checkVerdict` removes it, so no log contains it. */
+  thrown?: string;
 }
 
 /** Reasons for which a rule fails. */
@@ -93,7 +95,11 @@ export type RuleFault = (typeof ruleFaults)[number];
 
 /** Thrown by a rule that runs in a sandbox. The block then expires with the fault. */
 export class RuleError extends Error {
-  constructor(readonly fault: RuleFault) {
+  /** @param thrown exception of a module: its name, message and line. */
+  constructor(
+    readonly fault: RuleFault,
+    readonly thrown?: string,
+  ) {
     super(`decision rule failed: ${fault}; the block expires`);
   }
 }

@@ -140,14 +140,26 @@ class Module {
   call(request: string, units: number, seed: string | null): string {
     const machine = scratchMachine();
     machine.restore(this.loaded);
-    return readValue(machine.call(request, units + fuel.unit * request.length, seed));
+    return readValue(machine, machine.call(request, units + fuel.unit * request.length, seed));
   }
 }
 
 /** Returns the text of a reply that is a value. @throws {RuleError} */
-function readValue(reply: string): string {
+function readValue(machine: Machine, reply: string): string {
   if (reply[0] === 'V') return reply.slice(1);
-  throw new RuleError(faultOf(reply));
+  const fault = faultOf(reply);
+  throw new RuleError(fault, fault === 'RULE_THREW' ? readThrown(machine) : undefined);
+}
+
+/** Returns the exception of the last call, or undefined if its description fails. */
+function readThrown(machine: Machine): string | undefined {
+  try {
+    const reply = machine.call('thrown', fuel.vote, null);
+    return reply[0] === 'E' ? describeProblem(reply.slice(1)).replace(/^throws /, '') : undefined;
+  } catch (error) {
+    if (error instanceof RuleError) return undefined;
+    throw error;
+  }
 }
 
 const faults: Readonly<Record<string, RuleFault>> = { T: 'RULE_THREW', M: 'RULE_MEMORY' };
@@ -402,10 +414,13 @@ function verdictOf(run: () => string): Verdict {
   try {
     return parseVerdict(run());
   } catch (error) {
-    if (error instanceof RuleError) return faulty(error.fault);
+    if (error instanceof RuleError) return faultyBy(error);
     throw error;
   }
 }
+
+const faultyBy = ({ fault, thrown }: RuleError): Verdict =>
+  thrown === undefined ? faulty(fault) : { ...faulty(fault), thrown };
 
 /** Counters that have a machine, least recently used first. */
 const resident = new Set<ModuleCounter>();
@@ -426,7 +441,7 @@ class ModuleCounter implements BallotCounter {
   #early: Verdict = UNDECIDED;
   #final: Verdict | null = null;
   /** Set by the first call that failed. A counter that failed is not called again. */
-  #fault: RuleFault | null = null;
+  #error: RuleError | null = null;
 
   constructor(module: Module, electors: readonly Elector[], values: Values, block: PollBlock) {
     this.#module = module;
@@ -439,21 +454,23 @@ class ModuleCounter implements BallotCounter {
   add(vote: PollVote): void {
     const request = `["add",${formatVote(vote)}]`;
     this.#final = null;
-    if (this.#fault === null && this.#acquire()) this.#send(request);
+    if (this.#error === null && this.#acquire()) this.#send(request);
     this.#requests.push(request);
   }
 
   verdict(over: boolean): Verdict {
-    if (this.#fault !== null) return faulty(this.#fault);
+    if (this.#error !== null) return faultyBy(this.#error);
     if (!over) return this.#early;
     this.#final ??= this.#end();
     return this.#final;
   }
 
   #end(): Verdict {
-    if (!this.#acquire()) return faulty(this.#fault!);
+    if (!this.#acquire()) return faultyBy(this.#error!);
     const machine = this.#machine!;
-    const final = verdictOf(() => readValue(this.#call(machine, '["verdict"]', fuel.poll)));
+    const final = verdictOf(() =>
+      readValue(machine, this.#call(machine, '["verdict"]', fuel.poll)),
+    );
     // The call may have changed the counter's state, so the machine cannot count further votes.
     this.#release();
     return final;
@@ -466,7 +483,7 @@ class ModuleCounter implements BallotCounter {
       resident.add(this);
       return true;
     }
-    if (this.#fault !== null) return false;
+    if (this.#error !== null) return false;
     if (idle.length === 0 && resident.size >= RESIDENT) {
       const [oldest] = resident;
       oldest!.#release();
@@ -487,14 +504,15 @@ class ModuleCounter implements BallotCounter {
   /** Returns false after a fault. */
   #send(request: string): boolean {
     const units = request.startsWith('["counter"') ? fuel.poll : fuel.vote;
+    const machine = this.#machine!;
     try {
-      const text = readValue(this.#call(this.#machine!, request, units));
+      const text = readValue(machine, this.#call(machine, request, units));
       this.#early = parseVerdict(text);
       return true;
     } catch (error) {
       this.#release();
       if (!(error instanceof RuleError)) throw error;
-      this.#fault = error.fault;
+      this.#error = error;
       return false;
     }
   }

@@ -41,6 +41,8 @@ export interface RuleViolation {
   /** Verdict of the definition, and the verdict that differs from it. */
   expected: Verdict;
   found: Verdict;
+  /** Exception of a module; null for other violations. */
+  thrown: string | null;
 }
 
 /** Speed of counting, with the verdict after each vote. */
@@ -118,12 +120,14 @@ function checkPoll(rule: NetworkRule, poll: RandomPoll): Violation | null {
       const found = others.find((other) => canonical(other) !== canonical(expected));
       const fault = expected.fault ?? found?.fault;
       const problem = (code: CheckCode, other: Verdict): Violation => {
-        return { code, votes, over, expected, found: other };
+        return { code, votes, over, expected, found: other, thrown: null };
       };
-      if (fault) return problem(fault, found ?? expected);
+      if (fault) {
+        return { ...problem(fault, found ?? expected), thrown: form.thrown(votes, over) };
+      }
       if (found) return problem(form.code, found);
       if (decided && !isSameDecision(decided, expected)) {
-        return { code: 'CHANGED', votes, over, expected: decided, found: expected };
+        return { ...problem('CHANGED', expected), expected: decided };
       }
       if (!over && expected.status !== null) decided ??= expected;
     }
@@ -141,6 +145,8 @@ interface Form {
   /** Counts the vote with this number, from 1. */
   add(votes: number): void;
   verdicts(votes: number, over: boolean): Verdict[];
+  /** Returns the exception that a module throws in the same count, or null. */
+  thrown(votes: number, over: boolean): string | null;
 }
 
 /** Counts a weight rule as the engine does, and a second time from the start. */
@@ -154,6 +160,14 @@ function byWeight(rule: NetworkRule, { block, electors, votes }: RandomPoll): Fo
       const again = new PollCounter(rule, block, group);
       for (const vote of votes.slice(0, count)) again.add(vote);
       return [again.verdict(over), counter.verdict(over)];
+    },
+    thrown(_, over) {
+      try {
+        rule.decide(counter.counts, over);
+      } catch (error) {
+        if (error instanceof RuleError) return error.thrown ?? null;
+      }
+      return null;
     },
   };
 }
@@ -175,19 +189,22 @@ function byBallots(rule: NetworkRule, ballotRule: BallotRule, poll: RandomPoll):
     counter = ballotRule.counter?.(electors, rule.values, block);
   });
   const tally = (count: number, over: boolean) => {
-    const counted = { block, electors: [...electors], votes: votes.slice(0, count), over };
-    return guard(() => ballotRule.tally(counted, rule.values));
+    const poll = { block, electors: [...electors], votes: votes.slice(0, count), over };
+    return guard(() => ballotRule.tally(poll, rule.values));
   };
+  const counted = (over: boolean) =>
+    failed ?? (counter ? guard(() => counter!.verdict(over)) : null);
   return {
     code: ballotRule.counter === undefined ? 'UNSTABLE' : 'CONTRADICTION',
     add: (count) => attempt(() => counter?.add(votes[count - 1]!)),
     verdicts(count, over) {
       // The engine asks a rule that does not decide early only at the end.
       if (!over && !ballotRule.decidesEarly) return [{ status: null }];
-      const counted = failed ?? (counter ? guard(() => counter!.verdict(over)) : null);
-      const all = [tally(count, over), tally(count, over), ...(counted ? [counted] : [])];
+      const found = counted(over);
+      const all = [tally(count, over), tally(count, over), ...(found ? [found] : [])];
       return all.map((verdict) => checkVerdict(verdict, over, block.options));
     },
+    thrown: (count, over) => tally(count, over).thrown ?? counted(over)?.thrown ?? null,
   };
 }
 

@@ -131,6 +131,28 @@ test.each([
   expect([text.code, linesOf(text.stdout)[0]]).toEqual([12, expect.stringMatching(/^bad /)]);
 });
 
+test.each([
+  [
+    'weight',
+    'decide({ voted }) {\n  if (voted > 1) throw new Error("two\\u001b[2J");\n  return "expired"; },',
+    'Error: two\u001b[2J (line 3)',
+  ],
+  ['tally', 'tally({ votes }) {\n\n  return votes.none.length; },', 'TypeError: .* \\(line 4\\)'],
+  ['counter', 'tally: () => ({ status: "expired" }),\ncounter: () => { throw "text"; },', 'string'],
+  ['getter', 'decide() { throw { get message() { for (;;); } }; },', null],
+])('rule check: shows the exception of a module (%s)', async (name, text, thrown) => {
+  const file = fileWith(`thrown-${name}.js`, `export default {\n${text}\n};`);
+  const [violation] = (await checked(file, 12)).violations;
+  expect(violation).toMatchObject({
+    code: 'RULE_THREW',
+    thrown: name === 'tally' ? expect.stringMatching(thrown!) : thrown,
+  });
+  const { stdout } = await runCommand(['rule', 'check', file]);
+  const shown = violation!.thrown?.replace('\u001b', '\\u001b') ?? 'exception';
+  expect(stdout).toContain(shown);
+  expect(stdout).not.toContain('expected');
+});
+
 test('rule check: finds lines that contradict an earlier decision', async () => {
   const file = fileWith(
     'hasty.yaml',
