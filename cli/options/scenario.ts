@@ -63,18 +63,18 @@ export async function wantedScenario(
   }
   const { seed, set = [], policy, weights, blocks, agents, unsigned } = flags;
   const changes: Change[] = [
-    ...wish('seed', seed),
-    ...wish('consensus.policy', policy),
-    ...wish('consensus.weights', weights),
-    ...wish('length.blocks', blocks),
-    ...wish('signatures', unsigned ? 'none' : undefined),
+    ...wish('seed', seed, '--seed'),
+    ...wish('consensus.policy', policy, '--policy'),
+    ...wish('consensus.weights', weights, '--weights'),
+    ...wish('length.blocks', blocks, '--blocks'),
+    ...wish('signatures', unsigned ? 'none' : undefined, '--unsigned'),
     ...set,
   ];
   const { checkModule, completeScenario, defaultRaw, defaultSize } = await import(
     '../../sim/scenario/complete.js'
   );
   if (file !== undefined) {
-    if (agents !== undefined) changes.unshift(['population', agents]);
+    if (agents !== undefined) changes.unshift(['population', agents, '--agents']);
     const { loadScenario } = await import('../../sim/scenario/load.js');
     const loaded = loadScenario(file, changes);
     await checkModule(loaded.scenario);
@@ -85,8 +85,8 @@ export async function wantedScenario(
   return { scenario: completeScenario(withValues(raw, changes)) };
 }
 
-function wish(path: string, value: unknown): Change[] {
-  return value === undefined ? [] : [[path, value]];
+function wish(path: string, value: unknown, option: string): Change[] {
+  return value === undefined ? [] : [[path, value, option]];
 }
 
 export interface DeciderFlags {

@@ -52,7 +52,10 @@ function readRuleFile({ consensus }: Scenario, folder: string | undefined): Prob
   const path = 'consensus.rule.file';
   if (rule.source !== undefined)
     return problem('consensus.rule', onlyOne('file and source', 'them'));
-  if (consensus.policy !== 'module') return problem(path, onlyWith('policy module'));
+  if (consensus.policy !== 'module') {
+    const advice = 'remove consensus.rule, for example by --set consensus.rule=null';
+    return problem(path, onlyWith(`policy module; ${advice}`));
+  }
   if (folder === undefined) return null;
   const found = fileInside(rule.file, folder, 'a JavaScript file');
   if ('why' in found) return problem(path, found.what);

@@ -68,9 +68,9 @@ function atFault(given: unknown, changes: readonly Change[], folder?: string): s
     return 'problem' in found ? problemText(found.problem) : null;
   };
   let [before, blamed] = [problemAfter(0), null as string | null];
-  for (const [index, [path]] of changes.entries()) {
+  for (const [index, [path, , option]] of changes.entries()) {
     const after = problemAfter(index + 1);
-    if (after !== before) blamed = after === null ? null : `--set ${path}`;
+    if (after !== before) blamed = after === null ? null : (option ?? `--set ${path}`);
     before = after;
   }
   return blamed;

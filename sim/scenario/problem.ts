@@ -78,8 +78,11 @@ export function problemText({ path, text }: Pick<Problem, 'path' | 'text'>): str
   return `${path.length === 0 ? 'the scenario' : path.join('.')} ${text}`;
 }
 
-/** New value at a path such as `agents.town.share` or `faults.0.length_ms`. */
-export type Change = readonly [path: string, value: unknown];
+/**
+ * New value at a path such as `agents.town.share` or `faults.0.length_ms`. Messages name the option
+ * that set the value: `--set`, if absent.
+ */
+export type Change = readonly [path: string, value: unknown, option?: string];
 
 type Tree = Record<string, unknown>;
 

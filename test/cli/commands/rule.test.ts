@@ -134,7 +134,7 @@ test.each([
 test.each([
   [
     'weight',
-    'decide({ voted }) {\n  if (voted > 1) throw new Error("two\\u001b[2J");\n  return "expired"; },',
+    'decide({ voted }) {\n  if (voted) throw Error("two\\u001b[2J");\n  return "expired"; },',
     'Error: two\u001b[2J (line 3)',
   ],
   ['tally', 'tally({ votes }) {\n\n  return votes.none.length; },', 'TypeError: .* \\(line 4\\)'],
@@ -201,4 +201,27 @@ test.each([
   const { code, stdout, stderr } = await runCommand(['rule', ...args]);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).not.toMatch(/^ +at /m);
+});
+
+test('sim: names the option whose rule a scenario does not fit', async () => {
+  fileWith('own.js', readFileSync(sixty, 'utf8'));
+  const consensus = { policy: 'module', rule: { file: 'own.js' } };
+  const agents = [{ group: 'town', count: 4, producers: 1 }];
+  const file = fileWith(
+    'own.json',
+    JSON.stringify({ title: 'Own', agents, consensus, length: { blocks: 1 } }),
+  );
+  const refused = await runCommand(['sim', file, '--policy', 'threshold']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toMatch(/^folkmoot: --policy: .* --set consensus\.rule=null$/m);
+  const done = await runCommand([
+    'scenario',
+    'show',
+    file,
+    '--set',
+    'consensus.rule=null',
+    '--set',
+    'consensus.policy=threshold',
+  ]);
+  expect(done.code, done.stderr).toBe(0);
 });
