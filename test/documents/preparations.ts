@@ -8,6 +8,7 @@ const sweep = yaml.find((text) => text.startsWith('sweep:'))!;
 const sixty = fencedBlocks(guideText('docs/rules.md'), 'yaml').find((text) =>
   text.startsWith('title: Sixty percent of the votes, with'),
 )!;
+const [sixtyModule, favorite] = fencedBlocks(guideText('docs/rules.md'), 'js') as [string, string];
 const town = fencedBlocks(guideText('docs/deciders.md'), 'yaml')[0]!;
 
 const decider = `import { createServer } from 'node:http';
@@ -50,7 +51,9 @@ export const preparations: Readonly<Record<string, Prepared>> = {
     files: { 'agent.py': fencedBlocks(guideText('docs/own-client.md'), 'python').join('\n') },
   },
   'docs/page.md': { needs: ['curl'], before: testServer },
-  'docs/rules.md': { files: { 'sixty.yaml': sixty } },
+  'docs/rules.md': {
+    files: { 'sixty.yaml': sixty, 'sixty.js': sixtyModule, 'favorite.js': favorite },
+  },
   'docs/simulating.md': {
     needs: ['curl'],
     files: { 'minority.yaml': minority, 'sweep.yaml': sweep },

@@ -276,7 +276,11 @@ const Rule = Type.Object(
       }),
     ),
     file: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, ...about('module: path of a JavaScript file') }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        ...about('module: JavaScript file in the folder of the scenario'),
+      }),
     ),
     source: Type.Optional(
       Type.String({ ...RuleOptions.properties.source, ...about('module: JavaScript text') }),
