@@ -71,7 +71,8 @@ Counts random polls with random ballots that the rule accepts. Compares counter
 with tally after each vote. The rule must not fail on an accepted ballot, must
 decide each poll that is over, and must keep its decision when further votes
 follow. Verdicts contain integers only. A module runs in a sandbox. Prints its
-SHA-256, and the time for a vote as a multiple of the time under bft.
+SHA-256, the outcomes, and the time for a vote as a multiple of the time under
+bft. Warns about outcomes and lines that occur in no poll.
 
 Exits with code 12 if the file contains no rule, or the rule violates this
 contract.`,
@@ -205,7 +206,8 @@ async function check(named: string, flags: CheckFlags): Promise<void> {
   const progress = showCount(flags.polls, 'polls');
   const { seed, polls } = flags;
   const onProgress = (done: number) => progress.update(done);
-  const checked = await checkRule(chosen.rule, { seed, polls, signal, onProgress });
+  const { lines } = chosen.genesis.rule ?? {};
+  const checked = await checkRule(chosen.rule, { seed, polls, lines, signal, onProgress });
   progress.stop();
   if (signal.aborted) {
     writeStderr(`folkmoot: interrupted after ${checked.polls} of ${polls} polls; no result`);
@@ -236,10 +238,21 @@ function checkedLines({ label, sha256 }: ChosenRule, checked: RuleChecked): stri
     ...(ballots.votes > 0 && ballots.accepted === 0
       ? ['          The polls contain no ballots, because the rule accepted none.']
       : []),
-    ...problems,
+    ...(holds ? outcomeLines(checked) : problems),
     ...(example ? [`example   ${JSON.stringify(example)}`] : []),
     ...(speed ? [`speed     ${speed.times_bft} times the time that bft takes for a vote`] : []),
     ...(sha256 === null ? [] : [`SHA-256   ${sha256}`]),
+  ];
+}
+
+/** Lists the outcomes. Warns about outcomes and lines that no poll has. */
+function outcomeLines({ outcomes, deciding }: RuleChecked): string[] {
+  const counts = Object.entries(outcomes);
+  const unused = (deciding ?? []).flatMap((polls, at) => (polls === 0 ? [at + 1] : []));
+  return [
+    `outcomes  ${counts.map(([status, polls]) => `${polls} ${status}`).join(', ')}`,
+    ...counts.flatMap(([status, polls]) => (polls > 0 ? [] : [`warning   no poll is ${status}`])),
+    ...unused.map((line) => `warning   line ${line} decides no poll`),
   ];
 }
 

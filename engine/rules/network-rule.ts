@@ -96,12 +96,19 @@ function createLineRule(lines: readonly RuleLine[]): WeightRule {
     parameters: {},
     usesVetoes: lines.some((line) => line.if.vetoes !== undefined),
     decide(counts, _, over) {
-      const line = lines.find((one) => (over || !one.over) && sumProducts(one, counts) > 0);
+      const line = lines[findLine(lines, counts, over)];
       if (line) return line.then;
       return over ? 'expired' : null;
     },
   };
 }
+
+/** Returns the index of the line that decides, or -1. */
+export const findLine = (
+  lines: readonly RuleLine[],
+  counts: Readonly<Counts>,
+  over: boolean,
+): number => lines.findIndex((one) => (over || !one.over) && sumProducts(one, counts) > 0);
 
 function sumProducts({ if: factors }: RuleLine, counts: Readonly<Counts>): number {
   let sum = 0;

@@ -8,12 +8,15 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonical } from '../../engine/protocol/canonical.js';
-import { type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
+import type { RuleLine } from '../../engine/protocol/schema/genesis.js';
+import { findLine, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';
 import {
   type BallotCounter,
   type BallotRule,
+  type Counts,
   checkVerdict,
+  type Ended,
   faulty,
   isWeightRule,
   RuleError,
@@ -59,6 +62,10 @@ export interface RuleChecked {
   polls: number;
   votes: number;
   ballots: DrawnBallots;
+  /** Number of polls by outcome, of polls without a violation. */
+  outcomes: Record<Ended, number>;
+  /** Number of polls that each line decides, at any vote; null if the rule has no lines. */
+  deciding: number[] | null;
   violations: RuleViolation[];
   /** The first violating poll. */
   example: RandomPoll | null;
@@ -69,6 +76,8 @@ export interface RuleChecked {
 export interface RuleCheckOptions {
   seed: string;
   polls: number;
+  /** Lines of the rule, if lines define it. */
+  lines?: readonly RuleLine[] | undefined;
   signal?: AbortSignal;
   onProgress?(done: number): void;
 }
@@ -79,20 +88,27 @@ const MOST_VIOLATIONS = 5;
 /** Checks the rule. Stops early at a signal, or after a few violations. */
 export async function checkRule(
   rule: NetworkRule,
-  { seed, polls, signal, onProgress }: RuleCheckOptions,
+  { seed, polls, lines, signal, onProgress }: RuleCheckOptions,
 ): Promise<RuleChecked> {
   const streams = new Streams(seed);
   const ballots: DrawnBallots = { votes: 0, accepted: 0 };
   const checked: RuleChecked = {
     ...{ holds: true, seed, polls: 0, votes: 0, ballots },
+    outcomes: { finalized: 0, rejected: 0, expired: 0 },
+    deciding: lines?.map(() => 0) ?? null,
     ...{ violations: [], example: null, speed: null },
   };
   for (let number = 0; number < polls && !signal?.aborted; number += 1) {
     const poll = drawPoll(rule, streams.of(number, 'poll'), ballots);
-    const found = checkPoll(rule, poll);
+    const deciding = new Set<number>();
+    const found = checkPoll(rule, poll, (counts, over) => {
+      if (lines) deciding.add(findLine(lines, counts, over));
+    });
+    for (const line of deciding) if (line >= 0) checked.deciding![line]! += 1;
     checked.polls += 1;
     checked.votes += poll.votes.length;
-    if (found) {
+    if ('status' in found) checked.outcomes[found.status!] += 1;
+    else {
       checked.holds = false;
       checked.violations.push({ ...found, poll: number });
       checked.example ??= poll;
@@ -108,15 +124,25 @@ export async function checkRule(
 
 type Violation = Omit<RuleViolation, 'poll'>;
 
-/** Returns the first violation, or null. */
-function checkPoll(rule: NetworkRule, poll: RandomPoll): Violation | null {
+/**
+ * Returns the first violation, or the verdict at the end of voting.
+ *
+ * @param onCounts called with the counts of a weight rule before each verdict.
+ */
+function checkPoll(
+  rule: NetworkRule,
+  poll: RandomPoll,
+  onCounts: (counts: Readonly<Counts>, over: boolean) => void,
+): Violation | Verdict {
   const form = isWeightRule(rule.rule) ? byWeight(rule, poll) : byBallots(rule, rule.rule, poll);
   let decided: Verdict | null = null;
+  let last: Verdict = { status: null };
   for (let votes = 0; votes <= poll.votes.length; votes += 1) {
     if (votes > 0) form.add(votes);
     const isLast = votes === poll.electors.length;
     for (const over of isLast ? [true] : [false, true]) {
       const [expected, ...others] = form.verdicts(votes, over) as [Verdict, ...Verdict[]];
+      if (form.counts) onCounts(form.counts, over);
       const found = others.find((other) => canonical(other) !== canonical(expected));
       const fault = expected.fault ?? found?.fault;
       const problem = (code: CheckCode, other: Verdict): Violation => {
@@ -130,9 +156,10 @@ function checkPoll(rule: NetworkRule, poll: RandomPoll): Violation | null {
         return { ...problem('CHANGED', expected), expected: decided };
       }
       if (!over && expected.status !== null) decided ??= expected;
+      last = expected;
     }
   }
-  return null;
+  return last;
 }
 
 const isSameDecision = (one: Verdict, other: Verdict): boolean =>
@@ -142,6 +169,8 @@ const isSameDecision = (one: Verdict, other: Verdict): boolean =>
 interface Form {
   /** Code of a difference. */
   code: CheckCode;
+  /** Weights counted so far, of a weight rule. */
+  counts?: Readonly<Counts>;
   /** Counts the vote with this number, from 1. */
   add(votes: number): void;
   verdicts(votes: number, over: boolean): Verdict[];
@@ -155,6 +184,7 @@ function byWeight(rule: NetworkRule, { block, electors, votes }: RandomPoll): Fo
   const counter = new PollCounter(rule, block, group);
   return {
     code: 'UNSTABLE',
+    counts: counter.counts,
     add: (count) => counter.add(votes[count - 1]!),
     verdicts(count, over) {
       const again = new PollCounter(rule, block, group);

@@ -81,7 +81,7 @@ function drawBlock(rule: NetworkRule, stream: Stream, size?: PollSize): PollBloc
 const optionNames = ['a', 'b', 'constructor', 'toString', '0', 'valueOf'] as const;
 
 function drawElectors(stream: Stream, count: number): PollElector[] {
-  const most = stream.pick([1, 3, 100, 100_000]);
+  const most = stream.pick([1, 3, 10, 100, 100_000]);
   return Array.from({ length: count }, (_, at) => ({
     agent: at,
     agent_id: `agent_${[0, 1, 2, 3].map((word) => hex(mix(at, word))).join('')}`,

@@ -153,6 +153,27 @@ test.each([
   expect(stdout).not.toContain('expected');
 });
 
+test('rule check: counts outcomes, and warns about unused lines and outcomes', async () => {
+  const lines = [
+    '{ if: { total: 4, approve: -10, reject: -10 }, over: true, then: expired }',
+    '{ if: { approve: 2, reject: -3 }, over: true, then: finalized }',
+    '{ if: { approve: 1, total: -2 }, over: true, then: rejected }',
+    '{ if: { one: 1 }, over: true, then: finalized }',
+  ];
+  const file = fileWith('unused.yaml', `lines: [${lines.join(', ')}]`);
+  const { outcomes, deciding, polls } = await checked(file, 0);
+  expect(outcomes.finalized + outcomes.expired).toBe(polls);
+  expect(outcomes.rejected).toBe(0);
+  expect(deciding!.map((count) => count > 0)).toEqual([true, true, false, true]);
+  const { stdout } = await runCommand(['rule', 'check', file]);
+  expect(linesOf(stdout).filter((line) => line.startsWith('warning'))).toEqual([
+    expect.stringContaining('rejected'),
+    expect.stringContaining('line 3'),
+  ]);
+  expect((await checked(sixty, 0)).deciding).toBe(null);
+  expect((await runCommand(['rule', 'check', sixty])).stdout).not.toContain('warning');
+});
+
 test('rule check: finds lines that contradict an earlier decision', async () => {
   const file = fileWith(
     'hasty.yaml',
