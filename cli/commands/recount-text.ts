@@ -1,5 +1,5 @@
 /** Output lines for `recount`. */
-import type { Outcome } from '../../sim/rules/recorded-polls.js';
+import { type Outcome, undecidedText } from '../../sim/rules/recorded-polls.js';
 import type {
   DescribedRecount,
   RecountedBlock,
@@ -13,8 +13,8 @@ const MOST = 20;
 
 export function recountLines(found: DescribedRecount): string[] {
   const { source, policy, undecided, blocks, rules, voters } = found;
-  const skipped = undecided.voting + undecided.orphaned;
-  const rest = skipped === 0 ? '' : `; ${skipped} more without a decision`;
+  const left = undecidedText(undecided);
+  const rest = left === null ? '' : `; left out: ${left}`;
   const recorded = policy === null ? '' : `, recorded under ${policy}`;
   return [
     `${source}: ${blocks.length} ${blocks.length === 1 ? 'block' : 'blocks'}${recorded}${rest}`,
@@ -30,7 +30,15 @@ export function recountLines(found: DescribedRecount): string[] {
 const statuses = ['finalized', 'rejected', 'expired'] as const;
 
 function ruleTable({ policy, blocks, rules }: DescribedRecount): string[] {
-  const header = ['rule', ...statuses, 'differ', 'pivotal', 'ballots', 'converted', 'dropped'];
+  const header = [
+    'rule',
+    ...statuses,
+    'differ',
+    'with a pivotal voter',
+    'ballots',
+    'converted',
+    'dropped',
+  ];
   const recorded = [
     'recorded',
     ...statuses.map(
@@ -70,8 +78,7 @@ function resultText({ outcome, fault, waits, pivotal }: RecountedBlock): string 
   return `${outcomeText(outcome)}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }
 
-const blockName = ({ block_hash, height }: RecountRow): string =>
-  `block ${height} (${block_hash.slice(0, 8)})`;
+const blockName = ({ number, height }: RecountRow): string => `block ${number} (height ${height})`;
 
 /** Lists the blocks with a different outcome under a rule. */
 function blockLines(blocks: readonly RecountRow[], rules: readonly RuleSums[]): string[] {

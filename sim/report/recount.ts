@@ -15,7 +15,7 @@ import {
 import { format, formatTick, plural } from '../../report/shared/format.js';
 import { outcomes } from '../../report/shared/outcomes.js';
 import { variable } from '../../report/shared/palette.js';
-import type { Outcome } from '../rules/recorded-polls.js';
+import { type Outcome, undecidedText } from '../rules/recorded-polls.js';
 import type { DescribedRecount, RecountedBlock, RecountRow } from '../rules/recount.js';
 
 /** Statuses that a rule gives, from left to right. */
@@ -28,7 +28,7 @@ const RECORDED = 'recorded';
 
 export function recountPage(found: DescribedRecount): string {
   const { source, policy, blocks, undecided } = found;
-  const skipped = undecided.voting + undecided.orphaned;
+  const left = undecidedText(undecided);
   const origin = policy === null ? 'election data' : `a network with the policy ${policy}`;
   const differing = blocks.filter((row) => row.rules.some(({ differs }) => differs));
   const differenceChart = blocksChart(found, policy === null ? blocks : differing);
@@ -37,7 +37,7 @@ export function recountPage(found: DescribedRecount): string {
 <p class="lead">${source}, ${origin}: ${plural(blocks.length, 'block')}.</p>
 <p>Each block is counted again with its recorded votes. Agents do not vote again. A vote without a
 ballot means what the rule says, and an elector that had not voted counts as absent.${
-      skipped > 0 ? ` ${format(skipped)} more blocks had no decision and are left out.` : ''
+      left === null ? '' : ` Left out: ${left}.`
     }</p>\n`,
     section('Outcomes', figure(outcomesChart(found)), sumsTable(found)),
     section(
@@ -170,8 +170,7 @@ function blocksChart(
   };
 }
 
-const labelOf = ({ block_hash, height }: RecountRow): string =>
-  `${height} ${block_hash.slice(0, 4)}`;
+const labelOf = ({ number: block }: RecountRow): string => `${block}`;
 
 const toCell = (rule: string, block: string, { status, choice = '' }: Outcome): Cell => ({
   ...{ rule, block, choice },
@@ -224,7 +223,7 @@ function blocksTable(
   const cells = rows
     .slice(0, MOST_ROWS)
     .map((row): Content[] => [
-      `${format(row.height)} (${row.block_hash.slice(0, 8)})`,
+      `${row.number} (height ${format(row.height)})`,
       ...(row.recorded === null ? [] : [outcomeText(row.recorded)]),
       ...row.rules.map(resultText),
     ]);

@@ -94,6 +94,7 @@ function toPoll(
 ): RecordedPoll {
   return {
     hash: sha256Hex(text),
+    number: 0,
     height: 0,
     options: kept.map((one) => names[one]!),
     recorded: null,

@@ -35,6 +35,8 @@ export interface Outcome {
 export interface RecordedPoll {
   /** sha256, hex. */
   hash: string;
+  /** Number of the block, in order of proposal, as in blocks.csv. */
+  number: number;
   height: number;
   options: readonly string[];
   /** Null if the source of the votes records no outcome. */
@@ -84,6 +86,16 @@ export interface Undecided {
   orphaned: number;
 }
 
+/** Formats the numbers of these blocks; null if there are none. */
+export function undecidedText({ orphaned, voting }: Undecided): string | null {
+  const blocks = (count: number) => (count === 1 ? 'block' : 'blocks');
+  const parts = [
+    ...(orphaned > 0 ? [`${orphaned} orphaned ${blocks(orphaned)}`] : []),
+    ...(voting > 0 ? [`${voting} ${blocks(voting)} in voting`] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
 /** Decided blocks of a network, in order of proposal, and the number of its other blocks. */
 export interface RecordedBlocks {
   count: number;
@@ -113,9 +125,9 @@ export function readPolls(store: Store): RecordedBlocks {
 function readPoll(store: Store, hash: string): RecordedPoll {
   const { state: status, context: block } = readRecord(store, 'blocks', hash);
   const { electors, votes } = readElectorate(store, block);
-  const { height, options = [], choice, closed_at, deadline } = block;
+  const { ordinal: number, height, options = [], choice, closed_at, deadline } = block;
   return {
-    ...{ hash, height, options },
+    ...{ hash, number, height, options },
     recorded: { status, ...(choice === undefined ? {} : { choice }) },
     electors: electors.map((elector) => ({ ...elector, voters: 1 })),
     votes,

@@ -42,6 +42,8 @@ export interface RecountedBlock {
 
 export interface RecountRow {
   block_hash: string;
+  /** Number of the block, as in blocks.csv. */
+  number: number;
   height: number;
   options: readonly string[];
   electors: number;
@@ -131,10 +133,11 @@ export async function recount(
   };
 }
 
-function describePoll({ hash, height, options, electors, votes, recorded }: RecordedPoll) {
+function describePoll(poll: RecordedPoll) {
+  const { hash, number, height, options, electors, votes, recorded } = poll;
   const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0);
   return {
-    ...{ block_hash: hash, height, options },
+    ...{ block_hash: hash, number, height, options },
     electors: sum(electors.map(({ voters }) => voters)),
     votes: sum(votes.map(({ elector }) => electors[elector]!.voters)),
     recorded,

@@ -9,7 +9,7 @@ import { answerOf, newPopulation } from '../../engine/helpers.js';
 import { expectOneLine, runCommand, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
-import { csvRows, suiteFolder } from '../../support/runs.js';
+import { csvRows, linesOf, suiteFolder } from '../../support/runs.js';
 
 const folder = suiteFolder();
 const run = join(folder, 'run');
@@ -33,8 +33,12 @@ test('recount: the recorded rule gives the recorded outcomes', async () => {
     ['finalized', 'rejected', 'expired'].includes(status!),
   );
   expect(
-    found.blocks.map(({ block_hash, recorded }) => [block_hash, recorded!.status]).sort(),
-  ).toEqual(rows.map(({ block_hash, status }) => [block_hash, status]).sort());
+    found.blocks.map(({ number, block_hash, height, recorded }) => {
+      return [`${number}`, block_hash, `${height}`, recorded!.status];
+    }),
+  ).toEqual(
+    rows.map(({ number, block_hash, height, status }) => [number, block_hash, height, status]),
+  );
 });
 
 test('recount: pivotal voters are the swing votes of why', async () => {
@@ -140,6 +144,9 @@ test('recount: never runs the module of the network', async () => {
   expect(performance.now() - started).toBeLessThan(20_000);
   expect(policy).toBe('module');
   expect(blocks[0]).toMatchObject({ recorded: { status: 'expired' } });
+  await people.open(agents[1]!);
+  const { stdout } = await runCommand(['recount', path, '--rule', 'majority']);
+  expect(linesOf(stdout)[0]).toContain('; left out: 1 block in voting');
 });
 
 test('recount: a module that fails gives its fault', async () => {
@@ -155,6 +162,8 @@ test('recount: the text lists rules and differing blocks; --out writes charts', 
   const args = ['recount', run, '--rule', 'unanimity', '--rule', sixty, '--out', out];
   const { code, stdout, stderr } = await runCommand(args);
   expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^rule .* with a pivotal voter /m);
+  expect(stdout).toMatch(/^block \d+ \(height \d+\): finalized$/m);
   expect(stdout).toMatch(/^recorded +\d+ +\d+ +\d+$/m);
   expect(stdout).toMatch(/^unanimity +\d+ +\d+ +\d+ +\d+/m);
   expect(stdout).toMatch(/^ {2}unanimity: (?:rejected|expired)/m);
