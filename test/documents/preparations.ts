@@ -53,6 +53,11 @@ export const preparations: Readonly<Record<string, Prepared>> = {
   'docs/page.md': { needs: ['curl'], before: testServer },
   'docs/rules.md': {
     files: { 'sixty.yaml': sixty, 'sixty.js': sixtyModule, 'favorite.js': favorite },
+    // The reader has a certificate of a network with this module.
+    before:
+      'npx folkmoot sim sixty.yaml --set consensus.policy=module ' +
+      `--set 'consensus.rule={"file":"sixty.js"}' --set length.blocks=3 --out made && ` +
+      'npx folkmoot certify made 1 --out c.json\n',
   },
   'docs/simulating.md': {
     needs: ['curl'],
