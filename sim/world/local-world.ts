@@ -174,7 +174,6 @@ export class LocalWorld extends Society {
     this.#clock.set(to);
     const events = this.#network.fireDeadlines();
     if (events.length === 0) return;
-    this.#trace.tick(to);
     this.#trace.events(events);
     this.#note(this.#watch?.advance(to, events));
     this.#publish(events, null);
@@ -274,7 +273,9 @@ export class LocalWorld extends Society {
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
-    this.#trace.command(at, from, command, outcome);
+    // A verifier skips requests that change nothing, so they are not part of the trace.
+    const changes = outcome.result !== 'refused' && outcome.result !== 'duplicate';
+    if (changes) this.#trace.command(at, from, command, outcome);
     this.#trace.events(events);
     if (this.#quotas) this.#conclude(admitted, outcome);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));

@@ -1,6 +1,8 @@
 /**
- * Trace digest: a rolling hash of all applied commands, their outcomes and the events, in integers.
- * It costs a few multiplications for a command, so that runs without a log can be compared.
+ * Trace digest: a rolling hash of the commands that changed the network, and of the events, in
+ * integers. It costs a few multiplications for a command, so that runs without a log can be
+ * compared. Commands and events have a hash each, because deadlines fire either before or while
+ * the next command is applied.
  */
 import type { Outcome } from '../../engine/core/state.js';
 import type { Command, CommandKind, VoteCommand } from '../../engine/protocol/schema/command.js';
@@ -25,13 +27,11 @@ const results: Record<Outcome['result'], number> = {
   equivocation: 4,
 };
 
-const TICK = 10;
 const TWO_32 = 2 ** 32;
 
 export class Trace {
-  /** Two lanes of 32 bits with different multipliers. */
-  #a = 0x9e3779b9 | 0;
-  #b = 0x7f4a7c15 | 0;
+  readonly #commands = new Lanes();
+  readonly #events = new Lanes();
   /** Hashes of reasons, event types and members, which repeat. */
   readonly #words = new Map<string, number>();
   /** Block of the last vote, and its hash. */
@@ -40,33 +40,32 @@ export class Trace {
 
   /** The digest so far, 16 hex digits. */
   get digest(): string {
-    return hex(this.#a) + hex(this.#b);
+    const whole = new Lanes();
+    for (const { a, b } of [this.#commands, this.#events]) {
+      whole.add(a);
+      whole.add(b);
+    }
+    return hex(whole.a) + hex(whole.b);
   }
 
-  /** Adds a command that reached the network, with its outcome. */
+  /** Adds a command that changed the network, with its outcome. */
   command(at: number, from: number, command: Command, outcome: Outcome): void {
-    this.#add(Math.imul(kinds[command.kind], 16) + results[outcome.result]);
+    this.#commands.add(Math.imul(kinds[command.kind], 16) + results[outcome.result]);
     this.#time(at);
-    this.#add(from);
+    this.#commands.add(from);
     if (command.kind === 'vote') this.#vote(command.block_hash, command.decision === 'approve');
     else this.#content(command);
-    if ('refusal' in outcome) this.#add(this.#word(outcome.refusal.reason));
+    if ('refusal' in outcome) this.#commands.add(this.#word(outcome.refusal.reason));
   }
 
   /** Adds the events of a command or of deadlines. */
   events(events: readonly Event[]): void {
     for (const event of events) {
-      this.#add(event.seq);
+      this.#events.add(event.seq);
       if (event.type === 'block_validation') continue;
-      this.#add(this.#word(event.type));
+      this.#events.add(this.#word(event.type));
       this.#event(event);
     }
-  }
-
-  /** Adds an advance of time with events. */
-  tick(at: number): void {
-    this.#add(TICK);
-    this.#time(at);
   }
 
   #vote(block: string, approves: boolean): void {
@@ -74,39 +73,36 @@ export class Trace {
       this.#block = block;
       this.#blockWord = hashText(block);
     }
-    this.#add(this.#blockWord + (approves ? 1 : 0));
+    this.#commands.add(this.#blockWord + (approves ? 1 : 0));
   }
 
   #content(command: Exclude<Command, VoteCommand>): void {
-    if (command.kind === 'propose') this.#text(command.block_hash);
-    else if (command.kind === 'meme') this.#text(command.meme_id);
-    else if (command.kind === 'status') this.#text(command.status);
-    else if (command.kind === 'register') this.#text(command.agent_id);
-    else if (command.kind === 'discuss') this.#text(`${command.block_hash} ${command.message}`);
-    else this.#text(command.alliance_id);
+    if (command.kind === 'propose') this.#commands.text(command.block_hash);
+    else if (command.kind === 'meme') this.#commands.text(command.meme_id);
+    else if (command.kind === 'status') this.#commands.text(command.status);
+    else if (command.kind === 'register') this.#commands.text(command.agent_id);
+    else if (command.kind === 'discuss')
+      this.#commands.text(`${command.block_hash} ${command.message}`);
+    else this.#commands.text(command.alliance_id);
   }
 
   #event(event: Event): void {
     if (event.type === 'block_status') {
       const { block_hash, status, approve, reject } = event.data;
-      this.#text(`${block_hash} ${status}`);
-      this.#add(approve);
-      this.#add(reject);
+      this.#events.text(`${block_hash} ${status}`);
+      this.#events.add(approve);
+      this.#events.add(reject);
     } else if (event.type === 'reputation_update') {
-      this.#text(event.data.agent_id);
-      this.#add(Math.round(event.data.new_score * 10_000));
+      this.#events.text(event.data.agent_id);
+      this.#events.add(Math.round(event.data.new_score * 10_000));
     } else if (event.type === 'alliance_update') {
-      this.#text(`${event.data.alliance_id} ${event.data.status}`);
+      this.#events.text(`${event.data.alliance_id} ${event.data.status}`);
     }
   }
 
   #time(at: number): void {
-    this.#add(Math.floor(at / TWO_32));
-    this.#add(at);
-  }
-
-  #text(text: string): void {
-    this.#add(hashText(text));
+    this.#commands.add(Math.floor(at / TWO_32));
+    this.#commands.add(at);
   }
 
   #word(text: string): number {
@@ -116,12 +112,22 @@ export class Trace {
     this.#words.set(text, hash);
     return hash;
   }
+}
 
-  #add(value: number): void {
-    const a = Math.imul(this.#a ^ value, 0x85ebca6b);
-    this.#a = a ^ (a >>> 15);
-    const b = Math.imul((this.#b + value) | 0, 0xc2b2ae35);
-    this.#b = b ^ (b >>> 13) ^ (a << 7);
+/** Two lanes of 32 bits with different multipliers. */
+class Lanes {
+  a = 0x9e3779b9 | 0;
+  b = 0x7f4a7c15 | 0;
+
+  add(value: number): void {
+    const a = Math.imul(this.a ^ value, 0x85ebca6b);
+    this.a = a ^ (a >>> 15);
+    const b = Math.imul((this.b + value) | 0, 0xc2b2ae35);
+    this.b = b ^ (b >>> 13) ^ (a << 7);
+  }
+
+  text(text: string): void {
+    this.add(hashText(text));
   }
 }
 
