@@ -2,7 +2,9 @@
  * A result's histograms: percentiles, the tables in a run's folder, and a log in HdrHistogram
  * format. This module is imported lazily because of the library it needs.
  */
-import { decodeFromCompressedBase64, HistogramLogWriter } from 'hdr-histogram-js';
+import { inflateSync } from 'node:zlib';
+import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from 'hdr-histogram-js';
+import { StoreError } from '../../engine/store/store.js';
 import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
 
 interface Timed {
@@ -24,6 +26,33 @@ export function listTimes({ operations, finality, delivery, generator }: LoadRes
     { operation: null, time: 'lag', percentiles: generator.lag },
   ];
   return all.filter(({ percentiles }) => percentiles.count > 0);
+}
+
+/** Limit for the decompressed size. A histogram of three digits has at most half of it. */
+const LARGEST_BYTES = 1_048_576;
+/** Cookie and length, before the compressed part. */
+const HEAD_BYTES = 8;
+/** Place of the number of significant digits in the decompressed part. */
+const DIGITS_AT = 12;
+const DIGITS = 3;
+
+/**
+ * Decodes a histogram of a result, which may come from another person.
+ *
+ * @throws {StoreError} `LOAD_RESULT_INVALID` if the histogram is damaged or too large.
+ */
+export function decodeHistogram(text: string): Histogram {
+  const bytes = Buffer.from(text, 'base64');
+  try {
+    // The library decompresses without a limit, and allocates as the number of digits says.
+    const plain = inflateSync(bytes.subarray(HEAD_BYTES), { maxOutputLength: LARGEST_BYTES });
+    const digits = plain.readInt32BE(DIGITS_AT);
+    if (digits !== DIGITS) throw new RangeError(`${digits} significant digits, not ${DIGITS}`);
+    return decodeFromCompressedBase64(bytes.toString('base64'));
+  } catch (cause) {
+    const reason = `a histogram is damaged: ${(cause as Error).message}`;
+    throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
+  }
 }
 
 interface Rung {
@@ -51,7 +80,7 @@ export function curve(of: Percentiles): Rung[] {
 
 function rungs({ histogram }: Percentiles, percentiles: readonly number[]): Rung[] {
   if (histogram === null) return [];
-  const decoded = decodeFromCompressedBase64(histogram);
+  const decoded = decodeHistogram(histogram);
   return percentiles.map((percentile) => ({
     percentile,
     ms: decoded.getValueAtPercentile(percentile) / 1_000,
@@ -145,7 +174,7 @@ export function histogramLog(result: LoadResult): string {
   writer.outputComment('[Values are microseconds, interval maxima milliseconds]');
   writer.outputLegend();
   for (const { operation, time, percentiles } of listTimes(result)) {
-    const decoded = decodeFromCompressedBase64(percentiles.histogram!);
+    const decoded = decodeHistogram(percentiles.histogram!);
     // Readers split fields at spaces and commas.
     decoded.tag = [operation ?? '', time].flatMap((part) => part.match(/\w+/g) ?? []).join('.');
     writer.outputIntervalHistogram(decoded, 0, result.measured_s);

@@ -6,9 +6,9 @@
  * The merged run is INVALID if a part is missing or did not complete, if a generator was the
  * bottleneck, or if the clocks differ by more than the bound: the parts then were not one load.
  */
-import { decodeFromCompressedBase64, type Histogram } from 'hdr-histogram-js';
 import { StoreError } from '../../engine/store/store.js';
 import { scheduledOperations } from './figures.js';
+import { decodeHistogram } from './histograms.js';
 import { type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { newHistogram, percentiles } from './recorder.js';
@@ -53,7 +53,7 @@ export function mergeLoads(parts: readonly LoadPart[], { clockBoundMs }: MergeOp
 
 function asShard(folder: string, result: LoadResult): ShardResult {
   if (result.shard) return result as ShardResult;
-  const reason = 'it is no part of a run; write it with folkmoot load --shard';
+  const reason = 'it is not a part of a run; write it with folkmoot load --shard';
   throw new StoreError('LOAD_RESULT_INVALID', { path: folder, reason });
 }
 
@@ -254,7 +254,7 @@ function mergeRefused(all: Operation['refused']): Operation['refused'] {
 export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
   const merged = newHistogram();
   for (const { histogram, count } of all) {
-    const decoded = histogram === null ? null : decode(histogram);
+    const decoded = histogram === null ? null : decodeHistogram(histogram);
     if ((decoded?.totalCount ?? 0) !== count) {
       const reason = `a histogram has ${decoded?.totalCount ?? 0} of ${count} samples`;
       throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason });
@@ -262,15 +262,6 @@ export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
     if (decoded) merged.add(decoded);
   }
   return percentiles(merged);
-}
-
-function decode(text: string): Histogram {
-  try {
-    return decodeFromCompressedBase64(text);
-  } catch (cause) {
-    const reason = `a histogram is damaged: ${(cause as Error).message}`;
-    throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
-  }
 }
 
 /** Percentiles of a second cannot be merged. The largest of the parts bounds them. */

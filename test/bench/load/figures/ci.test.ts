@@ -71,7 +71,7 @@ test('load compare --markdown: all figures, and the outcome of conditions', asyn
   expect(code).toBe(15);
   const lines = linesOf(stdout);
   const rows = lines.filter((line) => line.startsWith('|'));
-  // Each row has four cells. An escaped bar is no separator.
+  // Each row has four cells. An escaped bar does not separate cells.
   const bars = (line: string) => line.match(/(?<!\\)\|/g)?.length;
   expect(rows.map(bars)).toEqual(rows.map(() => 5));
   expect(rows.length).toBeGreaterThan(10);

@@ -1,4 +1,5 @@
 /** Merging the parts of a run on several generators. */
+import { deflateSync, inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { mergeLoads, mergePercentiles } from '../../../../dist/bench/load/merge.js';
 import { Recorder } from '../../../../dist/bench/load/recorder.js';
@@ -115,7 +116,41 @@ test('merge: the difference of clocks is bounded, including the uncertainty', ()
   expect(reasons[0]).toMatch(/clocks differ by 47 ms: generators 1 and 2 \(bound 50 ms/);
 });
 
+/** Compresses bytes as a histogram: cookie, length, deflated part. */
+function packed(plain: Buffer): string {
+  const deflated = deflateSync(plain);
+  const head = Buffer.alloc(8);
+  head.writeInt32BE(0x1c849314, 0);
+  head.writeInt32BE(deflated.byteLength, 4);
+  return Buffer.concat([head, deflated]).toString('base64');
+}
+
+/** Returns a part whose histogram of finality has other bytes. */
+function withHistogram(histogram: string): LoadResult {
+  const { finality } = part(2, 2);
+  return part(2, 2, { finality: { ...finality, histogram } });
+}
+
+/** Returns the histogram of a result with another number of significant digits. */
+function withDigits(digits: number): string {
+  const bytes = Buffer.from(part(2, 2).finality.histogram!, 'base64');
+  const plain = inflateSync(bytes.subarray(8));
+  plain.writeInt32BE(digits, 12);
+  return packed(plain);
+}
+
+test('merge: stops decompressing a histogram at its limit', () => {
+  const bomb = withHistogram(packed(Buffer.alloc(64 * 2 ** 20)));
+  expect(() => mergeLoads(parts(part(1, 2), bomb), bound)).toThrow(
+    expect.objectContaining({
+      code: 'MISSING',
+      cause: expect.objectContaining({ code: 'ERR_BUFFER_TOO_LARGE' }),
+    }),
+  );
+});
+
 test.each([
+  ['a histogram of five digits', withHistogram(withDigits(5))],
   ['another seed', part(2, 2, { seed: 'other' })],
   ['another start', part(2, 2, { shard: { ...part(2, 2).shard!, start_at: 'later' } })],
   ['the same number', part(1, 2)],
