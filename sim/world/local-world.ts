@@ -273,9 +273,7 @@ export class LocalWorld extends Society {
       return;
     }
     const { outcome, events } = this.#network.apply(verified);
-    // A verifier skips requests that change nothing, so they are not part of the trace.
-    const changes = outcome.result !== 'refused' && outcome.result !== 'duplicate';
-    if (changes) this.#trace.command(at, from, command, outcome);
+    this.#trace.command(at, from, command, outcome);
     this.#trace.events(events);
     if (this.#quotas) this.#conclude(admitted, outcome);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));

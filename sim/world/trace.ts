@@ -20,19 +20,12 @@ const kinds: Record<CommandKind, number> = {
   alliance_leave: 9,
 };
 
-const results: Record<Outcome['result'], number> = {
-  accepted: 1,
-  duplicate: 2,
-  refused: 3,
-  equivocation: 4,
-};
-
 const TWO_32 = 2 ** 32;
 
 export class Trace {
   readonly #commands = new Lanes();
   readonly #events = new Lanes();
-  /** Hashes of reasons, event types and members, which repeat. */
+  /** Hashes of event types. */
   readonly #words = new Map<string, number>();
   /** Block of the last vote, and its hash. */
   #block = '';
@@ -48,14 +41,17 @@ export class Trace {
     return hex(whole.a) + hex(whole.b);
   }
 
-  /** Adds a command that changed the network, with its outcome. */
-  command(at: number, from: number, command: Command, outcome: Outcome): void {
-    this.#commands.add(Math.imul(kinds[command.kind], 16) + results[outcome.result]);
+  /**
+   * Adds a command that the log contains. A verifier skips requests that change nothing, so they
+   * are not part of the trace.
+   */
+  command(at: number, from: number, command: Command, { result }: Outcome): void {
+    if (result === 'refused' || result === 'duplicate') return;
+    this.#commands.add(2 * kinds[command.kind] + (result === 'accepted' ? 1 : 0));
     this.#time(at);
     this.#commands.add(from);
-    if (command.kind === 'vote') this.#vote(command.block_hash, command.decision === 'approve');
+    if (command.kind === 'vote') this.#vote(command);
     else this.#content(command);
-    if ('refusal' in outcome) this.#commands.add(this.#word(outcome.refusal.reason));
   }
 
   /** Adds the events of a command or of deadlines. */
@@ -68,12 +64,13 @@ export class Trace {
     }
   }
 
-  #vote(block: string, approves: boolean): void {
+  #vote({ block_hash: block, decision, ballot }: VoteCommand): void {
     if (block !== this.#block) {
       this.#block = block;
       this.#blockWord = hashText(block);
     }
-    this.#commands.add(this.#blockWord + (approves ? 1 : 0));
+    this.#commands.add(this.#blockWord + (decision === 'approve' ? 1 : 0));
+    if (ballot !== undefined) this.#commands.text(JSON.stringify(ballot));
   }
 
   #content(command: Exclude<Command, VoteCommand>): void {
@@ -88,8 +85,8 @@ export class Trace {
 
   #event(event: Event): void {
     if (event.type === 'block_status') {
-      const { block_hash, status, approve, reject } = event.data;
-      this.#events.text(`${block_hash} ${status}`);
+      const { block_hash, status, approve, reject, choice = '' } = event.data;
+      this.#events.text(`${block_hash} ${status} ${choice}`);
       this.#events.add(approve);
       this.#events.add(reject);
     } else if (event.type === 'reputation_update') {
