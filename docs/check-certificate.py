@@ -490,7 +490,7 @@ def by_ballots(policy, values, weights, votes, options):  # a rule that decides 
 def claimed_outcome(record, options):  # of a module, which this program does not run
     outcome = {name: record[name] for name in ("choice", "standings") if name in record}
     if "choice" in outcome:
-        ensure(outcome["choice"] in options, "a choice that is no option")
+        ensure(outcome["choice"] in options, "a choice that is not an option")
     standings = outcome.get("standings", {})
     ensure(isinstance(standings, dict) and len(standings) <= 64, "standings")
     ensure(all(len(name.encode("utf-16-le")) <= 128 and is_whole(value, -COUNT, COUNT)

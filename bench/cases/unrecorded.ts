@@ -212,7 +212,7 @@ class Heap {
     this.#events[place] = event;
   }
 
-  /** Removes the first event; -1 if there is none. */
+  /** Removes and returns the first event. Returns -1 if the queue is empty. */
   take(): number {
     if (this.#size === 0) return -1;
     const first = this.#events[0]!;

@@ -68,7 +68,7 @@ async function check(folder: string, flags: Flags): Promise<Checked> {
   try {
     found.pages = checkStorePages(storeFolder(folder));
   } catch (error) {
-    // A wrong path is no damage.
+    // A wrong path is a usage error, not damage.
     if (!(error instanceof StoreError) || isUsage(error)) throw error;
     return { ...found, problem: error.message };
   }

@@ -60,7 +60,7 @@ export class Collector {
     return this.#unsigned || (this.#closed !== null && this.#last >= this.#through);
   }
 
-  /** Entry that decided the block. Call this only if there is no problem. */
+  /** Number of the entry that decided the block. Requires that `problem` is null. */
   get decidedAt(): number {
     return this.#closed!.seq;
   }

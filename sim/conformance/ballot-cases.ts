@@ -79,7 +79,10 @@ const ballots: Case = {
     await cast(harness, ada, block, { ballot, note: 'the same ballot is a duplicate' });
     await cast(harness, ada, block, { ballot: { ranking: ['red'] }, note: 'another ballot' });
     await cast(harness, ada, block, { note: 'no ballot' });
-    await cast(harness, ada, block, { ballot: null, note: 'a refused ballot is no evidence' });
+    await cast(harness, ada, block, {
+      ballot: null,
+      note: 'a refused ballot is not an equivocation',
+    });
     await cast(harness, bob, block, { note: 'a vote without a ballot' });
     await cast(harness, cem, block, { decision: 'reject', ballot: { ranking: ['green'] } });
   },

@@ -56,7 +56,7 @@ test('nodes: a node with another module or other parameters does not start', asy
   for (const other of changed) expect(await problemOf(order, other)).toBe('GENESIS_MISMATCH');
 });
 
-test('nodes: a module that is no rule founds no network', async () => {
+test('nodes: refuse to create a network with a module that is not a rule', async () => {
   const order = new MemoryOrder();
   const broken = { policy: 'module', rule: { source: 'export default 1;' } } as const;
   expect(await problemOf(order, broken)).toMatch(/source/);

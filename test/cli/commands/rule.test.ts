@@ -216,7 +216,7 @@ test.each([
   ['a folder', ['check', join(folder, '..', 'folder.js')]],
   ['an unknown parameter', ['check', 'bft', '--parameter', 'size=3']],
   ['a parameter out of range', ['check', sixty, '--parameter', 'for_bps=0']],
-  ['a parameter that is no integer', ['check', 'score', '--parameter', 'highest=1.5']],
+  ['a parameter that is not an integer', ['check', 'score', '--parameter', 'highest=1.5']],
   ['an unknown rule to show', ['show', 'borda_count']],
 ])('rule: %s is a usage error', async (_, args) => {
   const { code, stdout, stderr } = await runCommand(['rule', ...args]);

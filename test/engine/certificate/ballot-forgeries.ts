@@ -192,10 +192,10 @@ const rules = (
 
 const modules = (
   [
-    ['a choice of a module that is no option', { choice: 'd' }],
-    ['standings of a module that are no integers', { standings: { sum: 0.5 } }],
+    ["a module's choice that is not an option", { choice: 'd' }],
+    ["a module's standings that are not integers", { standings: { sum: 0.5 } }],
     ['a fault of a module', { fault: 'RULE_THREW' }],
-    ['a veto of a module that is no boolean', { vetoed: 1 }],
+    ["a module's veto that is not a boolean", { vetoed: 1 }],
   ] as const
 ).map(
   ([name, members]): Forgery => [

@@ -136,7 +136,7 @@ describe('PrefLib', () => {
     expect(refusal(text, type)).toEqual({ code, line });
   });
 
-  test('a tie of one alternative is no tie', () => {
+  test('a tie of one alternative reads as a single rank', () => {
     expect(orders(readElection(prefLib('soi', ['1: {2}']), 'soi'))[0]!.tiers).toEqual([[1]]);
   });
 
