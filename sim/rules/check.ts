@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonical } from '../../engine/protocol/canonical.js';
 import type { RuleLine } from '../../engine/protocol/schema/genesis.js';
-import { findLine, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
+import { createLineFinder, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';
 import {
   type BallotCounter,
@@ -91,6 +91,7 @@ export async function checkRule(
   { seed, polls, lines, signal, onProgress }: RuleCheckOptions,
 ): Promise<RuleChecked> {
   const streams = new Streams(seed);
+  const findLine = lines ? createLineFinder(lines) : null;
   const ballots: DrawnBallots = { votes: 0, accepted: 0 };
   const checked: RuleChecked = {
     ...{ holds: true, seed, polls: 0, votes: 0, ballots },
@@ -102,7 +103,7 @@ export async function checkRule(
     const poll = drawPoll(rule, streams.of(number, 'poll'), ballots);
     const deciding = new Set<number>();
     const found = checkPoll(rule, poll, (counts, over) => {
-      if (lines) deciding.add(findLine(lines, counts, over));
+      if (findLine) deciding.add(findLine(counts, over));
     });
     for (const line of deciding) if (line >= 0) checked.deciding![line]! += 1;
     checked.polls += 1;
