@@ -3,7 +3,7 @@
  * network's parameters. Everything that depends on the rule derives from here: thresholds, the
  * number of votes until a decision, and the checks of ballots.
  */
-import { lineTerms, type RuleLine, type RuleOptions } from '../protocol/schema/genesis.js';
+import type { RuleLine, RuleOptions } from '../protocol/schema/genesis.js';
 import type { Problem } from '../protocol/schema/validate.js';
 import { nearest, utf8 } from '../protocol/text.js';
 import {
@@ -104,18 +104,20 @@ function createLineRule(lines: readonly RuleLine[]): WeightRule {
   };
 }
 
+// The schema has the same list, but with it the page would load the library that defines schemas.
+const terms = ['approve', 'reject', 'total', 'voted', 'electors', 'vetoes', 'one'] as const;
+
 export type LineFinder = (counts: Readonly<Counts>, over: boolean) => number;
 
 /** Returns a function that finds the index of the line that decides, or -1. */
 export function createLineFinder(lines: readonly RuleLine[]): LineFinder {
   // Reading the factors by name takes longer than deciding, so they stand in one array.
-  const size = lineTerms.length;
   const factors = Float64Array.from(
-    lines.flatMap((line) => lineTerms.map((term) => line.if[term] ?? 0)),
+    lines.flatMap((line) => terms.map((term) => line.if[term] ?? 0)),
   );
   const early = lines.map((line) => !line.over);
   return (counts, over) => {
-    for (let line = 0, at = 0; line < early.length; line += 1, at += size) {
+    for (let line = 0, at = 0; line < early.length; line += 1, at += terms.length) {
       if (!over && !early[line]) continue;
       // Every partial sum is an exact integer.
       const sum =

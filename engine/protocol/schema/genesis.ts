@@ -7,15 +7,7 @@ export const Policy = Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' });
 export const Weights = Type.Enum(['equal', 'reputation', 'alliance_bonus']);
 
 /** Terms of an inequality: weights, numbers of agents, vetoing groups, and the constant 1. */
-export const lineTerms = [
-  'approve',
-  'reject',
-  'total',
-  'voted',
-  'electors',
-  'vetoes',
-  'one',
-] as const;
+const lineTerms = ['approve', 'reject', 'total', 'voted', 'electors', 'vetoes', 'one'] as const;
 
 const termTexts: Record<(typeof lineTerms)[number], string> = {
   approve: 'factor of the approving weight',
