@@ -109,7 +109,7 @@ export const serverBounds = {
   earlyProposals: { most: 8, most_of_one: 2, ms: 10_000 },
   /** Limits for one response to a view read. */
   view: {
-    columnRows: 8_192,
+    columnRows: 4_096,
     columnBytes: MIB,
     /** Message texts. Each vote may include a reason. */
     columnSaid: 500,

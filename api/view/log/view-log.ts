@@ -213,6 +213,7 @@ export class ViewLog {
     while (bytes.length > most.bytes && batch.to > batch.from) {
       const half = batch.from + Math.floor((batch.to - batch.from) / 2);
       batch = this.#completed(sliceRowBatch(batch, batch.from, half));
+      await setImmediate();
       bytes = encodeRowBatch(batch);
     }
     return bytes;
