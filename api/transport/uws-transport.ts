@@ -35,26 +35,42 @@ import {
 
 type Uws = typeof import('uWebSockets.js');
 
-/** Returns the transport, or the reason why uWebSockets.js is unavailable. */
+/** Returns the transport, or the reason why uWebSockets.js is unavailable and what to do. */
 export async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
-    uws = await import('uWebSockets.js');
+    const module: Uws & { default?: Uws } = await import('uWebSockets.js');
+    // Some releases are CommonJS, of which an import shows only the default.
+    uws = typeof module.App === 'function' ? module : (module.default ?? module);
   } catch (error) {
-    return { missing: reasonOf(error) };
+    return { missing: describeLoadProblem(error as Error) };
   }
   return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
 }
 
-/** No binaries exist for musl and for Node 24 and later. */
-function reasonOf(error: unknown): string {
-  const { code } = error as { code?: string };
-  if (code === 'ERR_MODULE_NOT_FOUND') {
-    return 'uWebSockets.js is not installed (npm install uWebSockets.js@npm:uws-pack@20.0.8)';
-  }
-  const { platform, arch, version } = process;
-  return `uWebSockets.js does not load on ${platform} ${arch} with Node ${version}`;
+/** Operating facts of the process that tries to load the library. */
+export type Platform = Pick<NodeJS.Process, 'platform' | 'arch' | 'version'>;
+
+/** Returns why the library does not load, and what to do. */
+export function describeLoadProblem(
+  { code, message }: Error & { code?: string },
+  { platform, arch, version }: Platform = process,
+): string {
+  const release = Number(/^v(\d+)/.exec(version)?.[1]) < 22 ? 'uws-pack' : 'upstream';
+  const install = `npm install uWebSockets.js@${releases[release]}`;
+  if (code === 'ERR_MODULE_NOT_FOUND') return `uWebSockets.js is not installed; ${install}`;
+  const problem = `uWebSockets.js does not load on ${platform} ${arch} with Node ${version}`;
+  const glibc = /GLIBC_(\d+\.\d+)/.exec(message)?.[1];
+  return glibc
+    ? `${problem}: it needs glibc ${glibc}; use a newer distribution, or Node's server`
+    : `${problem}: no binary; ${install}`;
 }
+
+/** Releases with binaries for Node 22 and earlier, and for Node 22 and later. */
+const releases = {
+  'uws-pack': 'npm:uws-pack@20.0.8',
+  upstream: 'uNetworking/uWebSockets.js#v20.67.0',
+};
 
 async function listen(
   uws: Uws,
@@ -64,7 +80,7 @@ async function listen(
   const inFlight = new InFlight(application.limits);
   const app = uws.App();
   app
-    .filter((res, change) => connectionChanged(application, res, change))
+    .filter((res, change) => connectionChanged(application, res, Number(change)))
     .ws(application.socketPath, sockets(app, application, inFlight))
     .any('/*', (res, req) => serve(application, inFlight, res, req));
   const socket = await new Promise<us_listen_socket | false>((resolve) => {

@@ -194,7 +194,7 @@ test('install: --transport uws without uWebSockets.js names the package to insta
   const serve = ['serve', '--port', '0', '--transport', 'uws', '--data', 'other'];
   const ended = await run(process.execPath, [main, ...serve], here).catch((error) => error);
   expect(ended.code).toBe(1);
-  expect(ended.stderr).toMatch(/^folkmoot: uWebSockets.js is not installed \(npm install .*\)\n$/);
+  expect(ended.stderr).toMatch(/^folkmoot: uWebSockets.js is not installed; npm install .*\n$/);
 });
 
 test('install: mcp without the SDK names the package to install', async () => {
