@@ -107,7 +107,7 @@ export const safeHeaders = ({ headers }: HttpResponse): [string, string][] =>
  */
 
 export interface Expiring {
-  /** Answers with a timeout and closes the connection. */
+  /** Sends a timeout response and closes the connection. */
   expire(): void;
 }
 

@@ -86,7 +86,7 @@ function assertOneRun(parts: readonly LoadPart[], shards: readonly ShardResult[]
   }
 }
 
-/** Names each generator without a result. */
+/** Lists the generators that have no result. */
 function missingParts(parts: readonly LoadPart[], shards: readonly ShardResult[]): Note[] {
   const { count } = shards[0]!.shard;
   const known = new Set(shards.map(({ shard }) => shard.number));

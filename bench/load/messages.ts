@@ -103,10 +103,12 @@ export const unmeasuredMessages = {
   },
   NOT_SCHEDULED: {
     text: 'cannot measure {option} {condition}: workload {workload} does not schedule {operation}',
-    fix: 'use a figure of {scheduled}',
+    fix: 'use a figure of an operation that it schedules: {scheduled}',
   },
   TOO_FEW_SAMPLES: {
-    text: 'cannot measure {option} {condition}: {figure} needs {samples} samples, not {most}',
+    text:
+      'cannot measure {option} {condition}: {figure} needs {samples} samples, ' +
+      'and this run has at most {most}',
     fix: 'use --duration {seconds}s',
   },
 } as const satisfies MessageTable;
@@ -161,7 +163,7 @@ const verdictMessages = {
   CLOCKS_DIFFER: {
     text:
       'clocks differ by {spread} ms: generators {first} and {second} (bound {bound} ms, ' +
-      'measured within {uncertainty} ms)',
+      'measured to within {uncertainty} ms)',
     fix: 'synchronize the clocks, for example with NTP',
   },
   CLOCK_MOVED: {

@@ -16,7 +16,7 @@ export interface LoadMeasurement {
    */
   idle: number | null;
   /**
-   * Work and CPU time during the measured time. `threads` is null if threads cannot be
+   * Work done and CPU time used during the measurement. `threads` is null if threads cannot be
    * distinguished.
    */
   spent: { entries: number; signatures: number; threads: ByThread | null };

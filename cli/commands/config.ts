@@ -77,7 +77,7 @@ async function check(path: string): Promise<void> {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('print the effective values of a command and their sources')
+    .description('print the effective option values of a command, with sources')
     .addArgument(new Argument('<command>', 'command to show').choices(sectionNames))
     .argument('[options...]', 'options of the command')
     .option('--json', 'print one JSON object')

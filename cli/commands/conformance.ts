@@ -22,7 +22,7 @@ export function conformanceCommand(): Command {
     .description('write test vectors, or check another implementation')
     .option('--out <dir>', 'new folder to write the suite to')
     .option('--only <names>', 'comma-separated list of cases', (text) => text.split(','))
-    .option('--check <file>', 'results to check (NDJSON), - for standard input')
+    .option('--check <file>', 'NDJSON file of results to check, or - for stdin')
     .option('--against <dir>', 'suite to check the results against')
     .option('--partial', 'accept missing lines and outcomes')
     .option('--list', 'print the names of all cases')

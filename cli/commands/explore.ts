@@ -33,7 +33,7 @@ export function exploreCommand(): Command {
   for (const option of uiServerOptions()) command.addOption(option);
   return command
     .addOption(
-      new Option('--open <when>', 'open in a browser (default: yes at a terminal)').choices([
+      new Option('--open <when>', 'open in a browser (default: yes in a terminal)').choices([
         'yes',
         'no',
       ]),

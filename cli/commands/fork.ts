@@ -33,7 +33,7 @@ export function forkCommand(): Command {
       [],
     )
     .option('--out <dir>', 'folder to write (default: RUN-fork)')
-    .option('--folder <dir>', 'folder of the scripts and data files of the run')
+    .option('--folder <dir>', "folder with the run's scripts and data files")
     .option(
       '--replicates <k>',
       'number of seeds to run with and without the change',

@@ -25,7 +25,7 @@ interface Flags {
   json?: boolean;
 }
 
-/** Votes to count in the search for pivotal voters of a block: 1,000 voters. */
+/** Most votes to count in the search for a block's pivotal voters. Enough for 1,000 voters. */
 const MOST_VOTES = 2_000_000;
 
 export function recountCommand(): Command {

@@ -40,7 +40,7 @@ export function sweepCommand(): Command {
   const whole = (least: number, most: number) => integer({ least, most });
   const command = new Command('sweep')
     .description('run a parameter sweep in parallel')
-    .argument('<file>', 'scenario file or name, with a section sweep')
+    .argument('<file>', 'scenario file or name; it needs a section `sweep`')
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--out <dir>', 'folder to write (default: sweep-NAME)')
     .option('--shard <i/n>', 'run part i of n only (slurm: task of a job array)', parseShard)

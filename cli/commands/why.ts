@@ -46,7 +46,7 @@ export function whyCommand(): Command {
         (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
       ),
     )
-    .option('--folder <dir>', 'folder of the scripts and data files of the run')
+    .option('--folder <dir>', "folder with the run's scripts and data files")
     .option('--jobs <n>', 'parallel runs (default: one per core)', bounded(1, 256))
     .option('--json', 'print one JSON object')
     .addHelpText(

@@ -70,7 +70,7 @@ export async function openUiServer(
       network,
       port,
       host,
-      // A client on this machine is the user who runs the command.
+      // A client on this machine is assumed to be the user who runs the command.
       limits: isHere ? 'bench' : 'spec',
       version: packageVersion(),
       onFault: (error) => writeStderr(`folkmoot: a request failed: ${(error as Error).message}`),

@@ -223,7 +223,7 @@ export function countAbsences(state: State, block: OpenBlock): void {
   if (absent.length > 0) sleep(state, absent);
 }
 
-/** Returns true if an agent is present, having voted on a block that is still open. */
+/** Returns true if an agent is present, that is, if it has voted on a block that is still open. */
 function votesIn(open: readonly OpenBlock[], agent: number): boolean {
   return open.some(({ ballots }) => {
     const position = findElector(ballots.electorate, agent);

@@ -6,7 +6,10 @@ export const durationBoundsMs = [
 ] as const;
 
 export class Durations {
-  /** Number of durations in each bucket: above the previous bound, and up to its own. */
+  /**
+   * Number of durations in each bucket: those above the previous bucket's bound, up to and
+   * including the bucket's own bound.
+   */
   readonly counts: number[] = new Array(durationBoundsMs.length + 1).fill(0);
   sumMs = 0;
 

@@ -132,7 +132,9 @@ export const storeMessages = {
   },
   MODULE_NOT_ALLOWED: {
     code: 'OTHER_NETWORK',
-    text: 'network {network} decides by a module, which this node does not allow',
+    text:
+      'network {network} has a module as its decision rule, ' +
+      'and this node does not allow modules',
     fix: 'provide the text of the rule with --rule FILE',
   },
   OLD_GENESIS: {

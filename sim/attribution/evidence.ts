@@ -115,7 +115,7 @@ function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
   const active = new Map<string, ActiveAlliance>();
   const end = store.meta()?.event_seq ?? 0;
   for (const { json } of store.events(1, end)) {
-    // Canonical JSON ends with the member `type`, so most events need not be parsed.
+    // An event's canonical JSON ends with the member `type`, so most events need not be parsed.
     if (json.endsWith('"type":"block_proposal"}')) {
       if (json.includes(`"block_hash":"${hash}"`)) break;
     } else if (json.endsWith('"type":"alliance_update"}')) {

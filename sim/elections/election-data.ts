@@ -430,7 +430,7 @@ function readProjects(section: Section) {
     const count = positions.size;
     if (count > limit) refuse(line, 'TOO_MANY', { what: 'projects', count, limit });
     const name = nameAt < 0 || cells[nameAt] === '' ? id : (cells[nameAt] ?? id);
-    // Names of projects may repeat, but ids do not.
+    // Project names may repeat, but ids are unique.
     const unique = names.has(name) ? `${name} ${id}` : name;
     checkName(line, unique);
     if (names.has(unique)) refuse(line, 'REPEATED', { name: 'name', value: shorten(unique) });

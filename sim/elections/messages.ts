@@ -6,7 +6,10 @@ export const electionMessages = {
   UNKNOWN_TYPE: { text: 'unknown type of election data: {type}', fix: 'use {expected}' },
   INVALID_TYPE: { text: 'invalid DATA TYPE: {type}', fix: 'use {expected}' },
   MISSING_HEADER: { text: 'missing line: {name}', fix: 'add it before the orders' },
-  LATE_HEADER: { text: 'metadata after an order: {name}', fix: 'move it before the orders' },
+  LATE_HEADER: {
+    text: 'metadata line after the first order: {name}',
+    fix: 'move it before the orders',
+  },
   INVALID_COUNT: { text: 'invalid {name}: {value}', fix: 'use an integer from {least} to {most}' },
   REPEATED: { text: 'repeated {name}: {value}', fix: 'keep one' },
   WRONG_SUM: { text: '{name} is {value}, but the file has {sum}', fix: 'correct the number' },

@@ -60,7 +60,7 @@ export function computeShades(of: Shaded): Shade[] {
     .sort((a, b) => a.fromMs - b.fromMs || a.toMs - b.toMs);
 }
 
-/** Describes the shades in one sentence for a caption; empty without shades. */
+/** Describes the shaded areas in one sentence for a caption; empty if there are none. */
 export function describeShades(shades: readonly Shade[]): string {
   if (shades.length === 0) return '';
   const named = shades.slice(0, MOST_LANES).map(({ label, fromMs, toMs }) => {

@@ -1,4 +1,4 @@
-/** Event stream reconnects, against scripted sockets in virtual time. */
+/** Reconnection of event streams, tested with scripted sockets in virtual time. */
 import { closeCodes } from 'folkmoot/api';
 import { type EventStream, type SocketLike, StreamError } from 'folkmoot/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

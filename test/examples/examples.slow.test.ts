@@ -113,7 +113,7 @@ async function lineOf(ended: ReturnType<typeof run>): Promise<string> {
   return line;
 }
 
-test('examples: without a server each program ends with one line', async () => {
+test('examples: without a server, each program exits with a one-line error', async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   const llm = [example('llm-agent.mjs'), '--url', nowhere];
   expect(await lineOf(run(process.execPath, llm))).toContain(nowhere);
@@ -169,7 +169,7 @@ test('examples: the bash agent votes by its rule, and leaves', async (context) =
   await expect.poll(async () => (await ada.agents()).validators.length).toBe(1);
 });
 
-test('examples: the bash agent leaves at a signal', async (context) => {
+test('examples: the bash agent leaves when it receives a signal', async (context) => {
   if (process.platform === 'win32') return context.skip('needs bash and curl');
   const { url } = await live();
   const ada = await agentOf(url);

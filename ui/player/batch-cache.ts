@@ -49,7 +49,8 @@ export class BatchCache {
   }
 
   /**
-   * Returns the last entry in the gapless range from `entry`, or `entry - 1` if `entry` is missing.
+   * Returns the last entry of the contiguous range that starts at `entry`, or `entry - 1` if
+   * `entry` is missing.
    */
   reach(entry: number): number {
     let last = entry - 1;

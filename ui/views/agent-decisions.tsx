@@ -102,7 +102,7 @@ function Chosen({ list, lacking, children }: ChosenProps) {
 function Bars({ of }: { of: Judgement }) {
   const { score, threshold, contributions } = of;
   const together = factors.reduce((sum, factor) => sum + contributions[factor], 0);
-  // The score without any factor is not 0, so the threshold is relative to this base score.
+  // The score with no factors applied is not 0, so the threshold is relative to this base score.
   const needed = threshold - (score - together);
   const all = [...factors.map((factor) => contributions[factor]), together, needed];
   const most = Math.max(1, ...all.map(Math.abs));

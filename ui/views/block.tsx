@@ -243,7 +243,7 @@ function Standings({ standings, choice, options }: StandingsProps) {
   const most = Math.max(1, ...rows.map(([, score]) => Math.abs(score)));
   return (
     <table class="standings" data-testid="standings">
-      <caption>Standings by the rule</caption>
+      <caption>Standings under the decision rule</caption>
       <thead>
         <tr>
           <th scope="col">{options ? 'option' : 'sum'}</th>
@@ -311,7 +311,7 @@ function Proof({ whole, check, problem }: ProofProps) {
   return (
     <section class="panel proof" aria-labelledby="proof">
       <header>
-        <h2 id="proof">Checks in this browser</h2>
+        <h2 id="proof">Checks run in this browser</h2>
         {check?.by && (
           <p>
             Ed25519 by{' '}
@@ -378,7 +378,7 @@ function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: 
         </li>
       )}
       {!more && decided && <OutcomeLine block={block} of={check.outcome} />}
-      {more && <li>Too many votes for a recount in the browser.</li>}
+      {more && <li>Too many votes to recount in the browser.</li>}
     </ul>
   );
 }

@@ -73,7 +73,7 @@ interface AssemblyPlan {
   blocksPerS(votes: number): number;
 }
 
-/** Number of producers. Only one block is open at a time, so more producers would not be used. */
+/** Number of producers. Only one block is open at a time, so additional producers would be idle. */
 const PRODUCERS = 8;
 /** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
 const SENDERS = { first: 1_000_000_000, count: 1_024 };

@@ -18,7 +18,7 @@ interface Flags {
 export function loadCompareCommand(): Command {
   return new Command('compare')
     .description('compare two load results')
-    .argument('<a>', 'baseline: result.json, or folder of load --out')
+    .argument('<a>', 'baseline: result.json, or a folder written by load --out')
     .argument('<b>', 'result to compare with the baseline')
     .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
     .addOption(new Option('--markdown', 'print a Markdown table').conflicts('json'))

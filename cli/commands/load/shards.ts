@@ -81,7 +81,7 @@ const CLOCK_BOUND_MS = 50;
 
 export function loadMergeCommand(): Command {
   return new Command('merge')
-    .description('merge the parts of a run on several generators')
+    .description('merge the parts of a run that used several generators')
     .argument('<dirs...>', 'folders of load --shard --out, one per generator')
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
     .option(

@@ -47,7 +47,7 @@ export const noAnswerMessages = {
   INVALID_MCP_MESSAGE: { reason: 'no_json', text: 'invalid MCP message: {detail}' },
   EMPTY_COMPLETION: {
     reason: 'wrong',
-    text: 'completion without text at choices.0.message.content',
+    text: 'completion has no text at choices.0.message.content',
   },
   EMPTY_RESULT: { reason: 'wrong', text: 'MCP result without structured content or text' },
   INVALID_ANSWER: { reason: 'wrong', text: '{detail}' },

@@ -170,7 +170,7 @@ interface Forbidden {
   /** Description of the violation in error messages. */
   what: string;
   advice: string;
-  /** Enforced even outside calls, where the process would end without an error. */
+  /** Also enforced outside calls, because otherwise the process would end without an error. */
   always?: true;
 }
 

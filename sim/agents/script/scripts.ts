@@ -1,7 +1,7 @@
 /**
- * Scripts in a run: modules, loaded separately per group, the memory of groups and agents, and
- * reported measures. Each run starts with empty memory. A script that exceeds its time limit ends
- * the run with an error that names the script.
+ * Scripts in a run: modules (loaded separately for each group), the memory of groups and agents,
+ * and reported measures. Each run starts with empty memory. A script that exceeds its time limit
+ * ends the run with an error that names the script.
  */
 
 import { sha256Hex } from '../../../engine/protocol/signing.js';

@@ -1,6 +1,6 @@
 /**
- * A signature of any kind that is tampered with, belongs to a different kind or is replayed changes
- * nothing.
+ * For every kind of request, a signature that is altered, replayed or made for a different kind
+ * changes nothing.
  */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';

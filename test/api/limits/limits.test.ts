@@ -60,7 +60,7 @@ const operations: [string, number, (by: Agent, at: string) => Request][] = [
 ];
 
 describe.each(operations)('%s: %i a minute', (name, most, of) => {
-  test('has an exact window, to the millisecond', async () => {
+  test('the window is exact to the millisecond', async () => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');

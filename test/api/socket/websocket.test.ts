@@ -197,7 +197,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(live.received.at(-1)).toEqual(errorOf('INVALID_REQUEST', 'TOO_LARGE'));
   });
 
-  test('too large: accepts 16 KiB, even in many small frames', async () => {
+  test('message size: accepts 16 KiB, even in many small frames', async () => {
     const { live } = await one();
     live.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024));
     expect(await live.next()).toMatchObject({ type: 'pong', data: { id: 'x' } });

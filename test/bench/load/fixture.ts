@@ -130,7 +130,7 @@ function operationOf(name: string, sent: number, shape: Shape, chance: () => num
     { status: 429, code: 'RATE_LIMIT_EXCEEDED', reason: '-', count: limited },
   ].filter(({ count }) => count > 0);
   const service = samples(sent - late - broken, medianMs, chance);
-  // Arrivals in a stall wait for its end.
+  // Requests that arrive during a stall wait until it ends.
   const waiting = stall ? Math.min(service.length, rate) : 0;
   const response = service.map((ms, index) =>
     index < waiting ? ms + (1_000 * index) / waiting : ms + 0.3 * chance(),

@@ -101,7 +101,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     expect(refused.message).toMatch(/127\.0\.0\.1:\d+: .*duplicate key/);
   });
 
-  test('etcd: distinguishes too large, compacted, and out of space', async () => {
+  test('etcd: distinguishes a too large value, a compacted revision and a full disk', async () => {
     const running = await etcd({ args: ['--quota-backend-bytes', String(4 * 1_048_576)] });
     const client = etcdClient(running);
     const large = await failure(client.put('k', Buffer.alloc(1_600_000)));

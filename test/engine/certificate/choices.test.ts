@@ -261,7 +261,7 @@ test('checkCertificate: a trusted module gets no parameters beyond its bounds', 
   expect(codeOf(forged(module, other))).toBe('GENESIS_PARAMETER');
 });
 
-test('checkCertificate: another module in genesis is not the trusted one', async () => {
+test('checkCertificate: does not treat another module in genesis as the trusted one', async () => {
   const { module } = await bases();
   const change = (c: Forged) => {
     const { entry } = linksOf(c)[0]!;

@@ -29,7 +29,7 @@ const proposed = async (
 const last = (population: Population): EventData['alliance_update'] =>
   population.told('alliance_update').at(-1)!;
 
-test('alliance: is proposed with its founder and the invited in ascending order', async () => {
+test('alliance: a proposal lists founder and invited agents in ascending order', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(4);
   await population.wait(5);

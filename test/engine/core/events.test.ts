@@ -118,7 +118,7 @@ test('events: a deciding deadline emits the events of a deciding vote', async ()
   ]);
 });
 
-test('events: the event of the largest proposal fits into 256 KiB', async () => {
+test('events: the event for the largest proposal fits in 256 KiB', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
   const type = 'a'.repeat(32);

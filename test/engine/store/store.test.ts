@@ -94,7 +94,7 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect(store.blob('x'.repeat(10_000))).toBe(undefined);
     });
 
-    test('store.commit: throws for a batch that does not continue the log', async () => {
+    test('store.commit: throws if the batch does not continue the log', async () => {
       const store = create();
       await store.commit(batchAt(1));
       const wrong = batchAt(3, { changes: [put(9)] });

@@ -106,7 +106,7 @@ test('sim --url: the run continues when the server returns', async () => {
   // open for this long.
   const where = { port, path: join(folder, 'comes-back'), genesis: { voting_period_ms: 8_000 } };
   const before = await live(where);
-  // Orphans do not matter, because on a busy machine producers learn about blocks late.
+  // Orphans are not a failure. Producers on a busy machine learn about blocks late.
   const until = { measure: 'finalized', at_least: 24 };
   const scenario = hurriedScenario({ length: { until } });
   const running = simulateRemote(scenario, { url: before.url, speed: 5 });

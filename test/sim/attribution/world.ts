@@ -86,7 +86,7 @@ export async function worldOf(by: keyof typeof minds, seed: string): Promise<Wor
   return { folder, out, result, block, preacher: preacherName };
 }
 
-/** The founder's allies vote for each block, as its proposer does; equally many vote against it. */
+/** The founder's allies vote for each block, as its proposer does. As many vote against it. */
 const minority = `
   export const start = ({ me, parameters }) =>
     me.ordinal === 1 ? { do: 'wake', ms: parameters.after_ms } : null;

@@ -45,7 +45,7 @@ test('cancel: removes the pending call, and the name can be used again', async (
   });
 });
 
-test('wake: replaces the pending call with the same name, sooner or later', async () => {
+test('wake: replaces the pending call of that name, for an earlier or a later time', async () => {
   for (const ms of [10, 90]) {
     expect(
       await calls(`[{ do: 'wake', ms: 40, name: 'x', note: 'old' },

@@ -471,7 +471,7 @@ interface ComplexityRow {
 const topologies = [
   { kind: 'complete', links: (n: number) => (n * (n - 1)) / 2 },
   { kind: 'ring', degree: 4, links: (n: number) => 2 * n },
-  // As drawn: where a rewired link meets another one there is one less.
+  // Links as drawn: a rewired link that coincides with another link counts once.
   { kind: 'small_world', degree: 8, rewired: 0.1, links: null },
 ] as const;
 

@@ -45,7 +45,7 @@ test('bracket: two probes confirm the last one', async () => {
   expect(overlap([first, second])).toBe(true);
 });
 
-test('bracket: does not overlap after the server became half as fast', async () => {
+test('bracket: does not overlap the earlier one once the server is half as fast', async () => {
   const first = await findBracket({ rate: 100, step: 2 }, server(1_000).holdsAt);
   const second = await findBracket(startNear(first), server(500).holdsAt);
   expect(second.holds).toBeLessThanOrEqual(500);

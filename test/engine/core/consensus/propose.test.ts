@@ -75,7 +75,7 @@ test('propose: checks the open block of the producer before the limit', async ()
   expectRefused(await population.propose(makers[0]!), 'OPEN_BLOCK');
 });
 
-test('propose: checks the limit of open blocks before the validators', async () => {
+test('propose: checks the limit on open blocks before it checks the validators', async () => {
   const population = await newPopulation({ genesis: { min_validators: 2 } });
   const makers = await population.joinMany(9, ['producer']);
   const [bob] = await population.joinMany(2);
