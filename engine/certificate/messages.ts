@@ -95,9 +95,7 @@ export const certificateMessages = {
   BLOCK_EVENT_COUNT: { text: 'expected exactly one {type} of the block, in entry {seq}' },
   BLOCK_EVENT: { text: 'block event in entry {seq} differs from the recomputed event: {value}' },
   BLOCK_RECORD: {
-    text:
-      'record of the block in entry {seq}: {name} is {found}, ' +
-      'but recomputing it gives {expected}',
+    text: 'record of the block in entry {seq}: {name} is {found}; recomputing gives {expected}',
   },
   BLOCK_END: {
     text: 'entry {seq} closes the block before its deadline and without a deciding vote',

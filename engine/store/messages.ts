@@ -132,9 +132,7 @@ export const storeMessages = {
   },
   MODULE_NOT_ALLOWED: {
     code: 'OTHER_NETWORK',
-    text:
-      'network {network} has a module as its decision rule, ' +
-      'and this node does not allow modules',
+    text: 'network {network} decides with a module, and this node does not allow modules',
     fix: 'provide the text of the rule with --rule FILE',
   },
   OLD_GENESIS: {
