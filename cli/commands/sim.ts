@@ -51,7 +51,7 @@ export function simCommand(): Command {
   command
     .addOption(new Option('--policy <name>', 'decision policy').choices(policies))
     .addOption(new Option('--weights <name>', 'vote weights').choices(weightings))
-    .option('--agents <n>', 'number of agents', integer({ least: 1, most: 200_000 }))
+    .option('--agents <n>', 'number of agents', integer({ least: 1, most: 1_000_000 }))
     .option('--blocks <n>', 'number of blocks to close', integer({ least: 1, most: 1_000_000 }))
     .addOption(
       new Option('--verifier <name>', 'signature verifier (off: sign, but do not verify)')

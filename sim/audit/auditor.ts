@@ -215,8 +215,8 @@ function checkEvents(predicted: readonly Event[], events: readonly Event[]): Bro
         event ? `event ${event.seq} ${event.type} ${JSON.stringify(event.data)}` : 'no event';
       return { rule: 'event', actor: '', expected: name(expected), found: name(found) };
     }
-    if (isSameEvent(expected, found)) continue;
-    const one = difference(expected, found)!;
+    const one = isSameEvent(expected, found) ? null : difference(expected, found);
+    if (!one) continue;
     const what = `event ${found.seq} ${found.type}: ${one.where}`;
     const block = 'block_hash' in expected.data ? { block: expected.data.block_hash } : {};
     return {

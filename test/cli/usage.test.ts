@@ -55,7 +55,7 @@ test.each([
 
 test('usage: a number out of range names the range', async () => {
   const { stderr } = await runCommand(['sim', '--agents', '0']);
-  expect(linesOf(stderr)[0]).toMatch(/^error: invalid --agents: 0 \(expected .*1 to 200000\)$/);
+  expect(linesOf(stderr)[0]).toMatch(/^error: invalid --agents: 0 \(expected .*1 to 1000000\)$/);
   expect(stderr).toContain('--help');
 });
 

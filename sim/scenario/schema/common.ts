@@ -2,7 +2,7 @@
 import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern, describePattern } from '../../../engine/protocol/patterns.js';
 
-export const MOST_AGENTS = 200_000;
+export const MOST_AGENTS = 1_000_000;
 export const MOST_MS = 86_400_000_000;
 
 export const strictly = { additionalProperties: false } as const;

@@ -1,6 +1,6 @@
 /** Schema for topology, links and faults. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
-import { GroupName, integerFrom, Share, UplinkKbps } from './common.js';
+import { GroupName, integerFrom, MOST_AGENTS, Share, UplinkKbps } from './common.js';
 
 export const Topology = Type.Object(
   {
@@ -120,7 +120,7 @@ const DAY_MS = 86_400_000;
 export const Selector = Type.Object(
   {
     group: Type.Optional(GroupName('group to select from; default: all agents')),
-    count: Type.Optional(integerFrom(1, 200_000, 'number of agents, drawn by the seed')),
+    count: Type.Optional(integerFrom(1, MOST_AGENTS, 'number of agents, drawn by the seed')),
     share: Type.Optional(Share('of the agents, rounded down, drawn by the seed')),
   },
   {
