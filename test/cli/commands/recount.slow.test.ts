@@ -9,7 +9,7 @@ import { suiteFolder } from '../../support/runs.js';
 const run = join(suiteFolder(), 'run');
 
 beforeAll(async () => {
-  await simJson('--agents', '30', '--blocks', '6', '--out', run);
+  await simJson('--agents', '100', '--blocks', '60', '--out', run);
 });
 
 test.each([

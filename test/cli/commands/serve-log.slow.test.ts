@@ -106,7 +106,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
       expect([json.status, await json.json()]).toEqual([200, index]);
       for (const [name, path] of Object.entries(index.data)) {
         const { status } = await fetch(`${url}${path}`);
-        expect(status, name).toBe(name === 'events' ? 404 : 200);
+        expect(status, name).toBe(name === 'events' ? 426 : 200);
       }
     });
   });
