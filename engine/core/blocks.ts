@@ -84,16 +84,6 @@ export class Blocks {
     return isClosing(verdict) ? verdict : null;
   }
 
-  /**
-   * Returns the smallest approving weight that finalizes a block whose rejections stay as counted.
-   */
-  needed({ block_hash }: BlockContext, tally: Tally): number {
-    const open = this.#open.get(block_hash);
-    if (open) return open.ballots.counter.needed();
-    const { vetoed, ...weights } = tally;
-    return this.rule.needed({ ...weights, vetoes: +vetoed });
-  }
-
   /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */
   votesUntilClose(hash: string): number {
     return this.#open.get(hash)?.ballots.counter.votesUntilClose() ?? 0;

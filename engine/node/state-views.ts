@@ -240,7 +240,7 @@ export abstract class StateViews {
         approve,
         reject,
         electorate: context.total,
-        needed: ruleOf(this.#genesis).needed({ ...context, approve, reject, vetoes: 0 }),
+        needed: ruleOf(this.#genesis).needed({ ...context, reject }),
       },
       transactions: context.transactions,
       voting_deadline: formatInstant(context.deadline),

@@ -210,11 +210,16 @@ export interface Thresholds {
   turnout: number | null;
 }
 
+/** Most rejecting weights whose results `needed` keeps. */
+const MOST_NEEDED = 4_096;
+
 /** A rule with a network's parameters. */
 export class NetworkRule {
   readonly values: Values;
   /** Optional members of votes and proposals that the rule does not read. */
   readonly unreadMembers: readonly string[];
+  /** Results of `needed` for the last size of an electorate. */
+  #needed = { total: -1, electors: -1, byReject: new Map<number, number>() };
 
   constructor(
     /** Name in genesis. */
@@ -279,17 +284,28 @@ export class NetworkRule {
   }
 
   /**
-   * Returns the smallest approving weight that finalizes a block whose other votes stay as counted;
-   * `total + 1` if no weight does, and 0 if the rule does not decide by weight.
+   * Returns the smallest approving weight that finalizes a block with these rejections if no group
+   * vetoes; `total + 1` if no weight does, and 0 if the rule does not decide by weight.
    */
-  needed(counts: Readonly<Counts>): number {
+  needed({ reject, total, electors }: Pick<Counts, 'reject' | 'total' | 'electors'>): number {
     if (!isWeightRule(this.rule)) return 0;
-    const { total, electors } = counts;
-    const trial = { ...counts, voted: electors };
-    return bisect(0, total + 1, (approve) => {
-      trial.approve = approve;
-      return this.decideTrial(trial, true) === 'finalized';
-    });
+    // Each vote asks, and successive blocks mostly have electorates of the same size.
+    let known = this.#needed;
+    const isKnown = known.total === total && known.electors === electors;
+    if (!isKnown || known.byReject.size >= MOST_NEEDED) {
+      known = { total, electors, byReject: new Map() };
+      this.#needed = known;
+    }
+    let weight = known.byReject.get(reject);
+    if (weight === undefined) {
+      const trial = { approve: 0, reject, total, voted: electors, electors, vetoes: 0 };
+      weight = bisect(0, total + 1, (approve) => {
+        trial.approve = approve;
+        return this.decideTrial(trial, true) === 'finalized';
+      });
+      known.byReject.set(reject, weight);
+    }
+    return weight;
   }
 
   /**

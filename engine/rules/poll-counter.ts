@@ -61,8 +61,6 @@ export class PollCounter {
   readonly #votes: PollVote[] = [];
   readonly #counter: BallotCounter | null = null;
   readonly #trial: Counts;
-  /** The smallest finalizing weight, for the rejections and vetoes that were counted. */
-  readonly #needed = { reject: -1, vetoes: -1, weight: 0 };
   /** Votes until the block could close, computed when `voted` electors had voted. */
   #bound = { voted: 0, votes: 0 };
 
@@ -137,26 +135,6 @@ export class PollCounter {
       { block: this.#block, electors, votes: this.#votes, over },
       this.#rule.values,
     );
-  }
-
-  /** Returns the smallest approving weight that finalizes the block; 0 for a ballot rule. */
-  needed(): number {
-    if (!this.#rule.isByWeight) return 0;
-    const { reject, vetoes } = this.#counts;
-    const known = this.#needed;
-    // An approval changes neither the rejections nor the vetoes.
-    if (known.reject === reject && known.vetoes === vetoes) return known.weight;
-    known.reject = reject;
-    known.vetoes = vetoes;
-    // A rejection rarely changes it.
-    const isSame = this.#finalizes(known.weight) && !this.#finalizes(known.weight - 1);
-    if (!isSame) known.weight = this.#rule.needed(this.#counts);
-    return known.weight;
-  }
-
-  #finalizes(approve: number): boolean {
-    const { reject, electors } = this.#counts;
-    return this.#decideTrial(approve, reject, electors, true) === 'finalized';
   }
 
   /**

@@ -169,11 +169,11 @@ export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): Ve
 /** Returns the smallest approving weight that would finalize the block now. */
 export function computeVotesNeeded(genesis: Genesis, block: Block): number {
   const { policy, participation_bps } = genesis;
-  const { approve, reject, electorate } = block;
+  const { reject, electorate } = block;
   const rule = foreignRule(genesis);
   if (rule) {
     const { total, heads: electors } = electorate;
-    return rule.needed({ approve, reject, total, voted: electors, electors, vetoes: 0 });
+    return rule.needed({ reject, total, electors });
   }
   if (policy !== 'majority') return Math.floor((electorate.total * 2) / 3) + 1;
   const turnout = Math.ceil((participation_bps * electorate.total) / 10_000);

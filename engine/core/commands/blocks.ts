@@ -324,7 +324,7 @@ function answerVote(
     agent_id: agent.id,
     decision,
     block_status: status,
-    tally: { approve, reject, electorate: total, needed: state.blocks.needed(context, tally) },
+    tally: { approve, reject, electorate: total, needed: state.blocks.rule.needed(tally) },
     timestamp: formatInstant(at),
   };
 }

@@ -112,3 +112,27 @@ test('policies: need the known number of approvals to close a block of equal wei
     expect(needed('majority', electors)).toBe(electors);
   }
 });
+
+test('lines: the needed weight does not depend on the votes before, as after a restart', () => {
+  // With r rejections, an approving weight of 3 to 4 + r, or of 7 and more, finalizes.
+  const lines = [
+    // biome-ignore lint/suspicious/noThenProperty: part of the published format
+    { if: { approve: 1, one: -6 }, then: 'finalized' as const },
+    // biome-ignore lint/suspicious/noThenProperty: part of the published format
+    { if: { approve: 1, reject: -1, one: -4 }, then: 'expired' as const },
+    // biome-ignore lint/suspicious/noThenProperty: part of the published format
+    { if: { approve: 1, one: -2 }, then: 'finalized' as const },
+  ];
+  const genesis = { policy: 'lines', rule: { lines } };
+  const asked = ruleOf(genesis);
+  const needed: number[] = [];
+  for (const reject of [0, 1, 2, 3, 2, 0]) {
+    const counts = { reject, total: 10, electors: 10 };
+    // A new object has a new rule, as after a restart.
+    expect(asked.needed(counts)).toBe(ruleOf({ ...genesis }).needed(counts));
+    needed.push(asked.needed(counts));
+  }
+  expect(needed).toEqual([7, 3, 3, 3, 3, 7]);
+  expect(asked.needed({ reject: 0, total: 4, electors: 4 })).toBe(3);
+  expect(asked.needed({ reject: 0, total: 10, electors: 10 })).toBe(7);
+});
