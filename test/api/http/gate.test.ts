@@ -2,6 +2,7 @@
  * For every kind of request, a signature that is altered, replayed or made for a different kind
  * changes nothing.
  */
+import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {
@@ -66,8 +67,9 @@ const kinds: Kind[] = [
   kind('alliance_leave', 'http', ({ alliance }, by, at) => ally.leave(by, alliance, at)),
 ];
 
+/** Stops the clock, because a metrics report that falls due also changes the digest. */
 async function begin(): Promise<Scene> {
-  const there = await world();
+  const there = await world({ clock: virtualClock(Date.now()) });
   const [ada, bob] = (await there.joinAll('Ada', 'Bob', 'Eve')) as [Agent, Agent];
   const block = await there.propose(bob);
   const invite = async () => {
