@@ -21,7 +21,7 @@ export class Xoshiro128 {
   #c: number;
   #d: number;
 
-  constructor([a, b, c, d]: Xoshiro128State) {
+  constructor(a: number, b: number, c: number, d: number) {
     this.#a = a | 0;
     this.#b = b | 0;
     this.#c = c | 0;
@@ -107,6 +107,44 @@ function stateOf(name: string): Xoshiro128State {
   return [seeded.int32(), seeded.int32(), seeded.int32(), seeded.int32()];
 }
 
+/**
+ * State from which the streams of one purpose are derived. Keeps the state of the last subject,
+ * because all agents draw about one block before they draw about the next.
+ */
+class Origin {
+  readonly #state: Xoshiro128State;
+  #place = Number.NaN;
+  #number = Number.NaN;
+  #a = 0;
+  #b = 0;
+  #c = 0;
+  #d = 0;
+
+  constructor(name: string) {
+    this.#state = stateOf(name);
+  }
+
+  stream(agent: number, { place, number }: Subject, round: number): SeededStream {
+    if (place !== this.#place || number !== this.#number) this.#choose(place, number);
+    return new SeededStream(
+      absorb(absorb(this.#a, agent), round),
+      absorb(absorb(this.#b, agent), round),
+      absorb(absorb(this.#c, agent), round),
+      absorb(absorb(this.#d, agent), round),
+    );
+  }
+
+  #choose(place: number, number: number): void {
+    const [a, b, c, d] = this.#state;
+    this.#place = place;
+    this.#number = number;
+    this.#a = absorb(absorb(a, place), number);
+    this.#b = absorb(absorb(b, place), number);
+    this.#c = absorb(absorb(c, place), number);
+    this.#d = absorb(absorb(d, place), number);
+  }
+}
+
 class SeededStream extends Xoshiro128 implements Stream {
   int(below: number): number {
     if (!(below >= 1 && below <= TWO_53) || !Number.isInteger(below)) {
@@ -176,8 +214,8 @@ export class Streams {
   readonly #seed: string;
   /** Streams by purpose, then by agent, which avoids building a name for each draw. */
   readonly #streams = new Map<string, Stream[]>();
-  /** States by purpose, from which the subjects' streams are derived. */
-  readonly #origins = new Map<string, Xoshiro128State>();
+  /** Origins of the subjects' streams, by purpose. */
+  readonly #origins = new Map<string, Origin>();
 
   constructor(seed: string) {
     this.#seed = seed;
@@ -192,7 +230,7 @@ export class Streams {
     const place = agent === 'world' ? 0 : agent + 1;
     const known = streams[place];
     if (known) return known;
-    const stream = new SeededStream(stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
+    const stream = new SeededStream(...stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
     // Most agents get a stream eventually. A list with holes would be slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
@@ -208,19 +246,13 @@ export class Streams {
    * output of xoshiro128** depends on one word only, and among a million subjects two can agree in
    * one word. The first output is therefore discarded.
    */
-  about(agent: number, purpose: string, { place, number }: Subject, round = 0): Stream {
+  about(agent: number, purpose: string, subject: Subject, round = 0): Stream {
     let origin = this.#origins.get(purpose);
     if (!origin) {
-      origin = stateOf(`folkmoot/${this.#seed}/about/${purpose}`);
+      origin = new Origin(`folkmoot/${this.#seed}/about/${purpose}`);
       this.#origins.set(purpose, origin);
     }
-    const [a, b, c, d] = origin;
-    const stream = new SeededStream([
-      absorb(absorb(absorb(absorb(a, place), number), agent), round),
-      absorb(absorb(absorb(absorb(b, place), number), agent), round),
-      absorb(absorb(absorb(absorb(c, place), number), agent), round),
-      absorb(absorb(absorb(absorb(d, place), number), agent), round),
-    ]);
+    const stream = origin.stream(agent, subject, round);
     stream.next();
     return stream;
   }

@@ -61,11 +61,12 @@ export interface Admitted {
   /** Computes the sha256 of the signing input, for refusals. */
   inputSha256(): string;
   /**
-   * True after verification. Present from the start, so that setting the member is cheap.
+   * True after verification; `later` if the request may be applied before its verification. Present
+   * from the start, so that setting the member is cheap.
    *
    * @internal
    */
-  [checked]: boolean;
+  [checked]: boolean | 'later';
 }
 
 export type Admission = Admitted | { refusal: Refusal };

@@ -1,14 +1,15 @@
 /** Verifies admitted requests. The key must be known, and all signatures must be valid. */
 import { type Verifier, VerifierBusy, type VerifyJob } from '../crypto/verifier.js';
+import { limits } from '../protocol/limits.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { type Admitted, checked } from './admit.js';
 import { checkKnownKey, type Knows } from './credentials.js';
 
-/** A request with verified signatures. Only verification creates such a request. */
+/** A request that can be applied. Only verification creates such a request. */
 export interface Verified extends Admitted {
   /** @internal */
-  [checked]: true;
+  [checked]: true | 'later';
 }
 
 function mark(admitted: Admitted): Verified {
@@ -18,10 +19,10 @@ function mark(admitted: Admitted): Verified {
 
 /** Returns true if verification created the value. An untyped caller can pass any value. */
 export const isVerified = (value: Verified): boolean =>
-  typeof value === 'object' && value?.[checked] === true;
+  typeof value === 'object' && (value?.[checked] === true || value?.[checked] === 'later');
 
 /** Jobs for the request's own signature, then for those inside its body. */
-const allJobs = ({ ownJob, innerJobs }: Admitted): VerifyJob[] => [ownJob(), ...innerJobs()];
+const allJobs = (admitted: Admitted): VerifyJob[] => [admitted.ownJob(), ...admitted.innerJobs()];
 
 async function verifyAll(
   admitted: Admitted,
@@ -85,6 +86,28 @@ function verdictsOf(
   );
 }
 
+/** Verifies all signatures in requests, in parts that a queue can take. */
+async function verifyDeferred(requests: readonly Admitted[], verifier: Verifier): Promise<void> {
+  const jobs = requests.flatMap(allJobs);
+  const parts: Promise<boolean[]>[] = [];
+  for (let start = 0; start < jobs.length; start += limits.verifyBulk) {
+    parts.push(verifier.verify(jobs.slice(start, start + limits.verifyBulk)));
+    if (parts.length === MOST_PARTS) await expectValid(parts.splice(0));
+  }
+  await expectValid(parts);
+}
+
+/** Parts that are verified at the same time. They fill the queue to a quarter. */
+const MOST_PARTS = limits.verifyQueue / limits.verifyBulk / 4;
+
+async function expectValid(parts: readonly Promise<boolean[]>[]): Promise<void> {
+  for (const valid of await Promise.all(parts)) {
+    if (valid.includes(false)) {
+      throw new Error('a request that was applied before its verification has a wrong signature');
+    }
+  }
+}
+
 /** Converts VerifierBusy to a refusal, and rethrows anything else. */
 function busy(error: unknown): Refusal {
   if (!(error instanceof VerifierBusy)) throw error;
@@ -113,6 +136,8 @@ function mismatch({ request, command, signature, inputSha256 }: Admitted): Refus
 export class Verification {
   readonly #verifier: Verifier;
   readonly #hasKey: (publicKey: string) => boolean;
+  /** Applied requests that must be verified before their commit. */
+  #deferred: Admitted[] = [];
 
   /** @internal */
   constructor(verifier: Verifier, knows: (publicKey: string) => boolean) {
@@ -164,6 +189,42 @@ export class Verification {
    */
   skip(admitted: Admitted): Verified | { refusal: Refusal } {
     return takeUnverified(admitted, this.#verifier, this.#hasKey);
+  }
+
+  /**
+   * Accepts a request that this process has signed itself. Its signatures are verified after it is
+   * applied and before it is committed, in larger batches and without a wait. An invalid signature
+   * then stops the network, so requests from other parties must be verified first.
+   *
+   * @internal
+   */
+  defer(admitted: Admitted): Verified | { refusal: Refusal } {
+    const refusal = checkKnownKey(admitted.command, this.#hasKey);
+    if (refusal) return { refusal };
+    admitted[checked] = 'later';
+    return admitted as Verified;
+  }
+
+  /**
+   * Records that a request was applied and logged.
+   *
+   * @internal
+   */
+  applied(verified: Verified): void {
+    if (verified[checked] === 'later') this.#deferred.push(verified);
+  }
+
+  /**
+   * Verifies the deferred requests that were applied so far. Returns null if there are none.
+   *
+   * @internal
+   * @throws {Error} for an invalid signature.
+   */
+  settle(): Promise<void> | null {
+    if (this.#deferred.length === 0) return null;
+    const requests = this.#deferred;
+    this.#deferred = [];
+    return verifyDeferred(requests, this.#verifier);
   }
 
   /** Verifies a signature over any text that is not a command. */

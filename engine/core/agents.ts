@@ -322,7 +322,9 @@ const initial = standingFields.map((field) => (counts.has(field) ? 0 : HALF));
 
 export class Standings {
   #values = new Int32Array(64 * WIDTH);
-  readonly #changed = new Set<number>();
+  /** Ordinals of the changed rows, and 1 for each of these rows. */
+  #changed: number[] = [];
+  #isChanged = new Uint8Array(64);
 
   add(ordinal: number, row: readonly number[] = initial): void {
     const end = (ordinal + 1) * WIDTH;
@@ -330,6 +332,9 @@ export class Standings {
       const grown = new Int32Array(Math.max(end, this.#values.length * 2));
       grown.set(this.#values);
       this.#values = grown;
+      const marks = new Uint8Array(grown.length / WIDTH);
+      marks.set(this.#isChanged);
+      this.#isChanged = marks;
     }
     this.#values.set(row, ordinal * WIDTH);
   }
@@ -340,19 +345,22 @@ export class Standings {
 
   set(ordinal: number, field: StandingField, value: number): void {
     this.#values[ordinal * WIDTH + column[field]] = value;
-    this.#changed.add(ordinal);
+    this.touch(ordinal);
   }
 
-  /** Marks a new agent's row for saving. */
+  /** Marks a row for saving. */
   touch(ordinal: number): void {
-    this.#changed.add(ordinal);
+    if (this.#isChanged[ordinal] === 1) return;
+    this.#isChanged[ordinal] = 1;
+    this.#changed.push(ordinal);
   }
 
   save(changes: Changes): void {
-    if (this.#changed.size === 0) return;
-    for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
+    if (this.#changed.length === 0) return;
+    for (const ordinal of this.#changed.sort((a, b) => a - b)) {
+      this.#isChanged[ordinal] = 0;
       changes.putStanding(ordinal, this.#values, WIDTH);
     }
-    this.#changed.clear();
+    this.#changed = [];
   }
 }

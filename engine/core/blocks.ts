@@ -164,11 +164,6 @@ class Ballots {
       else this.references.set(meme, [position]);
     }
   }
-
-  /** Positions of the voters, ascending. */
-  *voters(): Iterable<number> {
-    for (const [position, code] of this.#choices.entries()) if (code !== 0) yield position;
-  }
 }
 
 /*

@@ -37,8 +37,10 @@ export class Changes {
 
   /** Puts the standing in a row of a table. */
   putStanding(ordinal: number, values: Int32Array, width: number): void {
+    const row: number[] = [];
     const start = ordinal * width;
-    this.put('standings', ordinal, [...values.subarray(start, start + width)]);
+    for (let place = start; place < start + width; place += 1) row.push(values[place]!);
+    this.put('standings', ordinal, row);
   }
 
   take(): Change[] {

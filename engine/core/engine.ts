@@ -8,7 +8,7 @@ import { limits } from '../protocol/limits.js';
 import type { Command, CommandKind, CommandOf } from '../protocol/schema/command.js';
 import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
-import { Head, type RecordKey } from '../protocol/schema/record.js';
+import type { Head, RecordKey } from '../protocol/schema/record.js';
 import type { DormancyChange } from './agents.js';
 import type { Change, Changes, Reader } from './changes.js';
 import { register, status } from './commands/agents.js';
@@ -26,6 +26,7 @@ import { findElector } from './electorates.js';
 import {
   type CommandRule,
   getHead,
+  isHead,
   METRICS,
   newState,
   type Outcome,
@@ -67,8 +68,6 @@ export type Summary = Omit<ReturnType<typeof computeMetrics>, 'tps'> & {
   head_hash: string;
   recent: readonly FinalizedCount[];
 };
-
-const headFields = Object.keys(Head.properties) as (keyof Head)[];
 
 /** The state machine without log, clock or disk. */
 export class Engine {
@@ -243,10 +242,9 @@ export class Engine {
     agents.save(changes);
     standings.save(changes);
     if (!changes.logged) return changes.take();
-    const head = getHead(this.#state);
-    if (headFields.some((field) => head[field] !== this.#savedHead[field])) {
-      changes.put('network', 'head', head);
-      this.#savedHead = head;
+    if (!isHead(this.#state, this.#savedHead)) {
+      this.#savedHead = getHead(this.#state);
+      changes.put('network', 'head', this.#savedHead);
     }
     return changes.take();
   }

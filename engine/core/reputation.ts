@@ -35,8 +35,9 @@ export function judgeBlock(
   const right: Decision = outcome === 'finalized' ? 'approve' : 'reject';
   const voters = votersOf(block);
   const producer = producerOf(state, block);
-  const participants = [...new Set([...voters.map(({ ordinal }) => ordinal), producer])];
-  const alliance = allianceSamples(state, voters, participants);
+  const participants = voters.map(({ ordinal }) => ordinal);
+  if (!participants.includes(producer)) participants.push(producer);
+  const alliance = allianceSamples(state, block, participants);
   const memes = memeSamples(state, block, right);
 
   for (const ordinal of participants) decayPenalty(state, ordinal);
@@ -47,11 +48,16 @@ export function judgeBlock(
   }
   ratePeers(state, block, voters, producer);
   for (const { creator, sample } of memes) move(state, creator, 'meme', sample);
-  for (const [ordinal, sample] of alliance) moveAlliance(state, ordinal, sample);
+  for (let index = 0; index < participants.length; index += 1) {
+    moveAlliance(state, participants[index]!, alliance[index]!);
+  }
 
-  const touched = new Set([...participants, ...memes.map(({ creator }) => creator)]);
+  const touched =
+    memes.length === 0
+      ? participants
+      : [...new Set([...participants, ...memes.map(({ creator }) => creator)])];
   for (const ordinal of touched) updateOverall(state, ordinal);
-  publishMoves(state, [...touched], `block_${outcome}`);
+  publishMoves(state, touched, `block_${outcome}`);
   state.electorates.reputationChanged();
 }
 
@@ -66,11 +72,13 @@ export function penalize(state: State, ordinal: number): void {
 
 function votersOf({ ballots }: OpenBlock): Voter[] {
   const { agents, weights } = ballots.electorate;
-  return [...ballots.voters()].map((position) => ({
-    ordinal: agents[position]!,
-    weight: weights[position]!,
-    decision: ballots.choice(position)!,
-  }));
+  const voters: Voter[] = [];
+  for (let position = 0; position < agents.length; position += 1) {
+    const decision = ballots.choice(position);
+    if (decision === null) continue;
+    voters.push({ ordinal: agents[position]!, weight: weights[position]!, decision });
+  }
+  return voters;
 }
 
 function producerOf(state: State, block: OpenBlock): number {
@@ -124,31 +132,44 @@ function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
 /** Computes per participant the best unity among its active alliances with two or more voters. */
 function allianceSamples(
   state: State,
-  voters: Voter[],
-  participants: number[],
-): Map<number, number | null> {
-  const decisions = new Map(voters.map((v) => [state.agents.at(v.ordinal).id, v.decision]));
+  block: OpenBlock,
+  participants: readonly number[],
+): (number | null)[] {
   const unity = new Map<string, number | null>();
   const unityOf = (id: string, members: readonly string[]) => {
     const known = unity.get(id);
     if (known !== undefined) return known;
-    const votes = members.map((member) => decisions.get(member)).filter((vote) => vote);
-    const approving = votes.filter((vote) => vote === 'approve').length;
-    const majority = Math.max(approving, votes.length - approving);
-    const sample = votes.length < 2 ? null : share(majority, votes.length);
+    const sample = computeUnity(state, block, members);
     unity.set(id, sample);
     return sample;
   };
-  return new Map(
-    participants.map((ordinal) => {
-      let best: number | null = null;
-      for (const { id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
-        const sample = unityOf(id, members);
-        if (sample !== null && (best === null || sample > best)) best = sample;
-      }
-      return [ordinal, best];
-    }),
-  );
+  return participants.map((ordinal) => {
+    let best: number | null = null;
+    for (const { id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
+      const sample = unityOf(id, members);
+      if (sample !== null && (best === null || sample > best)) best = sample;
+    }
+    return best;
+  });
+}
+
+/** Computes the share of the larger side among the members' votes; null below two votes. */
+function computeUnity(
+  { agents }: State,
+  { ballots }: OpenBlock,
+  members: readonly string[],
+): number | null {
+  let votes = 0;
+  let approving = 0;
+  for (const member of members) {
+    const agent = agents.byId(member);
+    const position = agent ? findElector(ballots.electorate, agent.ordinal) : -1;
+    const decision = position < 0 ? null : ballots.choice(position);
+    if (decision === null) continue;
+    votes += 1;
+    if (decision === 'approve') approving += 1;
+  }
+  return votes < 2 ? null : share(Math.max(approving, votes - approving), votes);
 }
 
 function moveAlliance(state: State, ordinal: number, sample: number | null): void {
@@ -167,25 +188,25 @@ function updateOverall({ standings }: State, ordinal: number): void {
   standings.set(ordinal, 'overall', Math.min(SCALE, Math.max(0, overall)));
 }
 
-function publishMoves(state: State, ordinals: number[], reason: string): void {
+function publishMoves(state: State, ordinals: readonly number[], reason: string): void {
+  const { standings, agents } = state;
   const moved = ordinals
-    .map((ordinal) => state.agents.at(ordinal))
-    .filter(({ ordinal }) => {
-      const { standings } = state;
+    .filter((ordinal) => {
       const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
       return Math.abs(step) >= TOLD_STEP;
     })
+    .map((ordinal) => agents.at(ordinal))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   for (const { ordinal, id } of moved) {
-    const overall = state.standings.get(ordinal, 'overall');
+    const overall = standings.get(ordinal, 'overall');
     const data = {
       agent_id: id,
       new_score: overall / (SCALE / 100),
-      old_score: state.standings.get(ordinal, 'told') / (SCALE / 100),
+      old_score: standings.get(ordinal, 'told') / (SCALE / 100),
       reason,
       timestamp: formatInstant(state.now),
     };
-    state.standings.set(ordinal, 'told', overall);
+    standings.set(ordinal, 'told', overall);
     state.outbox.emit({ type: 'reputation_update', data });
   }
 }

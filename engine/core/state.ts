@@ -105,6 +105,20 @@ export function getHead(state: State): Head {
   };
 }
 
+/** Returns true if the head equals `getHead(state)`. Runs after every entry. */
+export function isHead(state: State, head: Head): boolean {
+  return (
+    head.height === state.height &&
+    head.head_hash === state.headHash &&
+    head.agents === state.agents.count &&
+    head.blocks === state.blocks.count &&
+    head.electorates === state.electorates.count &&
+    head.metrics_at === state.metricsAt &&
+    head.failed === state.failed &&
+    head.failed_blocks === state.failedBlocks
+  );
+}
+
 /**
  * Outcome of a command.
  *

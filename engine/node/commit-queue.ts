@@ -19,6 +19,8 @@ type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
 interface Owner<V> {
   /** Returns the state at the end of the batch. Called when the commit of the batch begins. */
   snapshot(): { meta: StoreMeta; view: V };
+  /** Verifies what the batch still needs before its commit; null if everything is verified. */
+  settle(): Promise<void> | null;
   /** Called when a batch is durable and its events can be published. */
   committed(view: V, batch: Pick<Content, 'events' | 'changes'>): void;
   /** Called when a commit's result is unknown. The owner must stop responding and publishing. */
@@ -165,6 +167,8 @@ export class CommitQueue<V> {
   async #commit(batch: Pending): Promise<void> {
     const { entries, events, changes, blobs, indexed } = batch;
     const { meta, view } = this.#owner.snapshot();
+    const unsettled = this.#owner.settle();
+    if (unsettled) await unsettled;
     const start = performance.now();
     const index = this.#index.rows(indexed);
     await commitWhenRoom(this.#store, { entries, events, changes, blobs, index, meta });

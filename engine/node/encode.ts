@@ -3,7 +3,7 @@ import type { Step } from '../core/engine.js';
 import { canonical } from '../protocol/canonical.js';
 import type { Event, EventType } from '../protocol/schema/event.js';
 import type { BlockStatus } from '../protocol/schema/primitives.js';
-import type { RecordChange } from '../store/store.js';
+import { encodeKey, type RecordChange } from '../store/store.js';
 
 /** An event encoded as JSON. */
 export interface EncodedEvent {
@@ -46,7 +46,7 @@ export function encodeStep(step: Step): EncodedStep {
     changes.push({ table, key, json });
     // Builds the canonical JSON of [table, key, value] without encoding the value twice. Table
     // names need no escapes, and keys are strings, numbers or arrays of strings and numbers.
-    results.push(`["${table}",${JSON.stringify(key)},${json ?? 'null'}]`);
+    results.push(`["${table}",${encodeKey(key)},${json ?? 'null'}]`);
   }
   return { events, changes, results };
 }

@@ -96,6 +96,7 @@ export class Network {
         return { meta, view: this.#view(meta) };
       },
       committed: (view, batch) => this.#committed(view, batch),
+      settle: () => this.verification.settle(),
       failed: (error) => this.#fail(error),
     });
     this.time.setAlarm();
@@ -161,7 +162,8 @@ export class Network {
     return requests.map((verified) => this.#apply(verified));
   }
 
-  #apply({ request, command }: Verified): Applied {
+  #apply(verified: Verified): Applied {
+    const { request, command } = verified;
     const at = this.time.now;
     const ticked = this.#fireUntil(at);
     const seq = this.#engine.position.seq + 1;
@@ -170,6 +172,7 @@ export class Network {
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const file = request.kind === 'meme' ? request.file : undefined;
       this.#append(createEntry(seq, at, request), step, file);
+      this.verification.applied(verified);
     }
     this.time.setAlarm();
     const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];

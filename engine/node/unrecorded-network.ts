@@ -45,6 +45,7 @@ export class UnrecordedNetwork {
   readonly verification: {
     readonly enabled: boolean;
     skip(admitted: Admitted): Verified | { refusal: Refusal };
+    defer(admitted: Admitted): Verified | { refusal: Refusal };
   };
   /** Position of the state that the views show. */
   #viewed = 0;
@@ -56,7 +57,8 @@ export class UnrecordedNetwork {
     const tables = new LiveTables();
     this.genesis = genesis;
     this.#clock = clock;
-    this.verification = { enabled: inRounds, skip: (admitted) => this.#accept(admitted) };
+    const accept = (admitted: Admitted) => this.#accept(admitted);
+    this.verification = { enabled: inRounds, skip: accept, defer: accept };
     this.#engine = Engine.create(genesis, clock.now(), tables, tables).engine;
     this.#views = new LiveViews(tables, genesis, clock, this.#view());
   }

@@ -31,9 +31,13 @@ function sorted(object: Readonly<Record<string, unknown>>): string {
 
 function isInOrder(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  if (Array.isArray(value)) return value.every(isInOrder);
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object' && !isInOrder(item)) return false;
+    return true;
+  }
   let before = '';
-  for (const key of Object.keys(value)) {
+  // Inherited members are not encoded, but checking them does no harm.
+  for (const key in value) {
     const member = (value as Record<string, unknown>)[key];
     if (key < before || (typeof member === 'object' && !isInOrder(member))) return false;
     before = key;

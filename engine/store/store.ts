@@ -281,7 +281,16 @@ export function keysUnder(...parts: readonly (string | number)[]): {
 /** Returns a text that is unique to the key, so that `1` and `'1'` differ. */
 export function keyId(key: RecordKey): string {
   if (typeof key === 'string') return `s${key}`;
-  return typeof key === 'number' ? `n${key}` : JSON.stringify(key);
+  return typeof key === 'number' ? `n${key}` : encodeKey(key);
+}
+
+/** Returns `JSON.stringify(key)`. Most keys are numbers or pairs of numbers. */
+export function encodeKey(key: RecordKey): string {
+  if (typeof key === 'number') return `${key}`;
+  const isPair = typeof key === 'object' && key.length === 2;
+  return isPair && typeof key[0] === 'number' && typeof key[1] === 'number'
+    ? `[${key[0]},${key[1]}]`
+    : JSON.stringify(key);
 }
 
 /**

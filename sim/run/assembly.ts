@@ -33,8 +33,10 @@ interface AssemblyOptions<W extends World, O extends Observer> {
   scriptMs: number | undefined;
   /** External deciders, used in virtual time. */
   deciders?: Deciders | null;
-  /** False for a run without a log, whose votes are sent as commands. */
+  /** False for a run without a log, whose agents need no keys for signing. */
   recorded?: boolean;
+  /** True if agents send votes as commands. */
+  sendsCommands?: boolean;
   networkId: string;
   /** Genesis parameters of the decision rule. Default: those of the scenario. */
   genesis?: RuleGenesis;
@@ -108,7 +110,7 @@ function put<W extends World, O extends Observer>(
     rule: createRuleFinder(scenario, options.genesis),
     agents,
     behaviour,
-    recorded: options.recorded ?? true,
+    sendsCommands: options.sendsCommands ?? false,
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
     ...(options.deciders ? { asking: options.deciders } : {}),
     neighbours,

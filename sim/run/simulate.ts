@@ -314,6 +314,8 @@ function assembleOn(
     scriptMs: options.scriptMs,
     deciders: running.deciders,
     recorded: options.log !== 'none',
+    // A fault in transit changes the bytes of requests.
+    sendsCommands: hooks.inTransit === undefined,
     networkId: genesis.network_id,
     genesis,
     seq: 0,

@@ -1,8 +1,11 @@
 /**
- * Votes in a run without a log. A vote is its own command and its own request: the body exists only
- * if an intervention reads it. Admission would accept every such vote, and its size is exact.
+ * Votes of simulated agents. A vote is its own command and its own request: the body is composed
+ * and signed only if a log or an intervention reads it. Admission would accept every such vote, and
+ * its size is exact.
  */
 import { type Admitted, checked } from '../../engine/admit/admit.js';
+import { hexBytes } from '../../engine/admit/credentials.js';
+import type { VerifyJob } from '../../engine/crypto/verifier.js';
 import { composeVote, type Signatory, signingInput } from '../../engine/protocol/compose.js';
 import type { VoteCommand } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
@@ -34,6 +37,11 @@ function bareSize(decision: string): number {
 
 export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   readonly kind = 'vote';
+  readonly #by: Signatory;
+  #body: Uint8Array | null = null;
+  /** Signing input and signature (hex) of the body. */
+  #input = '';
+  #signature = '';
   readonly public_key: string;
   readonly block_hash: string;
   readonly decision: CastVote['decision'];
@@ -43,10 +51,11 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   readonly signedAt: number;
   /** Size of the content and credentials. */
   readonly bytes: number;
-  [checked] = false;
+  [checked]: Admitted[typeof checked] = false;
 
-  private constructor(publicKey: string, fields: CastVote, signedAt: number, bytes: number) {
-    this.public_key = publicKey;
+  private constructor(by: Signatory, fields: CastVote, signedAt: number, bytes: number) {
+    this.#by = by;
+    this.public_key = by.publicKey;
     this.block_hash = fields.block_hash;
     this.decision = fields.decision;
     this.reason = fields.reason;
@@ -56,11 +65,11 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   /**
-   * Creates a vote by an agent with an unsigned signatory.
+   * Creates a vote.
    * @param at signed time, milliseconds since 1970.
    * @returns null if admission must check the vote.
    */
-  static create(publicKey: string, fields: CastVote, at: number): DirectVote | null {
+  static create(by: Signatory, fields: CastVote, at: number): DirectVote | null {
     const { block_hash, decision, reason, meme_references, ballot } = fields;
     // Admission checks the size of a ballot.
     if (ballot !== undefined) return null;
@@ -69,8 +78,8 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
     if (!isPlain || lowerHash(block_hash) !== block_hash) return null;
     const references = meme_references.length === 0 ? 0 : referenceBytes(meme_references);
     if (references === null) return null;
-    const bytes = publicKey.length + bare + reason.length + references;
-    return new DirectVote(publicKey, fields, Math.floor(at), bytes);
+    const bytes = by.publicKey.length + bare + reason.length + references;
+    return new DirectVote(by, fields, Math.floor(at), bytes);
   }
 
   get command(): this {
@@ -91,18 +100,37 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   get body(): Uint8Array {
-    const { public_key: publicKey, block_hash, decision, reason, meme_references } = this;
-    const by: Signatory = { publicKey, sign: () => SIGNATURE, unsigned: SIGNATURE };
+    const { block_hash, decision, reason, meme_references } = this;
     const fields = { block_hash, decision, reason, meme_references };
-    return composeVote(by, formatInstant(this.signedAt), fields).body;
+    this.#body ??= composeVote(this.#signatory(), formatInstant(this.signedAt), fields).body;
+    return this.#body;
+  }
+
+  /** Returns a signatory that keeps the signing input and the signature. */
+  #signatory(): Signatory {
+    const by = this.#by;
+    if (by.unsigned !== undefined) return by;
+    return {
+      publicKey: by.publicKey,
+      sign: (input) => {
+        this.#input = input;
+        this.#signature = by.sign(input);
+        return this.#signature;
+      },
+    };
   }
 
   get raw(): Readonly<Record<string, unknown>> {
     return JSON.parse(Buffer.from(this.body).toString()) as Record<string, unknown>;
   }
 
-  ownJob(): never {
-    throw new Error('a run without a log verifies no signatures');
+  ownJob(): VerifyJob {
+    this.body;
+    return {
+      publicKey: hexBytes(this.public_key),
+      message: Buffer.from(this.#input),
+      signature: hexBytes(this.#signature),
+    };
   }
 
   innerJobs(): [] {

@@ -50,7 +50,7 @@ export interface WorldNetwork
     | 'verifyAdmitted'
     | 'votesUntilClose'
   > {
-  readonly verification: Pick<Network['verification'], 'enabled' | 'skip'>;
+  readonly verification: Pick<Network['verification'], 'enabled' | 'skip' | 'defer'>;
   readonly read: StateViews;
 }
 
@@ -70,6 +70,8 @@ export class LocalWorld extends Society {
   /** Quota charges for requests that are not applied yet. */
   readonly #charged = new Map<Admitted, Charged>();
   readonly #windowMs: number;
+  /** True if requests must be verified before they are applied. */
+  readonly #inRounds: boolean;
   readonly #intervening: Intervening | null;
   readonly #trace = new Trace();
   #steps = 0;
@@ -84,6 +86,9 @@ export class LocalWorld extends Society {
     this.#watch = options.watch;
     this.#quotas = options.quotas;
     this.#windowMs = options.links.windowMs;
+    // A request that was changed in transit can have a wrong signature, and rate limits count it.
+    const mayDiffer = options.inTransit !== undefined || options.quotas !== null;
+    this.#inRounds = options.network.verification.enabled && mayDiffer;
     this.#intervening = options.intervening ?? null;
   }
 
@@ -115,9 +120,7 @@ export class LocalWorld extends Society {
     if (answered) await answered;
     if (this.arrivesBefore(end)) {
       const arrivals = this.#admitted(this.arrived(end));
-      const taken = network.verification.enabled
-        ? this.#takeInRounds(arrivals)
-        : this.#takeEach(arrivals);
+      const taken = this.#inRounds ? this.#takeInRounds(arrivals) : this.#takeEach(arrivals);
       if (taken) await taken;
     }
     this.#advance(end);
@@ -199,7 +202,8 @@ export class LocalWorld extends Society {
   }
 
   /**
-   * Applies arrivals individually if nothing is verified. The result equals that of rounds.
+   * Applies arrivals individually. The result equals that of rounds, because agents sign their
+   * requests correctly.
    * @returns a promise only if the disk lags far behind, because a promise costs more than a quiet
    * window.
    */
@@ -216,7 +220,9 @@ export class LocalWorld extends Society {
       if (this.#keptOut(arrival)) continue;
       const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
-      else this.#take(arrival, network.verification.skip(arrival.admitted));
+      else if (network.verification.enabled) {
+        this.#take(arrival, network.verification.defer(arrival.admitted));
+      } else this.#take(arrival, network.verification.skip(arrival.admitted));
     }
     return null;
   }

@@ -130,11 +130,11 @@ export class Society implements Changeable {
   }
 
   sendVote(from: number, vote: CastVote, note: DecisionNote): void {
-    const direct = this.#options.recorded
-      ? null
-      : DirectVote.create(this.signatoryOf(from).publicKey, vote, this.#stampedAt(from));
-    const composed = () => composeVote(this.signatoryOf(from), this.stamp(from), vote);
-    this.send(from, direct ?? composed(), { note });
+    const by = this.signatoryOf(from);
+    const direct = this.#options.sendsCommands
+      ? DirectVote.create(by, vote, this.#stampedAt(from))
+      : null;
+    this.send(from, direct ?? composeVote(by, this.stamp(from), vote), { note });
   }
 
   send(from: number, request: SignedRequest, about?: RequestAbout): void {
@@ -342,8 +342,8 @@ export interface SocietyOptions {
   rule(): NetworkRule;
   agents: ScriptedAgent[];
   behaviour: Behaviour;
-  /** False for a run without a log. */
-  recorded: boolean;
+  /** True if votes are commands that become requests only when a log needs them. */
+  sendsCommands: boolean;
   /** Wraps calls to agents. Default: a plain loop. */
   callLoop?: CallLoop;
   /** External decisions. Default: none. */

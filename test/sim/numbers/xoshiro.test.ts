@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Xoshiro128, type Xoshiro128State } from '../../../dist/sim/rng.js';
 
 const drawn = (state: Xoshiro128State, count: number): number[] => {
-  const generator = new Xoshiro128(state);
+  const generator = new Xoshiro128(...state);
   return Array.from({ length: count }, () => generator.next());
 };
 
