@@ -9,9 +9,11 @@ import {
   GENESIS_HASH,
   Network,
   type Signatory,
+  type SignedRequest,
 } from 'folkmoot';
 import { defaultScenario, Interrupted, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { admit } from '../../../dist/engine/admit/admit.js';
 import { START_MS } from '../../support/citizens.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 
@@ -60,6 +62,33 @@ test('close: refuses later requests without throwing', async () => {
   await network.close();
   const outcome = await submit(registration(signatoryOf(1)));
   expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'STOPPING' } });
+});
+
+test('defer: a wrong signature stops the network, and no entry is durable', async () => {
+  const path = temporaryFolder();
+  const errors: Error[] = [];
+  const genesis = { network_id: 'devnet' };
+  const verifier = createVerifier('inline');
+  const onFatal = (error: Error) => errors.push(error);
+  const network = await Network.open({ path, genesis, verifier, onFatal });
+  const apply = (request: SignedRequest) => {
+    const admitted = admit(request, network.genesis.network_id);
+    const verified = 'refusal' in admitted ? admitted : network.verification.defer(admitted);
+    if ('refusal' in verified) throw new Error(verified.refusal.message);
+    return network.apply(verified);
+  };
+  const { outcome, durable } = apply(registration(signatoryOf(1)));
+  expect(outcome.result).toBe('accepted');
+  await durable;
+  expect([network.read.position.seq, verifier.stats.verified]).toEqual([1, 1]);
+  apply(registration(signatoryOf(2)));
+  const forged = { ...registration(signatoryOf(3)), signature: 'f'.repeat(128) };
+  await expect(apply(forged).durable).rejects.toThrow(/signature/);
+  expect(errors).toHaveLength(1);
+  expect(network.read.position.seq).toBe(1);
+  await network.close().catch(() => {});
+  const again = await testNetwork({ path });
+  expect(again.network.read.position.seq).toBe(1);
 });
 
 test('clock: fires a deadline and sets the alarm for the next', async () => {
