@@ -1,6 +1,7 @@
 /**
- * A uWebSockets.js server with nothing else, in its own process. It sends the same bytes from a
- * bare handler and a bare `publish`, which is the upper bound for a server on this library.
+ * A bare uWebSockets.js server in its own process. It answers each GET with given bytes, and
+ * publishes each posted body to all subscribers. Its rates are the upper bound for a server on this
+ * library.
  */
 import type { us_listen_socket, us_socket } from 'uWebSockets.js';
 import { answerParent } from './servers/child-server.js';

@@ -68,7 +68,7 @@ function refuse(reply: FastifyReply, status: number, reason: string): object {
   return { success: false, error: { code: status, message: reason, details: { reason } } };
 }
 
-/** Returns the signer if the signature is valid. */
+/** Returns the signer, or the reason for a refusal. */
 async function signerOf(
   { 'x-agent-public-key': publicKey }: Caller,
   { timestamp, signature }: { timestamp: string; signature: string },

@@ -34,7 +34,7 @@ async function submit(request: SignedRequest) {
   throw new Error(`${request.kind} not accepted: ${JSON.stringify(outcome)}`);
 }
 
-/** Opens a block for voting. Most of its electors have voted, 2 to 1. */
+/** Opens a block for voting. Nine of ten electors vote, two thirds of them to approve. */
 async function openBlock(): Promise<void> {
   const { producers } = network.read.activeAgents();
   const producer = by.find(({ publicKey }) => producers[0]!.public_key === publicKey)!;

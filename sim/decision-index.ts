@@ -1,6 +1,6 @@
 /**
- * Index of decisions.ndjson by agent. The file is read once. The index needs twenty bytes per line,
- * so millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
+ * Index of decisions.ndjson by agent. The file is read once. The index needs 24 bytes per line, so
+ * millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
  * source, so every line is validated.
  */
 

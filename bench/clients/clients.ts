@@ -116,7 +116,10 @@ export interface Subscribers {
 
 export const CONNECTIONS_PER_AGENT = 4;
 
-/** Creates a subscriber's first messages to a folkmoot server. */
+/**
+ * Creates the first messages of each connection to a folkmoot server: authentication and
+ * subscription.
+ */
 export function createGreetings(
   by: readonly Signatory[],
   count: number,

@@ -169,7 +169,7 @@ export class AgentPool {
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}\n${shard?.index}`).slice(0, 16);
   }
 
-  /** Checks the server first. @throws {LoadError} */
+  /** Reads the state of the server, and starts the signing threads. @throws {LoadError} */
   async gather(): Promise<void> {
     const surroundings = await readSurroundings(this.asker);
     if (this.#closed) throw new LoadError('RUN_OVER', {});
@@ -342,7 +342,7 @@ export class Statuses {
   }
 }
 
-/** The protocol does not define this response, but the response must match the update. */
+/** The protocol does not define this response. It must not contradict the update. */
 function statusHolds(data: unknown): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   return data.status === undefined || data.status === 'active';

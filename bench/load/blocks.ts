@@ -38,7 +38,10 @@ interface BlocksPlan {
   onReady(): void;
   /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
-  /** True if other generators propose most next blocks. Only transactions are then signed ahead. */
+  /**
+   * True if other generators propose most of the next blocks. Then only transactions and one block
+   * are signed ahead.
+   */
   alternates?: boolean;
 }
 
@@ -53,7 +56,7 @@ const TRANSACTION_BYTES = 400;
 const LEAST_AHEAD = 3;
 const BLOCKS_OF_TASK = 32;
 
-/** Spare votes of other validators replace lost ones. */
+/** Adds spare votes of further validators, which replace lost votes. */
 export const withSpares = (needed: number) => needed + 2 + Math.ceil(needed / 50);
 
 interface TransactionText {

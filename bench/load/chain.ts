@@ -80,7 +80,7 @@ export class Chain {
   #progressMs: number;
   #begun = false;
   #ending = false;
-  /** Block of another generator on the head, and the time at which its turn began. */
+  /** Hash of another generator's block on the head. */
   #other: string | null = null;
   #turnMs = 0;
   #turnTimer: NodeJS.Timeout | null = null;
@@ -116,8 +116,10 @@ export class Chain {
   }
 
   /**
-   * Blocks are sequential, so one round offers the arrivals for one block. The median round counts,
-   * so that a server that stalls briefly does not lower the chain's limit.
+   * Returns the arrivals per second that the chain can offer, and the option value with which it
+   * would offer `perS`. Blocks are sequential, so one round (from one head to the next) offers the
+   * arrivals of one block. The median round counts, so that a brief stall of the server does not
+   * lower the limit.
    */
   limit(perS: number): Limit | null {
     const roundMs = percentile(this.#rounds, 50);
@@ -191,7 +193,7 @@ export class Chain {
     const { shard, context } = this.#plan;
     if (!shard) return true;
     if (this.#other !== null) return false;
-    // The first generator begins, because its first arrival is the first.
+    // The first generator begins, because its first arrival is the earliest.
     const turn = (this.#head.height - this.#plan.head.height) % shard.count;
     const waitMs = TURN_MS * ((shard.index - turn + shard.count) % shard.count);
     const leftMs = this.#turnMs + waitMs - context.now();

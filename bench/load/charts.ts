@@ -20,7 +20,7 @@ import { curve, type Failure, failures } from './histograms.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 
 interface Bar {
-  /** Name of a group. Bars with equal names are placed side by side. */
+  /** Name of a group. Bars with equal names are stacked. */
   name: string;
   value: number;
   color: string;
@@ -119,7 +119,7 @@ interface PercentileCurve {
   percentiles: Percentiles;
 }
 
-/** Returns null without a sample. */
+/** Returns null if no curve has a sample. */
 export function percentileChart(
   title: string,
   caption: string,
@@ -409,7 +409,7 @@ const ground = (floor: number | null = 0, ticks?: number | number[]): Markish[] 
   ...(floor === null ? [] : [ruleY([floor], { stroke: 'var(--faint)' })]),
 ];
 
-/** Leaves a gap where there were no responses. A single second is drawn as a dash. */
+/** Leaves a gap where there were no responses. A single step is drawn as a dash. */
 const drawn = (steps: readonly Step[], curves: readonly SecondsCurve[]): Markish[] =>
   curves.map(({ color, of, dash = '' }) =>
     line(

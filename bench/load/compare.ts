@@ -137,10 +137,7 @@ function scaleOf(unit: Unit, value: number): { name: string; size: number } {
   return { name: { per_s: '/s', of_r: ' R', verifications: ' verifications' }[unit], size: 1 };
 }
 
-/**
- * Returns enough decimals to show a change of 0.1 %, and at least as many as a run's clock
- * resolves.
- */
+/** Returns the number of decimals that shows a change of about 1 % in a value of usual size. */
 function decimalsOf(unit: Unit, amount: number): number {
   if (unit === 'ms') return amount >= 1 ? 2 : 3;
   if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;

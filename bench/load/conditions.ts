@@ -91,7 +91,8 @@ export function parseConditions(
 
 /**
  * Parses service level objectives, such as `p99=200ms`. The value is a maximum for latencies and
- * errors, and a minimum for rates. Returns the conditions that violate the objectives.
+ * errors, and a minimum for rates. Returns one condition for each objective, which is met if the
+ * objective is violated.
  * @throws {ConditionError}
  */
 export function slo(texts: readonly string[]): Condition[] {

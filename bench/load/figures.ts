@@ -9,7 +9,7 @@ export interface Figure {
   name: string;
   /** Unit: milliseconds, a fraction of one, or a rate per second. */
   unit: 'ms' | 'share' | 'per_s';
-  /** Condition for a run to measure the figure. */
+  /** Data that a run must produce to measure the figure. */
   source: Source;
   samples: number;
   good: 'more' | 'less';

@@ -26,8 +26,8 @@ const names = [
 ];
 
 /**
- * Creates the folder before the run, so that a result can be stored. Refuses a folder that contains
- * a run.
+ * Creates the folder before the run, so that the result can be written. Refuses a folder that
+ * contains a run.
  * @throws {StoreError} `OTHER_NETWORK` if the folder contains a run, `UNREADABLE` if the folder
  * cannot be used.
  */
@@ -57,7 +57,7 @@ const problemOf = validator('load_result', LoadResult);
 
 /**
  * @param path path of a result file or a run's folder.
- * @throws {StoreError} `MISSING`, even if the file exists but is not a result.
+ * @throws {StoreError} `MISSING`, if there is no file, or if the file is not a valid result.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);

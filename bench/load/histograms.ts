@@ -28,11 +28,14 @@ export function listTimes({ operations, finality, delivery, generator }: LoadRes
   return all.filter(({ percentiles }) => percentiles.count > 0);
 }
 
-/** Limit for the decompressed size. A histogram of three digits has at most half of it. */
+/**
+ * Limit for the decompressed size. A histogram with three significant digits needs at most half of
+ * this.
+ */
 const LARGEST_BYTES = 1_048_576;
 /** Cookie and length, before the compressed part. */
 const HEAD_BYTES = 8;
-/** Place of the number of significant digits in the decompressed part. */
+/** Offset of the number of significant digits in the decompressed part. */
 const DIGITS_AT = 12;
 const DIGITS = 3;
 
@@ -44,7 +47,8 @@ const DIGITS = 3;
 export function decodeHistogram(text: string): Histogram {
   const bytes = Buffer.from(text, 'base64');
   try {
-    // The library decompresses without a limit, and allocates as the number of digits says.
+    // The library decompresses without a limit, and allocates memory according to the number of
+    // digits in the input.
     const plain = inflateSync(bytes.subarray(HEAD_BYTES), { maxOutputLength: LARGEST_BYTES });
     const digits = plain.readInt32BE(DIGITS_AT);
     if (digits !== DIGITS) throw new RangeError(`${digits} significant digits, not ${DIGITS}`);

@@ -214,7 +214,7 @@ export function createResult(findings: Findings): LoadResult {
   return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
 }
 
-/** Queue wait, in seconds, up to which all queued arrivals may still be sent. */
+/** A queue of up to this many seconds of arrivals counts as still to be sent. */
 const IN_LINE_S = 1;
 
 /**

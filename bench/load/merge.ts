@@ -42,7 +42,7 @@ export function mergeLoads(parts: readonly LoadPart[], { clockBoundMs }: MergeOp
   const invalid = [...problems, ...clocks];
   const reasonsOf = ({ reasons, shard }: ShardResult) =>
     reasons.map((reason) => note('GENERATOR_NOTE', { number: shard.number, reason }));
-  // The reasons of a part that is a problem are in the problem.
+  // The problem of a part already contains its reasons.
   const notes = shards.filter((one) => problemsOf(one).length === 0).flatMap(reasonsOf);
   return {
     ...merged,
@@ -250,7 +250,9 @@ function mergeRefused(all: Operation['refused']): Operation['refused'] {
   return [...byKind.values()].sort((a, b) => b.count - a.count || a.status - b.status);
 }
 
-/** @throws {StoreError} if a histogram is damaged, or has other samples than its count says. */
+/**
+ * @throws {StoreError} if a histogram is damaged, or its number of samples differs from its count.
+ */
 export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
   const merged = newHistogram();
   for (const { histogram, count } of all) {
@@ -264,7 +266,10 @@ export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
   return percentiles(merged);
 }
 
-/** Percentiles of a second cannot be merged. The largest of the parts bounds them. */
+/**
+ * Merges the rows of each second. Percentiles of a second cannot be merged, so the largest value of
+ * the parts is used as an upper bound.
+ */
 function mergeSeconds(shards: readonly ShardResult[]): Second[] {
   const length = Math.max(...shards.map(({ seconds }) => seconds.length));
   return Array.from({ length }, (_, second): Second => {

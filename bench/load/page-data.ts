@@ -1,4 +1,4 @@
-/** Converts a finished run's result to the page's data, for a live run and a stored run. */
+/** Converts a run's result to the data of the page, for a live run and for a stored run. */
 import type {
   LoadFailure,
   LoadFigures,
@@ -126,8 +126,8 @@ const figureValue = (name: string, result: LoadResult) => findFigure(name)!.of(r
 const failedCount = (one: Operation) => failures(one).reduce((sum, { count }) => sum + count, 0);
 
 /**
- * Returns errors as a fraction of finished requests. Pending requests count neither as accepted nor
- * as errors.
+ * Returns errors as a fraction of the requests with a known outcome. Requests that still wait for a
+ * response count neither as accepted nor as errors.
  */
 function errorShare(operations: readonly Operation[]): number | null {
   const errors = operations.reduce((sum, one) => sum + failedCount(one), 0);
@@ -195,7 +195,7 @@ const pointOf = (step: Step): Point =>
     ...times.map((name) => [name, rounded(worst(step, name))]),
   ]) as Point;
 
-/** Rounds to microseconds, which are exact. A mean needs no more digits. */
+/** Rounds to microseconds, the resolution of all times. A mean needs no more digits. */
 const rounded = (value: number | null) => (value === null ? null : Math.round(value * 1e3) / 1e3);
 
 const columnsOf = (width: number, points: readonly Point[]): LoadSeconds =>

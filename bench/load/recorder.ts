@@ -213,7 +213,7 @@ export function percentile(histogram: Histogram, percent: number): number | null
   return toMs(histogram.getValueAtPercentile(percent));
 }
 
-/** Converts a histogram, with all members or the cheap ones only. */
+/** Summarizes a histogram, with all members or only those that are cheap to compute. */
 type Summary = (histogram: Histogram) => Percentiles;
 
 export const percentiles: Summary = (histogram) => {
@@ -225,7 +225,9 @@ export const percentiles: Summary = (histogram) => {
   };
 };
 
-/** Omits the mean, which scans the histogram, and the histogram itself. This saves 10 ms. */
+/**
+ * Omits the histogram itself and the mean, whose computation scans all counts. This saves 10 ms.
+ */
 const glance: Summary = (histogram) => {
   const count = histogram.totalCount;
   const at = (percent: number) => percentile(histogram, percent);
@@ -406,7 +408,10 @@ class Transactions {
     this.#accepted += count;
   }
 
-  /** Returns the number of transactions that were proposed and are not late. */
+  /**
+   * Counts finalized transactions. Returns how many of them were proposed in the measured time and
+   * are not late.
+   */
   finalized(count: number, intendedMs: number, atMs: number): number {
     const open = this.#open.get(intendedMs) ?? 0;
     const known = Math.min(count, open);

@@ -127,7 +127,7 @@ function keyFacts(result: LoadResult): Html {
   ]);
 }
 
-/** Computes signatures relative to R, for votes or transactions. */
+/** Returns the rate of votes or transactions relative to R. */
 function shareOfR({ asked, arrivals, transactions, r }: LoadResult): Fact[] {
   const rates = { votes: arrivals.accepted_per_s, transactions: transactions.tps };
   const signed = Object.entries(rates).find(([workload]) => workload === asked.workload);
@@ -143,8 +143,8 @@ function factText(result: LoadResult, name: string, title: string): Fact[] {
 }
 
 /**
- * Formats response time and service time. In an open loop, only response time includes the wait
- * before sending.
+ * Formats the response time and, in an open loop, the service time, which excludes the wait before
+ * sending.
  */
 function withService(result: LoadResult, name: 'p50' | 'p99', title: string): Fact[] {
   const [response] = factText(result, name, title);

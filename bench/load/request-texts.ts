@@ -71,7 +71,7 @@ export function voteBegin(blockHash: string, timestamp: string): string {
 
 export const voteEnd = '"}';
 
-/** Returns a transaction's data, which is unique in a network because `run` is random. */
+/** Returns a transaction's data, which is unique in a network because every run has its own id. */
 export function transactionData(run: string, number: number): string {
   return `{"type":"load","run":"${run}","number":${number}}`;
 }

@@ -24,8 +24,9 @@ export interface LoadProgress {
   /** Last complete second of the measured time. */
   second: Second | null;
   /**
-   * Computes the result as if nothing more arrived and all open requests succeeded. Omits means,
-   * histograms and halves, which are too expensive for a live view.
+   * Computes the result as if nothing more arrived and all open requests succeeded. Omits means and
+   * histograms, which are too expensive for a live view, and the halves, because the second half is
+   * not over.
    */
   soFar(): LoadResult;
 }
@@ -52,7 +53,7 @@ const GRACE_MS = 500;
 const INTERRUPTED_MS = 1_000;
 /** Time before the start at which a generator begins its schedule. */
 const EARLY_MS = 5;
-/** Time limit for a workload's `close`, which leaves the network. */
+/** Time limit for a workload's `close`, which sets the agents inactive. */
 const CLOSE_MS = 10_000;
 
 /** @throws {LoadError} if the run cannot start: no server, or rate limits below the load. */
@@ -112,7 +113,7 @@ class Run {
 
   /**
    * Waits for the common start of several generators.
-   * @throws {LoadError} `START_MISSED`, because the schedules of the generators would differ.
+   * @throws {LoadError} `START_MISSED` if that time has passed, because the schedules would differ.
    */
   async awaitStart(): Promise<void> {
     const { shard, url } = this.#options;
@@ -265,7 +266,10 @@ function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): str
   return `${limit}: ${needed} a minute from one ${whom} needed, ${allowed} allowed`;
 }
 
-/** The rate of a closed loop is unknown, so only its registrations count. */
+/**
+ * Returns the run's peak use of each rate limit. The rate of a closed loop is unknown, so only its
+ * registrations count.
+ */
 function usesOf(options: LoadOptions): QuotaUse[] {
   const { workload, agents, batch, durationMs, warmupMs } = options;
   const perS = arrivalsPerS(options) ?? 0;

@@ -56,7 +56,10 @@ function speedMoved(probes: readonly Probe[]): boolean {
   return Math.max(...speeds) > (1 + MOST_MOVED) * Math.min(...speeds);
 }
 
-/** Returns the verdict if every failing rate failed because of the generator or the workload. */
+/**
+ * Returns the verdict of the last bracket whose failing rate failed only because of the generator
+ * or the workload; null if there is no such bracket.
+ */
 function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
   const last = brackets.flatMap(({ fails, probes }): Probe[] => {
     const failed = probes.filter(({ rate }) => rate === fails);
@@ -206,7 +209,9 @@ class Search {
     return probe;
   }
 
-  /** Runs with the first probe's agents, because more agents would make a different network. */
+  /**
+   * Runs with the same agents at every rate, because more agents would make a different network.
+   */
   async #run(rate: number, r: number | null): Promise<LoadResult | null> {
     try {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
@@ -265,7 +270,7 @@ interface Rates {
 
 interface Start {
   rate: number;
-  /** Factor for the second step. Every further step squares the factor, up to doubling. */
+  /** Factor from the first rate to the second. Each further step squares the factor, up to 2. */
   step: number;
 }
 

@@ -140,9 +140,9 @@ export interface ScheduleOptions {
 }
 
 /**
- * Fraction of the measured time in which arrivals still queued at the end may be sent. The value
- * equals the allowed shortfall in rate, so that ending a run while a block closes does not worsen
- * the result.
+ * Time after the end in which queued arrivals may still be sent, as a fraction of the measured
+ * time. The value equals the allowed shortfall in rate, so that ending a run while a block closes
+ * does not worsen the result.
  */
 const GRACE = 0.01;
 const LEAST_GRACE_MS = 100;

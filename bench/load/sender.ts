@@ -137,7 +137,7 @@ function holdsWhatItMust(call: Call, data: unknown): boolean {
   }
 }
 
-/** Returns the value if it is a short text, as every code is. */
+/** Returns the value if it is a short text, as every code is, and `-` if not. */
 const word = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 64 ? value : '-';
 
@@ -163,7 +163,9 @@ interface SenderOptions {
 
 /** Resolution of deadlines. */
 const SWEEP_MS = 20;
-/** Pause for a connection after two consecutive failures, because refusals return at once. */
+/**
+ * Pause of a connection after two consecutive failures, because a refused connection fails at once.
+ */
 const REST_MS = 100;
 /** Time without a connection after which the server counts as gone. A restart takes less time. */
 const GONE_MS = 2_000;

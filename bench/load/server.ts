@@ -185,7 +185,8 @@ function ruleIn(meta: Record<string, unknown>): NetworkRule {
   const genesis = Object.fromEntries(
     Object.keys(Genesis.properties).flatMap((name) => (name in meta ? [[name, meta[name]]] : [])),
   );
-  // With a module, which this program does not run, blocks wait for all votes.
+  // This program does not run rule modules. With a module, the run sends as many votes as a block
+  // needs under the policy `majority`: those of all electors.
   if (meta.policy === 'module') return ruleOf({ policy: 'majority' });
   const isKnown = findGenesisProblem(genesis) === null;
   return ruleOf(isKnown ? (genesis as Genesis) : { policy: 'bft' });
@@ -228,8 +229,8 @@ async function metaOf(asker: ServerClient): Promise<Record<string, unknown>> {
 }
 
 /**
- * Returns the clock offset. The Date header has a resolution of one second, so a smaller offset is
- * ignored.
+ * Returns the clock offset. Without a server time, the Date header is used. Its resolution is one
+ * second, so an offset of up to two seconds is ignored.
  */
 function offsetOf(serverTime: unknown, date: string | null): number {
   const exact = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;

@@ -138,7 +138,10 @@ export async function signEach(
 }
 
 export interface SupplyPlan<T> {
-  /** Makes `count` items. `position` is the number of items sent before the first new item. */
+  /**
+   * Makes `count` items. `position` is the number of waiting items, which are sent before the first
+   * new item.
+   */
   make(count: number, position: number): Promise<T[]>;
   /** Time for which the item was made, according to the server clock. */
   stampOf(item: T): number;
@@ -161,7 +164,7 @@ const STALE_MS = 250_000;
 const FIRST_WAITING = 64;
 /** Items per call of `make`. */
 const GROUP = 512;
-/** About 100 MiB of requests of a kilobyte. */
+/** Maximum number of waiting items: about 100 MiB for requests of one kilobyte. */
 const MOST_WAITING = 100_000;
 
 export class Supply<T> {
@@ -252,7 +255,7 @@ export class SignedRecord {
     if (signedAtMs < this.measuredFromMs) this.#ahead += 1;
   }
 
-  /** Counts of signed messages. If there are no messages, the prepared share is complete. */
+  /** Counts of signed messages. Without messages, the share signed ahead is 1. */
   get signed(): { keys: number; messages: number; preparedAhead: number } {
     const messages = this.#messages;
     const preparedAhead = messages === 0 ? 1 : this.#ahead / messages;

@@ -38,7 +38,7 @@ export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }
 
-/** 64 bytes per ordinal. */
+/** Returns the signatures, 64 bytes per ordinal. */
 export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   const messages = inputs.map((input) => Buffer.from(input));
   const made = new Uint8Array(ordinals.length * SIGNATURE_BYTES);
@@ -49,7 +49,7 @@ export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   return made;
 }
 
-/** JSON array of transactions. */
+/** Returns a JSON array of signed transactions. */
 export function transactions({ first, count, senders }: TransactionTask): Uint8Array {
   const texts: string[] = [];
   for (let number = first; number < first + count; number += 1) {

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { CLOSED, type TickerSetting, threadsNow } from './ticker.js';
 
 const { control, due } = workerData as TickerSetting;
-/** Minimum wake-up latency. */
+/** Minimum latency of a wake-up, by which each sleep is shortened. */
 const EARLY_MS = 0.02;
 
 let seen = 0;

@@ -169,7 +169,8 @@ const idleNotes = ({ held }: Evidence): Note[] =>
   held.answers > MOSTLY ? [note('WORKLOAD_IDLE', { percent: figure(100 * held.answers) })] : [];
 
 /**
- * Computes the number of connections that the rate requires at this service time with all in use.
+ * Returns a note with the number of connections that the rate needs at this service time, if
+ * arrivals waited for connections most of the time.
  */
 function connectionNotes({ held, connections, targetPerS }: Evidence): Note[] {
   const { count, serviceP50 } = connections;
@@ -228,7 +229,9 @@ function shortBy({ targetPerS, acceptedPerS }: Evidence): Note[] | null {
   return [note('RATE_MISSED', { ...values, least: 100 * LEAST_SHARE })];
 }
 
-/** Accepted work that was lost later. */
+/**
+ * Returns notes on transactions that missed their deadline, and on lost connections and deliveries.
+ */
 function lossesOf({ transactions, delivery }: Evidence): Note[] {
   const { proposed, timed_out } = transactions;
   const { subscribers, expected, holes, disconnects } = delivery;
@@ -258,9 +261,9 @@ function differencesOf({ halves }: Evidence): Note[] {
 
 /**
  * Returns a sign that the rate is not sustainable, or null. The signs are a second half that
- * accepted fewer arrivals than chance explains, and a queue that grew by more than 1 % of the time
- * between the midpoints of the halves. A server that serves 99 % of the rate lets the queue grow
- * that fast.
+ * accepted more than a tenth fewer arrivals than the first, and fewer than chance explains, and a
+ * queue that grew by more than 1 % of the time between the midpoints of the halves. A server that
+ * serves 99 % of the rate lets the queue grow that fast.
  */
 export function worsening({
   arrivals,

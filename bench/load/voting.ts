@@ -22,7 +22,7 @@ interface VotingPlan {
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
 }
 
-/** Refusals of a vote after the end of voting. */
+/** Reasons for which a server refuses a vote after the end of voting. */
 const endOfVoting = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
 
 export class Voting {
@@ -121,7 +121,7 @@ export function noteUse(
   }
 }
 
-/** The protocol does not define this response, but the response must match the proposal. */
+/** The protocol does not define this response. It must not contradict the proposal. */
 function proposalHolds(data: unknown, parent: string): boolean {
   if (!isRecord(data) || data.duplicate === true) return false;
   const { block_hash, parent_hash } = data;
@@ -148,7 +148,7 @@ class VoteCall implements Call {
     this.#voter = voter;
   }
 
-  /** The protocol does not define this response, but the response must match the vote. */
+  /** The protocol does not define this response. It must not contradict the vote. */
   holds(data: unknown): boolean {
     if (!isRecord(data)) return false;
     const { block_hash, agent_id, decision, duplicate } = data;

@@ -43,8 +43,8 @@ export interface RunContext {
   /** This process's clock in milliseconds (`performance.now()`), used for all times in a run. */
   now(): number;
   /**
-   * Sends a call outside the schedule: a registration, or a vote that finalizes a block. Such calls
-   * precede arrivals and are recorded separately, as `vote (beside)`.
+   * Sends a call outside the schedule, such as the votes of a block whose proposal is the arrival.
+   * Such calls precede arrivals and are recorded separately, for example as `vote (beside)`.
    */
   send(call: Call): void;
   /** Reports that `next` returns a call again after arrivals had to wait. */

@@ -1,6 +1,7 @@
 /**
- * R: the rate at which libsodium verifies on one core in a plain loop. All other figures are ratios
- * to R. This module also measures rates: benchmark.js repeats the work, each time on a new item.
+ * R: the rate at which libsodium verifies on one core in a plain loop. The benchmark relates other
+ * rates to R. This module also measures rates: benchmark.js repeats the work, each time on a new
+ * item.
  */
 import { Worker } from 'node:worker_threads';
 import Benchmark from 'benchmark';
@@ -20,7 +21,10 @@ export function rawVerifications(seed = 'raw', seconds = 0.5): number {
 /** R; null if libsodium does not load. */
 export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerifications() : null);
 
-/** Throws for an invalid signature, because a loop over refusals would measure different work. */
+/**
+ * Returns a function that throws for an invalid signature, because a loop over refusals would
+ * measure different work.
+ */
 export function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;
   if (!verify) throw new Error('sodium-native does not load, so R cannot be measured');

@@ -58,7 +58,10 @@ export async function withChildServer<T>(
   }
 }
 
-/** Program side: reports the port, then answers questions. `told` receives the other messages. */
+/**
+ * Runs in the child program. Reports the port, then answers each message with the usage so far.
+ * `told` receives the messages that configure the program.
+ */
 export function answerParent(port: number, told: (question: { body: string }) => void): void {
   const tell = (answer: Answer) => void process.send?.(answer);
   process.on('message', (question: Question) => {

@@ -91,7 +91,10 @@ function parseMetrics(text: string): Map<string, number> {
   );
 }
 
-/** The flag in the shebang line, which applies only when a shell runs the program. */
+/**
+ * Arguments that start folkmoot. The flag is in the shebang line of the program, which has no
+ * effect if Node.js is given the file.
+ */
 export const folkmootArguments: readonly string[] = [
   '--max-semi-space-size=128',
   fileURLToPath(new URL('../../cli/main.js', import.meta.url)),

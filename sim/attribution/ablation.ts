@@ -282,7 +282,10 @@ function* forksOf(
   }
 }
 
-/** Runs a fork. Signatures are created but not verified, which does not change the entries. */
+/**
+ * Returns the scenario of a fork. Its signatures are created but not verified, which does not
+ * change the entries.
+ */
 function forkOf(
   scenario: Scenario,
   { fromMs, chance }: { fromMs: number; chance: string },
@@ -369,7 +372,7 @@ interface Candidate {
 const WINDOWS_MS = 100;
 
 /**
- * Alternates between kinds, the best candidates of each kind first.
+ * Returns the candidates, alternating between kinds, with the best candidates of each kind first.
  *
  * @param slowMs a slow message's latency. Members' departures must arrive before the proposal.
  */
@@ -472,7 +475,10 @@ function turnedBy(lines: readonly DecisionLine[]): Map<string, number> {
 const sumOf = (memes: readonly MemeAbout[], of: (meme: MemeAbout) => number): number =>
   memes.reduce((sum, meme) => sum + of(meme), 0);
 
-/** @throws {ScenarioError} if the run cannot be reproduced. */
+/**
+ * Repeats the run up to the block, and returns the decisions about the block.
+ * @throws {ScenarioError} if the run cannot be reproduced.
+ */
 async function runAgain(
   store: Store,
   evidence: Evidence,

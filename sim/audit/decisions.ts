@@ -45,7 +45,7 @@ export class DecisionAudit {
   }
 
   /**
-   * Observes a decision. An agent's first decision for a slot stands. Repeated decisions and
+   * Observes a decision. Only an agent's first decision for a slot counts. Repeated decisions and
    * decisions of agents that are not honest have no effect.
    */
   observe(
@@ -109,7 +109,7 @@ const opened = (agent: number, value: string, at: number): Slot => ({
   isSplit: false,
 });
 
-/** Returns the index of a value, and adds a new value. */
+/** Returns the index of a value, and appends the value if it is missing. */
 function indexOf(value: string, values: string[]): number {
   const known = values.indexOf(value);
   return known < 0 ? values.push(value) - 1 : known;

@@ -1,7 +1,7 @@
 /**
  * Findings about the scripts of a run: decisions that contradict each other, and commands without
- * effect. A finding never ends the run. Only
- * the first finding of each name is kept in full, so their size does not depend on the run.
+ * effect. A finding never ends the run. Only the first finding of each name is kept in full, so the
+ * size of the findings does not depend on the length of the run.
  */
 import type { IgnoredWhy } from '../agents/port.js';
 import { type Contradiction, MOST_SLOTS } from './decisions.js';

@@ -1,7 +1,7 @@
 /**
  * Second implementation of the network's rules. From the commands alone, the model predicts the
- * effects of commands and of time. The model is written from the protocol and shares no code with
- * the engine.
+ * effects of commands and of time. The model is written from the protocol. It shares no code with
+ * the engine, except for the definitions of the rules in polls.ts.
  */
 import type {
   AllianceLeaveCommand,
@@ -72,7 +72,8 @@ export class Model {
   }
 
   /**
-   * Returns the outcome of a command without effect; null if the command has an effect.
+   * Returns the refusal or duplicate that a command would result in; null if the command would have
+   * an effect.
    */
   precheck(at: number, command: Command): PredictedOutcome | null {
     const { state } = this;

@@ -1,7 +1,7 @@
 /**
  * Decisions by rules other than `bft`, `majority` and `veto`, for which the auditor has its own
  * formulas. The auditor applies a rule's definition (`decide` or `tally`) to its own electorate and
- * votes, and never the rule's counter.
+ * votes. It does not use the engine's vote counter.
  */
 import type { VoteCommand } from '../../engine/protocol/schema/command.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';

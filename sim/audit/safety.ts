@@ -308,7 +308,8 @@ function broken<K extends keyof Findings>(
 }
 
 /**
- * Replaces the placeholders. The auditor shares no code with the engine, not even this function.
+ * Replaces the placeholders. The auditor has its own copy of this function, to stay independent of
+ * the engine.
  */
 function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
@@ -346,7 +347,7 @@ function countVote(
   { tally }: AnswerOf['vote'],
 ): BrokenRule | null {
   const { id: by, personality } = validator;
-  // Uses a single set operation, because a repeated vote does not change the size.
+  // Adding a repeated voter does not change the size, so a single set operation suffices.
   const before = block.voters.size;
   if (block.voters.add(by).size === before) {
     return broken('SECOND_VOTE', block.hash, { voter: shortenId(by) });

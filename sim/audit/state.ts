@@ -98,7 +98,10 @@ interface Ballots {
   rejections: Map<string, number>;
   /** Number of personality groups with a veto that have rejected the block. */
   vetoes: number;
-  /** Votes as the network's rule counts them; empty for the policies of the auditor. */
+  /**
+   * Votes as the network's rule counts them; empty for policies that the auditor decides by its own
+   * formulas.
+   */
   polled: PollVote[];
 }
 
@@ -123,7 +126,7 @@ export interface Block {
   options?: readonly string[];
   /** Members that only some rules set, once the block is closed. */
   outcome: Omit<Verdict, 'status'>;
-  /** Counted ballots by agent number, for votes that are repeated. */
+  /** Counted ballots by agent number, to recognize repeated votes. */
   cast: Map<number, unknown>;
   /** Null after the block is closed. */
   ballots: Ballots | null;

@@ -155,7 +155,8 @@ function grown(bytes: Uint8Array, size: number): Uint8Array {
 }
 
 /**
- * Returns an entry's time since the start of the run, or the last entry's time if `seq` is beyond.
+ * Returns an entry's time since the start of the run, or the last entry's time if the log ends
+ * before `seq`.
  */
 function timeOf(folder: string, seq: number): Promise<number> {
   return withStore(folder, (store) => {

@@ -133,7 +133,7 @@ const options: Case = {
   },
 };
 
-/** Votes of a block without a choice, for rules that read single votes. */
+/** Votes and refused ballots for rules that do not choose among options. */
 const singles: [policy: string, votes: readonly Cast[], refused: readonly unknown[]][] = [
   [
     'quadratic',

@@ -366,7 +366,7 @@ async function expire(harness: Harness, by: Actor, voters: readonly Actor[] = []
   await harness.pass(PERIOD_MS + 1);
 }
 
-/** An elector that left `active` misses the block but does not become dormant. */
+/** An elector whose status is no longer `active` misses the block but does not become dormant. */
 const inactive: Case = {
   name: 'attendance-inactive',
   about: 'an inactive elector misses blocks, but becomes dormant only after its return',
@@ -430,7 +430,8 @@ const order: Case = {
     // The last elector misses two blocks and becomes dormant. The limit is one of seven electors.
     await expire(harness, ada!, [ada!, bob!, cem!, dan!]);
     await expire(harness, ada!, [ada!, eve!, fay!]);
-    // A command ends the dormancy but keeps the count of three misses. The others have two misses.
+    // A command ends the dormancy but keeps the count. After the next block, the last elector has
+    // three misses, and no other elector has more than two.
     await harness.status(last!, 'active');
     await expire(harness, ada!, [ada!]);
     // The elector is awake, but not in the earlier block's electorate.
@@ -443,7 +444,7 @@ const order: Case = {
   },
 };
 
-/** Each period without a finalized block raises the limit. A finalized block resets it. */
+/** Periods without a finalized block raise the limit. A finalized block resets it. */
 const leak: Case = {
   name: 'attendance-leak',
   about: 'the limit on dormant weight grows while blocks fail, until the others can decide',
@@ -494,7 +495,7 @@ const places: Case = {
     await votes(harness, all.slice(10), block, 'reject');
     await votes(harness, all.slice(0, 9), block);
     for (const by of [...all.slice(2, 8), ...all.slice(10)]) await open(harness, by);
-    // An equal score takes no slot. A higher score takes the lowest-scoring producer's slot again.
+    // An equal score takes no slot. A higher score takes the slot of the lowest-scoring producer.
     const { head } = harness;
     for (const by of [all[11]!, all[9]!, all[8]!, ada, bob]) {
       await harness.ask(proposal(harness, by, { parent_hash: head }));

@@ -1,6 +1,6 @@
 /**
- * Reads election data: files of PrefLib with orders (soc, soi, toc and toi), and files of Pabulib
- * (pb). The files are untrusted input. All limits are below, and each error names a line.
+ * Reads election data: PrefLib files with orders (soc, soi, toc and toi), and Pabulib files (pb).
+ * The files are untrusted input. All limits are below, and each error names a line.
  *
  * Formats: PrefLib-Data, FORMAT_SPECIFICATION.md (2025); pabulib.org/format (2025).
  */
@@ -13,7 +13,7 @@ import {
 import { type CsvError, parseSync } from '../../report/bundled/csv.js';
 import { electionMessages } from './messages.js';
 
-/** Types of PrefLib with orders: strict orders and orders with ties, complete and incomplete. */
+/** PrefLib file types with orders: strict orders and orders with ties, complete and incomplete. */
 const orderTypes = ['soc', 'soi', 'toc', 'toi'] as const;
 export type OrderType = (typeof orderTypes)[number];
 
@@ -139,7 +139,7 @@ function checkName(line: number, name: string): void {
   refuse(line, 'INVALID_NAME', { value: shorten(name), most: electionLimits.nameCharacters });
 }
 
-/** Counts ballots within the limits. */
+/** Collects ballots, and refuses data that exceeds the limits. */
 class Ballots {
   readonly list: CountedBallot[] = [];
   voters = 0;

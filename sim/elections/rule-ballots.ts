@@ -7,7 +7,7 @@ import { OPTIONS } from '../../engine/rules/election.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import type { ElectionData } from './election-data.js';
 
-/** Members of ballots, by the name that the rules of the library use. */
+/** Types of ballot members, by the member names that the built-in rules use. */
 const forms = {
   option: 'string',
   ranking: 'array',

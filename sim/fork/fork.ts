@@ -139,7 +139,7 @@ export function expectRecord(scenario: Scenario, record: boolean): void {
 
 /**
  * Requires a folder for decider programs. A saved run does not contain these programs, and without
- * them their agents would abstain.
+ * them the agents would do nothing.
  * @param folder value of `--folder`.
  * @throws {ScenarioError} if the scenario uses programs and no folder was named.
  */

@@ -69,11 +69,14 @@ interface AssemblyPlan {
   /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
   batch: number;
-  /** Returns the expected blocks per second at a given vote rate. */
+  /** Returns the expected blocks per second if each block needs `votes` votes. */
   blocksPerS(votes: number): number;
 }
 
-/** Number of producers. Only one block is open at a time, so additional producers would be idle. */
+/**
+ * Maximum number of producers. Only one block is open at a time, so more producers would not raise
+ * the rate.
+ */
 const PRODUCERS = 8;
 /** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
 const SENDERS = { first: 1_000_000_000, count: 1_024 };
@@ -132,7 +135,9 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   return chain;
 }
 
-/** Generators propose by different producers, so that each recognizes its own blocks. */
+/**
+ * Assigns different producers to the generators, so that each generator recognizes its own blocks.
+ */
 function producersOf(count: number, shard: Shard | undefined): number[] {
   const all = Array.from({ length: count }, (_, ordinal) => ordinal);
   if (!shard || count < shard.count) return all;

@@ -23,7 +23,7 @@ const LIST = 20;
 /** Arrivals signed ahead per second of a closed loop. */
 const GUESS_PER_S = 5_000;
 
-/** Maximum debt for a kind that has to wait, equal to ten arrivals. */
+/** Credit above which arrivals wait for a kind that cannot be sent: the credit of ten arrivals. */
 const DEBT = 1_000;
 
 /** Builds a call of each kind; null if the kind has to wait. */
@@ -86,7 +86,7 @@ function shares(means: Means): (intendedMs: number) => Call | null {
     const byCredit = [...kinds].sort((a, b) => credit.get(b)! - credit.get(a)!);
     for (const kind of byCredit) {
       const call = means[kind](intendedMs);
-      // Arrivals wait for a kind with too much debt, so that reads do not dominate.
+      // Arrivals wait for a kind with too much credit, so that reads do not dominate.
       if (!call && credit.get(kind)! > DEBT) return null;
       if (!call) continue;
       for (const one of kinds) credit.set(one, credit.get(one)! + weights[one]);

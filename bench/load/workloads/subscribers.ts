@@ -30,7 +30,8 @@ export function subscribers({ agents, rate, concurrency }: LoadOptions): Workloa
     async prepare(context, progress) {
       pool = new AgentPool(context, progress);
       await pool.gather();
-      // Producers, because validators that never vote would delay the blocks of other agents.
+      // The agents are producers only, because validators that never vote would delay the blocks of
+      // other agents.
       await pool.register(await pool.keys(agents + updaters), () => ['producer']);
       statuses = new Statuses(pool, {
         agents: pool.agents.slice(agents),
@@ -183,7 +184,10 @@ class Deliveries {
     });
   }
 
-  /** True if a connected subscriber has not received a delivery. */
+  /**
+   * True if the outcome of an update is unknown, or a connected subscriber has not received an
+   * update.
+   */
   get waits(): boolean {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
@@ -234,7 +238,10 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /** Records that the server closed a connection. The connection's deliveries count as missing. */
+  /**
+   * Records that the server closed a connection. Its outstanding deliveries stay expected, but are
+   * no longer awaited and do not count as holes.
+   */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
     this.#record.deliveries({ disconnects: 1 }, this.#intendedMs);
@@ -277,7 +284,10 @@ class Deliveries {
     if (missing === 0 && due && settled) this.#updates.delete(number);
   }
 
-  /** Returns true if the number follows the subscriber's last number. */
+  /**
+   * Checks the number of an event, and counts gaps and repetitions. Returns true if the number is
+   * greater than all earlier numbers of the subscriber.
+   */
   #numbered(index: number, seq: number): boolean {
     const subscriber = this.#subscribers[index]!;
     const expected = subscriber.seq === 0 ? seq : subscriber.seq + 1;

@@ -153,7 +153,7 @@ export class Cassette {
     return this.#open.get(keyOf(key)) ?? { calls: 0 };
   }
 
-  /** Resolves when the call is on disk. */
+  /** Appends a call. Resolves when the call is on disk. */
   async appendCall(note: CallNote): Promise<void> {
     const { bytes, sum } = this.#write(note);
     this.noteCall(note, bytes, sum);

@@ -1,6 +1,7 @@
 /**
- * External deciders in a run. Agents put questions. The world collects the answers to all questions
- * in a window, from a cassette or from the decider, which is opened at its first call.
+ * External deciders in a run. Collects the questions that agents ask in a window of virtual time,
+ * and answers all of them at its end, from a cassette or by calling the decider. A decider is
+ * opened at its first call.
  */
 
 import { readFileSync, statSync } from 'node:fs';

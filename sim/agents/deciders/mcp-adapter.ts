@@ -217,7 +217,7 @@ const LARGEST_MESSAGE_BYTES = 4 * LARGEST_ANSWER_BYTES;
 /** Timeout for closing a session. */
 const GRACE_MS = 2_000;
 
-/** @param onBroken called when a response cannot be read to its end. */
+/** @param onBroken called when a request fails, or when its response cannot be read to the end. */
 function wayTo(sdk: Sdk, place: Place, onBroken: (why: NoAnswer) => void): Way {
   return 'url' in place ? httpWay(sdk, place, onBroken) : programWay(sdk, place);
 }
@@ -265,8 +265,9 @@ function httpWay(
 }
 
 /**
- * Reports refused, oversized and interrupted responses. Accepts only responses to requests: does
- * not open the server's event stream and does not resume interrupted streams.
+ * Creates a fetch function that reports refused, oversized and interrupted responses. Accepts only
+ * responses to requests: does not open the server's event stream and does not resume interrupted
+ * streams.
  */
 function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) {
   return async (url: string | URL, init: RequestInit = {}): Promise<Response> => {

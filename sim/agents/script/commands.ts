@@ -41,7 +41,7 @@ export interface Doing {
   agent: ScriptedAgent;
   world: World;
   block: BlockTalk | undefined;
-  /** Names the draws of the call. */
+  /** Number of `wait` commands that led to the call. Selects the random draws of the call. */
   draw: number;
   alliance: string | undefined;
 }
@@ -53,8 +53,8 @@ const blockOf = ({ block }: Doing): BlockTalk => {
 };
 
 /**
- * Returns a function that acts on the named block, by default on the call's block. Without effect
- * unless the agent knows the named block as one in voting.
+ * Returns a function that acts on the named block, by default on the call's block. The function has
+ * no effect if the agent does not know the named block as a block in voting.
  */
 function onBlock(
   hash: string | undefined,

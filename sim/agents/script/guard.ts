@@ -87,7 +87,10 @@ function promised(): boolean {
   return true;
 }
 
-/** Stops an endless chain of promises, which blocks the event loop. Throws first, then kills. */
+/**
+ * Stops an endless chain of promises, which blocks the event loop. Throws the first time, and kills
+ * the process if the chain continues.
+ */
 function endless(again: boolean): void {
   if (again) process.kill(process.pid, 'SIGKILL');
   throw scenarioError('SCRIPT_ENDLESS', { folders: [...folders].join(', ') });
@@ -242,8 +245,8 @@ function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstru
 }
 
 /*
- * Promises run after the call, when time limits and restrictions no longer apply. Scripts must
- * therefore create no promises.
+ * Callbacks of promises run after the call, when time limits and restrictions no longer apply.
+ * Scripts must therefore create no promises.
  */
 
 /** Number of steps beyond which a chain counts as endless. */

@@ -235,7 +235,7 @@ export interface Occasion {
   block?: BlockTalk;
   /** Index among the agent's `vote` calls for the block. */
   round?: number;
-  /** Names the draws of the call: the number of `wait` commands that led to it. */
+  /** Number of `wait` commands that led to the call. Selects the random draws of the call. */
   draw?: number;
   alliance?: string;
   message?: ReceivedMessage;

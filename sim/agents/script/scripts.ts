@@ -54,7 +54,8 @@ export class Scripts {
   }
 
   /**
-   * Returns a script's strategy for a group, or for null a strategy without reported measures.
+   * Returns a script's strategy for a group. If the group is null, the strategy reports no
+   * measures.
    * @throws {ScenarioError} if the module cannot be loaded.
    */
   async strategyOf(
@@ -249,7 +250,7 @@ class Notes {
 type WorldGroups = Pick<ScriptReportView, 'groupOf' | 'agentsOf'>;
 const groupsByWorld = new WeakMap<World, WorldGroups>();
 
-/** Cached per world. */
+/** Returns the lookups of groups in a world. They are cached per world. */
 function groupsIn(world: World): WorldGroups {
   const made = groupsByWorld.get(world);
   if (made) return made;
