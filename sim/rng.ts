@@ -55,7 +55,7 @@ export interface Stream {
    */
   int(below: number): number;
   /**
-   * Returns true with the given probability, from 0 (never) to 1 (always), with an error below
+   * Returns true with the given probability, from 0 (never) to 1 (always), with an error of at most
    * 2^-33.
    *
    * @throws {RangeError} unless the probability is from 0 to 1.

@@ -246,7 +246,7 @@ libraries.push(
   }),
 );
 
-// Loaded only for etcd. Bundling it avoids 28 dependencies.
+// The gRPC client, loaded only for etcd. Bundling it avoids 28 dependencies.
 const grpc = join(root, 'dist/cluster/etcd/bundled');
 libraries.push(
   await build({
@@ -324,7 +324,7 @@ mkdirSync(vendor, { recursive: true });
 copyFileSync(join(viewer, 'dist/rapidoc-min.js'), join(vendor, 'rapidoc-min.js'));
 writeList(vendor, ['rapidoc-min.js']);
 
-// The sandbox of decision rules: QuickJS, with its work counted.
+// QuickJS, the sandbox of rule modules, rewritten so that it counts its work.
 const quickjs = join(root, 'node_modules/@jitl/quickjs-wasmfile-release-sync');
 const glue = readFileSync(join(quickjs, 'dist/emscripten-module.mjs'), 'utf8');
 const exported = [...glue.matchAll(/\bd\._(\w+)=b\.([\w$]+)/g)].map(([, name, key]) => [key, name]);

@@ -21,12 +21,12 @@ const MOST_DEPTH = 40_000;
 /** Slots that a frame needs in addition to its variables. */
 const FRAME = 16;
 
-/** Copying 64 bytes costs one unit, as binary logarithm. */
+/** Binary logarithm of the bytes that are copied for one unit of fuel: 64 bytes. */
 const COPIED_BYTES = 6;
 
 const sections = { type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 };
 
-/** Copying instructions, the second byte after 0xfc, with their immediates. */
+/** Copying instructions: the number that follows 0xfc. */
 const bulk = { copy: 10, fill: 11 };
 
 /**
@@ -170,8 +170,8 @@ class Meter {
   }
 
   /**
-   * Rewrites a function. A function that calls others gets a block around its code, which all ways
-   * out of the function leave: branches to the function's own label then name the block.
+   * Rewrites a function. A function that calls others gets a block around its code. All exits of
+   * the function leave this block: a branch to the label of the function then targets the block.
    */
   #body(bytes, result) {
     const reader = new Reader(bytes);
@@ -356,7 +356,7 @@ class Reader {
   }
 }
 
-/** Encodes a natural number as a signed one. */
+/** Encodes a non-negative integer as signed LEB128. */
 function signed(value) {
   const bytes = leb(value);
   const last = bytes.at(-1);

@@ -56,16 +56,17 @@ function lines(text) {
 }
 
 export function tables() {
-  return `/**
- * Unicode ${VERSION}, in base 36. tools/unicode-tables.mjs writes it, unicode.ts reads it.
+  const source = 'Written by tools/unicode-tables.mjs and read by unicode.ts.';
+  return `/** Unicode ${VERSION} tables, in base 36. ${source} */
+/**
+ * Borders between code points inside and outside General_Category L, M and N, each as the step from
+ * the last.
  */
-
-/** Where what is in General_Category L, M or N begins and ends, each as the step from the last. */
 export const tagBorders = [
 ${lines(text36(differences(borders()))).join('\n')}
 ].join(' ');
 
-/** Simple_Lowercase_Mapping: runs of (first, how many, how far apart, what to add). */
+/** Simple_Lowercase_Mapping, as runs of (first code point, count, step, offset to add). */
 export const lowerRuns = [
 ${lines(text36(runs().flatMap(numbersOf))).join('\n')}
 ].join(' ');

@@ -1,6 +1,6 @@
 /**
- * Blocks in a run, voter agreement, and outcomes. Votes are stored only while a block is open. A
- * closed block keeps a constant number of figures.
+ * Blocks in a run, voter agreement, and outcomes. Counts of votes by group are kept only while a
+ * block is open. A closed block keeps a constant number of figures.
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';

@@ -121,12 +121,18 @@ export class Collector implements Observer {
     return countClosed(this.totals);
   }
 
-  /** Number of slots in which honest agents decided differently since the run started. */
+  /**
+   * Number of slots in which honest agents contradicted each other or themselves since the run
+   * started.
+   */
   get slotConflicts(): number {
     return this.#slots.conflicts;
   }
 
-  /** Returns a measure's current value without regard to the warm-up; null if it has no value. */
+  /**
+   * Returns a measure's current value; null if it has no value. Counts of blocks, votes and memes
+   * exclude the warm-up.
+   */
   present(measure: ConditionMeasure, group?: string): number | null {
     return this.#present[measure](group);
   }

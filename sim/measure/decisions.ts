@@ -110,7 +110,10 @@ const byFactor = <T>(of: (factor: Factor) => T): ByFactor<T> => ({
   whim: of('random'),
 });
 
-/** Number of the 24 orders of four factors in which this many factors precede a given factor. */
+/**
+ * Number of the 24 orders of four factors in which a given set of this many factors, and no other
+ * factor, precedes a given factor.
+ */
 const ORDERS = [6, 2, 2, 6] as const;
 
 /** Evaluates all 16 subsets of factors. A factor outside a subset gets the neutral opinion. */

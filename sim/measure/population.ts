@@ -236,7 +236,10 @@ export class Waits {
 }
 
 interface Active {
-  /** True if the alliance was active since the warm-up and is excluded from all measures. */
+  /**
+   * True if the alliance was already active at the end of the warm-up and is excluded from all
+   * measures.
+   */
   old: boolean;
   since: number;
   largest: number;

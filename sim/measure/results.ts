@@ -292,7 +292,7 @@ interface Collected {
   /** End of the warm-up; null if the run ended first. */
   measuredFrom: number | null;
   endMs: number;
-  /** Counts since the warm-up, like all members that follow. */
+  /** Counts since the end of the warm-up. */
   counts: Counts;
   closed: number;
   longestWaitMs: number;

@@ -99,8 +99,8 @@ const jobProblem = validator('queue_job', Told);
 const REMEMBERED = 64;
 
 /**
- * Returns a job parser. For an invalid job, the parser returns a problem as text. Every etcd client
- * can write jobs.
+ * Returns a job parser. For an invalid job, the parser returns a problem as text. Jobs are not
+ * trusted, because every etcd client can write them.
  *
  * @param folder folder that contains the queue's files.
  */

@@ -421,7 +421,7 @@ const instants = (endMs: number, most: number): number[] =>
 const countAt = (closings: readonly number[], ms: number): number =>
   closings.filter((one) => one <= ms).length;
 
-/** Table with the chart's data at some instants. A run's cells are empty after its end. */
+/** Table with the chart's data at some instants. A run's cells contain a dash after its end. */
 function futureTable([a, b]: readonly [Future, Future]): Html {
   const [one, other] = [finalIn(a), finalIn(b)];
   const rows = instants(Math.max(a.endMs, b.endMs), ROWS).map((ms) => {

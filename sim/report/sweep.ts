@@ -32,8 +32,8 @@ import {
 } from './sweep-data.js';
 
 /**
- * Limit on the total number of dots in all charts for a Latin hypercube, which bounds the file
- * size.
+ * Limit on the total number of dots in all charts of a design other than grid and list, which
+ * bounds the file size.
  */
 const MOST_DOTS = 4_800;
 const MOST_CELLS = 300;
@@ -153,7 +153,7 @@ finalized blocks has no time to finality. The tables give bounds of the mean ove
 `;
 }
 
-/** Number of runs below which the spread is poorly known. */
+/** Number of runs per cell below which the spread is poorly known. */
 const FEW = 5;
 
 const fewText = (replicates: number): Html | null =>

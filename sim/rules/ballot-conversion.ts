@@ -2,7 +2,7 @@
  * Converts recorded ballots for a rule that takes ballots of a different form. A conversion drops
  * information, but never invents a preference:
  *
- * - A ranking, or scores, become the options in order, as far as the order is strict.
+ * - A ranking or scores become a ranking, as far as the order is strict.
  * - Scores become approvals of the options with the highest score.
  * - Approvals become the highest score for each approved option.
  * - Everything else becomes its first choice, if there is exactly one: that option, an approval of

@@ -56,7 +56,7 @@ export async function chooseRule(
   return 'problem' in read ? read : createChosen(named, read, parameters);
 }
 
-/** Returns the rule in a file of any ending, which must contain a module, or the problem. */
+/** Returns the rule of a module, whose file may have any extension, or the problem. */
 export async function chooseModule(
   file: string,
   parameters: GivenParameters = {},

@@ -27,7 +27,7 @@ const NAME_LENGTH = 64;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a file as one poll. Equal ballots of a line in the file form one elector, whose weight is
+ * Reads a file as one poll. The ballots of one line of the file form one elector, whose weight is
  * their number. All voters approve, so only their ballots matter. A ballot is a ranking as far as
  * the order is strict, an approval of the first tier if that is tied, or scores.
  *
@@ -66,7 +66,10 @@ function readData(file: string): (ElectionData & { text: string }) | { problem: 
   }
 }
 
-/** Returns the alternatives that most voters put first. Of equals, the first in the file. */
+/**
+ * Returns the alternatives that most voters put first. If counts are equal, the alternative that
+ * comes first in the file precedes.
+ */
 function findLeading({ alternatives, ballots }: ElectionData, most: number): number[] {
   const firsts = alternatives.map(() => 0);
   for (const { count, ballot } of ballots) {

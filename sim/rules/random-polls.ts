@@ -32,7 +32,9 @@ export interface PollSize {
   options: number;
 }
 
-/** Largest random electorate. Small electorates meet more limits, such as ties. */
+/**
+ * Largest random electorate. Special cases, such as ties, are more frequent in small electorates.
+ */
 const ELECTORS = 20;
 /** Attempts to draw a ballot that the rule accepts. */
 const ATTEMPTS = 16;
@@ -77,7 +79,10 @@ function drawBlock(rule: NetworkRule, stream: Stream, size?: PollSize): PollBloc
   return { hash, height: 1 + stream.int(1_000), options: names };
 }
 
-/** Options that are also names of members of every object, which a careless rule confuses. */
+/**
+ * Names of options. Some are also members of every object, which a careless rule confuses with its
+ * own data.
+ */
 const optionNames = ['a', 'b', 'constructor', 'toString', '0', 'valueOf'] as const;
 
 function drawElectors(stream: Stream, count: number): PollElector[] {

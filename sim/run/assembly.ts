@@ -31,7 +31,7 @@ interface AssemblyOptions<W extends World, O extends Observer> {
   folder: string | undefined;
   /** Time limit per script call. */
   scriptMs: number | undefined;
-  /** External deciders, used in virtual time. */
+  /** External deciders, used in virtual time only. */
   deciders?: Deciders | null;
   /** False for a run without a log, whose agents need no keys for signing. */
   recorded?: boolean;
@@ -57,7 +57,7 @@ export interface Assembly<W extends World, O extends Observer> {
   /** Scripts in use, or null. The caller closes them at the end of the run. */
   scripts: Scripts | null;
   neighbours: Neighbours;
-  /** Social graph with each link's loss rate. */
+  /** Social graph, with the links that pass messages at a given time. */
   graph: KnownGraph;
   /** SHA-256 of each data file, by its path in the scenario. */
   files: Record<string, string>;

@@ -14,7 +14,7 @@ import type { Progress } from './ending.js';
 /** 2025-01-01T00:00:00Z, the start of all runs in virtual time. */
 export const START_MS = 1_735_689_600_000;
 
-/** Run options. Only seed, folder, deciders and log affect the result. */
+/** Run options. Only seed, folder, deciders, log and watch affect the result. */
 export interface SimOptions {
   /** Replaces the scenario's seed. */
   seed?: string;

@@ -128,7 +128,7 @@ function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing |
 export interface DroppedProposal {
   of: 'blocks' | 'alliances';
   named: Named;
-  /** Number of dropped requests. A request and its copies count once. */
+  /** Number of dropped requests. Each copy of a request counts. */
   did: number;
 }
 

@@ -43,7 +43,7 @@ export class Pace implements Control {
   #from: { wall: number; now: number } | null = null;
   /** Ends the current wait when a command arrives. */
   #wake: () => void = () => {};
-  /** True while the run waits in this class. */
+  /** True while the run is paused and all earlier entries are durable. */
   #standing = false;
   #standers: (() => void)[] = [];
 
@@ -54,7 +54,7 @@ export class Pace implements Control {
     signal?.addEventListener('abort', () => this.#wake(), { once: true });
   }
 
-  /** Connects the network. Its events can end an `until`. */
+  /** Connects the network. Its events can end an `until` command. */
   begin(network: PacedNetwork): void {
     this.#network = network;
     this.#now = network.read.position.at;
@@ -93,7 +93,9 @@ export class Pace implements Control {
     return free || this.#signal?.aborted ? undefined : this.#wait();
   };
 
-  /** Awaited at the end of the run. Waits only if the user has paused the run. */
+  /**
+   * Awaited at the end of the run. A pending `until` pauses the run. Waits while the run is paused.
+   */
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();
@@ -104,7 +106,7 @@ export class Pace implements Control {
     }
   };
 
-  /** Releases everything that waits on the run. */
+  /** Resolves all commands that wait for the run to pause. */
   end(): void {
     this.#release();
   }
@@ -171,8 +173,8 @@ export class Pace implements Control {
   }
 
   /**
-   * Returns true if a finished run stays paused after `speed` and `until`, because nothing else
-   * will happen.
+   * Returns true if a paused run stays paused: after `speed`, and after `until` if the run is over,
+   * because nothing else will happen.
    */
   #keepsPaused({ do: what }: ControlCommand): boolean {
     return this.#paused && (what === 'speed' || (what === 'until' && this.#over));

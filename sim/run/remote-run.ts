@@ -202,7 +202,10 @@ async function readEnd({ client, url }: RemoteGateway, startMs: number, agents: 
 /** Number of agents to check. A seed's agents are registered together. */
 const LOOKED_FOR = 4;
 const LEAVING_AT_ONCE = 32;
-/** Shorter than the server's clock tolerance, but later than any request with a skewed clock. */
+/**
+ * Offset of a repeated status update: within the server's clock tolerance, but later than any
+ * earlier request of an agent with a skewed clock.
+ */
 const AHEAD_MS = 290_000;
 
 /** Returns a warning if agents from this seed are already registered; otherwise null. */
@@ -306,7 +309,10 @@ async function blocksSince(client: NetworkClient, sinceMs: number): Promise<Bloc
   return blocks;
 }
 
-/** Returns the electorate sizes if all votes weigh 1. */
+/**
+ * Returns the number of electors of each block. If all votes weigh 1, this is the electorate of the
+ * tally.
+ */
 async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   const { weights } = await client.meta();
   if (weights === 'equal') {

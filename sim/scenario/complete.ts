@@ -45,7 +45,7 @@ const DEFAULT_BLOCKS = 100;
 /** Largest file of a decision rule. Genesis limits its text in characters. */
 const LARGEST_RULE = 65_536;
 
-/** Replaces the file of a decision rule by its text, because genesis carries the text. */
+/** Replaces the file of a decision rule with its text, because genesis carries the text. */
 function readRuleFile({ consensus }: Scenario, folder: string | undefined): Problem | null {
   const { rule } = consensus;
   if (rule?.file === undefined) return null;
@@ -315,7 +315,7 @@ const producersProblem: Check = ({ producers }) => {
   return problem('producers.transactions.least', invalid(least, `at most ${most}`));
 };
 
-/** Checks stays. A group can leave only after all its agents have joined. */
+/** Checks when groups join and leave. A group can leave only after all its agents have joined. */
 const staysProblem: Check = ({ agents }) => {
   for (const [index, group] of agents.entries()) {
     const least = joinedByMs(group);

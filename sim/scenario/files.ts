@@ -189,7 +189,7 @@ type Edge = readonly [number, number];
 
 const edgeHeads = new Set(['a,b', 'from,to', 'source,target']);
 
-/** Parses undirected links and removes duplicates. @throws {BadLine} */
+/** Parses undirected links. @throws {BadLine} */
 function edgesIn(text: string, scenario: PopulationSource): Edge[] {
   const all = rowsOf(text);
   const [first] = all;

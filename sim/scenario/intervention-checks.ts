@@ -182,8 +182,8 @@ function agentProblem(agent: Named, member: string, names: Names): Wrong {
 }
 
 /**
- * Checks a block's number. At the end of a run, all proposed blocks are closed, up to the limit on
- * open blocks.
+ * Checks a block's number. A run that ends after a number of closed blocks has at most that many
+ * blocks, plus those still in voting.
  */
 function blockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
   const most = (length.blocks ?? Number.POSITIVE_INFINITY) + limits.openBlocks;

@@ -41,7 +41,7 @@ export class Names {
 /** Members by alliance. Alliances exist only during the run. */
 export type AllianceMembers = (alliance: Named) => readonly number[];
 
-/** Returns ordinals, ascending. `place`, the intervention's index, names the draws. */
+/** Returns ordinals, ascending. `place`, the intervention's index, selects the random draws. */
 export function resolveWhom(
   scenario: Scenario,
   names: Names,

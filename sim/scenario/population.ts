@@ -157,7 +157,7 @@ const draws: Record<Drawn['distribution'], (trait: Drawn, rng: Stream) => number
   choice: ({ values = [], weights }, rng) => rng.choice(values, weights),
 };
 
-/** Returns ordinals, ascending. `fault`, the fault's index, names the draws. */
+/** Returns ordinals, ascending. `fault`, the fault's index, selects the random draws. */
 export function selectAgents(
   scenario: Scenario,
   whom: readonly Selector[],

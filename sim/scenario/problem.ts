@@ -87,9 +87,9 @@ export type Change = readonly [path: string, value: unknown, option?: string];
 type Tree = Record<string, unknown>;
 
 /**
- * Returns a copy with some values changed. A list item is named by its index. A group can be named
- * by its name too. Missing sections are created. The path is validated later, with the rest of the
- * scenario.
+ * Returns a copy with some values changed. A list item is named by its index. A group can also be
+ * named by its name. Missing sections are created. The value null removes a value. The path is
+ * validated later, with the rest of the scenario.
  * @throws {ScenarioError} if a path leads through a value without members.
  */
 export function withValues(raw: unknown, changes: readonly Change[]): unknown {

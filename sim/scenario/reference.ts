@@ -149,8 +149,8 @@ function without(members: Record<string, Member>, ...names: string[]): Record<st
 }
 
 /**
- * Converts quotes to backquotes. The templates below quote code, because a backquote ends a
- * template literal.
+ * Converts single quotes to backquotes. The templates below put code in single quotes, because a
+ * backquote ends a template literal.
  */
 const backquoted = (text: string) => text.replaceAll("'", '`');
 

@@ -143,7 +143,7 @@ function drawLatency(rng: Stream, most: number): Raw {
   };
 }
 
-/** Policies that the auditor predicts with its own model, in the order that fixes the draws. */
+/** Policies that the auditor predicts with its own formulas. Their order determines the draws. */
 export const drawnPolicies = ['bft', 'majority', 'veto'] as const;
 
 function drawConsensus(rng: Stream, groups: readonly Raw[], period: number, calm: boolean): Raw {

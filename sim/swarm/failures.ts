@@ -72,7 +72,7 @@ const LONGEST_THOUGHT_MS = 3_500;
  */
 const TURNS = 60;
 /**
- * Minimum number of voting periods after a fault, during which blocks expire and turns are lost.
+ * Minimum number of voting periods after a fault. During a fault, blocks expire and turns are lost.
  */
 const PERIODS_AFTER = 10;
 

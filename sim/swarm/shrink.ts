@@ -96,7 +96,8 @@ const faultsOf = (raw: Raw) => (raw.faults ?? []) as Raw[];
 const without = <T>(list: readonly T[], index: number): T[] => list.toSpliced(index, 1);
 
 /**
- * Removes groups, together with faults that affect only the group and strategies that censor it.
+ * Removes groups, together with the faults that name the group. A strategy that censors the group
+ * is replaced by the personality.
  */
 const fewerGroups: Reducer = (raw) => {
   const groups = groupsOf(raw);
@@ -185,7 +186,8 @@ function settingsWithout(from: Raw, name: string): Raw[] {
 }
 
 /**
- * Tries small counts, then half, then slightly less, because some failures need a certain count.
+ * Returns the counts to try: small counts, then half, then slightly less, because some failures
+ * need a certain count.
  */
 function smaller(count: number): number[] {
   const counts = [1, 2, 3, 4, 5, 6, Math.floor(count / 2), count - 3, count - 2, count - 1];

@@ -62,7 +62,7 @@ interface Plain extends TSchema {
   additionalProperties?: unknown;
 }
 
-/** Returns a member's schema, or undefined if the member is unknown. */
+/** Returns the schema at a path, or undefined if the path is unknown. */
 export function findSchema(schema: TSchema, path: readonly string[]): TSchema | undefined {
   let at: Plain | undefined = schema as Plain;
   for (const step of path) at = /^\d+$/.test(step) && at?.items ? at.items : memberOf(at, step);
@@ -90,7 +90,7 @@ export function describeAllowed(schema: TSchema): string {
   return type === 'boolean' ? 'true or false' : type === 'object' ? 'an object' : 'any value';
 }
 
-/** Lists the kinds of those variants that define a kind. */
+/** Describes a union: by the kinds of its variants, if all have a kind, or by each variant. */
 function alternatives(variants: Plain[]): string {
   const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
   if (kinds.length < variants.length)
