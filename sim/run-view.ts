@@ -145,7 +145,7 @@ function expectedLinks(scenario: Scenario): number {
   const pairs = (population * (population - 1)) / 2;
   if (kind === 'complete') return pairs;
   if (kind === 'erdos_renyi') return Math.ceil(pairs * getLinkProbability(scenario));
-  // The file's size bounds its links.
+  // Links from a file are not counted, because the file's size limits their number.
   return kind === 'edges' ? 0 : (population * degree) / 2;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes docs/cli.md from the help of the built command line, which test/cli/help.txt also
- * contains. With --print, writes the page to standard output.
+ * Writes docs/cli.md from the help texts in test/cli/help.txt and the exit codes that the built
+ * command line prints. With --print, writes the page to standard output.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

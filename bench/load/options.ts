@@ -43,7 +43,9 @@ export interface Shard {
 /** Workloads that several generators can share. */
 export const sharedWorkloads: readonly WorkloadName[] = ['reads', 'transactions'];
 
-/** Defaults by workload. More agents do not make votes wait longer for a block. */
+/**
+ * Defaults by workload. An agent votes once per block, so a high rate of votes needs many agents.
+ */
 export const workloadDefaults: Record<
   WorkloadName,
   Pick<LoadOptions, 'agents' | 'batch'> & { rate: number }

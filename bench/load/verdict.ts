@@ -260,10 +260,10 @@ function differencesOf({ halves }: Evidence): Note[] {
 }
 
 /**
- * Returns a sign that the rate is not sustainable, or null. The signs are a second half that
- * accepted more than a tenth fewer arrivals than the first, and fewer than chance explains, and a
- * queue that grew by more than 1 % of the time between the midpoints of the halves. A server that
- * serves 99 % of the rate lets the queue grow that fast.
+ * Returns a sign that the rate is not sustainable, or null. One sign is that the second half
+ * accepted more than a tenth fewer arrivals than the first, and fewer than chance explains. The
+ * other is that the queue grew by more than 1 % of the time between the midpoints of the halves. A
+ * server that serves 99 % of the rate lets the queue grow that fast.
  */
 export function worsening({
   arrivals,

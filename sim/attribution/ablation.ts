@@ -368,7 +368,7 @@ interface Candidate {
   fromMs: number;
 }
 
-/** Added to a slow message's latency: two windows, in which members act. */
+/** Added to a slow message's latency, because members act only in the next windows: two windows. */
 const WINDOWS_MS = 100;
 
 /**

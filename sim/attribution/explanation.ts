@@ -305,7 +305,9 @@ function bonuses(evidence: Evidence): { id: string; name: string; weights: numbe
   }));
 }
 
-/** Computes 100, plus 2 per allied elector, up to 10: docs/protocol.md, weights. */
+/**
+ * Computes weights: 100, plus 2 per allied elector, but at most 110 (docs/protocol.md, weights).
+ */
 function alliedWeights({ electors, alliances }: Evidence, without: string): number[] {
   const voting = new Set(electors.map(({ agent_id }) => agent_id));
   const left = alliances.filter(({ alliance_id }) => alliance_id !== without);

@@ -292,7 +292,7 @@ function vetoGroups(personalities: readonly string[]): number[][] {
 
 /**
  * Returns an equivalent game with smaller numbers: weights divided by their common divisor, and the
- * dual game if its quota is smaller. Each voter has equal swings in both games.
+ * dual game if its quota is smaller. Each voter has the same number of swings in both games.
  */
 function reduced({ weights, quota, veto }: Game): Game {
   const common = weights.reduce(divisor, 0) || 1;

@@ -20,7 +20,7 @@ import type { DescribedRecount, RecountedBlock, RecountRow } from '../rules/reco
 
 /** Statuses that a rule gives, from left to right. */
 const statuses = ['finalized', 'rejected', 'expired'] as const;
-/** Number of blocks in the chart of differing blocks. */
+/** Maximum number of blocks in the chart of differing blocks. */
 const MOST_COLUMNS = 40;
 const MOST_ROWS = 300;
 const MOST_VOTERS = 100;
