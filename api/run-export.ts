@@ -18,7 +18,7 @@ import type { RunData, RunSummary, Scores } from './view/run-data.js';
 
 /** Limit on events. Opening the file unpacks all rows, which must fit in the page's memory. */
 export const MAX_EXPORTED_EVENTS = 2_000_000;
-/** About the number of pixels across a wide screen. */
+/** Number of bars in the time bar, as in ui/player/run-worker.ts. */
 const BUCKETS = 600;
 
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {

@@ -64,7 +64,7 @@ const newProgram = () =>
     );
 
 /**
- * Added last, because a command that inherits the program's settings keeps its own help command.
+ * Added after the commands, which copy the program's settings and would copy this command too.
  */
 const helpCommand = () =>
   new Command('help')

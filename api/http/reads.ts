@@ -58,7 +58,7 @@ const handlers: { readonly [N in ReadName]: Read<(typeof reads)[N]> } = {
     let scanned = 0;
     let last: number | null = null;
     for (const { ordinal, ...header } of read.blocks(cursor ?? undefined)) {
-      // Checked before taking the next block, so at least one more block exists.
+      // This block does not fit on the page, so the next page has at least one block.
       if (blocks.length === limit || scanned === SCANNED_BLOCKS) {
         return { data: { blocks, next_cursor: String(last) } };
       }

@@ -260,7 +260,7 @@ const handlers: {
 /** Time that a progress request waits for indexing to finish. */
 const MOMENT_MS = 250;
 
-/** Rows on one page may reflect neighbouring entries, as rows on two pages may. */
+/** Returns a page of agents. Its rows may reflect different entries, because the read pauses. */
 function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): SlicedWork<Answer> {
   const agents: object[] = [];
   const end = from + limit;

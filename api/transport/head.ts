@@ -111,7 +111,7 @@ export interface Expiring {
   expire(): void;
 }
 
-/** Number of sweeps per deadline. Deadlines are exact to this fraction of their length. */
+/** Number of sweeps per time limit. An exchange can exceed the limit by 1/20. */
 const SWEEPS = 20;
 
 export class InFlight {

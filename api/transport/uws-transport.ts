@@ -48,7 +48,7 @@ export async function uwsTransport(): Promise<Transport | { missing: string }> {
   return { name: 'uws', listen: (application, address) => listen(uws, application, address) };
 }
 
-/** Operating facts of the process that tries to load the library. */
+/** Platform and Node version of the process that loads the library. */
 export type Platform = Pick<NodeJS.Process, 'platform' | 'arch' | 'version'>;
 
 /** Returns why the library does not load, and what to do. */

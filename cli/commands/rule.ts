@@ -245,7 +245,7 @@ function checkedLines({ label, sha256 }: ChosenRule, checked: RuleChecked): stri
   ];
 }
 
-/** Lists the outcomes. Warns about outcomes and lines that no poll has. */
+/** Lists the outcomes. Warns about outcomes that no poll has, and lines that decide no poll. */
 function outcomeLines({ outcomes, deciding }: RuleChecked): string[] {
   const counts = Object.entries(outcomes);
   const unused = (deciding ?? []).flatMap((polls, at) => (polls === 0 ? [at + 1] : []));

@@ -28,8 +28,9 @@ export interface Setting {
 }
 
 /**
- * An option that names the file of a secret. The secret itself is never an argument, because other
- * users see arguments. A variable holds it, or the variable with the ending _FILE names its file.
+ * An option for the path of a file with a secret. The secret itself is never an argument, because
+ * other users can see the arguments of a process. The environment variable `variable` contains the
+ * secret, or the variable with the suffix `_FILE` contains the path.
  */
 export class SecretOption extends Option {
   readonly variable: string;
@@ -68,7 +69,7 @@ export function schemaOf(option: Option): ValueSchema {
 export const configOptions = (command: Command): Option[] =>
   command.options.filter((option) => option.attributeName() !== 'config');
 
-/** Describes an option as a key. A key of an option such as --no-ui has the opposite sense. */
+/** Describes the key of an option. For an option such as --no-ui, `false` has the effect. */
 export function meaningOf({ description, negate }: Option): string {
   const text = description.replace(' (see below)', '');
   return negate ? `false: ${text}` : text;
@@ -195,7 +196,7 @@ function flagSetting(command: Command, option: Option): Setting | null {
   return { key: keyOf(option), option, value, source: 'flag', place: option.long! };
 }
 
-/** Commander treats any value of a variable as true, so this function parses flags itself. */
+/** Values of a variable for an option without an argument. Commander takes any value as true. */
 const switches: Readonly<Record<string, boolean>> = {
   ...{ true: true, 1: true, yes: true },
   ...{ false: false, 0: false, no: false },
@@ -316,7 +317,7 @@ export async function readConfig(path: string): Promise<ConfigFile> {
 
 type Fail = (expected: string) => never;
 
-/** Converts a value in a file to the value that the same text on the command line has. */
+/** Converts a value in a file to the value that the same text gives on the command line. */
 function parseValue(option: Option, given: unknown, fail: Fail): unknown {
   if (isFlag(option) || (option.optional && typeof given === 'boolean')) {
     return typeof given === 'boolean' ? given : fail('true or false');
@@ -332,8 +333,8 @@ function parseValue(option: Option, given: unknown, fail: Fail): unknown {
 }
 
 /**
- * @param options.before the values of a list so far.
- * @param options.isText true for a variable, which is a string for every type.
+ * @param options.before previous values of a list.
+ * @param options.isText true for the value of a variable, which is always a string.
  */
 function parseText(
   option: Option,
@@ -356,7 +357,7 @@ function parseText(
   return attempt(String(given), false);
 }
 
-/** Commander and the parsers state what they expect in two forms. */
+/** Extracts the expected value from an error of Commander or of a parser. */
 const expectedIn = (message: string): string =>
   message.replace(/^expected /, '').replace(/^Allowed choices are (.*)\.$/, 'one of $1');
 
@@ -371,7 +372,7 @@ function isTyped(schema: ValueSchema, given: unknown): boolean {
   return typeof given === 'string';
 }
 
-/** Formats a value as a file holds it. Hides secrets and passwords. */
+/** Formats a value as in a configuration file. Hides secrets and passwords. */
 export function shownValue({ option, value }: Setting): unknown {
   if (value === undefined) return null;
   if (option instanceof SecretOption && typeof value === 'object') return '***';

@@ -1,6 +1,6 @@
 /**
  * Parsers for option values. Each parser throws an InvalidArgumentError that states the expected
- * format, and names the JSON Schema of the value, so that flags, environment variables and
+ * format. It also carries the JSON Schema of the value, so that flags, environment variables and
  * configuration files have one definition.
  */
 import { InvalidArgumentError } from 'commander';
@@ -9,10 +9,10 @@ import { UsageError } from '../output/exit.js';
 /** JSON Schema of an option's value in a configuration file. */
 export type ValueSchema = Readonly<Record<string, unknown>>;
 
-/** Parser of an option's text. A value in a configuration file passes through it as text. */
+/** Parser for an option's text. Values in a configuration file are passed to it as text too. */
 export type Parser<T> = ((text: string, before?: T) => T) & {
   readonly schema: ValueSchema;
-  /** Formats a value as a configuration file holds it. */
+  /** Formats a value as in a configuration file. */
   readonly format: (value: T) => unknown;
 };
 

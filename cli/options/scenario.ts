@@ -108,7 +108,7 @@ export const mostCallsOption = (): Option =>
     integer({ least: 0, most: 1_000_000_000 }),
   );
 
-/** Warns about options for deciders, of which the scenario has none. */
+/** Warns that the options for deciders have no effect, for a scenario without deciders. */
 export async function warnUnusedDeciders({ record, cassette }: DeciderFlags): Promise<void> {
   if (!record && cassette === undefined) return;
   const { deciderOptionsUnused } = await import('../../sim/run/simulate.js');

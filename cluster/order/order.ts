@@ -215,8 +215,9 @@ export interface Order {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Returns true if the node that a batch names has appended the batch, because a different program
-   * may have written a forged batch. Returns true even if the record was deleted.
+   * Returns true if the node that a batch names has appended it, and false for a batch that a
+   * different program has forged. Returns true too if the record cannot be read, for example because
+   * it was deleted.
    */
   isAppended(batch: BatchId): Promise<boolean>;
   /** Allows the store to delete batches up to and including this position. */

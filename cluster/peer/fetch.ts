@@ -169,8 +169,8 @@ async function written(
 
 /*
  * Catch-up for a node that needs deleted batches. The node replaces its data with a peer's
- * snapshot. It tries all peers in turn until a peer provides a valid snapshot, and then starts
- * again.
+ * snapshot. It tries all peers, again and again, until one of them provides a valid snapshot. Then
+ * the node opens its folder again.
  */
 
 interface CatchUpOptions {

@@ -60,8 +60,8 @@ export interface CheckCertificateOptions {
   /** Default: 16 MiB. */
   mostBytes?: number;
   /**
-   * SHA-256, in hex, of the modules that the check may run. A decision rule that is a module is
-   * otherwise not run: the check then proves everything but its outcome.
+   * SHA-256, in hex, of the modules that the check may run. If the decision rule is a different
+   * module, the check does not run it, and proves everything except the outcome.
    */
   rules?: readonly string[];
 }
@@ -208,8 +208,8 @@ function assertInTime(entries: readonly Entry[]): void {
 }
 
 /**
- * Votes come after the proposal, no later than the deadline. A vote, or a tick at the deadline,
- * ends voting.
+ * Asserts that all votes come after the proposal and no later than the deadline. Either a vote
+ * closes the block, or the tick one millisecond after the deadline does.
  */
 function assertVotedInTime(
   votes: readonly CountedVote[],

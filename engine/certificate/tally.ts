@@ -61,7 +61,7 @@ export function recomputeElectorate(
   }
   const { where } = entry!;
   const { weights, total } = weighed(parseObject(record.value, where), genesis, where);
-  // Only a run of a module shows if it uses vetoes.
+  // A module states only when it runs that it uses vetoes, so an unknown rule may use them.
   const registered = !rule || rule.usesVetoes ? registrationsIn(before, weights) : [];
   const personalities = new Map(registered.map((one) => [one.ordinal, one.personality]));
   return { written: entry!, registered, electorate: { weights, total, personalities } };

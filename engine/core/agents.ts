@@ -1,6 +1,6 @@
 /**
- * Registered agents, by ordinal, key and id. An agent's actor starts at its first event, because
- * most voters never receive an event.
+ * Registered agents, by ordinal, key and id. An agent's actor starts at its first status change,
+ * because most agents never change their status.
  */
 
 import TinyQueue from 'tinyqueue';
@@ -112,7 +112,7 @@ export class Agents {
     this.#count(row, -1);
     if (isStatusEvent(event)) this.#turn(row, event);
     else {
-      // No transition is possible. A later event starts the actor from the changed context.
+      // The status stays the same. A later status change starts the actor from the changed context.
       row.context = { ...row.context, ...changeOf(row.context, event) };
       row.actor = null;
     }
@@ -133,7 +133,7 @@ export class Agents {
     row.context = snapshot.context;
   }
 
-  /** Returns and clears the changes of dormancy, in order. */
+  /** Returns the changes of dormancy since the last call, in order. */
   takeTurned(): readonly DormancyChange[] {
     if (this.#dormancyChanges.length === 0) return noAgents;
     const turned = this.#dormancyChanges;
@@ -188,7 +188,7 @@ interface StatusChange {
 
 type StatusEventOf = StatusChange & { type: `set_${Status}`; previous: Status };
 
-/** Events that change an agent in every state alike. */
+/** Events that change an agent's context in the same way in every state. */
 type QuietEvent =
   | { type: 'slept' }
   | { type: 'acted' }

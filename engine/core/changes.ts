@@ -30,12 +30,12 @@ export class Changes {
     this.#list.push({ table, key, value: null });
   }
 
-  /** Puts the record of a vote. */
+  /** Adds the record of a vote. */
   putVote(block: number, agent: number, vote: RecordOf['votes']): void {
     this.put('votes', [block, agent], vote);
   }
 
-  /** Puts the standing in a row of a table. */
+  /** Adds the record of an agent's standing. `values` contains one row per agent. */
   putStanding(ordinal: number, values: Int32Array, width: number): void {
     const row: number[] = [];
     const start = ordinal * width;

@@ -100,7 +100,7 @@ export class RecordsAt {
     }
   }
 
-  /** Drops closed alliances, except those from this instant, which a later entry can share. */
+  /** Drops closed alliances. Keeps those from this instant, because a later entry can share it. */
   #dropAlliances(rows: Map<string, Row>): void {
     for (const [id, { key, json }] of rows) {
       const { context } = JSON.parse(json) as RecordOf['alliances'];
@@ -109,7 +109,7 @@ export class RecordsAt {
     }
   }
 
-  /** Drops all requests except those from this instant, which a later entry can share. */
+  /** Drops requests. Keeps those from this instant, because a later entry can share it. */
   #dropRequests(rows: Map<string, Row>): void {
     for (const [id, { json }] of rows) {
       const { at } = JSON.parse(json) as RecordOf['requests'];

@@ -34,7 +34,7 @@ export class LiveTables extends Changes implements Reader {
     if (!unread.has(table)) this.#pending.push({ table, key, value: null });
   }
 
-  /** Stores a vote at once, because a vote reads other votes only before its effects. */
+  /** Stores a vote at once, because the engine reads votes only before it makes any changes. */
   override putVote(block: number, agent: number, vote: RecordOf['votes']): void {
     this.#votes[block] ??= new VoteColumns();
     this.#votes[block].add(agent, vote);
@@ -171,7 +171,10 @@ class StandingRows {
   #width = 0;
   #count = 0;
 
-  /** Copies a row, because the engine changes its table before an entry ends. */
+  /**
+   * Copies a row. The engine changes `values` while it applies an entry, and reads must still show
+   * the state before that entry.
+   */
   put(ordinal: number, values: Int32Array, width: number): void {
     const start = ordinal * width;
     if (start + width > this.#values.length) {

@@ -192,8 +192,8 @@ export class Network {
   }
 
   /**
-   * Fires all deadlines before `now`, with one entry per deadline. A system clock does this
-   * automatically.
+   * Fires all deadlines before `now`, with one tick for each instant that has deadlines. A system
+   * clock does this automatically.
    * @returns the events that the deadlines emit.
    */
   fireDeadlines(): readonly Event[] {

@@ -28,8 +28,8 @@ interface UnrecordedOptions {
   genesis: GenesisOptions;
   clock: Clock;
   /**
-   * True if the network takes requests in rounds, as a network does that verifies signatures. No
-   * signature is verified.
+   * True to take requests in rounds, like a network that verifies signatures. No signature is
+   * verified.
    */
   inRounds: boolean;
 }
@@ -41,7 +41,10 @@ export class UnrecordedNetwork {
   readonly #clock: Clock;
   readonly #engine: Engine;
   readonly #views: LiveViews;
-  /** Accepts requests as a network does that verifies nothing, or all in rounds. */
+  /**
+   * Accepts requests like a network without verification. `enabled` makes the caller take requests
+   * in rounds.
+   */
   readonly verification: {
     readonly enabled: boolean;
     skip(admitted: Admitted): Verified | { refusal: Refusal };

@@ -75,7 +75,10 @@ function signedInBody(
   return withBody(by, around, body);
 }
 
-/** Signs a request in the header X-Agent-Signature. `body` must not be shared. */
+/**
+ * Signs a request in the header X-Agent-Signature. The request keeps `body`, which the caller must
+ * not change afterwards.
+ */
 function signedInHeader(
   kind: CommandKind,
   by: Signatory,

@@ -16,7 +16,7 @@ export const saidKinds = ['remark', 'reason', 'meme'] as const;
 
 /** Value in a view row. */
 export type RowValue =
-  /** Index of a member's word. `weighted` adds twice the vote's weight. */
+  /** Index of a member's value in `words`. `weighted` adds twice the vote's weight. */
   | { of: string; words: readonly string[]; weighted?: true }
   /**
    * A member multiplied by `times`, as an integer. The page shows the value with `digits` decimals.

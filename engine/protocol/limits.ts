@@ -4,8 +4,8 @@
  */
 export const limits = {
   /**
-   * Nesting depth of request JSON. JSON.parse accepts 200,000, but encoders overflow on such
-   * depths.
+   * Nesting depth of request JSON. JSON.parse accepts 200,000 levels, at which encoders overflow
+   * the stack.
    */
   jsonDepth: 16,
   /** Size of request bodies and files. */
@@ -30,7 +30,8 @@ export const limits = {
   /** Signatures in one batch for a worker. */
   verifyBatch: 256,
   /**
-   * Signatures in that batch from bulk requests, which are requests with more signatures than this.
+   * Signatures in that batch from bulk requests. A request with more signatures than this is a bulk
+   * request.
    */
   verifyBulk: 64,
   /** Retries for a batch whose worker died. */

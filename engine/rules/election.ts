@@ -119,7 +119,7 @@ export function electHighest(options: readonly string[], scores: readonly number
   return electAt(options, scores, scores.indexOf(Math.max(...scores)));
 }
 
-/** Elects the option at a position. Each option has its score as standing. */
+/** Elects the option at a position. The standings are the scores of all options. */
 export function electAt(
   options: readonly string[],
   scores: readonly number[],

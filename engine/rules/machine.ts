@@ -93,7 +93,7 @@ const PAGE = 65_536;
 const FIRST_PAGES = 256;
 const MOST_PAGES = 2_048;
 
-/** Fuel of a call of `draw`, and of each of its characters. */
+/** Fuel for a call of `draw`. Each character of its argument takes one more unit. */
 const DRAW_FUEL = 1_000;
 
 /** Largest text that a machine may return, in bytes. */

@@ -104,14 +104,14 @@ function createLineRule(lines: readonly RuleLine[]): WeightRule {
   };
 }
 
-// The schema has the same list, but with it the page would load the library that defines schemas.
+// Equal to the list in the schema, whose import would make the page load the schema library.
 const terms = ['approve', 'reject', 'total', 'voted', 'electors', 'vetoes', 'one'] as const;
 
 export type LineFinder = (counts: Readonly<Counts>, over: boolean) => number;
 
 /** Returns a function that finds the index of the line that decides, or -1. */
 export function createLineFinder(lines: readonly RuleLine[]): LineFinder {
-  // Reading the factors by name takes longer than deciding, so they stand in one array.
+  // Reading the factors by name takes longer than the decision, so one array contains them all.
   const factors = Float64Array.from(
     lines.flatMap((line) => terms.map((term) => line.if[term] ?? 0)),
   );
@@ -149,7 +149,10 @@ export function findRuleProblem(genesis: RuleGenesis): Problem | null {
   return findParameterProblem(createRule(genesis), rule.parameters ?? {});
 }
 
-/** Returns a problem if `rule` lacks a member that the policy needs, or has one of another. */
+/**
+ * Returns a problem if `rule` lacks `lines` or `source` although the policy needs it, or has one
+ * that the policy does not use. Otherwise returns null.
+ */
 export function findMemberProblem({ policy, rule = {} }: RuleGenesis): Problem | null {
   const needs = { lines: 'lines', module: 'source' }[policy];
   for (const member of ['lines', 'source'] as const) {
@@ -210,7 +213,7 @@ export interface Thresholds {
   turnout: number | null;
 }
 
-/** Most rejecting weights whose results `needed` keeps. */
+/** Maximum number of results that `needed` caches. */
 const MOST_NEEDED = 4_096;
 
 /** A rule with a network's parameters. */
@@ -228,7 +231,7 @@ export class NetworkRule {
     genesis: Omit<RuleGenesis, 'policy'>,
   ) {
     const given = genesis.rule?.parameters ?? {};
-    // `participation_bps` is older than `rule`, and a parameter of the network itself.
+    // `participation_bps` is older than `rule`, so it is a network parameter.
     const older: Values = { participation_bps: genesis.participation_bps ?? Number.NaN };
     this.values = Object.fromEntries(
       Object.entries(rule.parameters).map(([name, { default: standard }]) => {
@@ -289,7 +292,7 @@ export class NetworkRule {
    */
   needed({ reject, total, electors }: Pick<Counts, 'reject' | 'total' | 'electors'>): number {
     if (!isWeightRule(this.rule)) return 0;
-    // Each vote asks, and successive blocks mostly have electorates of the same size.
+    // Cached, because each vote calls this, and successive electorates mostly have the same size.
     let known = this.#needed;
     const isKnown = known.total === total && known.electors === electors;
     if (!isKnown || known.byReject.size >= MOST_NEEDED) {
@@ -321,9 +324,9 @@ export class NetworkRule {
   }
 
   /**
-   * Returns the weights that decide a block: the approving weight that finalizes it and the
-   * rejecting weight that rejects it before the end of voting, and otherwise the weight that must
-   * vote. Null where no weight does.
+   * Returns the approving weight that finalizes a block and the rejecting weight that rejects it,
+   * both before the end of voting. If no approving weight does, returns the turnout that the rule
+   * requires. A member is null if no such weight exists.
    */
   thresholds(total: number, electors: number): Thresholds {
     const trial = { approve: 0, reject: 0, total, voted: 0, electors, vetoes: 0 };
@@ -341,7 +344,7 @@ export class NetworkRule {
 
   /**
    * Returns the number of approvals that finalize a block before its deadline, if all electors have
-   * the same weight. If only a counted poll decides, all electors must vote.
+   * the same weight. Returns `electors` if the rule decides only after all electors have voted.
    */
   approvalsToClose(electors: number): number {
     return bisect(1, electors, (approve) => {

@@ -57,7 +57,7 @@ function toRankings(
   });
 }
 
-/** Weights by pairs of options: `pairs[a][b]` prefers option a to option b. */
+/** Weights by pairs of options: `pairs[a][b]` is the weight that prefers option a to option b. */
 export type Pairs = readonly (readonly number[])[];
 
 /** Compares the options in pairs. */
@@ -74,9 +74,9 @@ export function comparePairs(rankings: readonly Ranking[], count: number): Pairs
 }
 
 /**
- * Returns the strength of the strongest path between any two options: the largest weight so that
- * every step of a path wins its pair with at least that weight (Schulze 2011, section 2.3, with
- * winning votes).
+ * Returns the strength of the strongest path between any two options, which is the largest weight
+ * such that every step of some path wins its pair with at least that weight (Schulze 2011, section
+ * 2.3, with winning votes).
  */
 export function findStrongestPaths(pairs: Pairs): Pairs {
   const paths = createSquare(pairs.length);

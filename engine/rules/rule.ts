@@ -146,8 +146,8 @@ const STANDINGS = 64;
 const NAME_LENGTH = 64;
 
 /**
- * Returns the verdict with only its known members, or a fault: a rule that is over without a
- * decision, an unknown option, or a number that is not a safe integer.
+ * Returns the verdict with only its known members, or the fault RULE_VERDICT if it is invalid, such
+ * as no decision although the poll is over, or an unknown option.
  */
 export function checkVerdict(raw: unknown, over: boolean, options: readonly string[]): Verdict {
   if (typeof raw !== 'object' || raw === null) return faulty('RULE_VERDICT');

@@ -368,7 +368,10 @@ function drawKey(file: string): void {
   }
 }
 
-/** Root running with a different user's home would create a key that this user cannot read. */
+/**
+ * Throws if root runs with another user's home folder. Root would create a key that this other user
+ * could not read.
+ */
 function assertOwnGround(folder: string): void {
   if (process.getuid?.() !== 0) return;
   let ground = folder;

@@ -44,7 +44,7 @@ export interface Environment {
 /** Key of the only value in the database `meta`. */
 export const metaKey = 'meta';
 
-/** Stands in, for readers, for a database that does not exist yet. */
+/** Used by readers in place of a database that does not exist yet. */
 export const emptyDatabase: Database<never> = {
   get: () => undefined,
   getRange: () => [],

@@ -95,8 +95,8 @@ const percent = (part: number, total: number) =>
   `${Math.min(100, (100 * part) / Math.max(1, total))}%`;
 
 /**
- * Tally bar with its thresholds: approval grows from the left, rejection from the right. A
- * threshold's length is the length that its side must fill.
+ * Tally bar with its thresholds: approval grows from the left, rejection from the right. A line
+ * above or below the bar is as long as the part that its side must fill.
  */
 export function TallyBar({ block }: { block: BlockItem }) {
   const { approve, reject, total } = block;
@@ -175,7 +175,7 @@ const outcomes: Readonly<Record<string, string>> = {
   voting: 'in voting',
 };
 
-/** Explains a status. Only the weights are named as its reason if the rule decides by them. */
+/** Explains a status. Names the weights as the reason only if the rule decides by weight alone. */
 export function explainOutcome(
   status: string,
   { choice, fault }: { choice?: string | undefined; fault?: string | undefined } = {},

@@ -68,7 +68,7 @@ function Open({ content, caption }: { content: Content; caption: string }) {
   );
 }
 
-/** Maximum file size under the protocol. */
+/** Limit on the file size, above the protocol's limit of 1 MiB. */
 const MOST_BYTES = 6 * 1024 * 1024;
 /** Limits on pixels per side and in total. Every phone can decode an image of this size. */
 const MOST_SIDE = 8_192;

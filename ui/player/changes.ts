@@ -71,7 +71,7 @@ export class Changes {
     this.#any = true;
   }
 
-  /** Stores entries `from` through `to` of a folded batch. */
+  /** Records the changes that entries `from` through `to` of a folded batch made. */
   note(batch: RowBatch, from: number, to: number): void {
     const { rows } = batch;
     const start = firstRow(batch, from);

@@ -11,7 +11,7 @@ export interface DescribedRequest {
   body: string;
 }
 
-/** The largest signed request is 4 MiB. */
+/** Limit in characters. The server accepts a pasted request of at most 4 MiB. */
 const MOST_PASTED = 6 * 1024 * 1024;
 /** Maximum number of input characters that an error quotes. */
 const MOST_QUOTED = 80;

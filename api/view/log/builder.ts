@@ -472,7 +472,7 @@ class Blocks {
     return block;
   }
 
-  /** Returns a block's introduction, all of which its record keeps. */
+  /** Returns a block's introduction, which follows from the block's record. */
   introduced(hash: string): BlockRow {
     const context = this.#context(hash);
     const unvoted = { ...context, approve: 0, reject: 0, voted: 0, vetoes: 0 };

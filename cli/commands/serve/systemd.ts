@@ -1,8 +1,8 @@
 /**
  * Notifications to systemd, for units with Type=notify: ready, stopping, and the watchdog. Node.js
- * has no datagram sockets of the Unix family, so systemd's own program `systemd-notify` sends the
- * messages. The watchdog's message comes from the event loop, so systemd restarts a server whose
- * event loop hangs.
+ * has no Unix datagram sockets, so systemd's own program `systemd-notify` sends the messages. The
+ * watchdog's message comes from the event loop, so systemd restarts a server whose event loop
+ * hangs.
  */
 import { execFile } from 'node:child_process';
 

@@ -6,7 +6,7 @@ const MOST_MS = 300_000;
 
 /**
  * Sends bytes, and returns everything received until the server closes the connection or `enough`
- * returns true. `close` ends this side after sending the bytes.
+ * returns true.
  */
 export function raw(
   url: string,
