@@ -347,9 +347,9 @@ const MOST_MS = 30_000;
 const TOO_FAST_MS = 60_000;
 
 /**
- * Close codes after which the client does not reconnect: message too large, malformed message,
- * unknown agent, watching disabled, too many connections, unreadable history. After 4401 (not
- * authenticated), the client tries once more.
+ * Close codes after which the client does not reconnect: message too large, malformed messages,
+ * unknown agent or read-only server, watching disabled, replaced by a newer connection, damaged
+ * history. After 4401 (not authenticated), the client tries once more.
  */
 const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4405, 4409, 4503]);
 const UNAUTHENTICATED = 4401;

@@ -263,7 +263,10 @@ export function browserOrigin(text: string): string {
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Ids share all but the last four digits, because drawing every id takes four times as long. */
+/**
+ * Random digits, shared by 65,536 ids, whose last four digits count up. Drawing a random id for
+ * each request would take four times as long.
+ */
 let drawn = '';
 let count = 0xffff;
 
@@ -436,7 +439,10 @@ export class RequestBudget implements Claimant {
     this.#verified = true;
   }
 
-  /** Refunds the reservation, unless the response is a refusal. */
+  /**
+   * Ends the reservation. A 4xx response except 429 counts against the address, unless the
+   * signature was valid. All other responses are free.
+   */
   conclude(status: number): void {
     if (!this.#limits.figures) return;
     const refused = status >= 400 && status < 500 && status !== 429 && !this.#verified;

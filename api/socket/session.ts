@@ -35,7 +35,7 @@ export class Session implements SocketHandlers, OpenSession {
   readonly #subscriber: Subscriber;
   #watcher: Watcher | null = null;
   #authTimer: NodeJS.Timeout | null;
-  /** Messages queued while a signature is verified. */
+  /** Messages queued while a signature is verified or events are counted; otherwise null. */
   #waiting: (string | null)[] | null = null;
   #subscribedOnce = false;
   #unknown: { unknown?: readonly string[] } = {};

@@ -380,8 +380,8 @@ async function watch(client: AgentClient, flags: WatchFlags) {
 }
 
 /**
- * Expects the event of `--since` in the history. A stream treats a later position as one of another
- * history, and starts at the first event.
+ * Expects the event of `--since` in the history. A stream treats a later position as part of a
+ * different history, and starts at the first event.
  *
  * @throws {UsageError}
  */

@@ -1,8 +1,9 @@
 /**
  * Shell completion. A short script for each shell passes the words of the line to the program,
- * which answers from its own command tree. An answer has one candidate a line, with its description
- * after a tab, and ends in `:files`, `:folders` or `:none` for the paths that the shell adds. Names
- * of files are foreign text, so the scripts never evaluate an answer or a word of the line.
+ * which answers from its own command tree. An answer has one candidate per line, with its
+ * description after a tab, and ends in `:files`, `:folders` or `:none` for the paths that the shell
+ * adds. Names of files are foreign text, so the scripts never evaluate an answer or a word of the
+ * line.
  */
 import { type Dirent, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

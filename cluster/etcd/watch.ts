@@ -73,7 +73,10 @@ export async function* watchAt(
   }
 }
 
-/** Progress requests, counted per tick, because a process that was blocked has sent only one. */
+/**
+ * Sends progress requests, and counts the unanswered ones. Measures no time, because a process that
+ * was blocked for a long time has sent only one request meanwhile.
+ */
 class Signs {
   readonly #timer: NodeJS.Timeout;
   #waiting = false;

@@ -48,7 +48,7 @@ export interface Input {
   request: SignedRequest;
   /** The client address to which rate limits are charged; empty for a request without a server. */
   spender: string;
-  /** Index of the first transaction in a proposal with an invalid signature. */
+  /** For a proposal: index of the first transaction whose signature is invalid, or -1. */
   failedTransaction?: number;
 }
 
@@ -118,7 +118,7 @@ export interface OrderHealth {
 /**
  * - `UNAVAILABLE`: no answer now. A batch may have been appended; append the batch again to find
  *   out.
- * - `FENCED`: a different process has taken this node's name
+ * - `FENCED`: a different process has taken this node's name, or the name was forgotten
  * - `TRIMMED`: the batches were deleted
  * - `FULL`: the order's store is out of space
  * - `FOREIGN`: the data belongs to a different program, version or network
@@ -216,8 +216,8 @@ export interface Order {
   ): Promise<void>;
   /**
    * Returns true if the node that a batch names has appended it, and false for a batch that a
-   * different program has forged. Returns true too if the record cannot be read, for example because
-   * it was deleted.
+   * different program has forged. Returns true too if the record cannot be read, for example
+   * because it was deleted.
    */
   isAppended(batch: BatchId): Promise<boolean>;
   /** Allows the store to delete batches up to and including this position. */
@@ -283,7 +283,7 @@ const InputHead = Type.Object({
   body: size,
   /** Absent without a file. */
   file: Type.Optional(size),
-  /** First transaction in a proposal with an invalid signature; -1 if all signatures are valid. */
+  /** For a proposal: index of the first transaction whose signature is invalid, or -1. */
   failedTransaction: Type.Optional(Type.Integer({ minimum: -1, maximum: 2 ** 31 })),
   /** Absent if empty. */
   spender: Type.Optional(text),

@@ -1,6 +1,6 @@
 /**
- * Fetches a snapshot from a peer into a file, either completely or not at all. Used to bring a node
- * up to date that lags too far behind the order to follow it.
+ * Fetches a snapshot from a peer. A node that lags too far behind the order to follow it replaces
+ * its data with the snapshot, either completely or not at all.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';

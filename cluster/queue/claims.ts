@@ -22,7 +22,10 @@ export interface Claim {
   revision: number;
 }
 
-/** `late`: a different worker holds the claim; the result was stored for comparison. */
+/**
+ * `late`: the worker no longer holds the claim, or a different result is stored; the result was
+ * stored for comparison. `gone`: the queue has ended.
+ */
 export type StoreResult = 'stored' | 'late' | 'gone';
 
 export class QueueClaims {

@@ -64,7 +64,7 @@ export class Agents {
     return this.#all.length;
   }
 
-  /** Finds an agent. A command looks up its agent several times in a row. */
+  /** Finds an agent. Caches the last one, because a command looks up its agent several times. */
   byKey = (key: string): Agent | undefined => {
     if (key === this.#last?.publicKey) return this.#last;
     const found = this.#byKey.get(key);

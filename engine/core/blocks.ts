@@ -114,7 +114,7 @@ export class Blocks {
 
 const codes = { approve: 1, reject: 2 } as const;
 
-/** Votes of a closed block, in weights, except `voted` and `electors`, which count agents. */
+/** Counted votes on a block, in weights, except `voted` and `electors`, which count agents. */
 export type Tally = Pick<
   BlockContext,
   'approve' | 'reject' | 'total' | 'voted' | 'electors' | 'vetoed'

@@ -169,7 +169,7 @@ function electorateOf(
 
 /** Returns an agent's position in an electorate, or -1. */
 export function findElector(electorate: Electorate, ordinal: number): number {
-  // Without absences, positions equal ordinals.
+  // If all agents with smaller ordinals are electors too, the position equals the ordinal.
   if (electorate.agents[ordinal] === ordinal) return ordinal;
   let low = 0;
   let high = electorate.agents.length - 1;

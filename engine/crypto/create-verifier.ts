@@ -12,7 +12,7 @@ export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
-  /** Worker threads for `pool`. Default: 2. */
+  /** Worker threads for `pool`. Default: 2, or 1 on a machine with one core. */
   threads?: number;
   /** Signatures that `pool` verifies in this thread before it uses workers. Default: 0. */
   threadsAfter?: number;

@@ -2,7 +2,10 @@
 export interface Clock {
   /** Returns milliseconds since 1970. The value never decreases. */
   now(): number;
-  /** Calls back at `at` or soon after. If a clock lacks this method, its owner fires deadlines. */
+  /**
+   * Calls back at `at` or soon after, or early if `at` is weeks away. If a clock lacks this method,
+   * its owner fires deadlines.
+   */
   wakeAt?(at: number, wake: () => void): () => void;
   /** Returns wall time, if it can differ: a clock that was held lags behind wall time. */
   outside?(): number;

@@ -36,9 +36,9 @@ export interface CommittedView {
 
 /** Maximum number of cached agents. */
 const MOST_ROWS = 100_000;
-/** Number of records read between two pauses. */
+/** Number of records read at once, without a pause. */
 const AT_ONCE = 50;
-/** Number of attempts to read a list while agents change. */
+/** Number of attempts to read a list while entries arrive. */
 const ROUNDS = 3;
 
 /** Converts a score to the range 0 to 100. */
@@ -171,8 +171,8 @@ export abstract class StateViews {
   }
 
   /**
-   * As `activeAgents`, but yields between slices. If many agents change meanwhile, the rows can
-   * reflect different entries.
+   * As `activeAgents`, but yields after each agent, so that the caller can pause. If entries keep
+   * arriving meanwhile, the rows can reflect different entries.
    *
    * @internal
    */

@@ -181,7 +181,7 @@ export interface SignedTransaction {
  * Composes a signed transaction for a proposal.
  *
  * @param networkId id of the only network that accepts the transaction.
- * @param data up to 4,096 characters, opaque to the network.
+ * @param data 1 to 4,096 bytes as UTF-8, opaque to the network.
  * @param bySender true if the signer is not the producer.
  */
 export function composeTransaction(

@@ -41,7 +41,7 @@ export const limits = {
   pendingBytes: 64 * 1024 * 1024,
   /** Free disk space below which writes are refused, because LMDB does not survive a full disk. */
   freeSpaceBytes: 256 * 1024 * 1024,
-  /** Unpacked size of an archive block, unless a single entry is larger. Unpacking takes 0.1 ms. */
+  /** Unpacked size at which an archive block ends, after a whole entry. Unpacking takes 0.1 ms. */
   archiveBlockBytes: 32 * 1024,
   /** A segment ends at the first of these limits. */
   archiveSegmentEntries: 16_384,

@@ -36,7 +36,10 @@ export interface ReplayResult {
   entries: number;
   digest: string;
   log_digest: string;
-  /** False if a writer committed during the replay, since the stored records are then newer. */
+  /**
+   * True if the stored records were compared. False without a store, with `to`, after an earlier
+   * divergence, or if a writer committed during the replay.
+   */
   records_compared: boolean;
   first_divergence: Divergence | null;
 }
@@ -298,8 +301,8 @@ const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;
 
 /*
  * Compares the stored index from entries to events with the recomputed index. No digest covers the
- * index, so no other check detects a changed byte. Old programs wrote no index, so missing rows are
- * valid, and totals after a gap start from zero.
+ * index, so no other check detects a changed byte. Older versions of the program wrote no index, so
+ * missing rows are valid, and totals after a gap start from zero.
  */
 
 type IndexRow = { seq: number; bytes: Uint8Array };

@@ -6,7 +6,7 @@
  * All bounds are deterministic. The build adds fuel to the binary (tools/metering.mjs): the machine
  * stops after a fixed amount of work, even inside a native function. The interpreter limits memory
  * and stack. A machine's memory can be restored to an earlier snapshot, so that each use starts
- * from the same bytes on every computer.
+ * from the same state on every computer.
  */
 import { sha256 } from '#sha256';
 import { prelude } from './machine-prelude.js';
@@ -184,8 +184,8 @@ export class Machine {
   }
 
   /**
-   * Copies the memory, except for its end and for its longest range of zeros. That range is the
-   * part of the stack that was never used.
+   * Copies the memory without the zeros at its end and without its longest range of zeros, which is
+   * the part of the stack that was never used.
    */
   snapshot(): Snapshot {
     const words = this.#words;
@@ -357,7 +357,7 @@ export class Machine {
     return this.#exports.QTS_NewFloat64(context, bits);
   }
 
-  /** Returns the imports by their names in the binary. Those that would read a clock are fixed. */
+  /** Returns the imports by their names in the binary. None reads a clock. */
   #imports() {
     const abort = () => {
       throw new Aborted();

@@ -223,8 +223,8 @@ async function prepareCompaction(environment: Environment): Promise<void> {
 }
 
 /*
- * Cleanup after a process that was killed while it archived or copied data. A file is removed only
- * if LMDB still contains everything in it.
+ * Cleanup after a process that was killed while it archived, copied or received data. A segment is
+ * removed only if LMDB still contains everything in it.
  */
 
 /** @throws {StoreError} `UNREADABLE` */

@@ -2,7 +2,7 @@
  * Ends the process safely while a commit is in progress. LMDB writes in a thread that calls back on
  * the main thread. If the process exits in between, Node waits for that thread while the thread
  * waits for the main thread, which is a deadlock. So {@link exitProcess} waits for commits in
- * progress. After any other exit, the process is killed rather than left hanging, which does not
+ * progress. On any other exit, the process is killed rather than left hanging, which does not
  * affect commits. This module imports nothing from the engine, since the command line uses it
  * before the engine is loaded.
  */

@@ -245,8 +245,9 @@ const unstorable = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/u;
 const lastText = '\u{10ffff}';
 
 /**
- * Returns true for a valid record key: a safe integer (not -0), a string of at most 512 characters
- * without control characters, or a tuple of 2 to 8 such values.
+ * Returns true for a valid record key: a safe integer (not -0), a string without control characters
+ * or lone surrogates, or a tuple of 2 to 8 such values. All strings in a key together have at most
+ * 512 UTF-16 units.
  */
 export function isRecordKey(key: RecordKey): boolean {
   if (typeof key !== 'object') return isPart(key) && units(key) <= maxKeyUnits;

@@ -139,7 +139,7 @@ interface FollowerEvents {
 const WATCH_EVERY_MS = 100;
 const POLL_MS = 1_000;
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
-/** Ping interval. Two intervals without a message end the connection. */
+/** Ping interval. The connection ends after more than MOST_SILENT_BEATS without a message. */
 const SILENCE_MS = 5_000;
 const MOST_SILENT_BEATS = 2;
 const META_PATH = '/api/v1/meta';

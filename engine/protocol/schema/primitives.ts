@@ -74,12 +74,12 @@ export type Sentiment = Static<typeof Sentiment>;
 /** Meme type, detected from the bytes of the file. */
 export type MemeType = Static<typeof MemeType>;
 /**
- * Block status. A block is `orphaned` when a different block is finalized at its height, or by a
- * newer block if too many blocks are open.
+ * Block status. A block is `orphaned` when a different block is finalized at its height, or when a
+ * newer block takes its place because too many blocks are open.
  */
 export type BlockStatus = Static<typeof BlockStatus>;
 /**
- * Alliance status. An alliance is `lapsed` if no agent joined in time, `dissolved` if its founder
+ * Alliance status. An alliance is `lapsed` if no agent accepted in time, `dissolved` if its founder
  * or all members but one left, and `expired` after its duration.
  */
 export type AllianceStatus = Static<typeof AllianceStatus>;

@@ -90,11 +90,11 @@ export const BlockContext = Type.Object({
   deadline: Milliseconds,
   /** 0 while the block is open. */
   closed_at: Milliseconds,
-  /** Weights. Stored as 0 while the block is open. */
+  /** Weights. `approve` and `reject` are stored as 0 while the block is open. */
   approve: Count,
   reject: Count,
   total: Count,
-  /** Number of electors that voted, out of `electors`. */
+  /** Number of electors that voted, out of `electors`; stored as 0 while the block is open. */
   voted: Count,
   electors: Count,
   /** True if a personality group has vetoed the block (policy `veto`). */
