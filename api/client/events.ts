@@ -42,7 +42,7 @@ interface Means {
 }
 
 const BUFFER = 10_000;
-/** Rows per page when reading history over HTTP. */
+/** Events per page when reading history over HTTP. */
 const PAGE = 1_000;
 /** Duration after which a subscription resets the backoff. */
 const STEADY_MS = 5_000;

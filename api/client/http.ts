@@ -25,7 +25,7 @@ export interface NetworkClientOptions {
   fetch?: typeof fetch;
   /** Response timeout. */
   timeoutMs?: number;
-  /** Public key in hex that must sign every response. Default: any key. */
+  /** Public key in hex that must sign every response. Default: any key, or no signature. */
   serverKey?: string;
   /**
    * Called with the names in a request that the server did not recognize and ignored,

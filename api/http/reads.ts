@@ -177,7 +177,7 @@ function pageOf<T>(
 
 const jsonBytes = (row: unknown) => Buffer.byteLength(JSON.stringify(row));
 
-/** Records read between two pauses. */
+/** Number of records read at once, without a pause. */
 const AT_ONCE = 50;
 
 /** Returns a page of the committed votes on a block, skipping votes from later entries. */
@@ -231,7 +231,7 @@ function* eventTexts({ read }: ReadNetwork, from: number, last: number) {
   }
 }
 
-/** A read with its parameters parsed. Returns the result directly if the read is short. */
+/** A read that parses its parameters. Returns the result directly if the read is short. */
 export type BoundRead = (
   network: ReadNetwork,
   params: readonly string[],

@@ -290,7 +290,7 @@ function* rosterOf(read: ServedNetwork['read'], from: number, limit: number): Sl
   return success(200, { agents, next_cursor: isMore ? String(end) : null });
 }
 
-/** Records read between two pauses. */
+/** Number of records read at once, without a pause. */
 const AT_ONCE = 50;
 
 function votesOf({ read }: ServedNetwork, agent: number, before: number, limit: number) {
@@ -367,7 +367,7 @@ function contradiction(id: string, block: number): Refusal {
   return refuse('DECISION_MISMATCH', { agent_id: id, block });
 }
 
-/** Entries read between two pauses. */
+/** Number of entries read at once, without a pause. */
 const ENTRIES_AT_ONCE = 5;
 
 function* linesOf(

@@ -86,7 +86,7 @@ async function act(
   await answer(action(client), async (error) => (await advise?.(client, error)) ?? null);
 }
 
-/** Advises on a block that accepts no votes and comments: names the blocks that do. */
+/** Advises on a block that accepts no votes or comments: names the blocks that do. */
 async function adviseOpenBlocks(client: AgentClient, { reason }: ApiError): Promise<string | null> {
   if (reason !== 'VOTING_CLOSED' && reason !== 'UNKNOWN_BLOCK') return null;
   const { blocks } = await client.blocks({ status: 'voting', limit: 5 });
@@ -395,7 +395,7 @@ async function expectReached(client: AgentClient, since: number): Promise<void> 
   });
 }
 
-/** Reports that a server, such as one restored from a copy, has another history than before. */
+/** Reports that a server, such as one restored from a copy, has a different history than before. */
 function warnGap(from: Position, to: Position): void {
   if (from.epoch === to.epoch && from.seq === to.seq) return;
   const lost = `event ${from.seq} of epoch ${from.epoch} not found`;

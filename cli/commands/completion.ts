@@ -293,7 +293,7 @@ async function pathsOf(name: string, text: string, current: string): Promise<Com
 
 /** Files that mark the folder of a run, of a load run, of a sweep or of a network. */
 const marks = ['summary.json', 'result.json', 'sweep.json', 'data.mdb'];
-/** Limits on the folders that a completion looks into. */
+/** Limit on the folders that a completion looks into. */
 const MOST_LOOKED = 500;
 
 /** Finds run folders in the folder of the current word, and one level below. */

@@ -187,7 +187,7 @@ async function sweepIn(
   }
 }
 
-/** Limit on the runs in a sweep. */
+/** Limit on the number of shards. */
 const MOST_SHARDS = 1_000_000;
 
 export function parseShard(text: string): Shard {

@@ -116,7 +116,7 @@ function cut(lines: readonly string[]): string[] {
   return [...lines.slice(0, MOST_ROWS), `  and ${left} more; use --json for all`];
 }
 
-/** @param reason explains a missing attribution that the user did not ask to omit. */
+/** @param reason explains why there are no new runs; null if the folder is not a saved run. */
 export function attributionLines(found: Attribution | null, reason: string | null): string[] {
   if (found) return [...reasonLines(found), '', ...ablationLines(found)];
   return [reason ?? 'no new runs: not a saved run, so its agents cannot decide again'];

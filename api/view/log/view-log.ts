@@ -46,9 +46,7 @@ interface Tail {
   /** The encoded snapshot before the rows. */
   before: string;
   builder: Builder;
-  /**
-   * The snapshot after `entry`. Until it is read, the snapshot can be some rows behind the builder.
-   */
+  /** The snapshot after the rows. Until it is read, it can be some rows behind the builder. */
   head: Snapshot;
   /** Number of the builder's rows that are applied to `head`. */
   folded: number;

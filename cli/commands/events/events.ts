@@ -90,7 +90,7 @@ function blockOf(hash: string): string {
   throw new UsageError('INVALID_VALUE', { option: '--block', value: hash, expected });
 }
 
-/** Checks the options that only one of the formats has. */
+/** Checks the options that apply to only one of the formats. */
 function checkBlock({ format, block, type, out }: Flags): void {
   if (format !== 'preflib') {
     if (block === undefined) return;

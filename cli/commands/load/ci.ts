@@ -108,8 +108,9 @@ function annotation(title: string, text: string): string {
 }
 
 /**
- * Writes the step summary and one annotation per missed threshold, if the environment names the
- * file of the summary. Annotations go to standard error, so that --json prints only JSON.
+ * Writes the JUnit file, if one is named. Writes the step summary and one annotation per missed
+ * threshold, if the environment names the file of the summary. Annotations go to standard error, so
+ * that --json prints only JSON.
  * @throws {UsageError} if a file cannot be written.
  */
 export function reportToCi(

@@ -107,7 +107,7 @@ async function check(flags: LoadFlags): Promise<void> {
   assertMeasured([...conditions, ...slo(flags.slo ?? [])], options);
 }
 
-/** Default number of brackets. */
+/** Default of --repeat: number of brackets that a search determines. */
 const REPEAT = 3;
 
 async function run(flags: LoadFlags, settings: Settings): Promise<void> {

@@ -76,7 +76,10 @@ interface MergeFlags {
   json?: boolean;
 }
 
-/** Bound that NTP keeps with a margin. It moves the schedules by a fraction of a response time. */
+/**
+ * Default of --clock-bound. NTP keeps clocks well within this bound, and a difference of this size
+ * shifts the schedules by only a fraction of a response time.
+ */
 const CLOCK_BOUND_MS = 50;
 
 export function loadMergeCommand(): Command {

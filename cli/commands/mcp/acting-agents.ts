@@ -99,7 +99,7 @@ interface FoundNews {
   cursor: Cursor;
   /** True if more events are available now. */
   more: boolean;
-  /** True if the server has a new epoch, so that events after the cursor may be lost. */
+  /** True if the server's history does not contain the cursor, so that events may be lost. */
   missed: boolean;
 }
 
@@ -287,7 +287,7 @@ class Inbox {
     while (this.#events.length > MOST_EVENTS || this.#characters > MOST_CHARACTERS) this.#drop();
   }
 
-  /** Starts over at a new epoch. */
+  /** Starts over after a change of the history. */
   restart(from: Cursor): void {
     this.#events = [];
     this.#characters = 0;
@@ -295,7 +295,7 @@ class Inbox {
     this.#last = from;
   }
 
-  /** Returns true if all events after a cursor are held, or null for a different epoch. */
+  /** Returns true if all events after a cursor are held, or null for a different history. */
   reachesBackTo({ epoch, seq }: Cursor): boolean | null {
     if (epoch !== this.#from.epoch || seq > this.#last.seq) return null;
     return seq >= this.#from.seq;
