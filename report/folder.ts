@@ -1,6 +1,6 @@
 /**
- * Output folder of a run. The folder must be new or empty at the start. Each file is written whole,
- * and its rename is flushed to disk.
+ * Output folder of a run. At the start, the folder must not contain another output. Each file is
+ * written whole, and its rename is flushed to disk.
  */
 
 import {
@@ -35,8 +35,8 @@ const outputFiles = [
  * nothing is overwritten or mixed.
  *
  * @param names files to be written.
- * @throws {StoreError} `OTHER_NETWORK` if the folder contains one of the files, `UNREADABLE` if the
- * folder cannot be used.
+ * @throws {StoreError} `OTHER_NETWORK` if the folder contains one of the files, another output or a
+ * network's data; `UNREADABLE` if the folder cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
   refuseNetwork(folder);

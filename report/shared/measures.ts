@@ -150,10 +150,11 @@ export function differenceText(name: string, value: number | null): string {
   return value > 0 ? `+${text}` : value < 0 ? `\u2212${text}` : text;
 }
 
-/**
+/*
  * Every measure of a run with its meaning. The documentation, tables, reports and UI use these
  * texts. Times are milliseconds of virtual time. Shares are fractions of 1.
  */
+
 /**
  * Measures with one number each: a member of `measures` in summary.json, and a column in a sweep's
  * runs.csv.

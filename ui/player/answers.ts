@@ -109,7 +109,8 @@ const SAID_LINES = 30;
  */
 const SAID_FETCHES = 24;
 /**
- * Minimum number of entries per request. A server sends at most the last 500 messages in a range.
+ * Number of entries in the first range, and the largest number. A range shrinks after a response
+ * with omitted messages, because a server sends at most the last 500 messages in a range.
  */
 const LEAST_ENTRIES = 500;
 const MOST_ENTRIES = 8_000;
