@@ -17,6 +17,8 @@ import { admit } from '../../../dist/engine/admit/admit.js';
 import { START_MS } from '../../support/citizens.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
 
+type Admitted = Parameters<Network['verification']['defer']>[0];
+
 const timestamp = formatInstant(START_MS);
 const capabilities = ['validator', 'producer'] as const;
 const registration = (by: Signatory) =>
@@ -73,7 +75,8 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
   const network = await Network.open({ path, genesis, verifier, onFatal });
   const apply = (request: SignedRequest) => {
     const admitted = admit(request, network.genesis.network_id);
-    const verified = 'refusal' in admitted ? admitted : network.verification.defer(admitted);
+    if ('refusal' in admitted) throw new Error(admitted.refusal.message);
+    const verified = network.verification.defer(admitted as Admitted);
     if ('refusal' in verified) throw new Error(verified.refusal.message);
     return network.apply(verified);
   };
