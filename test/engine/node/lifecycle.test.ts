@@ -76,7 +76,7 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
   const apply = (request: SignedRequest) => {
     const admitted = admit(request, network.genesis.network_id);
     if ('refusal' in admitted) throw new Error(admitted.refusal.message);
-    const verified = network.verification.defer(admitted as Admitted);
+    const verified = network.verification.defer(admitted as unknown as Admitted);
     if ('refusal' in verified) throw new Error(verified.refusal.message);
     return network.apply(verified);
   };
