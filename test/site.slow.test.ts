@@ -1,4 +1,4 @@
-/** Builds the documentation site, which fails on dead links, and looks at its pages. */
+/** Builds the documentation site, which fails on dead links, and checks its pages. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -122,7 +122,7 @@ test('metrics: finality counts network time from proposal to close, by status', 
   expect(text).toContain('folkmoot_finality_seconds_bucket{le="0.5",status="finalized"} 1');
 });
 
-test('metrics: an incomplete request is counted, but has no duration', async () => {
+test('metrics: an incomplete request adds no duration', async () => {
   const there = await world({ server: { exchange: { requestMs: 50 } } });
   const head = 'POST /api/v1/consensus/vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10';
   const answer = await raw(there.url, `${head}\r\n\r\n{`);

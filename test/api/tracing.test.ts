@@ -38,7 +38,9 @@ const parentOf = ({ parentSpanContext }: ReadableSpan) => parentSpanContext?.spa
 const milliseconds = ([seconds, nanoseconds]: [number, number]) =>
   seconds * 1_000 + nanoseconds / 1e6;
 
-test.each(oneTransport)('traces over %s: a vote, from request to commit', async (transport) => {
+test.each(
+  oneTransport,
+)('traces over %s: a vote has one span per step, from request to commit', async (transport) => {
   const exporter = inMemory();
   const there = await world({ transport, path: temporaryFolder(), server: { traces: true } });
   const [ada] = await there.joinAll('Ada', 'Bob', 'Cyd');
@@ -121,7 +123,7 @@ test('traces: a request that the client does not sample has no span', async () =
   expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
-test('traces: off by default', async () => {
+test('traces: are off by default', async () => {
   const exporter = inMemory();
   const there = await world();
   await there.join('Ada');

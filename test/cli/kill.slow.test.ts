@@ -12,7 +12,7 @@ import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js
 import { begin } from '../support/running-command.js';
 import { logLines, replayHere } from '../support/runs.js';
 
-/** Determines all kill moments. Seed of this test run. Repeat a failure with FOLKMOOT_TEST_SEED. */
+/** Seed that determines all kill moments. Repeat a failure with FOLKMOOT_TEST_SEED. */
 const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 const draw = numbersFrom(seed);
 const size = ['--seed', '7', '--agents', '60', '--blocks', '10'];
@@ -98,7 +98,10 @@ describe(`kill: at each named point, seed ${seed}`, () => {
     return [1, ...drawn].map((pass) => ({ point, pass }));
   });
 
-  test.each(plans)('kill: at pass $pass of $point', async ({ point, pass }) => {
+  test.each(plans)('kill: at pass $pass of $point, promised entries are intact', async ({
+    point,
+    pass,
+  }) => {
     const { out, ended } = await killedAt(point, pass);
     expect([ended.signal, ended.stdout]).toEqual(['SIGKILL', '']);
     expect(existsSync(join(out, 'summary.json'))).toBe(false);
@@ -134,7 +137,12 @@ describe(`kill: at random, seed ${seed}`, () => {
     return { tenth: 1 + draw(8), changes: 1 + draw(8) };
   });
 
-  test.each(moments)('kill: $changes writes after tenth $tenth', async ({ tenth, changes }) => {
+  test.each(
+    moments,
+  )('kill: $changes writes after tenth $tenth, promised entries are intact', async ({
+    tenth,
+    changes,
+  }) => {
     const { out, stderr } = await killedRun(tenth, changes);
     await expectIntact(out, stderr);
   });

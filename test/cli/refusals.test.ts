@@ -1,4 +1,4 @@
-/** Options and folders that a command refuses, or names as without effect, instead of ignoring. */
+/** Options and folders that a command refuses or reports as without effect. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -87,7 +87,7 @@ test.each([
   ['sweep', ['sweep', 'byzantine', '--record', '--out', run]],
   ['sweep', ['sweep', 'byzantine', '--cassette', join(root, 'missing'), '--out', run]],
   ['fork', ['fork', run, '--record', ...change, '--out', run]],
-])('%s: notes options for deciders, of which the scenario has none: %j', async (_, args) => {
+])('%s: notes decider options for a scenario without deciders: %j', async (_, args) => {
   const { stderr } = await runCommand(args);
   expect(stderr.match(/^folkmoot: note: .*--record and --cassette .*/gm)).toHaveLength(1);
 });

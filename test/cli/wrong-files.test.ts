@@ -44,7 +44,7 @@ test.each([
   ['archive', '--before', '2'],
   ['check'],
   ['check', '--json'],
-])('%s: a file in place of a folder', async (command, ...more) => {
+])('%s: reports a file in place of a folder', async (command, ...more) => {
   const [ofFile, ofFolder] = [
     await runCommand([command, file!, ...more]),
     await runCommand([command, folder!, ...more]),
@@ -58,17 +58,20 @@ test.each([
   ['check', '--json'],
   ['replay'],
   ['certify', '1'],
-])('%s: a missing path', async (command, ...more) => {
+])('%s: reports a missing path', async (command, ...more) => {
   const ended = await runCommand([command, missing!, ...more]);
   expectUsage(ended, `path not found: ${missing}`);
   expect(ended.stdout).toBe('');
 });
 
-test.each(['log', 'events'])('%s: a range that ends before it begins', async (command) => {
+test.each(['log', 'events'])('%s: refuses a range that ends before it begins', async (command) => {
   expectUsage(await runCommand([command, root, '--from', '9', '--to', '3']), '--from 9', '--to 3');
 });
 
-test.each(['nothing', 'sim '])('help: an unknown topic %j', async (topic) => {
+test.each([
+  'nothing',
+  'sim ',
+])('help: refuses the unknown topic %j and lists the topics', async (topic) => {
   expectUsage(await runCommand(['help', topic]), topic, 'exit-codes', 'certify');
   expect((await runCommand(['help', 'sim'])).code).toBe(0);
 });

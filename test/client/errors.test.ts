@@ -57,7 +57,7 @@ test('ApiError: has the retry time of RATE_LIMITED', async () => {
   expect((error as ApiError).retryAfter).toBeGreaterThan(50);
 });
 
-test("clock: is corrected by the server's time, once", async () => {
+test("clock: is corrected by the server's time with one more request", async () => {
   const hour = 3_600_000;
   let ahead = hour;
   let requests = 0;
@@ -79,7 +79,7 @@ test("clock: is corrected by the server's time, once", async () => {
 test('clock: a second TIMESTAMP_SKEW is thrown', async () => {
   let ahead = 0;
   let requests = 0;
-  // The server's clock runs away, so that no correction fits.
+  // The server's clock advances an hour per request, so that no correction fits.
   const { url } = await live({ now: () => Date.now() + ahead });
   const client = await agentOf(url);
   const racing: typeof fetch = (...args) => {
@@ -111,7 +111,7 @@ test('UnreachableError: is thrown without a listener, and after a timeout', asyn
 });
 
 test.each([
-  ['a page of a proxy', '<html>Bad gateway</html>', 502],
+  ['an error page of a proxy', '<html>Bad gateway</html>', 502],
   ['JSON of another server', '{"error":"no"}', 404],
   ['a success without an envelope', '{"ok":true}', 200],
 ])('ApiError: %s is reported as NETWORK_ERROR', async (_, body, status) => {
@@ -135,7 +135,7 @@ function spoiling(change: (headers: Headers) => void): typeof fetch {
   };
 }
 
-test('response signatures: valid ones pass, of reads, writes and refusals', async () => {
+test('response signatures: valid ones of reads, writes and refusals pass', async () => {
   const { url } = await live({ responseKeys: serverKeys });
   const client = await agentOf(url, 1, { serverKey: serverKeys.publicKeyHex.toUpperCase() });
   await client.networkState();
@@ -146,16 +146,16 @@ test('response signatures: valid ones pass, of reads, writes and refusals', asyn
 
 test.each<[string, (headers: Headers) => void]>([
   ['of another text', (headers) => headers.set('X-Server-Timestamp', '2025-01-01T00:00:00.000Z')],
-  ['that is no signature', (headers) => headers.set('X-Server-Signature', 'ff')],
-  ['of no key', (headers) => headers.delete('X-Server-Public-Key')],
-  ['that is left out', (headers) => headers.delete('X-Server-Signature')],
+  ['with a wrong length', (headers) => headers.set('X-Server-Signature', 'ff')],
+  ['without a key', (headers) => headers.delete('X-Server-Public-Key')],
+  ['that is missing', (headers) => headers.delete('X-Server-Signature')],
 ])('response signatures: one %s throws', async (_, change) => {
   const { url } = await live({ responseKeys: serverKeys });
   const client = clientOf(url, 1, { fetch: spoiling(change) });
   expect(await failureOf(client.networkState())).toBeInstanceOf(ResponseSignatureError);
 });
 
-test('response signatures: with serverKey, others throw', async () => {
+test('response signatures: with serverKey, another key or none throws', async () => {
   const serverKey = 'ab'.repeat(32);
   for (const more of [{}, { responseKeys: serverKeys }]) {
     const { url } = await live(more);

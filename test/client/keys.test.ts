@@ -11,7 +11,7 @@ test('keysFromSeed: gives the public key that libsodium gives', () => {
   expect(keysFromSeed('07'.repeat(32))).toEqual(keys);
 });
 
-test('keysFromSeed: refuses another length', () => {
+test('keysFromSeed: refuses other lengths and text that is not hex', () => {
   for (const bad of [new Uint8Array(31), '07', 'zz'.repeat(32), '']) {
     expect(() => keysFromSeed(bad)).toThrow(RangeError);
   }

@@ -3,7 +3,7 @@ import { sha256Hex } from 'folkmoot/signing';
 import { describe, expect, test } from 'vitest';
 import { agentOf, clientOf, live } from './helpers.js';
 
-describe.each(['node', 'uws'] as const)('%s', (transport) => {
+describe.each(['node', 'uws'] as const)('client over %s', (transport) => {
   test('register: returns the id derived from the key; a repeat is a duplicate', async () => {
     const { url } = await live({ transport });
     const client = clientOf(url);
@@ -106,7 +106,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(await client.postMeme({ file: gif })).toMatchObject({ content: { type: 'gif' } });
   });
 
-  test('social: a discussion, and an alliance from proposal to end', async () => {
+  test('social: posts a discussion, and leads an alliance from proposal to end', async () => {
     const { url } = await live({ transport });
     const founder = await agentOf(url);
     const invited = await agentOf(url, 2);
@@ -126,7 +126,7 @@ describe.each(['node', 'uws'] as const)('%s', (transport) => {
     expect(await invited.leaveAlliance(alliance_id)).toMatchObject({ status: 'dissolved' });
   });
 
-  test('lists: agents, and meta', async () => {
+  test('reads: agents, roster, single agent, overview and meta', async () => {
     const { url } = await live({ transport });
     const client = await agentOf(url);
     await agentOf(url, 2);

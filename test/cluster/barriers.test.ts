@@ -36,7 +36,7 @@ test('barriers: callers before the next batch share one barrier', async () => {
   expect(order.batches).toHaveLength(1);
 });
 
-test('barriers: ride on a batch of requests without waiting', async () => {
+test('barriers: share a batch with requests instead of an empty batch', async () => {
   const order = new MemoryOrder();
   const node = await openNode(order);
   const verified = await node.verify(registration(ada));

@@ -35,8 +35,8 @@ const usual = new Set([
 
 const names = [...Object.keys(ofProcesses), ...(hasNamespaces ? Object.keys(betweenHosts) : [])];
 const what = hasNamespaces
-  ? 'die, stand still and do not hear each other'
-  : 'die and stand still (who is cut off needs network namespaces: left out)';
+  ? 'die, stall and are cut off from each other'
+  : 'die and stall (cut-off hosts need network namespaces: left out)';
 
 /** Counts each outcome. */
 function reasonsOf(told: readonly Told[]): Record<string, number> {
@@ -48,7 +48,7 @@ function reasonsOf(told: readonly Told[]): Record<string, number> {
   return found;
 }
 
-test.skipIf(!hasEtcd)(`faults: nodes and members of etcd ${what}`, async () => {
+test.skipIf(!hasEtcd)(`faults: acknowledged requests survive if processes ${what}`, async () => {
   const below = drawnFrom(seed);
   const links = hasNamespaces ? await network(6) : null;
   const hosts = links?.hosts ?? [];

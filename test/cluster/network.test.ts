@@ -66,7 +66,7 @@ test('nodes: answer a retry at another node as a repeat', async () => {
   expect(both.map(({ result }) => result).sort()).toEqual(['accepted', 'duplicate']);
 });
 
-test('nodes: a barrier waits for acknowledged requests; refusals wait for one', async () => {
+test('nodes: a barrier waits for requests that another node has acknowledged', async () => {
   const { n1, n2, order } = await three();
   await n1.submit(registration(ada));
   // Delays the batch at n2.

@@ -27,7 +27,7 @@ export function agentTests(start: Start): void {
     [['validator']],
     [['producer']],
     [['producer', 'validator']],
-  ])('register: capabilities %j', async (capabilities) => {
+  ])('register: lists the agent by its capabilities %j', async (capabilities) => {
     const world = await begin(start);
     const agent = await world.join('Ada', { capabilities });
     const { validators, producers } = await world.read('/api/v1/network/agents');
@@ -36,7 +36,7 @@ export function agentTests(start: Start): void {
     expect(ids(producers)).toEqual(capabilities.includes('producer') ? [agent.agentId] : []);
   });
 
-  test('register: the same again is a repeat; other data for the key is refused', async () => {
+  test('register: a repeat is a duplicate; other data for the key is refused', async () => {
     const world = await begin(start);
     const agent = agentOf('Ada');
     const first = await world.do(register(agent));
@@ -45,7 +45,7 @@ export function agentTests(start: Start): void {
     expectError(other, 409, 'INVALID_REQUEST', 'AGENT_EXISTS');
   });
 
-  test('register: description may be left out, the key header too', async () => {
+  test('register: the description and the key header are optional', async () => {
     const world = await begin(start);
     const request = register(agentOf('Ada'), { description: undefined });
     const { 'X-Agent-Public-Key': _, ...headers } = request.headers;
@@ -84,7 +84,7 @@ export function agentTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('status: from any of the three to any of the three', async () => {
+  test('status: changes between all three statuses', async () => {
     const world = await begin(start);
     const agent = await world.join('Ada');
     let previous_status = 'active';
@@ -100,7 +100,7 @@ export function agentTests(start: Start): void {
     }
   });
 
-  test('status: reason and expected_duration may be left out, and come back empty', async () => {
+  test('status: reason and expected_duration are optional, and empty by default', async () => {
     const world = await begin(start);
     const agent = await world.join('Ada');
     const data = await world.do(status(agent, { status: 'inactive' }), 200);

@@ -11,7 +11,7 @@ import {
 } from '../support/service/world.js';
 
 export function consensusTests(start: Start): void {
-  test('propose: 201 with Location and what the block is', async () => {
+  test('propose: 201 with Location and the data of the block', async () => {
     const world = await begin(start);
     const [ada] = await world.joinAll('Ada', 'Bob');
     const networkId = await world.networkId();
@@ -41,7 +41,7 @@ export function consensusTests(start: Start): void {
     expect(block.proposal).toEqual(JSON.parse(String(request.body)));
   });
 
-  test('propose: the same again is a repeat, 200 without a second block', async () => {
+  test('propose: a repeat is a duplicate, 200 with the same block', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const request = propose(ada, { parent_hash: GENESIS_HASH });
@@ -91,7 +91,7 @@ export function consensusTests(start: Start): void {
     expect((await send({})).status).toBe(201);
   });
 
-  test('propose: refused with a stale parent, which tells the head', async () => {
+  test('propose: a stale parent is refused with the current head', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const answer = await world.send(propose(ada, { parent_hash: 'a'.repeat(64) }));
@@ -99,7 +99,7 @@ export function consensusTests(start: Start): void {
     expect(answer.error.details).toMatchObject({ head_hash: GENESIS_HASH, height: 0 });
   });
 
-  test('propose: one open block a producer, and only producers', async () => {
+  test('propose: refuses a second open block, and an agent that is not a producer', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     await world.propose(ada);
@@ -133,7 +133,7 @@ export function consensusTests(start: Start): void {
     });
   });
 
-  test('vote: a third of rejections rejects', async () => {
+  test('vote: rejections by a third of the electorate reject the block', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob', 'Eve');
     const block_hash = await world.propose(ada!);
@@ -142,7 +142,7 @@ export function consensusTests(start: Start): void {
     expect((await world.read(`/api/v1/blocks/${block_hash}`)).status).toBe('rejected');
   });
 
-  test('vote: the same decision is a repeat, the other one is refused', async () => {
+  test('vote: the same decision is a duplicate, the other decision is refused', async () => {
     const world = await begin(start);
     const [ada] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);
@@ -172,7 +172,7 @@ export function consensusTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('vote: unknown block and meme 404; after the end 409; who may not 403', async () => {
+  test('vote: 404 for an unknown block or meme, 403 without a vote, 409 if changed', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const nowhere = await world.send(vote(ada, { block_hash: 'b'.repeat(64) }));

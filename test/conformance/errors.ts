@@ -7,7 +7,7 @@ import { agentOf, register, signed, status, vote } from '../support/service/sign
 import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';
 
 export function errorTests(start: Start): void {
-  test('INVALID_SIGNATURE: 401 with WWW-Authenticate, and says what was expected', async () => {
+  test('INVALID_SIGNATURE: 401 with WWW-Authenticate', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const { signature: _, ...body } = JSON.parse(
@@ -22,7 +22,7 @@ export function errorTests(start: Start): void {
     expect(answer.headers.get('www-authenticate')).toBe('AgentSig realm="agentnet"');
   });
 
-  test('INVALID_AGENT: 401 an unknown key, 404 an unknown agent, 403 another one', async () => {
+  test('INVALID_AGENT: 401 for unknown keys, 404 for unknown agents, 403 for others', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const fields = { status: 'active' };
@@ -59,7 +59,7 @@ export function errorTests(start: Start): void {
     expectError(conflict, 409, 'INVALID_REQUEST', 'AGENT_EXISTS');
   });
 
-  test('errors: each has a unique request id, as have successes', async () => {
+  test('errors: errors and successes have unique request ids', async () => {
     const world = await begin(start);
     const answers = await Promise.all([
       world.get('/api/v1/nothing'),
@@ -78,7 +78,7 @@ export function errorTests(start: Start): void {
     }
   });
 
-  test('signatures: upper-case hex is as good', async () => {
+  test('signatures: upper-case hex is accepted', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const { headers, ...rest } = status(ada, { status: 'active' });
@@ -89,7 +89,7 @@ export function errorTests(start: Start): void {
     await world.do({ ...rest, headers: { ...headers, ...Object.fromEntries(upper) } }, 200);
   });
 
-  test('signatures: the request-target is signed as it was sent, query included', async () => {
+  test('signatures: the request-target is signed as sent, including the query', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     for (const query of ['?x=1&y=%2F', '?a?b', '?=']) {

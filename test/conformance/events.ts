@@ -35,7 +35,7 @@ export function eventTests(start: Start): void {
     ]);
   });
 
-  test('events: block_proposal', async () => {
+  test('events: block_proposal after a proposal', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
@@ -62,7 +62,7 @@ export function eventTests(start: Start): void {
     ]);
   });
 
-  test('events: a vote that closes a block, in order', async () => {
+  test('events: a vote that closes a block causes its events in order', async () => {
     const world = await begin(start);
     const [ada, bob, eve] = await world.joinAll('Ada', 'Bob', 'Eve');
     const networkId = await world.networkId();
@@ -123,7 +123,7 @@ export function eventTests(start: Start): void {
     expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
   });
 
-  test('events: meme_posted, consensus_discussion and alliance_update', async () => {
+  test('events: memes, discussion and alliances cause one event each', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);

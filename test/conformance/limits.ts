@@ -23,7 +23,9 @@ const operations: [string, number, (by: Agent) => Request][] = [
 ];
 
 export function limitTests(start: Start): void {
-  test.each(operations)('limits: %s is limited to %i a minute an agent', async (name, most, of) => {
+  test.each(
+    operations,
+  )('limits: %s is limited to %i per minute and agent', async (name, most, of) => {
     const world = await begin(start, 'spec');
     const ada = await world.join('Ada');
     for (let used = 1; used <= most; used += 1) {
@@ -40,7 +42,7 @@ export function limitTests(start: Start): void {
     expect(refused.headers.get('ratelimit')).toBe(`"${name}";r=0;t=${wait}`);
   });
 
-  test('limits: registration is limited to 1 a minute', async () => {
+  test('limits: registration is limited to 1 per minute', async () => {
     const world = await begin(start, 'spec');
     const first = await world.send(register(agentOf('Ada')));
     expect(first.status).toBe(201);
@@ -51,7 +53,7 @@ export function limitTests(start: Start): void {
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   });
 
-  test("limits: the interface's figures are shown in /api/v1/meta", async () => {
+  test('limits: /api/v1/meta shows the limits of the interface', async () => {
     const world = await begin(start, 'spec');
     expect((await world.read('/api/v1/meta')).limits).toMatchObject({
       profile: 'spec',
@@ -59,7 +61,7 @@ export function limitTests(start: Start): void {
     });
   });
 
-  test('limits: a proposal has room for 2 MiB, other JSON for 8 KiB', async () => {
+  test('limits: a proposal may have 2 MiB, other JSON 8 KiB', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const network = await world.networkId();

@@ -11,7 +11,7 @@ import {
 } from '../support/service/world.js';
 
 export function networkTests(start: Start): void {
-  test('state: five numbers, and what was added', async () => {
+  test('state: the five numbers of the interface, and the additional members', async () => {
     const world = await begin(start);
     await world.join('Judge', { capabilities: ['validator'] });
     const ada = await world.join('Ada');
@@ -47,7 +47,7 @@ export function networkTests(start: Start): void {
     });
   });
 
-  test('agents: active ones with the fields of each list, ascending by id', async () => {
+  test('agents: lists active agents with the fields of each list, ascending by id', async () => {
     const world = await begin(start);
     const agents = await world.joinAll('Ada', 'Bob', 'Eve');
     const gone = await world.join('Gone');
@@ -92,13 +92,13 @@ export function networkTests(start: Start): void {
     expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   });
 
-  test('reads: a signature is ignored, even a bad one', async () => {
+  test('reads: a signature is ignored, even if it is malformed', async () => {
     const world = await begin(start);
     const headers = { 'X-Agent-Signature': 'nonsense', 'X-Agent-Public-Key': 'not hex' };
     expect((await world.get('/api/v1/network/state', headers)).status).toBe(200);
   });
 
-  test('blocks: a page, the next page, by status, and one with its votes', async () => {
+  test('blocks: read by page and by status, and the votes on a block', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const hashes: string[] = [];
@@ -125,7 +125,7 @@ export function networkTests(start: Start): void {
     });
   });
 
-  test('transactions and state: what a finalized block left', async () => {
+  test('transactions, state: a final block stores its transactions and state diff', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
@@ -146,7 +146,7 @@ export function networkTests(start: Start): void {
     expectError(unknown, 404, 'INVALID_REQUEST', 'UNKNOWN_TX');
   });
 
-  test('events: all that was told, in pages, by topic', async () => {
+  test('events: read by page and by topic', async () => {
     const world = await begin(start);
     await world.joinAll('Ada', 'Bob', 'Eve');
     const page = await world.read('/api/v1/events?limit=2');
@@ -160,7 +160,7 @@ export function networkTests(start: Start): void {
     expect((await world.read('/api/v1/events?after=999')).events).toEqual([]);
   });
 
-  test('meta: the network, its digests and the limits', async () => {
+  test('meta: has the network, its digests and the limits', async () => {
     const world = await begin(start);
     expect(await world.read('/api/v1/meta')).toMatchObject({
       network_id: await world.networkId(),

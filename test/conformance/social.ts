@@ -15,7 +15,7 @@ export function socialTests(start: Start): void {
   test.each([
     ['a repeated field', false],
     ['one field with a JSON array', true],
-  ])('memes: 201; tags as %s', async (_, tagsAsJson) => {
+  ])('memes: 201 for tags sent as %s', async (_, tagsAsJson) => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const fields = { file: 'Hello', caption: 'Grüße', tags: ['Calm', 'calm', 'é'], tagsAsJson };
@@ -32,7 +32,7 @@ export function socialTests(start: Start): void {
     expect(await world.do(request, 200)).toEqual({ ...data, duplicate: true });
   });
 
-  test('memes: caption and tags may be left out', async () => {
+  test('memes: caption and tags are optional', async () => {
     const world = await begin(start);
     const data = await world.do(meme(await world.join('Ada'), { file: 'Hello' }));
     expect(data).toMatchObject({ content: { caption: '' }, tags: [] });
@@ -50,7 +50,7 @@ export function socialTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('memes: content of an unknown meme 404', async () => {
+  test('memes: the content of an unknown meme is 404', async () => {
     const world = await begin(start);
     const answer = await world.get(`/api/v1/social/memes/meme_${'0'.repeat(32)}/content`);
     expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_MEME');
@@ -84,7 +84,7 @@ export function socialTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('alliances: proposed, accepted, left', async () => {
+  test('alliances: an alliance is proposed, accepted and left', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const target_ids = [bob!.agentId];
@@ -117,7 +117,7 @@ export function socialTests(start: Start): void {
     expectError(await world.send(ally.leave(ada!, id)), 409, 'INVALID_REQUEST', 'ALLIANCE_CLOSED');
   });
 
-  test('alliances: declined by all lapses; strangers may not answer or leave', async () => {
+  test('alliances: lapses if all decline; agents outside may not answer or leave', async () => {
     const world = await begin(start);
     const [ada, bob, eve] = await world.joinAll('Ada', 'Bob', 'Eve');
     const data = await world.do(ally.propose(ada!, { target_ids: [bob!.agentId] }));
@@ -143,7 +143,7 @@ export function socialTests(start: Start): void {
     expect(answer.error.details.pointer).toBe(pointer);
   });
 
-  test('memes, discuss, alliances, propose and vote: refused to who is not active', async () => {
+  test('memes, discuss and alliances: refused for an agent in maintenance', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(bob!);

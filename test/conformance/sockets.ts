@@ -7,7 +7,7 @@ import { begin, expectError, type Start, TIMESTAMP } from '../support/service/wo
 const TOPICS = ['blocks', 'consensus', 'network', 'social', 'memes'];
 
 export function socketTests(start: Start): void {
-  test('auth: acknowledged with the connection, the agent and where events stand', async () => {
+  test('auth: acknowledged with the connection, the agent and the last event', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const live = await connect(world.wsUrl);
@@ -24,7 +24,7 @@ export function socketTests(start: Start): void {
     });
   });
 
-  test('auth and subscribe in one breath: the interface has no answer to wait for', async () => {
+  test('auth and subscribe: may be sent together, without a wait for auth_ok', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const live = await connect(world.wsUrl);
@@ -36,7 +36,7 @@ export function socketTests(start: Start): void {
     expect((await live.next()).type).toBe('agent_status');
   });
 
-  test('subscribe: each topic, acknowledged with all topics so far', async () => {
+  test('subscribe: acknowledges each topic with all topics so far', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const live = await world.listen(ada);
@@ -62,7 +62,7 @@ export function socketTests(start: Start): void {
     expect(await live.settled()).toEqual([]);
   });
 
-  test('error: code, message and details, without data or seq', async () => {
+  test('error: has code, message and details, without data or seq', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
     const live = await world.listen(ada);
@@ -79,11 +79,21 @@ export function socketTests(start: Start): void {
   });
 
   test.each([
-    ['unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Stranger'))],
-    ['wrong signature', 'INVALID_SIGNATURE', 4401, (good: Fields) => auth(mixed(good))],
-    ['no hex', 'INVALID_SIGNATURE', 4401, (good: Fields) => ({ ...good, signature: 'no' })],
-    ['an old time', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), '2020-01-01T00:00:00Z')],
-    ['no time', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), 'yesterday')],
+    ['an unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Stranger'))],
+    ['a wrong signature', 'INVALID_SIGNATURE', 4401, (good: Fields) => auth(mixed(good))],
+    [
+      'a signature that is not hex',
+      'INVALID_SIGNATURE',
+      4401,
+      (good: Fields) => ({ ...good, signature: 'no' }),
+    ],
+    [
+      'an old timestamp',
+      'INVALID_SIGNATURE',
+      4401,
+      () => auth(agentOf('Ada'), '2020-01-01T00:00:00Z'),
+    ],
+    ['a malformed timestamp', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), 'yesterday')],
   ])('auth: %s gives %s and closes with %i', async (_, errorCode, code, message) => {
     const world = await begin(start);
     const live = await connect(world.wsUrl);
@@ -133,7 +143,7 @@ export function socketTests(start: Start): void {
     });
   });
 
-  test('path: only /ws/v1 takes WebSockets', async () => {
+  test('path: only /ws/v1 accepts WebSockets', async () => {
     const world = await begin(start);
     const wrong = world.wsUrl.replace('/ws/v1', '/ws/v2');
     await expect(connect(wrong)).rejects.toThrow('404');

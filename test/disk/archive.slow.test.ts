@@ -43,7 +43,7 @@ const more: Call[] = [
 const calls = full ? [...some, ...more] : some;
 
 test.skipIf(why !== undefined).each(calls)(
-  'archive: %s number %d fails with %d',
+  'archive: loses nothing if %s number %d fails with %d',
   async (...told) => {
     const [call, nth, errno] = told;
     const copy = join(temporaryFolder(), 'run');

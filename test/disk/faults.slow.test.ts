@@ -26,17 +26,17 @@ function serveLimited(data: string, env: Record<string, string>) {
 }
 
 test.skipIf(why !== undefined).each([
-  ['no room for the first page', `pwrite:1:${ENOSPC}`],
-  ['no room for the locks', `pwrite:2:${ENOSPC}`],
-  ['no file may be made', `open:1:${EACCES}`],
-  ['no data file may be made', `open:3:${EACCES}`],
-  ['the data file gets no name', `rename:1:${EIO}`],
+  ['the first page does not fit on the disk', `pwrite:1:${ENOSPC}`],
+  ['the lock file does not fit on the disk', `pwrite:2:${ENOSPC}`],
+  ['no file can be created', `open:1:${EACCES}`],
+  ['the data file cannot be created', `open:3:${EACCES}`],
+  ['the data file cannot be renamed', `rename:1:${EIO}`],
   ['the first page cannot be flushed', `fsync:1:${EIO}`],
   ['the first commit cannot be flushed', `fdatasync:1:${EIO}`],
-  ['no memory to map the locks', `mmap:1:${ENOMEM}`],
-  ['no memory to map the data', `mmap:2:${ENOMEM}`],
-  ['the system does not say what is free', `statfs:1:${EIO}`],
-  ['it says so once, and no more', `statfs:2:${EIO}`],
+  ['the lock file cannot be mapped', `mmap:1:${ENOMEM}`],
+  ['the data file cannot be mapped', `mmap:2:${ENOMEM}`],
+  ['the free space cannot be read', `statfs:1:${EIO}`],
+  ['the free space can be read only once', `statfs:2:${EIO}`],
 ])('serve: fails in one line in a new folder if %s', async (_, rules) => {
   const folder = join(temporaryFolder(), 'data');
   const ended = serveLimited(folder, faulty({ folder, rules }));

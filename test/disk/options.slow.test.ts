@@ -77,13 +77,16 @@ test.skipIf(why !== undefined).each(faults)(
   },
 );
 
-test.skipIf(why !== undefined)('serve: some of these faults hit the closing commit', async () => {
-  const data = temporaryFolder();
-  const { last } = await almostClosed(data);
-  const rules = `fdatasync:1+:${EIO}`;
-  const server = await host({ data, env: faulty({ folder: data, rules }) });
-  const caller = new Caller(server.url);
-  const answer = await caller.send(last).catch(expectCut);
-  expect(answer?.status).not.toBe(200);
-  expect(await server.ended).toEqual({ code: 13, signal: null });
-});
+test.skipIf(why !== undefined)(
+  'serve: a failed flush of the closing commit is not acknowledged, exit code 13',
+  async () => {
+    const data = temporaryFolder();
+    const { last } = await almostClosed(data);
+    const rules = `fdatasync:1+:${EIO}`;
+    const server = await host({ data, env: faulty({ folder: data, rules }) });
+    const caller = new Caller(server.url);
+    const answer = await caller.send(last).catch(expectCut);
+    expect(answer?.status).not.toBe(200);
+    expect(await server.ended).toEqual({ code: 13, signal: null });
+  },
+);

@@ -36,7 +36,7 @@ function checkout(files: Readonly<Record<string, string>>): string {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }
   mkdirSync(join(folder, 'bin'));
-  // A script next to the build finds it by its own address.
+  // A wrapper, because npx.mjs locates the build relative to its own path.
   writeFileSync(
     join(folder, 'bin/npx'),
     `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'test/documents/npx.mjs')}' "$@"\n`,
@@ -74,7 +74,7 @@ test('documents: marks give a reason, and preparations name a document with bloc
 describe.skipIf(apart === undefined)('documents: run as printed (needs unshare and ip)', () => {
   test.for(
     withBlocks.filter((path) => shellBlocks(guideText(path)).some((one) => one.notRun === null)),
-  )('documents: the commands of %s', async (path, context) => {
+  )('documents: the commands of %s succeed', async (path, context) => {
     const { needs = [], ...preparation } = preparations[path] ?? {};
     const missing = needs.filter((program) => !hasProgram(program));
     if (missing.length > 0) return context.skip(`needs ${missing.join(', ')}`);

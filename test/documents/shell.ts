@@ -59,7 +59,7 @@ export interface Preparation {
   before?: string;
   /** Commands before a block, by its number from 0. */
   beforeBlock?: Readonly<Record<number, string>>;
-  /** Addresses of other machines in the commands, which are of this machine in the test. */
+  /** Addresses of other machines in the commands. In the test they belong to this machine. */
   addresses?: readonly string[];
 }
 

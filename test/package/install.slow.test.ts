@@ -28,7 +28,7 @@ test('install: ships no development files', () => {
   expect(files).toEqual(expect.arrayContaining(['LICENSE', 'dist/vendor/LICENSES.txt']));
 });
 
-test('install: at most 100 packages, no telemetry, install scripts in two native ones only', () => {
+test('install: brings at most 100 packages, no telemetry, and two install scripts', () => {
   const names = [...brought().keys()].map((path) => path.replace(/^.*node_modules\//, ''));
   expect(names.length).toBeGreaterThan(50);
   // Including the package.
@@ -141,7 +141,7 @@ const npx = ['--no-install', 'folkmoot'];
 const simDigest = '147609092a145fc5c77ea1b943617b643916d828725aa85b1defb6bf8c6dceb1';
 
 test.skipIf(process.platform === 'win32').each(nodes)(
-  'install: npx folkmoot sim, by %s',
+  'install: npx folkmoot sim gives the known digest, by %s',
   async (node) => {
     const wanted = ['sim', '--agents', '12', '--blocks', '2', '--seed', '1', '--json'];
     // npx runs with the first node of the path.

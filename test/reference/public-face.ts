@@ -1,4 +1,4 @@
-/** The public face as TypeDoc reads it out of the sources, for all tests of the reference. */
+/** The package's public names, as TypeDoc reads them from the sources. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { root } from '../support/paths.js';
 
 const run = promisify(execFile);
 
-/** As much of TypeDoc's JSON as is looked at here. */
+/** The members of TypeDoc's JSON that the tests use. */
 export interface Reflection {
   id: number;
   name: string;
@@ -18,7 +18,7 @@ export interface Reflection {
   children?: Reflection[];
   signatures?: Reflection[];
   getSignature?: Reflection;
-  /** Of a variable or property whose value is a function. */
+  /** Set for a variable or property whose value is a function. */
   type?: { declaration?: Reflection };
   inheritedFrom?: unknown;
   overwrites?: unknown;
@@ -34,16 +34,16 @@ interface Part {
   text: string;
 }
 
-/** TypeDoc's numbers. */
+/** TypeDoc's numbers for kinds of declarations. */
 const kinds = { class: 128, constructor: 512 } as const;
 
 export interface PublicFace {
   modules: Reflection[];
-  /** Warnings of TypeDoc: dead links, and types that are shown and not exported. */
+  /** TypeDoc's warnings: broken links, and documented types that are not exported. */
   warnings: string[];
 }
 
-/** Runs TypeDoc over the sources. */
+/** Runs TypeDoc on the sources. */
 export async function publicFace(): Promise<PublicFace> {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-reference-'));
   try {
@@ -58,7 +58,7 @@ export async function publicFace(): Promise<PublicFace> {
   }
 }
 
-/** The docstring of the symbol, wherever TypeDoc puts it. */
+/** Returns a symbol's docstrings. TypeDoc stores them in several places. */
 export function commentsOf(one: Reflection): Comment[] {
   const places = [
     one,
@@ -69,13 +69,13 @@ export function commentsOf(one: Reflection): Comment[] {
   return places.flatMap((place) => place?.comment ?? []);
 }
 
-/** Everything in a module or class that has its own name, with its owner. */
+/** Yields the named members of a module and of its classes, each with its path. */
 export function* named(
   within: Reflection,
   path = within.name,
 ): Generator<{ path: string; one: Reflection }> {
   for (const one of within.children ?? []) {
-    // A second door to the same thing, and what a class has from another.
+    // Skips re-exports, and members that a class inherits.
     if (one.variant === 'reference' || one.inheritedFrom !== undefined) continue;
     if (one.name === 'name' && one.overwrites !== undefined) continue;
     yield { path: `${path} ${one.name}`, one };
@@ -88,7 +88,7 @@ export interface Example {
   code: string;
 }
 
-/** The programs in docstrings. */
+/** Returns the example programs in docstrings. */
 export function examplesOf({ modules }: PublicFace): Example[] {
   return modules.flatMap((module) =>
     [...named(module)].flatMap(({ path, one }) =>

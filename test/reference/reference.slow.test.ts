@@ -1,6 +1,6 @@
 /**
- * The reference: every public name says what it is, where an editor and the reference show it; the
- * programs in docstrings compile in strict TypeScript, run, and print what they say.
+ * The API reference: every public name has a docstring, and the example programs in docstrings
+ * compile in strict TypeScript, run, and print the stated output.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const face = await publicFace();
 const all = face.modules.flatMap((module) => [...named(module)]);
 const examples = examplesOf(face);
-/** Where programs look for a server. */
+/** Server address in the example programs. */
 const here = 'http://127.0.0.1:8080';
 
 test('reference: has every entry point of the package', () => {

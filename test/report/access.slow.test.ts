@@ -72,7 +72,7 @@ const making: Record<string, () => Promise<string>> = {
 };
 
 test.skipIf(!hasBrowser).each(Object.entries(making))(
-  `access: %s, in every mode, with all details opened ${needs}`,
+  `access: %s has no barriers, in every mode, with all details opened ${needs}`,
   async (_, make) => {
     const file = await make();
     expect(await barriers(browser, file)).toEqual([]);

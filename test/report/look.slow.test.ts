@@ -89,7 +89,7 @@ const settings: Setting[] = [
 ];
 
 test.skipIf(!hasBrowser).each(Object.entries(reports))(
-  `look: %s, light and dark, wide and narrow, on screen and paper ${needs}`,
+  `look: %s has no layout faults, in light and dark, wide and narrow, screen and print ${needs}`,
   async (_, { make, figures }) => {
     const file = await make();
     for (const setting of settings) {

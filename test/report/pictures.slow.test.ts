@@ -36,30 +36,33 @@ async function report() {
   return join(folder, 'report.html');
 }
 
-test.skipIf(!hasBrowser)(`pictures: SVG of each figure, complete on its own ${needs}`, async () => {
-  const file = await report();
-  const { tab, complaints } = await show(browser, file, { width: 1_000, colorScheme: 'dark' });
-  const figures = await tab.locator('figure').count();
-  expect(figures).toBe(5);
-  for (let figure = 0; figure < figures; figure += 1) {
-    const { name, bytes } = await pictureOf(tab, figure, 'svg');
-    const text = bytes.toString();
-    expect(name).toMatch(/^[a-z-]+\.svg$/);
-    // The file needs no colour, font or text from the page, and is light on white in every mode.
-    expect(text).not.toMatch(/var\(|class="plot|inherit"/);
-    expect(text).toContain('fill="#fff"');
-    const caption = await tab.locator('figure').nth(figure).locator('figcaption').textContent();
-    const parsed = await tab.evaluate((source) => {
-      const svg = new DOMParser().parseFromString(source, 'image/svg+xml').documentElement;
-      return { name: svg.nodeName, desc: svg.querySelector('desc')?.textContent ?? '' };
-    }, text);
-    expect(parsed).toEqual({ name: 'svg', desc: caption });
-  }
-  expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
-});
+test.skipIf(!hasBrowser)(
+  `pictures: the SVG of each figure is complete on its own ${needs}`,
+  async () => {
+    const file = await report();
+    const { tab, complaints } = await show(browser, file, { width: 1_000, colorScheme: 'dark' });
+    const figures = await tab.locator('figure').count();
+    expect(figures).toBe(5);
+    for (let figure = 0; figure < figures; figure += 1) {
+      const { name, bytes } = await pictureOf(tab, figure, 'svg');
+      const text = bytes.toString();
+      expect(name).toMatch(/^[a-z-]+\.svg$/);
+      // The file needs no colour, font or text from the page, and is light on white in every mode.
+      expect(text).not.toMatch(/var\(|class="plot|inherit"/);
+      expect(text).toContain('fill="#fff"');
+      const caption = await tab.locator('figure').nth(figure).locator('figcaption').textContent();
+      const parsed = await tab.evaluate((source) => {
+        const svg = new DOMParser().parseFromString(source, 'image/svg+xml').documentElement;
+        return { name: svg.nodeName, desc: svg.querySelector('desc')?.textContent ?? '' };
+      }, text);
+      expect(parsed).toEqual({ name: 'svg', desc: caption });
+    }
+    expect(complaints.filter((text) => !text.startsWith('blob:'))).toEqual([]);
+  },
+);
 
 test.skipIf(!hasBrowser)(
-  `pictures: PNG at three times the resolution, not empty ${needs}`,
+  `pictures: the PNG has three times the resolution and is not empty ${needs}`,
   async () => {
     const file = await report();
     const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });

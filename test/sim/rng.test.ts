@@ -6,7 +6,7 @@ import { Streams } from '../../dist/sim/rng.js';
 const streamOf = (name: string): Stream => new Streams('draws').of('world', name);
 const times = <T>(count: number, draw: () => T): T[] => Array.from({ length: count }, draw);
 
-/** One of 10^5 seeds deviates further from the expected count. */
+/** Standard deviations from the expected count that one of 10^5 seeds exceeds. */
 const SIGMAS = 4.4;
 
 function expectBinomial(found: number, draws: number, probability: number): void {

@@ -37,7 +37,7 @@ describe('schedules', () => {
     expect(new Set(made.map(({ name }) => name)).size).toBe(3);
   });
 
-  test('open: any producer that sees no rival proposes, at no fixed time', async () => {
+  test('open: every producer proposes, at no fixed time', async () => {
     const made = await makers('open');
     expect(new Set(made.map(({ name }) => name)).size).toBe(3);
     expect(new Set(made.map(({ ms }) => ms % 4_000)).size).toBeGreaterThan(10);
@@ -55,7 +55,7 @@ describe('weights', () => {
     return blocks.map(({ electorate, electors }) => Number(electorate) / Number(electors));
   };
 
-  test('equal: weight 1 for each elector', async () => {
+  test('equal: gives each elector weight 1', async () => {
     expect(new Set(await weighed('equal'))).toEqual(new Set([1]));
   });
 
@@ -65,7 +65,7 @@ describe('weights', () => {
     expect(mean.at(-1)).toBeGreaterThan(50);
   });
 
-  test('alliance_bonus: 100 for each elector, up to 110 with allies', async () => {
+  test('alliance_bonus: gives each elector weight 100, and up to 110 with allies', async () => {
     const mean = await weighed('alliance_bonus');
     expect(mean[0]).toBe(100);
     expect(mean.at(-1)).toBeGreaterThan(101);
@@ -85,7 +85,7 @@ describe('length', () => {
     expect(result.virtual_ms).toBeLessThan(36_100);
   });
 
-  test('until: ends at the count and closes no further block', async () => {
+  test('until: ends within nine votes after the count is reached', async () => {
     const until = { measure: 'votes', reaches: 20 };
     const { result } = await live([town], { length: { until } });
     expect(result.measures.votes).toBeGreaterThanOrEqual(20);

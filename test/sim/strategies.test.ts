@@ -1,4 +1,4 @@
-/** Each strategy does what docs/scenarios.md describes, and nothing else. */
+/** Each strategy does what docs/scenarios.md describes. */
 import { expect, test } from 'vitest';
 import { allVote, live, quiet, sentBy, votesOf } from './fixture.js';
 
@@ -90,7 +90,7 @@ test('contrarian: votes against the majority that it heard', async () => {
   const lived = await live([quick, careless, against], { length: { blocks: 10 } });
   const votes = votesOf(lived, 'against');
   expect(votes.length).toBeGreaterThan(20);
-  // The slowest agent has heard at least the nine fast ones of thirteen others.
+  // Each of these agents has heard the nine fast agents, a majority of the other thirteen.
   for (const { decision, of } of votes) {
     expect(decision).toBe(of.soundness === '100' ? 'reject' : 'approve');
   }

@@ -40,7 +40,7 @@ const byPlatform = new RegExp(
 );
 
 test('engine: does not depend on the Unicode version of the platform', () => {
-  // Allowed are the tables, and a pattern that appears only in documents.
+  // Exceptions: the tables, and a pattern that appears only in documents.
   const allowed = ['engine/protocol/unicode.ts', 'engine/protocol/schema/primitives.ts'];
   const found = sources
     .filter(({ path }) => under(path, 'engine') && !allowed.includes(path))

@@ -213,7 +213,7 @@ test('packages: the package depends on what it imports, except for bundled libra
   expect(wrong).toEqual([]);
 });
 
-test('packages: some have a single importer', () => {
+test('packages: some may be imported only in one place', () => {
   const importers: Record<string, RegExp> = {
     lmdb: /^(engine\/store\/|bench\/plain-server)/,
     fastify: /^bench\/plain-server/,

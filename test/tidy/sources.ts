@@ -29,7 +29,7 @@ export interface Source {
 export const sources = folders.flatMap(filesIn).map(read);
 export const known = new Set(sources.map(({ path }) => path));
 
-/** Returns a path as the rules name it, on Windows too. */
+/** Returns a path with forward slashes, as the rules name it, on Windows too. */
 function withSlashes(path: string): string {
   return path.replaceAll('\\', '/');
 }

@@ -12,7 +12,7 @@ test('tests: each test file belongs to a project', () => {
   expect(missed.map(({ path }) => `${path}: name it .test.ts`)).toEqual([]);
 });
 
-test('tests: each file of the gate and of the order exists', () => {
+test('tests: each file listed in test/support/runner/files.ts exists', () => {
   const there = new Set(tests.map(({ path }) => path));
   const gone = [...gate, ...longest].filter((name) => !there.has(`test/${name}.slow.test.ts`));
   expect(gone.map((name) => `${name}: leave it out of test/support/runner/files.ts`)).toEqual([]);

@@ -16,7 +16,9 @@ async function get(url: string, headers: Record<string, string> = {}, method = '
 const assetsOf = (html: Buffer) =>
   [...html.toString().matchAll(/\/ui\/assets\/[\w.-]+/g)].map(([path]) => path);
 
-test.each(transports)('page: redirects browsers, not programs (%s)', async (transport) => {
+test.each(
+  transports,
+)('page: redirects browsers to the page, and answers programs in JSON (%s)', async (transport) => {
   const { url } = await live({ transport });
   const browser = await get(`${url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   expect([browser.status, browser.headers.location]).toEqual([302, '/ui/']);
@@ -98,7 +100,7 @@ test.each(transports)('page: answers 404 for unknown files (%s)', async (transpo
   expect([posted.statusCode, posted.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('page: redirects to the documents without ui', async () => {
+test('page: with `ui: false`, there is no page, and `/` redirects to the documents', async () => {
   const { url } = await live({ ui: false });
   for (const path of ['/ui/', '/ui', '/ui/agents'])
     expect((await get(url + path)).status).toBe(404);

@@ -113,7 +113,7 @@ describe.each([
     await stop(one);
   });
 
-  test('while serving: a connection may send no more messages than before', async () => {
+  test("while serving: the jump does not renew a connection's message limit", async () => {
     const one = await server();
     await call(one.url, register(ada));
     const socket = new WebSocket(`${one.url.replace('http', 'ws')}/ws/v1`);

@@ -11,11 +11,11 @@ import { rows, timed } from './differences.js';
 import { documented, outcomes, type Row, says } from './differential.js';
 
 /**
- * Wait for silent connections. In a full run, longer than the longest deadline for an unfinished
- * head.
+ * Time to wait on a silent connection. In a full run, it exceeds the longest deadline for an
+ * unfinished head.
  */
 const SILENCE_MS = full ? 20_000 : 2_000;
-/** Wait for requests that get a response or a close at once, even on a busy machine. */
+/** Time to wait on a request that gets a response or a close at once, even on a busy machine. */
 const PATIENCE_MS = 90_000;
 
 async function both(table: readonly Row[]): Promise<string[][]> {

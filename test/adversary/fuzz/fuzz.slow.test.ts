@@ -118,7 +118,7 @@ const shown = ({ seen }: Fuzz) =>
     .sort()
     .join(', ');
 
-/** Returns the operations that no exchange reached, as can happen in a short run. */
+/** Returns the operations that no exchange reached. A short run may miss up to half of them. */
 function untouched({ operations, seen }: Fuzz): string[] {
   const reached = new Set([...seen.keys()].map((key) => key.split(' ')[0]));
   const missing = operations.filter((name) => !reached.has(name));

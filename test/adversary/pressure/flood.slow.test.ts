@@ -54,7 +54,7 @@ function privateBytes(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
 }
 
-/** Serves an ordinary client and samples memory until time is up. */
+/** Reads and writes as an ordinary client, and samples the server's memory, until time is up. */
 async function served(
   { url, pid }: Host,
   seconds: number,
@@ -77,7 +77,7 @@ const rounds: [string, readonly string[]][] = full
   : [['one of each kind', kinds]];
 
 describe.each(['uws', 'node'])('floods: over %s', (transport) => {
-  test.each(rounds)('%s', async (name, chosen) => {
+  test.each(rounds)('%s: bounds memory and serves other clients', async (name, chosen) => {
     const [server, epoch] = await begin(transport);
     await served(server, 0.5);
     const [before, files, kept] = [

@@ -37,7 +37,7 @@ const nodeArgs = [
 ];
 
 /** The generator signs and follows the chain, so it may send less than requested. */
-test("overload: votes at five times the server's rate", async () => {
+test("overload: votes at five times the server's rate fail no read and bound memory", async () => {
   const [server, data] = await begin();
   const { overloadSeconds } = counts;
   const calm = ['--concurrency', '64', '--duration', `${Math.min(10, overloadSeconds)}s`];
@@ -51,8 +51,8 @@ test("overload: votes at five times the server's rate", async () => {
   await ends(server, data);
 });
 
-/** Repeats are free, so 2,000 repeats are queued at all times. */
-test('overload: 2,000 senders that each sign and send the next request immediately', async () => {
+/** A client need not sign a repeat, so 2,000 repeats are queued at all times. */
+test('overload: 2,000 connections that repeat requests fail no read and bound memory', async () => {
   const [server, data] = await begin();
   const agents = Array.from({ length: 8 }, (_, number) => agentOf(`again ${number}`));
   const requests = agents.map((agent) => register(agent));

@@ -103,9 +103,9 @@ describe.each(oneTransport)('control over %s', (transport) => {
 
   test.each([
     ['no token', {}, 401],
-    ['an empty one', { Authorization: 'Bearer ' }, 401],
-    ['another one', { Authorization: `Bearer ${'A'.repeat(32)}` }, 401],
-    ['another scheme', { Authorization: 'Basic QTpC' }, 401],
+    ['an empty token', { Authorization: 'Bearer ' }, 401],
+    ['a wrong token', { Authorization: `Bearer ${'A'.repeat(32)}` }, 401],
+    ['a wrong scheme', { Authorization: 'Basic QTpC' }, 401],
   ])('%s: refuses the command and changes nothing', async (_, headers: Record<
     string,
     string

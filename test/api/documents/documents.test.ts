@@ -88,7 +88,7 @@ test('openapi: marks all additions to the original interface, and nothing else',
   expect(added.map(([name]) => name)).toEqual(['head_hash', 'network_id', 'server_time']);
 });
 
-test('openapi: lists every reason of refusal with an operation', () => {
+test('openapi: lists every refusal reason that an operation can give', () => {
   const used = JSON.stringify(openapi.components.responses);
   const unused = Object.keys(reasons).filter((reason) => !used.includes(`"${reason}"`));
   // METHOD belongs to no operation; the other reasons are for WebSockets.

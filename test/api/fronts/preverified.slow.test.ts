@@ -132,7 +132,7 @@ async function told(
   return { answers: [...answers, position.seq, position.digest, position.log_digest], counts };
 }
 
-test('fronts: refuse wrong requests byte for byte like a single process', async () => {
+test('fronts: answer valid and invalid requests byte for byte like a single process', async () => {
   const { answers, counts: alone } = await told(0);
   const { verify_batches_total: all, ...without } = alone;
   for (const threads of [1, 2]) {

@@ -56,7 +56,7 @@ test('400: lists unknown members and parameters, each with the names to use inst
   expect(many.error.message).toMatch(/\?a3, \.\.\.; known: /);
 });
 
-test('400: says in words which form a member must have', async () => {
+test('400: describes the required form of a member in words', async () => {
   const there = await world();
   const good = { name: 'Ada', personality: 'lawful', capabilities: ['validator'] };
   const cases: [Record<string, unknown>, pointer: string, RegExp][] = [

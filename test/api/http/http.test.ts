@@ -95,7 +95,7 @@ describe.each(transports)('http over %s', (transport) => {
     }
   });
 
-  test('CORS: refuses other origins', async () => {
+  test('CORS: refuses writes from other origins, and lets them read no response', async () => {
     const there = await begin({ cors: ['https://a.example'] });
     const allowed = 'access-control-allow-origin';
     for (const Origin of ['https://a.example.evil', 'http://a.example', 'null', 'https://b']) {
@@ -112,7 +112,7 @@ describe.each(transports)('http over %s', (transport) => {
     expect((await there.send(request)).status).toBe(201);
   });
 
-  test('413: answers by the declared length, without waiting for the body', async () => {
+  test('413: refuses a Content-Length over the limit without waiting for the body', async () => {
     const there = await begin();
     const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
     const head = `${line}Content-Type: application/json\r\n`;
@@ -126,7 +126,7 @@ describe.each(transports)('http over %s', (transport) => {
     ['application/jsonp'],
     ['multipart/form-data; boundary=x'],
     [''],
-  ])('415: %s', async (type) => {
+  ])('415: refuses the media type "%s"', async (type) => {
     const there = await begin();
     const headers = { 'Content-Type': type };
     const answer = await there.send({ method: 'POST', path: REGISTER, headers, body: '{}' });
@@ -135,7 +135,7 @@ describe.each(transports)('http over %s', (transport) => {
 
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   test.each<[string, string | Uint8Array, string]>([
-    ['nothing', '', ''],
+    ['no content', '', ''],
     ['no end', '{"public_key":', ''],
     ['single quotes', "{'a':1}", ''],
     ['two values', '{}{}', ''],

@@ -63,8 +63,8 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
     ['PDF', Buffer.from('%PDF-1.7\n%\u00e2\u00e3\n1 0 obj\n', 'latin1')],
     ['control characters', 'a\u0000b'],
-    ['nothing', ''],
-    ['no UTF-8', bytes('c3 28')],
+    ['an empty file', ''],
+    ['invalid UTF-8', bytes('c3 28')],
     ['ZIP', bytes('504b0304140000000000')],
   ])('%s: answers 415 and changes nothing', async (_, file) => {
     const { there, ada } = await begin();
@@ -87,7 +87,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     body: Buffer.from(change(Buffer.from(request.body as Uint8Array).toString('latin1')), 'latin1'),
   });
 
-  test('a truncated form: answers 400, and the process continues', async () => {
+  test('a truncated form: answers 400, and the server still answers', async () => {
     const { there, ada } = await begin();
     const whole = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
     const { length } = whole.body;
@@ -105,13 +105,13 @@ describe.each(oneTransport)('memes over %s', (transport) => {
       400,
     ],
     ['no signature', (text) => text.replace('name="signature"', 'name="other"'), 401],
-    ['tags that are no texts', (text) => text.replace(/\r\nb\r\n/, '\r\n[1]\r\n'), 400],
-    ['tags that are no JSON', (text) => text.replace(/\r\nb\r\n/, '\r\n["b"\r\n'), 400],
+    ['tags that are not strings', (text) => text.replace(/\r\nb\r\n/, '\r\n[1]\r\n'), 400],
+    ['tags that are not JSON', (text) => text.replace(/\r\nb\r\n/, '\r\n["b"\r\n'), 400],
     ['another boundary', (text) => text.replaceAll('a-boundary', 'b-boundary'), 400],
     ['a field named __proto__', (text) => text.replace('name="caption"', 'name="__proto__"'), 401],
     ['a part without a name', (text) => text.replace('name="caption"', 'title="caption"'), 401],
     [
-      'a part that is no header',
+      'a part with an invalid header',
       (text) => text.replace('Content-Disposition', '\u0000\u0001'),
       401,
     ],
@@ -135,7 +135,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     expectError(await there.send(many), 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
-  test('an aborted upload: leaves nothing behind', async () => {
+  test('an aborted upload: the server still answers', async () => {
     const { there, ada } = await begin();
     const { headers, path, body } = meme(ada, { file: 'x'.repeat(100_000) });
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -107,12 +107,12 @@ describe.each(oneTransport)('mistakes over %s', (transport) => {
     return { there, ada, host: new URL(there.url).host, expectMistake };
   };
 
-  test.each(ofHeader)('status: %s %s', async (mistake, _, of) => {
+  test.each(ofHeader)('status: names the mistake %s %s', async (mistake, _, of) => {
     const { ada, host, expectMistake } = await begin();
     await expectMistake(of(ada, host), mistake);
   });
 
-  test.each(ofAny)('every kind: %s %s', async (mistake, _, change) => {
+  test.each(ofAny)('every kind: names the mistake %s %s', async (mistake, _, change) => {
     const { ada, expectMistake } = await begin();
     const by = signing(ada, change);
     await expectMistake(vote(by, { block_hash: HASH }), mistake);
@@ -122,7 +122,7 @@ describe.each(oneTransport)('mistakes over %s', (transport) => {
     await expectMistake(register({ ...fresh, sign: signing(fresh, change).sign }), mistake);
   });
 
-  test.each(ofJson)('vote and proposal: %s %s', async (mistake, _, change) => {
+  test.each(ofJson)('vote and proposal: names the mistake %s %s', async (mistake, _, change) => {
     const { ada, expectMistake } = await begin();
     await expectMistake(vote(signing(ada, change), { block_hash: HASH }), mistake);
     await expectMistake(propose(signing(ada, change), { parent_hash: HASH }), mistake);

@@ -26,7 +26,7 @@ const withHeaders = (request: Request, headers: Record<string, string>): Request
   headers: { ...request.headers, ...headers },
 });
 
-test('checks route, method, size, media type, credentials in headers, JSON', async () => {
+test('checks route, method, size, media type, credentials and JSON in this order', async () => {
   const there = await world();
   const ada = await there.join('Ada');
   const path = '/api/v1/consensus/vote';

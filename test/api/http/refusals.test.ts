@@ -26,7 +26,9 @@ async function closedBlock(there: World) {
   throw new Error(`block ${block_hash} is still open`);
 }
 
-test.each(oneTransport)('refusals over %s: credentials', async (transport) => {
+test.each(
+  oneTransport,
+)('refusals over %s: of credentials name the values and the fix', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
 
@@ -50,7 +52,9 @@ test.each(oneTransport)('refusals over %s: credentials', async (transport) => {
   expectRefusal(unknown, 'KEY_UNKNOWN', [stranger.publicKey]);
 });
 
-test.each(oneTransport)('refusals over %s: form of the request', async (transport) => {
+test.each(
+  oneTransport,
+)('refusals over %s: of malformed requests name the values and the fix', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
 
@@ -67,7 +71,9 @@ test.each(oneTransport)('refusals over %s: form of the request', async (transpor
   expectRefusal(refused, 'BODY_TOO_LARGE', [large.body.length, 8_192]);
 });
 
-test.each(oneTransport)('refusals over %s: rate limit', async (transport) => {
+test.each(
+  oneTransport,
+)('refusals over %s: by a rate limit name the quota and the wait', async (transport) => {
   const there = await world({ transport, limits: 'spec' });
   await there.join('Ada');
   const second = await there.send(register(agentOf('Bob')));
@@ -75,7 +81,9 @@ test.each(oneTransport)('refusals over %s: rate limit', async (transport) => {
   expectRefusal(second, 'RATE_LIMIT', ['register', '1 per minute', String(retry_after_s)]);
 });
 
-test.each(oneTransport)('refusals over %s: blocks and votes', async (transport) => {
+test.each(
+  oneTransport,
+)('refusals over %s: of proposals and votes name the block and the conflict', async (transport) => {
   const there = await world({ transport });
   const { block_hash, late } = await closedBlock(there);
   const closed = await there.send(vote(late, { block_hash }));

@@ -204,7 +204,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     await expect(client.networkState()).resolves.toMatchObject({ block_height: 0 });
   });
 
-  test('reports a response to an unread body', async () => {
+  test('reports a response that was signed without reading the request body', async () => {
     const { client } = await started(transport);
     const proposal = client.propose({ transactions: Array(900).fill('x'.repeat(4_000)) });
     await expect(proposal).rejects.toMatchObject({ problem: 'RESPONSE_UNREAD' });

@@ -84,7 +84,7 @@ function shared(
   return { given, longest };
 }
 
-test('blocks: shares evenly, regardless of who asks first or most', () => {
+test('blocks: shares evenly among producers, although one always asks first', () => {
   const scene = shareOfTen();
   const { given } = shared(scene, ['spam', 'ada', 'bob'], { spanMs: 600_000, stepMs: 100 });
   const counts = [...given.values()];

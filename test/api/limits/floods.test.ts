@@ -90,7 +90,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
   });
 
-  test('valid requests of one agent at once: are handled in turn', async () => {
+  test('200 copies of a valid request at once: are all accepted', async () => {
     const scene = await begin(transport);
     const [ada] = await join(scene, 'Ada');
     const request = status(ada!, { status: 'active' }, ada!.agentId, scene.at());

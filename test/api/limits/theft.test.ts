@@ -24,7 +24,7 @@ const captured: [string, number, string, (by: Agent, at: string) => Request][] =
   ['discuss', 20, 'UNKNOWN_BLOCK', (by, at) => discuss(by, { block_hash: HASH }, at)],
 ];
 
-describe.each(oneTransport)('over %s', (transport) => {
+describe.each(oneTransport)('replays over %s', (transport) => {
   const begin = async () => {
     const clock = virtualClock(START_MS);
     const there = await world({ transport, limits: 'spec', clock });
@@ -50,7 +50,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(fresh)).toMatch(new RegExp(`^"${name}";r=${most - 2};`));
   });
 
-  test("concurrent replays, and the first of them together with the victim's request", async () => {
+  test('50 concurrent copies of a refused request charge its agent once', async () => {
     const { there, ada, at, pass } = await begin();
     const request = propose(ada, { parent_hash: HASH }, at());
     await Promise.all(Array.from({ length: 50 }, () => there.send(request)));
@@ -59,7 +59,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(fresh)).toMatch(/^"propose";r=3;/);
   });
 
-  test('replays for as long as the signature is fresh, up to twice the skew', async () => {
+  test('replays charge the address while the signature is fresh, for twice the skew', async () => {
     const { there, ada, at, pass } = await begin();
     const ahead = new Date(Date.parse(at()) + 299_000).toISOString();
     const request = vote(ada, { block_hash: HASH }, ahead);
@@ -71,7 +71,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect(left(await there.send(vote(ada, { block_hash: HASH }, at())))).toMatch(/^"vote";r=9;/);
   });
 
-  test('a replayed request is answered with the current state', async () => {
+  test('a repeat of a refused request is checked against the current state', async () => {
     const { there, ada, at, pass } = await begin();
     const { head_hash } = await there.read('/api/v1/network/state');
     const first = propose(ada, { parent_hash: head_hash }, at());
@@ -85,7 +85,7 @@ describe.each(oneTransport)('over %s', (transport) => {
     expect((await there.send(second)).status).toBe(201);
   });
 
-  test('replays beyond the reads of the address are not processed', async () => {
+  test('replays beyond the read limit of the address get 429', async () => {
     const { there, ada, at } = await begin();
     const request = propose(ada, { parent_hash: HASH }, at());
     for (let round = 0; round < 7; round += 1) {

@@ -62,7 +62,7 @@ describe.each(transports)('deadlines over %s', (transport) => {
     await server.close();
   });
 
-  test('a stop: waits for requests in flight up to the grace period', async () => {
+  test('a stop: cuts requests in flight after the grace period', async () => {
     const server = await begin({ requestMs: 3_600_000, stopMs: 300 });
     const unanswered = call(server.url, registration('Ada')).catch((error: Error) => error);
     const body = trickle(server.url);

@@ -109,7 +109,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     }
   });
 
-  test('requests aborted half-way: leave nothing behind', async () => {
+  test('requests aborted half-way: the server still answers', async () => {
     const there = await begin();
     const line = `POST ${REGISTER} HTTP/1.1\r\nHost: localhost\r\n`;
     const head = `${line}Content-Type: application/json\r\n`;

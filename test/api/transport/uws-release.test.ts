@@ -1,4 +1,4 @@
-/** The reasons why uWebSockets.js does not load, by platform, and what each of them tells to do. */
+/** Explanations of why uWebSockets.js does not load, by platform, with the action to take. */
 import { expect, test } from 'vitest';
 import { describeLoadProblem, type Platform } from '../../../api/transport/uws-transport.js';
 
@@ -23,7 +23,7 @@ test.each([
   ['an old C library', glibc, on('v24.21.0'), ['glibc 2.38', 'linux x64 with Node v24.21.0']],
   ['no binary for Node 24', noBinary, on('v24.21.0'), ['no binary', upstream]],
   ['no binary for this processor', noBinary, on('v20.20.2', 'arm'), ['linux arm', registry]],
-])('uws reasons: %s', (_, error, platform, parts) => {
+])('uws: explains a failed load: %s', (_, error, platform, parts) => {
   const text = describeLoadProblem(error, platform);
   for (const part of parts) expect(text).toContain(part);
 });

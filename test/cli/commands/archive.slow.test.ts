@@ -177,8 +177,8 @@ function flip(file: string, at: number): void {
 
 describe('archive: a damaged segment', () => {
   const damage: [string, (folder: string) => void][] = [
-    ['one bit of a block', (folder) => flip(inMiddle(folder), 5_000)],
-    ['one bit of the index', (folder) => flip(inMiddle(folder), -200)],
+    ['a flipped bit in a block', (folder) => flip(inMiddle(folder), 5_000)],
+    ['a flipped bit in the index', (folder) => flip(inMiddle(folder), -200)],
     ['cut', (folder) => truncateSync(inMiddle(folder), statSync(inMiddle(folder)).size - 1)],
     ['empty', (folder) => truncateSync(inMiddle(folder), 0)],
     ['longer', (folder) => writeFileSync(inMiddle(folder), 'x', { flag: 'a' })],

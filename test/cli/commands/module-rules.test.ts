@@ -37,7 +37,7 @@ test('check-certificate: runs a module that the operator names', async () => {
   expect(JSON.parse(json.stdout)).toMatchObject({ holds: true, rules: [{ file: sixty, sha256 }] });
 });
 
-test('check-certificate: without the module, says what remains proven', async () => {
+test('check-certificate: without the module, lists it among the assumptions', async () => {
   const folder = temporaryFolder();
   const file = await certificateIn(folder);
   const other = join(folder, 'other.js');
@@ -72,7 +72,7 @@ test.each([
   ['a missing file', () => join(temporaryFolder(), 'none.js')],
   ['a folder', () => temporaryFolder()],
   ['a file without a rule', () => join(root, 'package.json')],
-  ['a name', () => 'bft'],
+  ['a policy name', () => 'bft'],
 ])('check-certificate: --rule with %s is a usage error', async (_, rule) => {
   const file = join(temporaryFolder(), 'c.json');
   writeFileSync(file, '{}\n');

@@ -41,7 +41,7 @@ test('recount: the recorded rule gives the recorded outcomes', async () => {
   );
 });
 
-test('recount: pivotal voters are the swing votes of why', async () => {
+test('recount: pivotal voters include the swing voters of why', async () => {
   const { blocks } = await recount(run, '--rule', 'bft');
   for (const { block_hash, rules } of blocks) {
     const { stdout } = await runCommand(['why', run, block_hash, '--mechanical', '--json']);
@@ -225,12 +225,12 @@ test.each([
   ['no rule', [run]],
   ['an unknown rule', [run, '--rule', 'nope']],
   ['a rule that is a missing file', [run, '--rule', join(folder, 'none.js')]],
-  ['a rule without such a parameter', [run, '--rule', 'bft', '--parameter', 'size=3']],
+  ['a parameter that the rule does not have', [run, '--rule', 'bft', '--parameter', 'size=3']],
   ['a parameter before a rule', [run, '--parameter', 'size=3', '--rule', 'committee']],
   ['a missing folder', [join(folder, 'none'), '--rule', 'bft']],
   ['missing election data', [join(folder, 'none.soc'), '--rule', 'bft']],
   ['a page that is not HTML', [run, '--rule', 'bft', '--out', join(folder, 'page.txt')]],
-  ['options of a network', [run, '--rule', 'bft', '--options', '4']],
+  ['--options for a network', [run, '--rule', 'bft', '--options', '4']],
 ])('recount: %s is a usage error', async (_, args) => {
   const ended = await runCommand(['recount', ...args]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);

@@ -95,14 +95,14 @@ test.each([
     { factors: [{ path: 'agents.guests.strategy.module', values: ['fine.mjs', 'broken.mjs'] }] },
     'broken.mjs: ',
   ],
-])('scenario check: checks %s of a sweep', async (_, sweep, named) => {
+])('scenario check: refuses a sweep with an error in %s', async (_, sweep, named) => {
   const { code, stdout } = await checked({ sweep });
   expect(stdout).toMatch(/^bad .*town\.json/);
   expect(stdout).toContain(named);
   expect(code).toBe(2);
 });
 
-test('scenario check: checks a script of an intervention', async () => {
+test('scenario check: refuses an intervention with a broken script', async () => {
   const strategy = { kind: 'script', module: 'broken.mjs' };
   const one = { kind: 'strategy', at_ms: 1, whom: [{ group: 'town' }], strategy };
   const { code, stdout } = await checked({ interventions: [one] });

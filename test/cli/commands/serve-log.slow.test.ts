@@ -87,7 +87,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     expect(lines.filter((line) => 'ms' in line)).toEqual([]);
   });
 
-  test('trace adds times, info logs none of them', async () => {
+  test('trace adds durations; info logs only the start and the stop', async () => {
     const traced = await logged(options('trace'), work);
     const requests = traced.filter(({ msg }) => msg === 'request' || msg === 'refused');
     expect(requests.length).toBeGreaterThan(4);
@@ -97,7 +97,7 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     expect(ordinary[0]).toMatchObject({ transport, limits: 'bench', folder: expect.any(String) });
   });
 
-  test('GET / redirects to the page, and returns JSON for Accept: application/json', async () => {
+  test('GET / redirects to /docs, and returns JSON for Accept: application/json', async () => {
     await logged(options('warn').slice(0, -2), async (url) => {
       const page = await fetch(url, { redirect: 'manual' });
       expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);

@@ -179,7 +179,7 @@ test.each(transports)('serve: malformed bytes do not end the process, %s', async
   expect(server.stderr()).not.toContain('Error');
 });
 
-test('serve: a new folder gets a random network id, or that of --network-id', async () => {
+test('serve: a new folder gets a random network id and keeps it', async () => {
   const first = await start('drawn');
   const { network_id } = first.first;
   expect(network_id).toMatch(/^devnet-[a-z2-7]{10}$/);

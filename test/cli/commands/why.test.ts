@@ -70,8 +70,8 @@ test('why: a data folder gets no attribution', async () => {
 
 test.each([
   ['an unknown block', () => [run, 'f'.repeat(64)], `block not found: ${'f'.repeat(64)}`],
-  ['a height that is not final', () => [run, '999999'], 'block not found: height 999999'],
-  ['what is no block', () => [run, '../etc'], 'invalid block: ../etc'],
+  ['an unknown height', () => [run, '999999'], 'block not found: height 999999'],
+  ['an invalid block', () => [run, '../etc'], 'invalid block: ../etc'],
   ['a missing folder', () => [join(run, 'nowhere'), '1'], 'nowhere; check the path'],
 ] as const)('why: %s is a usage error', async (_, args, text) => {
   const ended = await runCommand(['why', ...args()]);

@@ -42,7 +42,7 @@ test.each([
   ['a scenario', ['sim', 'healthy'], ['healthy-town']],
   ['a scenario of an option', ['serve', '--scenario', 'healthy'], ['healthy-town']],
   ['a scenario of a sweep', ['scenario', 'check', 'two-b'], ['two-blocs']],
-])('completion: %s', async (_, words, expected) => {
+])('completion: completes %s', async (_, words, expected) => {
   expect((await complete(words)).values).toEqual(expected);
 });
 
@@ -57,7 +57,7 @@ test.each([
   expect((await complete(words)).paths).toBe(expected);
 });
 
-test('completion: folders with runs, up to one level below', async () => {
+test('completion: lists folders with runs, down to one level', async () => {
   const marks = { 'runs/7': 'summary.json', 'runs/load': 'result.json', data: 'data.mdb' };
   for (const [name, mark] of Object.entries(marks)) {
     mkdirSync(join(folder, name), { recursive: true });

@@ -145,7 +145,7 @@ test.each([
   ['an option without the one it needs', 'serve: {control: true}', ['--control', '--scenario']],
   ['an invalid origin', 'serve: {cors: [nope]}', ['--cors', 'nope']],
   ['a list as section', 'serve: [1]', ['serve']],
-  ['no YAML', 'serve: {', ['folkmoot.yaml:']],
+  ['invalid YAML', 'serve: {', ['folkmoot.yaml:']],
   ['a repeated key', 'serve: {port: 1, port: 2}', ['port']],
 ])('config check: %s is a usage error with file and line', async (_, yaml, parts) => {
   const file = join(temporaryFolder(folder), 'folkmoot.yaml');

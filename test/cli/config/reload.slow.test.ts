@@ -133,7 +133,7 @@ test('SIGHUP: flags keep their precedence, and a server without a file ends', as
   expect(await ended).toBe('SIGHUP');
 });
 
-test('a control token from a file or the environment is the one that the page gets', async () => {
+test('a control token from the environment is in the address of the page', async () => {
   const token = 'T0ken-'.repeat(6);
   const data = join(temporaryFolder(), 'data');
   const args = ['serve', '--port', '0', '--data', data, '--clock', 'held'];

@@ -46,14 +46,14 @@ test('untrusted: marks unknown text and unknown member names', () => {
 });
 
 test.each([
-  ['a line', 'a\nb', 'a\\u{a}b'],
-  ['an escape', '\u001b[2J', '\\u{1b}[2J'],
-  ['text from right to left', 'a\u202eb\u2066', 'a\\u{202e}b\\u{2066}'],
-  ['characters without width', 'a\u200bb\u2060\ufeff', 'a\\u{200b}b\\u{2060}\\u{feff}'],
-  ['text in tags', '\u{e0041}\u{e007f}', '\\u{e0041}\\u{e007f}'],
-  ['bytes in variation selectors', 'a\ufe01\u{e0101}', 'a\\u{fe01}\\u{e0101}'],
-  ['half a pair', 'a\ud800', 'a\\u{d800}'],
-  ['letters and emoji', 'Zoë 投票 ❤️ 🗳', 'Zoë 投票 ❤️ 🗳'],
+  ['a line feed', 'a\nb', 'a\\u{a}b'],
+  ['an escape sequence', '\u001b[2J', '\\u{1b}[2J'],
+  ['right-to-left controls', 'a\u202eb\u2066', 'a\\u{202e}b\\u{2066}'],
+  ['zero-width characters', 'a\u200bb\u2060\ufeff', 'a\\u{200b}b\\u{2060}\\u{feff}'],
+  ['tag characters', '\u{e0041}\u{e007f}', '\\u{e0041}\\u{e007f}'],
+  ['variation selectors', 'a\ufe01\u{e0101}', 'a\\u{fe01}\\u{e0101}'],
+  ['a lone surrogate', 'a\ud800', 'a\\u{d800}'],
+  ['nothing in letters and emoji', 'Zoë 投票 ❤️ 🗳', 'Zoë 投票 ❤️ 🗳'],
 ])('untrusted: escapes %s', (_, text, shown) => {
   expect(escapeInvisible(text)).toBe(shown);
 });

@@ -129,11 +129,11 @@ describe('sim --out: refused folders', () => {
   });
 
   test.each([
-    ['below a file', (inside: string) => join(inside, 'file', 'run')],
+    ['a path below a file', (inside: string) => join(inside, 'file', 'run')],
     ['a file', (inside: string) => join(inside, 'file')],
     ['a name that is too long', (inside: string) => join(inside, 'x'.repeat(300))],
-    ['a place where nothing can be made', () => '/proc/folkmoot-run'],
-    ['no name', () => ''],
+    ['a folder that cannot be created', () => '/proc/folkmoot-run'],
+    ['an empty name', () => ''],
   ])('sim --out: refuses %s in one line', async (_, place) => {
     const inside = temporaryFolder();
     writeFileSync(join(inside, 'file'), '');

@@ -92,7 +92,7 @@ test('sim --out: the network folder has mode 0700 and its files 0600', async () 
   expect(mode(join(folder, 'runs/one/report.html'))).toBe('666');
 });
 
-test('serve: the same modes, even in an existing folder', async () => {
+test('serve: files have mode 0600, and an existing folder keeps its mode', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'there'), { mode: 0o755 });
   for (const data of ['made', 'there']) {

@@ -76,7 +76,7 @@ const key = () => {
 test.each([
   ['refuses', refuses],
   ['agrees', agrees],
-])('terminal: a server that %s with escapes in every text', async (_, answer) => {
+])('terminal: escapes the texts of a server that %s', async (_, answer) => {
   const { url } = await hostile(answer);
   const env = { FOLKMOOT_URL: url, FOLKMOOT_KEY: key() };
   const hash = '0'.repeat(64);
@@ -104,7 +104,7 @@ test.each([
   }
 });
 
-test('terminal: a scenario with escapes in texts, names and errors', async () => {
+test('terminal: escapes texts and names of a scenario, also in errors', async () => {
   const folder = temporaryFolder();
   const quoted = JSON.stringify(evil);
   const body = 'agents:\n  - { group: a, count: 4, producers: 1 }\nlength: { blocks: 1 }\n';
@@ -143,7 +143,7 @@ test('terminal: a scenario with escapes in texts, names and errors', async () =>
   }
 });
 
-test('terminal: logs, load results and signatures with escapes', async () => {
+test('terminal: escapes logs, load results and signatures', async () => {
   const folder = temporaryFolder();
   const log = join(folder, 'log.ndjson');
   for (const line of [evil, JSON.stringify({ [evil]: evil }), JSON.stringify(evil)]) {

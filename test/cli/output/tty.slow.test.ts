@@ -46,7 +46,7 @@ withTerminal('terminal: a wide terminal has a bar without wrapped lines', async 
 withTerminal.each([
   ['narrow', 40, 'xterm'],
   ['dumb', 120, 'dumb'],
-])('terminal: a %s terminal has no bar', async (_, columns, term) => {
+])('terminal: a %s terminal shows no progress bar', async (_, columns, term) => {
   const text = await seen(sim, columns, term);
   expect(text).toMatch(/blocks, \d+ votes/);
   expect(steers(text)).toBe(false);

@@ -149,7 +149,7 @@ test.each([
     },
     13,
   ],
-  ['gone', (data: string) => rmSync(data), 2],
+  ['deleted', (data: string) => rmSync(data), 2],
 ])('explore: refuses data that was %s', async (_, damage, code) => {
   const copy = copyOf(run);
   damage(join(copy, 'network', 'data.mdb'));
@@ -169,10 +169,10 @@ test('explore: refuses an archive with a missing file', async () => {
 });
 
 test.each([
-  ['a folder that is not there', ['nowhere'], 2],
+  ['a missing folder', ['nowhere'], 2],
   ['a folder without a network', ['.'], 2],
-  ['a port beyond all', [run, '--port', '65536'], 2],
-  ['an address that is not here', [run, '--host', '203.0.113.1'], 1],
+  ['a port out of range', [run, '--port', '65536'], 2],
+  ['an address of another machine', [run, '--host', '203.0.113.1'], 1],
 ])('explore: %s is refused', async (_, args, code) => {
   const ended = await folkmoot(['explore', ...args]);
   expect([ended.code, ended.stdout]).toEqual([code, '']);

@@ -156,7 +156,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('load --watch: %s ends a waiting run',
 });
 
 test.each([
-  ['an address without a page', ['--port', '0'], /--port requires --watch/],
+  ['--port without --watch', ['--port', '0'], /--port requires --watch/],
   ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
 ])('load: %s is refused', async (_, args, text) => {
   const { code, stdout, stderr } = await folkmoot(['load', ...reads, ...args]);

@@ -160,16 +160,16 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a waiting run', 
 });
 
 test.each([
-  ['an address without a page', ['--port', '0'], /--port requires --watch/],
-  ['a speed without a page', ['--speed', '2'], /--speed requires --url or --watch/],
+  ['--port without --watch', ['--port', '0'], /--port requires --watch/],
+  ['--speed without --url or --watch', ['--speed', '2'], /--speed requires --url or --watch/],
   [
     'maximum speed on a server',
     ['--speed', 'max', '--url', 'http://127.0.0.1:1'],
     /cannot be used with --url/,
   ],
   ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
-  ['a page of a server', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
-  ['a page of two runs', ['--check-determinism', '--watch'], /cannot be used with/],
+  ['--watch with --url', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
+  ['--watch with --check-determinism', ['--check-determinism', '--watch'], /cannot be used with/],
 ])('sim: %s is refused', async (_, args, text) => {
   const { code, stdout, stderr } = await folkmoot(['sim', ...size, ...args]);
   expect([code, stdout]).toEqual([2, '']);

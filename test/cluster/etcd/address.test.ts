@@ -7,7 +7,7 @@ test.each([
   ['etcd://a:1,b:2,c', ['a:1', 'b:2', 'c:2379']],
   ['etcd://[::1]:5,etcd-1.example', ['[::1]:5', 'etcd-1.example:2379']],
   ['etcd://a,a:2379,b', ['a:2379', 'b:2379']],
-])('address: %s', (address, endpoints) => {
+])('address: parses %s', (address, endpoints) => {
   expect(parseEndpoints(address)).toEqual(endpoints);
 });
 

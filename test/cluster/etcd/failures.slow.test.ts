@@ -65,7 +65,7 @@ async function counted(running: TestEtcd, happens: () => Promise<void>): Promise
 }
 
 describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
-  test('etcd: no write lost or repeated when the leader is killed and returns', async () => {
+  test('etcd: loses and repeats no write when the leader is killed and returns', async () => {
     const running = await etcd({ members: 3 });
     await counted(running, async () => {
       const leader = await running.leader();
@@ -74,7 +74,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     });
   });
 
-  test('etcd: the member in use stalls silently', async () => {
+  test('etcd: loses and repeats no write when the member in use stalls silently', async () => {
     const running = await etcd({ members: 3 });
     const [first] = running.members;
     const cuts = await counted(running, () => first!.signal('SIGSTOP'));
@@ -83,7 +83,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     await first!.signal('SIGCONT');
   });
 
-  test('etcd: writes wait for an election only when the leader stalls', async () => {
+  test('etcd: loses and repeats no write when the leader stalls', async () => {
     const running = await etcd({ members: 3 });
     await counted(running, async () => (await running.leader()).signal('SIGSTOP'));
   });
@@ -119,7 +119,7 @@ describe.skipIf(!hasEtcd)('etcd client, failures (needs etcd-server)', () => {
     expect(await client.range('k', { serializable: true })).toMatchObject({ count: 0 });
   });
 
-  test('etcd: no server, another server, or a silent server', async () => {
+  test('etcd: calls are unavailable at a missing, unknown or silent server', async () => {
     const absent = new EtcdClient({ endpoints: [`127.0.0.1:${await freePort()}`] });
     const gone = await absent.get('k').catch((error) => error);
     expect(gone).toBeInstanceOf(EtcdError);

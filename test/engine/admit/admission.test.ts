@@ -123,7 +123,7 @@ test.each([
   'P1W',
   'PT0S',
   'PT0.5S',
-])('status: %s may be expected', async (expected_duration) => {
+])('status: accepts the expected duration %s', async (expected_duration) => {
   expect((await made('status', { expected_duration })).expected_duration).toBe(expected_duration);
 });
 

@@ -50,7 +50,7 @@ test('sniff: accepts the images that the library detects, with any following byt
   );
 });
 
-test.each(Object.entries(heads))('sniff: %s', (name, head) => {
+test.each(Object.entries(heads))('sniff: detects the type of %s', (name, head) => {
   const expected: Record<string, string | undefined> = {
     png: 'image/png',
     jpeg: 'image/jpeg',

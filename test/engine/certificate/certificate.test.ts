@@ -79,7 +79,7 @@ test('checkCertificate: needs one trusted digest for a single span', async () =>
   expect(early.trusts[0]).not.toContain('parameters');
 });
 
-test('certificate: extended to a later entry whose digest is known', async () => {
+test('certificate: can extend to a later entry whose digest is known', async () => {
   const decided = await town('veto', 'alliance_bonus');
   const { end, blocks } = decided;
   const digests = await digestsOf(decided);
@@ -139,7 +139,7 @@ test('certify: stops when its signal is aborted', async () => {
   await store.close();
 });
 
-test('certificate: of a module that counts vetoes, which the check does not run', async () => {
+test('certificate: a block of a module with vetoes holds without running the module', async () => {
   await prepareSandbox();
   const source = `export default {
     usesVetoes: true,
@@ -161,7 +161,7 @@ test('certificate: of a module that counts vetoes, which the check does not run'
   expect(holding(text, { rules: [sha256] }).proves).toHaveLength(3);
 });
 
-test('certificate: of a block whose state diff and chosen option set the same key', async () => {
+test('certificate: holds if the state diff and the chosen option set the same key', async () => {
   const path = temporaryFolder();
   const genesis = { policy: 'plurality' };
   const people = await newPopulation({ path, genesis, verifier: 'inline' });

@@ -28,7 +28,7 @@ async function decided(genesis: Partial<GenesisOptions>): Promise<string> {
   return certificateOf({ path }, hash);
 }
 
-/** As `plurality`, in a module. */
+/** The rule `plurality` as a module. */
 const source = `export default {
   parameters: { least: { default: 1, minimum: 1, maximum: 3 } },
   usesOptions: true,

@@ -151,7 +151,7 @@ test('status: treats the same request as a duplicate', async () => {
 });
 
 test.each([
-  ['earlier', '2024-12-31T23:59:59.999Z'],
+  ['an earlier timestamp', '2024-12-31T23:59:59.999Z'],
   ['the same instant', '2025-01-01T01:00:00+01:00'],
   ['the same millisecond', '2025-01-01T00:00:00.0009Z'],
 ])('status: refuses %s as a replay', async (_, timestamp) => {
@@ -175,7 +175,7 @@ test('status: refuses an older accepted request as a replay', async () => {
   expect(word(await population.submit(first))).toBe('REPLAYED');
 });
 
-test('status: stores a timestamp of 1970 like any other', async () => {
+test('status: refuses a repeated timestamp of 1970 as a replay', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
@@ -184,7 +184,7 @@ test('status: stores a timestamp of 1970 like any other', async () => {
   expect(word(await at('1970-01-01T00:00:00Z', 'active'))).toBe('REPLAYED');
 });
 
-test('status: ignores a refused update as the last one', async () => {
+test('status: a refused update does not count as the last update of its signer', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   const late = instant(999_000);

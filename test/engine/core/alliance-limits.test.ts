@@ -64,7 +64,7 @@ test.each([
   'P4W',
   'P1DT1H1M1S',
   'P1W',
-])('alliance: lasts %s and shows it as sent', async (duration) => {
+])('alliance: accepts the duration %s and shows it as sent', async (duration) => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
   expect(answerOf(await population.ally(ada!, [bob!], { duration }))).toMatchObject({ duration });

@@ -75,7 +75,7 @@ test('events: a finalizing vote emits all events that close the block', async ()
   expect(updates).toEqual(ids.sort());
 });
 
-test('events: a rejecting vote emits the events without siblings', async () => {
+test('events: a rejecting vote emits the closing events of its block only', async () => {
   const { population, ada, bob, hash } = await withBlock(4);
   await population.vote(ada, hash, 'reject');
   expect(await typesAfter(population, () => population.vote(bob, hash, 'reject'))).toEqual([

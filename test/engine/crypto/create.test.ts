@@ -8,7 +8,7 @@ import {
   type PoolVerifier,
 } from '../../../dist/engine/crypto/pool.js';
 
-test('createVerifier: sets the name of each kind, which refuses after close', async () => {
+test('createVerifier: names each kind, and refuses calls after close', async () => {
   for (const kind of ['pool', 'inline', 'reference'] as const) {
     const lines: string[] = [];
     const verifier = createVerifier(kind, { threads: 1, warn: (line) => lines.push(line) });
@@ -19,7 +19,7 @@ test('createVerifier: sets the name of each kind, which refuses after close', as
   }
 });
 
-test('createVerifier: inline and reference count, and refuse wrong lengths', async () => {
+test('createVerifier: inline and reference count signatures and refuse wrong lengths', async () => {
   const keyPair = generateKeyPair();
   const message = new Uint8Array([1, 2, 3]);
   const job = { publicKey: keyPair.publicKey, message, signature: sign(message, keyPair) };
@@ -88,7 +88,7 @@ describe('createVerifier: a pool that starts late', () => {
     expect(started).toEqual([]);
   });
 
-  test('createVerifier: uses the option threadsAfter', async () => {
+  test('createVerifier: accepts the option threadsAfter', async () => {
     const verifier = createVerifier('pool', { threads: 1, threadsAfter: 4 });
     expect([verifier.name, await verifier.verify([job, job])]).toEqual(['pool', [true, true]]);
     await verifier.close();

@@ -218,7 +218,7 @@ async function forge(options: HistoryOptions, folder: string): Promise<number> {
 }
 
 test(
-  'history: checkpoints take at most a fifth of the log, or may be left out',
+  'history: checkpoints take at most a fifth of the log, and can be disabled',
   heavy,
   async () => {
     const path = temporaryFolder();

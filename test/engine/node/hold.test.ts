@@ -84,7 +84,7 @@ test('hold: server_time is the wall time', async () => {
   expect([first, second, third]).toEqual([later(0), later(1), later(1)]);
 });
 
-test('hold: closes a held network', async () => {
+test('hold: a held network can be closed, and its folder replays', async () => {
   const path = temporaryFolder();
   const { network, vote } = await voting(path);
   const inFlight = vote(bob);

@@ -33,7 +33,7 @@ const protocol = {
 const schemas = Object.entries({ ...protocol, ...clientMessages, DebugVerifyBody, LoadResult });
 const named = schemas.filter(([, value]) => isSchema(value)) as [string, object][];
 
-test('schemas: covers all exported schemas', () => {
+test('schemas: more than 60 schemas are exported', () => {
   expect(named.length).toBeGreaterThan(60);
 });
 

@@ -110,12 +110,12 @@ test('replay: prints the entry, kind and both values of a divergence', async () 
 });
 
 test.each([
-  ['no JSON', 'nonsense'],
+  ['invalid JSON', 'nonsense'],
   ['null', 'null'],
   ['a list', '[]'],
-  ['without numbers', '{"kind":"tick"}'],
-  ['one whose file is no text', JSON.stringify({ ...emptyLine(), kind: 'tick', file: 5 })],
-  ['a genesis that cannot be read', JSON.stringify({ ...emptyLine(), kind: 'genesis' })],
+  ['a line without numbers', '{"kind":"tick"}'],
+  ['a member `file` that is not text', JSON.stringify({ ...emptyLine(), kind: 'tick', file: 5 })],
+  ['an unreadable genesis', JSON.stringify({ ...emptyLine(), kind: 'genesis' })],
 ])('replay: refuses a file with %s in one line', async (_, line) => {
   expectOneLine(await folkmoot(['replay', fileOf([line])]));
 });

@@ -72,7 +72,7 @@ describe('replay: changed entries', () => {
     await expectFound(change, { seq, kind, what: 'log_digest' }, signed);
   });
 
-  test('replay: detects a changed header without a signature', async () => {
+  test('replay: detects a changed header that no signature covers', async () => {
     const { seq, kind } = vote;
     await expectFound((stored) => changeEntry(stored, seq, () => ({ timestamp: 'x' })), {
       seq,

@@ -20,7 +20,7 @@ const blocksIn = (text: string, language: string): string[] =>
 
 const yamlIn = (text: string) => blocksIn(text, 'yaml').map((block) => parse(block));
 
-/** Cells of the first table row that begins with a name in code, with spaces as one. */
+/** Returns the trimmed cells of the first table row that begins with this name in code. */
 function rowOf(name: string): string[] {
   const line = page.split('\n').find((one) => one.startsWith(`| \`${name}\` `));
   return (line ?? '').split('|').map((cell) => cell.trim());

@@ -90,7 +90,7 @@ const firstOnly = ({ weight, ballot }: TestVote): TestVote => ({
   ballot: { option: (ballot as { ranking: string[] }).ranking[0] },
 });
 
-test('Tennessee: four rules choose three capitals', () => {
+test('Tennessee: five rules choose three different capitals', () => {
   const votes = [
     ...[rankWeight(42, 'M', 'N', 'C', 'K'), rankWeight(26, 'N', 'C', 'K', 'M')],
     ...[rankWeight(15, 'C', 'K', 'N', 'M'), rankWeight(17, 'K', 'C', 'N', 'M')],

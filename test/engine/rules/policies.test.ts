@@ -42,7 +42,7 @@ function formerVotesUntilClose(policy: string, turnout: number, tally: Tally, la
 
 const policies = ['bft', 'majority', 'veto'];
 
-test('policies: decide 500,000 random states as before', () => {
+test('policies: decide 500,000 random states as the earlier formulas did', () => {
   const random = seedrandom('policies');
   const upTo = (most: number) => Math.floor(random() * (most + 1));
   let differences = 0;
@@ -113,7 +113,7 @@ test('policies: need the known number of approvals to close a block of equal wei
   }
 });
 
-test('lines: the needed weight does not depend on the votes before, as after a restart', () => {
+test('lines: the needed weight does not depend on earlier counts, so a restart keeps it', () => {
   // With r rejections, an approving weight of 3 to 4 + r, or of 7 and more, finalizes.
   const lines = [
     // biome-ignore lint/suspicious/noThenProperty: part of the published format

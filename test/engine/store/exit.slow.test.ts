@@ -22,16 +22,22 @@ async function endOf(how: string, after: number) {
   return { ...end, said };
 }
 
-test.each(turns)('exitProcess: exits with its code %i turns into a commit', async (after) => {
+test.each(
+  turns,
+)('exitProcess: exits with its code during a commit, after %i event-loop turns', async (after) => {
   expect(await endOf('exitProcess', after)).toEqual({ code: 13, signal: null, said: '' });
 });
 
-test.each(turns)('process.exit: ends the process %i turns into a commit', async (after) => {
+test.each(
+  turns,
+)('process.exit: ends the process during a commit, after %i event-loop turns', async (after) => {
   const { code, signal } = await endOf('exit', after);
   expect(code ?? signal).toBeOneOf([13, 'SIGKILL']);
 });
 
-test.each(turns)('uncaught error: ends the process %i turns into a commit', async (after) => {
+test.each(
+  turns,
+)('uncaught error: ends the process during a commit, after %i event-loop turns', async (after) => {
   const { code, signal, said } = await endOf('throw', after);
   expect(code ?? signal).toBeOneOf([1, 'SIGKILL']);
   expect(said).toContain('uncaught');

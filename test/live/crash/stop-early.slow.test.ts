@@ -66,7 +66,7 @@ describe(`stop: early, seed ${seed}`, () => {
     expect(await replayHere(data)).toMatchObject({ match: true, entries: 1 });
   });
 
-  test('stop: the same while agents of a scenario join', async () => {
+  test('stop: SIGTERM while agents of a scenario join ends with 0', async () => {
     const data = join(temporaryFolder(), 'data');
     const scenario = ['--scenario', scenarioFile(temporaryFolder())];
     const ended = await signalled('SIGTERM', 'line', ['--data', data, ...scenario]);
@@ -74,7 +74,7 @@ describe(`stop: early, seed ${seed}`, () => {
     expect(await replayHere(data)).toMatchObject({ match: true });
   });
 
-  test('stop: at any moment of a start; the folder opens again with its content', async () => {
+  test('stop: a signal at any moment of a start leaves an intact folder', async () => {
     const kept = temporaryFolder();
     const server = await host({ data: kept });
     await new Caller(server.url).do(registration(signatoryOf(0), 'Before'));

@@ -20,7 +20,7 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
       : []),
   ];
 
-  test.each(stalls)('stop: with a connection that %s', async (_, text) => {
+  test.each(stalls)('stop: is not delayed by a connection that %s', async (_, text) => {
     const server = await host({ data: temporaryFolder(), args: ['--transport', transport] });
     const wire = await Wire.open(server.url);
     wire.send(text);
@@ -30,7 +30,7 @@ describe.each(['uws', 'node'])('stop: over %s', (transport) => {
     await wire.over;
   });
 
-  test('stop: with a subscriber that never reads; others are closed with 1001', async () => {
+  test('stop: closes with 1001, and is not delayed by a subscriber that never reads', async () => {
     const server = await host({ data: temporaryFolder(), args: ['--transport', transport] });
     const caller = new Caller(server.url);
     const by = signatoryOf(1);

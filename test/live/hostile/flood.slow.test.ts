@@ -65,7 +65,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     return { server, before: residentBytes(server.pid) };
   };
 
-  test('flood: pings whose pongs are never read', async () => {
+  test('flood: pings whose pongs are never read use bounded memory', async () => {
     const { server, before } = await begin();
     const eight = await Promise.all(Array.from({ length: 8 }, () => deaf(server)));
     const ping = frame(9, Buffer.alloc(125));
@@ -80,7 +80,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     await stop(server);
   });
 
-  test('flood: fragments of a message that never ends', async () => {
+  test('flood: fragments of a message that never ends use bounded memory', async () => {
     const { server, before } = await begin();
     const open = await Promise.all(Array.from({ length: 300 }, () => deaf(server)));
     const piece = (index: number) => frame(index === 0 ? 1 : 0, Buffer.alloc(1_024, 97), false);

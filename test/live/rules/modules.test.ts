@@ -60,11 +60,11 @@ const counting = (add: string) =>
 const tally = (code: string) => `export default { tally() { ${code} } };`;
 
 test.each([
-  ['decide without end', 'export default { decide() { for (;;); } };', 'RULE_TIMEOUT'],
-  ['tally without end', tally('for (;;);'), 'RULE_TIMEOUT'],
-  ['add without end', counting('for (;;);'), 'RULE_TIMEOUT'],
+  ['an endless decide', 'export default { decide() { for (;;); } };', 'RULE_TIMEOUT'],
+  ['an endless tally', tally('for (;;);'), 'RULE_TIMEOUT'],
+  ['an endless add', counting('for (;;);'), 'RULE_TIMEOUT'],
   [
-    'a native function without end',
+    'an endless native function',
     tally('[].indexOf.call({ length: 2 ** 53 - 1 }, 1);'),
     'RULE_TIMEOUT',
   ],

@@ -90,9 +90,9 @@ test('serve: --parameter sets parameters of a named policy, as does a variable',
 test.each([
   ['unknown', ['--policy', 'threshold', '--parameter', 'size=3']],
   ['out of range', ['--policy', 'threshold', '--parameter', 'for_bps=10000']],
-  ['of bft, which has none', ['--parameter', 'for_bps=6000']],
-  ['of a module, out of range', ['--rule', sixty, '--parameter', 'for_bps=0']],
-  ['no integer', ['--policy', 'threshold', '--parameter', 'for_bps=0.5']],
+  ['given for bft, which has no parameters', ['--parameter', 'for_bps=6000']],
+  ['out of range for a module', ['--rule', sixty, '--parameter', 'for_bps=0']],
+  ['not an integer', ['--policy', 'threshold', '--parameter', 'for_bps=0.5']],
   ['without a value', ['--policy', 'threshold', '--parameter', 'for_bps']],
 ])('serve: a parameter that is %s is a usage error', async (_, args) => {
   const ended = await startHost({ data: temporaryFolder(), args });

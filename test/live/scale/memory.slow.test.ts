@@ -11,7 +11,7 @@ import { Transcript } from '../clients/transcript.js';
 const MOST_BYTES = 256 * 1024;
 
 test.skipIf(counts.idleSubscribers === 0).each(['uws', 'node'])(
-  `memory: ${counts.idleSubscribers} idle subscribers over %s`,
+  `memory: ${counts.idleSubscribers} idle subscribers take under 256 KiB each over %s`,
   async (transport) => {
     const assembly = await Assembly.open(transport, counts.idleSubscribers / 4);
     const { pid } = assembly.server;

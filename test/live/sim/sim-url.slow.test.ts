@@ -74,7 +74,7 @@ test('sim --url: links and faults of the scenario apply; a second run continues'
   expect(network.read.networkState().block_height).toBe(height + second.measures.finalized!);
 });
 
-test('sim --url --out: the summary and the report name the log', async () => {
+test('sim --url --out: the summary and the report name the server, not a log', async () => {
   const { url } = await live({ genesis: { voting_period_ms: 20_000 } });
   const out = join(folder, 'reported');
   const town = scenarioFile(folder, { length: { blocks: 2 }, measure: { votes: true } });

@@ -179,7 +179,7 @@ test('power: is a thousandth for each of a thousand equal electors', () => {
   const weights = Array.from({ length: 1_000 }, () => 1);
   const power = computePower(gameOf({ policy: 'bft', participation_bps: 0 }, weights, []));
   expect(new Set(power.shapley_shubik)).toEqual(new Set([0.001]));
-  // The other voters have exactly one vote less than the quota: 999 over 666.
+  // An elector swings if exactly 666 of the other 999 approve: 999 over 666 coalitions.
   let coalitions = 1n;
   for (let one = 1n; one <= 666n; one += 1n) coalitions = (coalitions * (1_000n - one)) / one;
   expect(new Set(power.swings)).toEqual(new Set([coalitions]));

@@ -42,7 +42,7 @@ function pass(audited: Audited): void {
   auditor.advance(clock.now(), events);
 }
 
-/** Submits a request; `looks`: after a precheck. */
+/** Submits a request, after a precheck if `looks` is true. */
 async function take(audited: Audited, request: SignedRequest, looks: boolean): Promise<void> {
   const { network, clock, auditor, reached } = audited;
   const verified = await network.verify(request);

@@ -51,7 +51,7 @@ const ends = {
   reputation: 'block_finalized block_rejected equivocation',
 };
 
-/** Number of lives of the seed below that reach all refusals; more follow if they do not. */
+/** Lives of the seed below that together reach all refusals; more follow if they do not. */
 const richest = [7, 10, 28, 31, 32, 36, 37, 38, 43, 47, 50, 54, 58, 59];
 
 test('audit: random runs exercise every rule', heavy, async () => {

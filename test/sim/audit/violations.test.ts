@@ -83,7 +83,7 @@ const refusal = {
 type Broken = [rule: string, change: Change];
 const broken = (...of: Broken): Broken => of;
 
-/** Violated rule by change. */
+/** The violated rule, and the change that violates it. */
 const changes: Broken[] = [
   broken('event-time', (puts) => (told(puts[7], 'block_validation').timestamp = instant(500))),
   broken('vote-once', (puts) => {

@@ -30,7 +30,7 @@ async function compared(a: string, b: string) {
   return { found, futures, file, page, words };
 }
 
-/** Recounts the same from the logs. */
+/** Reads the first vote of each agent on each block from a run's log. */
 async function votesIn(folder: string): Promise<Map<string, string>> {
   const hashes = csvRows(join(folder, 'blocks.csv'));
   const numbers = new Map(hashes.map(({ block_hash, number }) => [block_hash, number]));

@@ -117,6 +117,6 @@ test.each([
   [[1], [1, 2], { path: '1', a: 'nothing', b: '2' }],
   [{}, [], { path: '', a: '{}', b: '[]' }],
   [{ a: { b: [] } }, { a: { b: [] } }, null],
-])('json: %j and %j', (a, b, expected) => {
+])('json: finds the first difference between %j and %j', (a, b, expected) => {
   expect(jsonDifference(a, b)).toEqual(expected);
 });

@@ -247,7 +247,7 @@ test('suite: names different and missing results', async () => {
   expect(await compared(suite, shorter, true)).toMatchObject({ match: true });
 });
 
-test('conformance: exit codes 0 and 12, with the first difference', async () => {
+test('conformance: exits with 0 for equal results, else with 12 and the difference', async () => {
   const file = join(temporaryFolder(), 'results.ndjson');
   const args = ['conformance', '--check', file, '--against', whole.folder];
   const results = agreeing(whole).map((line) => JSON.stringify(line));
@@ -272,7 +272,7 @@ test.each<[string[], number, RegExp]>([
   [['--check', 'nowhere', '--against', '.'], 2, /nowhere/],
   [['--check', 'package.json', '--against', '.'], 2, /suite\.json; /],
   [['--out', 'docs'], 13, /: docs; /],
-])('conformance %j: exit code %i', async (flags, expected, message) => {
+])('conformance %j: exits with code %i', async (flags, expected, message) => {
   const { code, stderr } = await folkmoot(['conformance', ...flags]);
   expect([code, stderr]).toEqual([expected, expect.stringMatching(message)]);
 });

@@ -25,7 +25,7 @@ const raw =
     return own;
   };
 
-/** Runs with a decider of the rule, then again from its cassette. */
+/** Runs with a decider that follows the rule, then again from its cassette. */
 async function decidedBy(rule: Rule, strategy: Raw = {}, sections: Raw = {}) {
   const decider = await deciderServer(rule);
   const scenario = town({ url: decider.url, retries: 0, ...atOnce, ...strategy }, sections);

@@ -129,7 +129,7 @@ test('cassette: with interventions, asks only about changed views and for new ag
   expect(more.result.deciders!.questions).toBeGreaterThan(before);
 });
 
-test('cassette: names a missing question, and the difference in the view', async () => {
+test('cassette: refuses another scenario, and a run without a source or folder', async () => {
   const { scenario, out, folder, decider } = await recorded();
   // The cassette of a run with different parameters.
   const strategy = { url: decider.url, ...atOnce, parameters: { mood: 'glad' } };

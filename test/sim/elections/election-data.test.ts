@@ -215,7 +215,7 @@ describe('Pabulib', () => {
   });
 });
 
-test('types are extensions', () => {
+test('the type follows from the file extension', () => {
   expect(['a/b.c.soc', 'X.TOI', 'town.pb'].map(findDataType)).toEqual(['soc', 'toi', 'pb']);
   expect(() => findDataType('votes.csv')).toThrow(ElectionError);
 });
@@ -247,7 +247,7 @@ const elections = fc.integer({ min: 1, max: 6 }).chain((size) => {
   return fc.record({ alternatives: names, ballots, title: fc.string({ maxLength: 20 }) });
 });
 
-/** Voters by order. */
+/** Counts the voters with each order. */
 function countByOrder(ballots: readonly { count: number; ballot: { tiers: unknown } }[]) {
   const counts = new Map<string, number>();
   for (const { count, ballot } of ballots) {

@@ -192,7 +192,7 @@ describe('ballots of a file', () => {
         'INVALID_ELECTION',
         /line 7: incomplete/,
       ],
-      ['a type', 'x', { file: 'data.csv' }, 'file', 'INVALID_ELECTION', /unknown type/],
+      ['an unknown type', 'x', { file: 'data.csv' }, 'file', 'INVALID_ELECTION', /unknown type/],
       ['too few ballots', dataOf('soc', ['4: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /4 .* 5/],
       ['too many ballots', dataOf('soc', ['6: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /6 .* 5/],
       [

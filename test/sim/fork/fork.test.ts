@@ -25,7 +25,7 @@ async function forked({ folder }: Pick<Kept, 'folder'>, added: Raw[], source?: s
   return { out, result, prefix, acted };
 }
 
-test('fork: equal digests up to the fork, then the first difference', async () => {
+test('fork: has equal digests up to the fork, and names the first difference', async () => {
   const base = await run(lively({ length: { blocks: 5 } }));
   const vote = { kind: 'vote', agent: 28, block: 3, decision: 'reject', at_height: 2 };
   const { out, prefix, acted } = await forked(base, [vote]);

@@ -88,7 +88,7 @@ test('vote: changes the decision alone, or removes the vote', async () => {
   expect(voters).not.toContain(own.public_key);
 });
 
-test('mute: agents that would have passed the meme on have not heard of it', async () => {
+test('mute: no vote refers to the meme, and other memes are still posted', async () => {
   const referred = lines
     .filter(({ kind }) => kind === 'vote')
     .flatMap(({ body }) => bodyOf<{ meme_references: string[] }>(body).meme_references);
@@ -204,7 +204,7 @@ const still = (sections: Raw = {}): Raw => ({
 test.each([
   [{ measure: 'closed', at_least: 1, held_ms: 100_000 }],
   [{ measure: 'closed', at_least: 1, held_ms: 33_333 }],
-])('interventions: a held condition is a deadline, as for the end of a run: %j', async (held) => {
+])('interventions: a held condition acts when it would end a run: %j', async (held) => {
   const silence = { kind: 'silence', whom: [{ agent: 1 }], at_condition: held };
   const { result } = await run(still(), [silence]);
   const ended = await run(still({ length: { until: held } }));

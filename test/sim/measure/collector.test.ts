@@ -42,7 +42,7 @@ async function village() {
   };
 }
 
-test('finality: from proposal to finalization; a rejected block has no finality time', async () => {
+test('finality: is the time from proposal to finalization; a rejected block has none', async () => {
   const { town, voters, parts } = await village();
   const first = await town.open(voters[0]!);
   await town.at(1_000);
@@ -64,7 +64,7 @@ test('finality: from proposal to finalization; a rejected block has no finality 
   expect(blocks[0]).toMatchObject({ producer_group: 'east', has_meme: 0, soundness: null });
 });
 
-test('agreement: of pairs of voters, within and between groups', async () => {
+test('agreement: counts agreeing pairs of voters, within and between groups', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
   // East is unanimous, west is split: 3 of 6 pairs agree; 1 of 2 within, 2 of 4 between.
@@ -110,7 +110,7 @@ test('memes: reach, references and influence follow the notes of counted votes',
   ]);
 });
 
-test('transactions: of final blocks, by signer; sound ones separately', async () => {
+test('transactions: counts those of final blocks by signer, and those that are sound', async () => {
   const { town, voters, parts } = await village();
   const tell = (block: string, soundness: number, senders: number[]) =>
     parts.collector.published({ block, soundness, hasMeme: false, senders });
@@ -133,7 +133,7 @@ test('transactions: of final blocks, by signer; sound ones separately', async ()
   expect(blocks.map(({ soundness }) => soundness)).toEqual([100, 50]);
 });
 
-test('alliances: largest size, time from activation to the end, members at the end', async () => {
+test('alliances: measures the largest size, the lifetime, and the members at the end', async () => {
   const { town, voters, parts } = await village();
   const [a, b, c, d] = voters;
   await town.allied(a!, [b!, c!], { duration: 'PT1H' });
@@ -155,7 +155,7 @@ test('alliances: largest size, time from activation to the end, members at the e
   ]);
 });
 
-test('series: reputation from events, for all agents and for each group', async () => {
+test('series: follows reputation from events, for all agents and for each group', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
   await town.at(7_000);
@@ -201,7 +201,7 @@ test('agents: an unregistered agent keeps its row without id and scores', async 
   expect(measures).toMatchObject({ finalized_share: null, agreement: null, reputation_gini: 0 });
 });
 
-test('refusals: late votes and equivocations, by agent', async () => {
+test('refusals: counts late votes and equivocations, by agent', async () => {
   const town = await newPopulation();
   await town.joinMany(2);
   const parts = collect(['all'], agentsIn(['all', 'all']));
@@ -224,7 +224,7 @@ test('refusals: late votes and equivocations, by agent', async () => {
   expect(agents.map(({ late_votes }) => late_votes)).toEqual([1, 0]);
 });
 
-test('longest_wait_ms: from a refusal for lack of room to the next accepted proposal', async () => {
+test('longest_wait_ms: lasts from a refusal for lack of room to an accepted proposal', async () => {
   const town = await newPopulation();
   const makers = await town.joinMany(3, ['validator', 'producer']);
   const agents = agentsIn(['all', 'all', 'all']);

@@ -16,7 +16,7 @@ async function ladder(blocks: number) {
   return town;
 }
 
-test('percentiles: nearest rank, in any order of values', async () => {
+test('percentiles: use the nearest rank, in any order of values', async () => {
   const town = await ladder(20);
   const { collector } = collect(['all'], agentsIn(['all']));
   for (const event of eventsOf(town.network)) collector.event(event, timeOf(event));

@@ -20,7 +20,7 @@ test('xoshiro128**: equals the C reference of prng.di.unimi.it', () => {
   expect(drawn(bytes.map((one) => one | 0) as unknown as Xoshiro128State, 4)).toEqual(found);
 });
 
-/** Word by word from the paper, with big integers. */
+/** Computes the draws by the definition in the paper, with big integers. */
 function byDefinition(state: Xoshiro128State, count: number): number[] {
   const word = (value: bigint) => BigInt.asUintN(32, value);
   const rotated = (value: bigint, by: bigint) => word((value << by) | (value >> (32n - by)));

@@ -30,7 +30,7 @@ test.each([
   ['schulze', { scores: { a: 0, b: 7 } }, { ranking: ['b'] }],
   ['approval', { scores: { a: 7, b: 7, c: 5 } }, { approved: ['a', 'b'] }],
   ['score', { scores: { a: 70, b: 30 } }, { scores: { a: 10 } }],
-])('convertBallot: %s takes a part of %j', (policy, ballot, expected) => {
+])('convertBallot: for %s, converts %j', (policy, ballot, expected) => {
   expect(convert(policy, ballot)).toEqual([expected, 'converted']);
 });
 
@@ -46,7 +46,7 @@ test.each([
   ['borda', { ranking: 'a' }],
   ['borda', 7],
   ['borda', null],
-])('convertBallot: %s drops %j', (policy, ballot) => {
+])('convertBallot: for %s, drops %j', (policy, ballot) => {
   expect(convert(policy, ballot)).toEqual([undefined, 'dropped']);
 });
 

@@ -229,7 +229,7 @@ function elsewhere({ scenario }: Summary): void {
   scenario.topology = { kind: 'edges', file: '../../../../../etc/passwd' };
 }
 
-test.each(lies)('graph: tolerates a summary with %s', async (...given) => {
+test.each(lies)('graph: answers 404 for a summary with %s', async (...given) => {
   const [, lie, said] = given;
   const kept = join(temporaryFolder(), 'run');
   cpSync(join(folder, 'ring'), kept, { recursive: true });

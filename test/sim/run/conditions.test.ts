@@ -43,14 +43,14 @@ test('until: a condition held for a time ends the run within one window', async 
   expect(late).toBeLessThanOrEqual(WINDOW_MS);
 });
 
-test('until: a condition held for a number of closed blocks', async () => {
+test('until: a condition held for a number of closed blocks ends the run', async () => {
   const condition = { measure: 'finalized', at_least: 2, held_blocks: 3 };
   const { ended_by, measures } = await until(condition);
   expect(ended_by).toBe('until finalized at_least 2 for 3 blocks');
   expect(measures.finalized).toBe(5);
 });
 
-test('until: a condition held for a time and a number of closed blocks', async () => {
+test('until: a condition held for a time and a number of closed blocks ends the run', async () => {
   const condition = { measure: 'finalized', at_least: 1, held_ms: 1_000, held_blocks: 3 };
   const { ended_by, measures } = await until(condition);
   expect(ended_by).toBe('until finalized at_least 1 for 1000 ms and 3 blocks');

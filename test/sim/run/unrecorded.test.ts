@@ -51,7 +51,7 @@ const cases: Record<string, object> = {
   },
 };
 
-test.each(Object.entries(cases))('unrecorded: the same result %s', async (_, parts) => {
+test.each(Object.entries(cases))('unrecorded: gives the same result %s', async (_, parts) => {
   const scenario = completeScenario({ ...town, ...parts });
   const [recorded, unrecorded] = await bothWays(scenario);
   expect(lasting(unrecorded)).toEqual(lasting(recorded));
@@ -60,7 +60,7 @@ test.each(Object.entries(cases))('unrecorded: the same result %s', async (_, par
   expect(recorded.digest).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('unrecorded: the same result with ballots', async () => {
+test('unrecorded: gives the same result with ballots', async () => {
   const { scenario, folder } = loadScenario('capital');
   const [recorded, unrecorded] = await bothWays(scenario, { folder });
   expect(lasting(unrecorded)).toEqual(lasting(recorded));

@@ -10,7 +10,7 @@ const padded = (index: number) => `k${index}_${'x'.repeat(36)}`;
 const script = (parameters: string) =>
   `${town}    strategy: { kind: script, module: m.js, parameters: { ${parameters} } }\n`;
 
-/** Repeated part; a file with `count` of them; line and start of the error. */
+/** The repeated part, a file that repeats it `count` times, and the error's line and start. */
 const growing: [what: string, text: (count: number) => string, line: number, error: string][] = [
   [
     'unknown keys',
@@ -115,7 +115,7 @@ function errorOf(run: () => unknown): string {
 
 /**
  * 16 times the size takes at most 16 times as long if the time is linear, and 256 times if it is
- * quadratic. The bound is four times off both, because CPU time varies on a busy machine.
+ * quadratic. The bound is a factor of four from both, because CPU time varies on a busy machine.
  */
 const MOST_RATIO = 64;
 

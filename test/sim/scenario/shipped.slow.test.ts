@@ -76,7 +76,8 @@ test.each([
   ['majority', 0.55, ['pass', 0, 1]],
   ['veto', 0, ['pass', 1, null]],
   ['veto', 0.35, ['pass', 0, 0]],
-] as const)('byzantine: %s with %d adversaries', async (policy, share, expected) => {
+] as const)('byzantine: %s has the known outcome with a share of %d', async (...row) => {
+  const [policy, share, expected] = row;
   expect(await byzantine(policy, share)).toEqual(expected);
 });
 
@@ -96,7 +97,7 @@ test('two-blocs: each bloc agrees internally, and links bring the blocs together
   expect(mixed).toBeLessThan(apart - 0.15);
 });
 
-test('meme-storm: memes decide, but do not move clerks', async () => {
+test('meme-storm: memes decide votes, and fewer sound blocks are finalized', async () => {
   const calm = (await outcome('meme-storm', ['agents.spammers.share', 0])).measures;
   const { measures } = await outcome('meme-storm');
   expect(calm.influence).toBeLessThan(0.05);
@@ -134,7 +135,7 @@ test.each([
   expect(measures.finalized! > 20).toBe(!stops);
 });
 
-test('censorship: a third of the agents get a far smaller share of transactions', async () => {
+test('censorship: the group `quarter` gets at most a fifth of the transactions', async () => {
   const { agents, result } = await kept('censorship');
   const quarter = agents.filter(({ group }) => group === 'quarter');
   const signed = quarter.reduce((sum, { transactions }) => sum + Number(transactions), 0);

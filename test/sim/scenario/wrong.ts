@@ -22,7 +22,7 @@ const twoDocuments = `${town}---\n${town}`;
 /** `line` is the reported line, 0 for none. `key` is the code and path of the problem. */
 type Wrong = [what: string, text: string | Buffer, line: number, key: string];
 
-/** The line after the town. */
+/** Appends a text to the town, whose error is reported in line 6. */
 const below = (what: string, text: string, key: string): Wrong => [
   what,
   `${town}${text}\n`,

@@ -8,7 +8,7 @@ import { runCommand } from '../../support/command.js';
 import { live, type Raw } from '../fixture.js';
 import { honest, mistake, scripted } from './fixture.js';
 
-/** A decision of the agent with this place in its group, at this time after 4 s. */
+/** A decision of the agent at position `by` in its group, `ms` after 4 s. */
 interface Stated {
   by: number;
   ms: number;

@@ -61,7 +61,7 @@ test.each<[string, (at: ReturnType<typeof town>) => string]>([
     },
   ],
   ['that is a folder', () => '.'],
-])('script: no command runs one %s', async (what, make) => {
+])('script: refuses a script %s without running it', async (what, make) => {
   const at = town();
   const file = at.file(make(at));
   const others = [

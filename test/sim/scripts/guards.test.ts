@@ -132,8 +132,8 @@ test('guard: leaves globals unchanged for other code, during and after a run', a
 
 test.each([
   ['in a call', vote('for (;;);'), new RegExp(`^${who}: .* 0\\.3 s$`)],
-  ['that catches', vote('for (;;) try { null.x } catch {}'), / 0\.3 s$/],
-  ['at its top', `for (;;); ${vote('')}`, /^script own\.ts: .* 0\.3 s$/],
+  ['that catches all exceptions', vote('for (;;) try { null.x } catch {}'), / 0\.3 s$/],
+  ['at the top level', `for (;;); ${vote('')}`, /^script own\.ts: .* 0\.3 s$/],
 ])('guard: stops and names an endless loop %s', async (_, text, why) => {
   const error = await mistake(text, 300);
   expect(error).toBeInstanceOf(ScenarioError);

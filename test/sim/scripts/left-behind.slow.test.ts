@@ -23,8 +23,8 @@ test.each([
   // Vitest restores process.nextTick in its own processes whenever it reports.
   ['in a tick', 'process.nextTick(() => process.exit(0))', /process\.nextTick/],
   ['in a promise', 'Promise.resolve().then(() => process.exit(0))', /promise/],
-  ['after it has awaited', '(async () => { await 0; process.exit(0); })()', /promise/],
-  ['when a file has been read', "fs.stat('.', () => process.exit(0))", /process\.exit/],
+  ['after an await', '(async () => { await 0; process.exit(0); })()', /promise/],
+  ['in a callback of node:fs', "fs.stat('.', () => process.exit(0))", /process\.exit/],
 ])('script: reports an exit %s', async (_, does, why) => {
   const { code, stderr } = await ended(does);
   expect(stderr).toMatch(/^folkmoot: script (own\.mjs: vote for agent|in ) ?/m);

@@ -99,7 +99,7 @@ test('send: accepts 1,024 bytes, and freezes received messages', async () => {
   expect(message).toMatch(/^script own\.ts: receive for agent \S+: Cannot add property 1/);
 });
 
-test('wake: repeats, and after a crash start sets it again', async () => {
+test('wake: can repeat itself, and after a crash `start` schedules it again', async () => {
   const text = `
     export const start = ({ memory }) => {
       memory.starts = (memory.starts ?? 0) + 1;

@@ -33,7 +33,7 @@ test('memory: is separate for each agent', async () => {
 
 const count = 'let n = 0; export const next = () => (n += 1);';
 
-test('modules: globals, also of imports, are reset for each run', async () => {
+test('modules: top-level variables, also of imports, start anew in each run', async () => {
   const { folder, group } = scripted(
     `import { next } from './lib.ts'; let m = 0; ${votes('[(m += 1), next()].join(".")')}`,
   );
@@ -47,7 +47,7 @@ test('modules: globals, also of imports, are reset for each run', async () => {
   expect(again!.result.digest).toBe(first!.result.digest);
 });
 
-test('globals: persist, and checkDeterminism names the script', async () => {
+test('globals: persist between runs, and checkDeterminism reports the difference', async () => {
   const { folder, group } = scripted(votes('globalThis.n = (globalThis.n ?? 0) + 1'));
   const scenario = completeScenario(
     { title: 't', agents: [honest, group], length: { blocks: 2 } },

@@ -1,4 +1,4 @@
-/** Six studies of the literature as shipped scenarios, with the results of theory. */
+/** Six studies from the literature as shipped scenarios, with the results of theory. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
@@ -110,7 +110,7 @@ test.each([
   expect(measures.alliances! > 0).toBe(true);
 });
 
-test('cartel: earlier sellers are allied, and with alliances the price falls', async () => {
+test('cartel: captures at least as many runs with `alliance_bonus` as with `equal`', async () => {
   const changes = [0.35, 0.4, 0.45, 0.5, 0.55].map(
     (price) => ['agents.cartel.strategy.parameters.price', price] as const,
   );

@@ -129,7 +129,7 @@ test('wake: notes are frozen', async () => {
   expect((await mistake(text)).message).toMatch(/wake for agent \S+: Cannot add property 0/);
 });
 
-/** One step of a random life of timers: sets or cancels one of three names, or waits. */
+/** One step of a random sequence: sets or cancels one of three names, or waits. */
 const Step = fc.oneof(
   fc.record({ set: fc.nat(2), ms: fc.integer({ min: 1, max: 30 }) }),
   fc.record({ cancel: fc.nat(2) }),

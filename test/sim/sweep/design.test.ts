@@ -20,7 +20,7 @@ const paths = ['links.loss', 'links.latency.mean_ms', 'consensus.dormant_after',
 const values = fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 6 });
 
 describe('sweep: grid', () => {
-  test('sweep: lists every combination of a grid once, the last factor fastest', () => {
+  test('sweep: lists every combination of a grid once, varying the last factor fastest', () => {
     const lists = fc.array(values, { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(lists, (each) => {
@@ -224,7 +224,7 @@ describe('sweep: sobol', () => {
   });
 });
 
-describe('sweep: refuses an invalid design', () => {
+describe('sweep: checks a design', () => {
   const loss = { path: 'links.loss', values: [0, 0.1] };
   const range = { path: 'links.loss', from: 0, to: 1 };
   test.each([
@@ -232,7 +232,7 @@ describe('sweep: refuses an invalid design', () => {
     ['a range in a grid', { factors: [range] }, /for the designs lhs, morris and sobol/],
     ['a duplicate factor', { factors: [loss, loss] }, /links\.loss\) is a duplicate/],
     [
-      'a duplicate column',
+      'a duplicate column label, which is valid',
       { factors: [loss, { ...loss, path: 'links.duplication', name: 'x' }] },
       null,
     ],
@@ -283,7 +283,7 @@ describe('sweep: refuses an invalid design', () => {
       { factors: [loss], baseline: { luck: 1 } },
       /unknown factor: luck/,
     ],
-    ['a script measure', { factors: [loss], responses: ['reported.luck'] }, null],
+    ['a script measure, which is valid', { factors: [loss], responses: ['reported.luck'] }, null],
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
     ['a reversed range', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],

@@ -90,7 +90,7 @@ describe('sweep: refuses changes that are not additions', () => {
     expect(filesIn(out)).toEqual(before);
   });
 
-  test('sweep: refuses the folder of an older build', async () => {
+  test('sweep: refuses a folder whose sweep.json has no format', async () => {
     const { out } = await grown(two, two);
     const old = join(temporaryFolder(), 'old');
     cpSync(out, old, { recursive: true });

@@ -50,7 +50,7 @@ describe.each([
   ['Ishigami', ishigami, ofIshigami, 3, -Math.PI, Math.PI],
   ["Sobol's g", sobolG, ofSobolG, 8, 0, 1],
 ] as const)('sobol: %s', (_, f, known, factors, from, to) => {
-  test('sobol: approach the known values with many rows', () => {
+  test('sobol: indices approach the known values with many rows', () => {
     for (const { factor, index, value } of rowsOf(
       designOf('sobol', factors, 2_048, from, to),
       '1',
@@ -61,7 +61,7 @@ describe.each([
     }
   });
 
-  test('sobol: are within their intervals', () => {
+  test('sobol: intervals contain the known values', () => {
     let held = 0;
     let all = 0;
     for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test('sobol: randomness shared by a block is in no index, but in the total variance', () => {
+test('sobol: randomness shared by a block adds to the total variance, but to no index', () => {
   const luck = (seed: string) => Number(seed.split('/')[1]) % 2;
   const found = rowsOf(designOf('sobol', 2, 1_024, 0, 1), 's', ([x = 0], seed) => x + luck(seed));
   const value = (factor: number, index: string) =>
@@ -107,7 +107,7 @@ describe('morris: elementary effects', () => {
       rows.find((row) => row.factor === factor && row.index === index)!;
   };
 
-  test('morris: are slope times range for a linear function, without variance', () => {
+  test('morris: effects are slope times range for a linear function, without variance', () => {
     const of = effects(([x = 0, y = 0]) => 2 * x - 3 * y);
     expect([0, 1, 2].map((factor) => of(factor, 'mean').value)).toEqual([8, -12, 0]);
     expect([0, 1, 2].map((factor) => of(factor, 'mean_absolute').value)).toEqual([8, 12, 0]);
@@ -115,7 +115,7 @@ describe('morris: elementary effects', () => {
     expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
   });
 
-  test('morris: refer to the whole range, also for listed values and integers', () => {
+  test('morris: effects refer to the whole range, also for listed values and integers', () => {
     const factors = [
       { path: paths[0], values: [0, 1] },
       { path: paths[1], values: [0, 0.5, 1] },
@@ -136,7 +136,7 @@ describe('morris: elementary effects', () => {
     }
   });
 
-  test('morris: show an interaction as a deviation, with signs that cancel in the mean', () => {
+  test('morris: effects show an interaction as a deviation; signs cancel in the mean', () => {
     // x runs from -1 to 3 in steps of 8/3. y z has the effect 4 z, of mean 4 (z has mean 1).
     const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
     expect(of(0, 'mean').value!).toBeCloseTo(0, 0);

@@ -56,7 +56,9 @@ describe(`sweep: killed, seed ${seed}`, () => {
     return 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most);
   });
 
-  test.each(kills)('sweep: killed after %i changes and again, gives the same files', async (at) => {
+  test.each(
+    kills,
+  )('sweep: resumes to the same files after two kills, the first at change %i', async (at) => {
     const out = join(temporaryFolder(), 'out');
     for (const changes of [at, Math.ceil(at / 2)]) await killed(out, changes);
     const { code, stderr } = await sweepIn(file, out, '--resume');

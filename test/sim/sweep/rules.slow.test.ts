@@ -43,7 +43,7 @@ test('sweep: a parameter of the rule changes the share of finalized blocks', asy
   expect(middle).toBeLessThan(1);
 });
 
-test('sweep: policies with one set of votes', async () => {
+test('sweep: the policy changes the share of finalized blocks', async () => {
   const factors = [
     { path: 'consensus.policy', name: 'policy', values: ['unanimity', 'majority', 'schulze'] },
   ];

@@ -5,14 +5,14 @@ import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design.js'
 
 test.each([
   // scipy 1.17.1: qmc.Sobol(20, scramble=False, bits=32), which also uses the numbers of Joe and
-  // Kuo. Each coordinate is times 2^32, in hexadecimal digits without trailing zeros.
+  // Kuo. Each coordinate is multiplied by 2^32, in hexadecimal digits without trailing zeros.
   [1, '8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8'],
   [2, 'c 4 4 4 c c 4 c c c c c 4 4 c 4 c 4 c 4'],
   [3, '4 c c c 4 4 c 4 4 4 4 4 c c 4 c 4 c 4 c'],
   [5, 'e e 2 6 e a e 6 6 2 6 e e 2 e 6 e 6 6 a'],
   [21, 'f8 98 58 c8 a8 58 68 b8 18 08 78 88 48 88 b8 68 28 f8 a8 a8'],
   [63, '04 cc 5c 74 dc 24 94 24 d4 94 6c ac 8c c4 54 c4 14 64 f4 3c'],
-])('sequence: point %i in 20 dimensions', (index, expected) => {
+])('sequence: has point %i of scipy in 20 dimensions', (index, expected) => {
   expect(MOST_DIMENSIONS).toBe(20);
   const bits = sobolPoints(MOST_DIMENSIONS)(index).map((place) => place * 2 ** 32);
   const shown = bits.map((one) => one.toString(16).padStart(8, '0').replace(/0+$/, '') || '0');

@@ -31,7 +31,7 @@ describe('sweep: differences from a baseline', () => {
     expect(Number(difference!.sd)).toBeLessThan(unpaired / 2);
   });
 
-  test('sweep: gives differences without variance to equal cells', async () => {
+  test('sweep: gives equal cells differences of 0 without an interval', async () => {
     const faults = [{ kind: 'crash', start_ms: 0, length_ms: 10_000, whom: [{ count: 2 }] }];
     const start = { path: 'faults.0.start_ms', name: 'start', values: [3_600_000, 7_200_000] };
     const sweep = { factors: [start], replicates: 4, baseline: { start: 3_600_000 } };

@@ -1,6 +1,6 @@
 /**
- * A case of the validation: a known answer from theory next to a measured one. Next to it are the
- * runs that cases measure, confidence intervals, and formulas that several cases share.
+ * A validation case: a value from theory and the measured value. This module also has the runs,
+ * confidence intervals and formulas that several cases share.
  */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -57,14 +57,14 @@ export const scaled = (size: Size, small: number, full: number): number =>
   size === 'full' ? full : small;
 
 /**
- * Of each interval. With a hundred rows, the chance that theory falls outside any of them although
- * all is right is below one in ten.
+ * Confidence level of each interval. With a hundred rows and correct code, the probability that
+ * theory lies outside any interval is below one in ten.
  */
 export const LEVEL = 0.999;
 
 const { beta, studentt } = jstat.jStat;
 
-/** Clopper and Pearson (1934): at least `LEVEL`, however few there are. */
+/** Interval by Clopper and Pearson (1934), whose coverage is at least `LEVEL` for any `whole`. */
 export function shareInterval(part: number, whole: number): [low: number, high: number] {
   const tail = (1 - LEVEL) / 2;
   const low = part === 0 ? 0 : beta.inv(tail, part, whole - part + 1);
@@ -86,7 +86,7 @@ export const meanOf = (values: readonly number[]): number =>
 /** The chance of at least `least` successes in `n` trials of chance `p` each. */
 export function binomialTail(n: number, p: number, least: number): number {
   let tail = 0;
-  // From the largest term down, each out of the one before: no factorial overflows.
+  // Derives each term from the preceding one, from n successes down, so no factorial overflows.
   let term = 1;
   for (let one = 0; one < n; one += 1) term *= p;
   for (let k = n; k >= least; k -= 1) {
@@ -98,10 +98,10 @@ export function binomialTail(n: number, p: number, least: number): number {
 
 /** Mean of the k-th smallest of n draws, uniform on the whole numbers below `width`. */
 export const orderStatisticMean = (k: number, n: number, width: number): number =>
-  // A whole number is a continuous draw rounded down: half of one less.
+  // Rounding a continuous draw down lowers its mean by one half.
   (width * k) / (n + 1) - 0.5;
 
-/** Of a `bft` quorum: more than two thirds. */
+/** Size of a `bft` quorum: more than two thirds. */
 export const bftQuorum = (electors: number): number => Math.floor((2 * electors) / 3) + 1;
 
 /** Switches off everything except votes on blocks. */
@@ -147,7 +147,7 @@ export interface BlockRow {
 interface VoteRow {
   block: number;
   group: string;
-  /** Memes about the block that it had received when it decided. */
+  /** Memes about the block that the voter had received when it decided. */
   memes: number;
 }
 

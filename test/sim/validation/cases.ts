@@ -68,7 +68,7 @@ async function against(policy: Policy, rejecting: number, blocks: number): Promi
   };
 }
 
-/** All electors approve with one probability: the quorum is a tail of the binomial. */
+/** Each elector approves with the same probability, so theory is a tail of the binomial. */
 async function byCoin(policy: Policy, threshold: number, blocks: number): Promise<Row> {
   const raw = {
     agents: [{ group: 'town', count: ELECTORS, producers: 1, traits: whim(threshold) }],
@@ -111,7 +111,7 @@ const thresholds: ValidationCase = {
   rows: thresholdRows,
 };
 
-/** Each is right about a good block with 61 of 101. */
+/** Each juror is right about a good block with probability 61/101. */
 const THRESHOLD = 40;
 
 async function jury(jurors: number, blocks: number): Promise<Row> {
@@ -148,7 +148,7 @@ const condorcet: ValidationCase = {
   rows: condorcetRows,
 };
 
-/** Of every message; the least time an agent thinks; and the width of the uniform rest. */
+/** Latency of each message, minimum think time, and width of the uniform remainder. */
 const LATENCY_MS = 20;
 const THINK_MS = 200;
 const WIDTH_MS = 3_000;
@@ -203,7 +203,7 @@ const finality: ValidationCase = {
   rows: finalityRows,
 };
 
-/** The walk of signals ends two steps from where it began: on the wrong side with this chance. */
+/** Probability that the wrong side is the first to lead by two signals. */
 const wrongOf = (right: number): number =>
   ((1 - right) * (1 - right)) / (right * right + (1 - right) * (1 - right));
 

@@ -29,7 +29,7 @@ import {
 
 const SEATS = 41;
 
-/** One agent makes a meme of each block; all others only pass it on. */
+/** One agent posts a meme about each block; all others only pass it on. */
 function ring(thinkMs: number, latencyMs: number, blocks: number) {
   const traits = { ...approving, remarks: 0, think_ms: thinkMs };
   return {
@@ -53,7 +53,7 @@ const ringSocial = {
   breaks: { rate: 0 },
 };
 
-/** Of each block, how many but the poster had received its meme when they voted. */
+/** For each block, the number of other agents that had received its meme when they voted. */
 async function reached(thinkMs: number, latencyMs: number, blocks: number): Promise<number[]> {
   const counts = Array.from({ length: blocks }, () => 0);
   for (const { block, group, memes } of await votesOf(ring(thinkMs, latencyMs, blocks))) {
@@ -62,7 +62,7 @@ async function reached(thinkMs: number, latencyMs: number, blocks: number): Prom
   return counts;
 }
 
-/** Twice e - 1, cut off where the two sides of the ring meet. */
+/** Returns 2(e - 1), with the series cut off where the two sides of the ring meet. */
 function chainMean(): number {
   let term = 1;
   let sum = 0;
@@ -118,7 +118,7 @@ async function latencyRows(size: Size): Promise<Row[]> {
   const shift = THINK_MS + 2 * (MEAN_MS - SPREAD_MS);
   const from = `${found.length} blocks`;
   const shares = [0.05, 0.5, 0.95, 0.99].map((place): Row => {
-    // Whole milliseconds: one half is half way between two.
+    // Times are rounded to whole milliseconds, so those within `ms` extend to ms + 0.5.
     const ms = Math.round(shift + jstat.jStat.gamma.inv(place, 2, SPREAD_MS));
     const theory = jstat.jStat.gamma.cdf(ms + 0.5 - shift, 2, SPREAD_MS);
     const within = found.filter((one) => one <= ms).length;
@@ -141,10 +141,10 @@ export const latency: ValidationCase = {
 };
 
 const UPLINK_KBPS = 1;
-/** Of a text of 123 characters, and the quotes on either side. */
+/** Transmission time of a text of 123 characters and its two quotes. */
 const SERVICE_MS = (8 * 125) / UPLINK_KBPS;
 const SENDERS = 100;
-/** After this many times of service nothing is left of the empty queues of the start. */
+/** After 300 service times, the initially empty queues no longer affect the waits. */
 const WARMUP_MS = 300_000;
 
 /**
@@ -179,7 +179,7 @@ export const wake = (view, rng) => [
 ];
 `;
 
-/** One makes blocks, so that the run goes on; the others only send. */
+/** One agent makes blocks, so that the run continues; the others only send. */
 function senders(meanMs: number, lengthMs: number) {
   const module = 'sends.mjs';
   const strategy = { kind: 'script', module, parameters: { meanMs } };
@@ -239,7 +239,7 @@ function graph(rewired: number, seed: string): Graph {
   return buildGraph(scenario, new Streams(seed).of('world', 'graph'));
 }
 
-/** Of all pairs of neighbours of one agent, the share that are neighbours themselves. */
+/** Share of all pairs of neighbours of an agent that are neighbours of each other. */
 function clustering(links: Graph): number {
   const sets = links.map((neighbours) => new Set(neighbours));
   let closed = 0;
@@ -265,7 +265,7 @@ function pathLength(links: Graph): number {
 function clusteringRow(rewired: number, graphs: number): Row {
   const found = Array.from({ length: graphs }, (_, one) => clustering(graph(rewired, `${one}`)));
   const ring = (3 * (DEGREE - 2)) / (4 * (DEGREE - 1));
-  // Rewired links come in at random: the more degrees vary, the more pairs there are to be linked.
+  // Rewiring makes the degrees vary, and the mean number of pairs of neighbours grows with that.
   const pairs = DEGREE * (DEGREE - 1);
   const kept = 1 - rewired;
   const variance = (DEGREE / 2) * rewired * (2 - rewired);
@@ -452,22 +452,22 @@ export const complexity: ValidationCase = {
 };
 
 /*
- * The requests and events of a block grow with the agents, its gossip with the links between them:
- * in a complete graph with the square of the agents.
+ * A block's requests and events grow with the number of agents. Its gossip grows with the number of
+ * links, which in a complete graph grows with the square of the number of agents.
  */
 
 interface ComplexityRow {
   topology: Scenario['topology']['kind'];
   agents: number;
   kind: MessageKind;
-  /** In n agents, and m links between them. */
+  /** In terms of n agents and m links between them. */
   formula: string;
   /** Messages for each block, by the formula and as counted. */
   expected: number;
   counted: number;
 }
 
-/** The topologies of the table, each with m by n. */
+/** The topologies of the table, each with its number of links for n agents. */
 const topologies = [
   { kind: 'complete', links: (n: number) => (n * (n - 1)) / 2 },
   { kind: 'ring', degree: 4, links: (n: number) => 2 * n },
@@ -487,7 +487,7 @@ const BLOCKS = 3;
 
 /**
  * Runs a few blocks on which everybody votes, over links that lose nothing.
- * @param sizes how many agents: 12 at least, 2,000 at most.
+ * @param sizes numbers of agents, from 12 to 2,000.
  */
 export async function messageComplexity(sizes: readonly number[]): Promise<ComplexityRow[]> {
   const rows: ComplexityRow[] = [];
@@ -516,7 +516,7 @@ function drawnLinks(scenario: Scenario): number {
   return graph.reduce((sum, neighbours) => sum + neighbours.length, 0) / 2;
 }
 
-/** A majority of all is reached when the last one has voted: half of them are for a block. */
+/** With `majority`, a block stays open until all have voted or its deadline passes. */
 function complexityScenario(topology: object, count: number): Scenario {
   const off = () => ({ rate: 0 });
   return completeScenario({

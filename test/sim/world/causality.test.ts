@@ -27,7 +27,7 @@ test.each([
   {},
   { uplink_kbps: 10_000_000 },
   { uplink_kbps: 500 },
-])('memes: in a ring where all vote at one instant, two agents hear a meme: %j', async (uplink) => {
+])('memes: if all in a ring vote at once, only neighbours hear a meme: %j', async (uplink) => {
   const folder = temporaryFolder();
   const strategy = { kind: 'script', module: script(folder) };
   const { votes } = await live(
@@ -83,7 +83,7 @@ test('memes: each agent first hears a meme at the time of the shortest path', ()
     expect(flooded(neighbours, on)).toEqual(expected.heardAt);
   });
   fc.assert(property, { numRuns: 60, examples: [path] });
-  // Some shortest path contains several votes for any draws.
+  // The example of a line ensures that some shortest path has several hops.
   expect(far).toBeGreaterThan(3);
 });
 

@@ -11,7 +11,7 @@ const text = `
   export const hear = () => [{ do: 'wait', ms: 2500 }];
   export const vote = () => ({ do: 'vote', decision: 'approve' });`;
 
-test('without signatures: all agents register and vote at one instant', async () => {
+test('without signatures: simultaneous requests give the same digests on disk', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'all.mjs'), text);
   const count = limits.pendingEntries + 100;

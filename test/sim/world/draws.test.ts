@@ -7,7 +7,7 @@ import { allVote, live, nearby, quiet } from '../fixture.js';
 
 const DAY_MS = 86_400_000;
 
-/** Everything that draws: memes, alliances, breaks, loss, duplication and random slots. */
+/** A scenario with many random draws: memes, alliances, breaks, loss, duplication and slots. */
 function lively(seed: string, sections: Record<string, unknown> = {}) {
   return completeScenario({
     title: 'everything that draws',
@@ -81,7 +81,7 @@ test('draws: an additional agent in a separate component changes no vote elsewhe
   expect(await here(6)).toEqual(few);
 });
 
-test('draws: cells that cannot differ are identical', async () => {
+test('draws: settings without effect on finality leave it unchanged', async () => {
   // Memes without weight, remarks that no agent reads, and a fault after the end.
   const cells = [
     { memes: { rate: 0 }, discussion: { rate: 0 } },

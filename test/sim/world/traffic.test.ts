@@ -73,7 +73,7 @@ test('messages: each kind is lost at the rate of the scenario', async () => {
   expect(result.messages['gossip.vote'].duplicated).toBe(0);
 });
 
-test('messages: a partition loses crossing messages and delays the feed', async () => {
+test('messages: a partition loses crossing messages, but no event of the feed', async () => {
   const whom = [{ group: 'town', count: 5 }];
   // From the registration of all agents to the end of the run.
   const faults = [

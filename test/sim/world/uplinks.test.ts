@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
 import { scripted } from '../scripts/fixture.js';
 
-/** Agents 4 and 5 of six send these copies at 4 s, and again at 10 s after a crash. */
+/** Agents 4 and 5 of six send these messages at 4 s, or at 10 s after a crash. */
 const sending = (messages: number, others = 0) => `
   const count = { 5: ${messages}, 4: ${others} };
   export const start = ({ me, nowMs }) =>
@@ -22,7 +22,7 @@ const sending = (messages: number, others = 0) => `
     group === null ? null : Object.fromEntries(Object.entries(own.memories).flatMap(
       ([agent, { heard = [] }]) => heard.map(([nth, at]) => ['to_' + agent + '_' + nth, at])));`;
 
-/** A text of 99 characters and two quotes, which no rate divides evenly. */
+/** A text of 99 characters and two quotes. */
 const BITS = 8 * 101;
 
 async function told(text: string, sections: Raw = {}, own: Raw = {}) {
@@ -37,7 +37,7 @@ async function told(text: string, sections: Raw = {}, own: Raw = {}) {
   return { ...result, heard: { ...heard, ...other } as Record<string, number> };
 }
 
-/** Sent to the five others in order: the copies of one message, then of the next. */
+/** Arrival of each copy. A message goes to the five others in order, then the next one. */
 function expected(messages: number, kbps: number, begins = 4_000, latency = 20) {
   const copies = Array.from({ length: 5 * messages }, (_, copy) => {
     const nth = 1000 * begins + Math.floor(copy / 5);
@@ -47,12 +47,14 @@ function expected(messages: number, kbps: number, begins = 4_000, latency = 20) 
   return Object.fromEntries(copies);
 }
 
-/** Returns the copies with the expected arrival. */
+/** Selects copies by their time of arrival and name. */
 const those = (all: Record<string, number>, is: (at: number, name: string) => boolean) =>
   Object.fromEntries(Object.entries(all).filter(([name, at]) => is(at, name)));
 
-describe('uplinks: a known answer', () => {
-  test.each([1, 3, 7, 101, 808, 809, 10_000_000])('at %d kbit/s', async (uplink_kbps) => {
+describe('uplinks: arrival times', () => {
+  test.each([
+    1, 3, 7, 101, 808, 809, 10_000_000,
+  ])('equal the computed times at %d kbit/s', async (uplink_kbps) => {
     const { heard, measures } = await told(sending(20), { links: { ...nearby, uplink_kbps } });
     expect(heard).toEqual(those(expected(20, uplink_kbps), (at) => at < 60_000));
     expect(Object.keys(heard).length).toBeGreaterThan(60);
@@ -180,7 +182,7 @@ describe('uplinks: requests', () => {
     const wide = await live(town(), { links: { ...nearby, uplink_kbps: 10_000_000 } });
     const proposed = (lived: typeof free) => lived.blocks.map((row) => Number(row.proposed_ms));
     expect(proposed(wide)).toEqual(proposed(free).map((at) => at + 1));
-    // The millisecond of the vote itself.
+    // Sending the vote takes one further millisecond.
     const late = (lived: typeof free) => lived.votes.map((row) => Number(row.after_ms));
     expect(late(wide)).toEqual(late(free).map((ms) => ms + 1));
     expect(wide.result.verdict).toBe('pass');

@@ -36,30 +36,33 @@ const isLost = async (tab: Page) => {
 const isBack = (tab: Page) => lostBand(tab).waitFor({ state: 'hidden' });
 const isChecked = (tab: Page) => tab.locator('.checks .verdict.holds').first().waitFor();
 
-test.skipIf(!hasBrowser)(`ended: explore with open pages ${needs}`, async () => {
-  const port = String(await freePort());
-  const args = ['explore', copyOf(run), '--port', port, '--json', '--open', 'no'];
-  const first = begin(args);
-  const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
-  const { now, block } = await readers(url);
-  await isFinished(now.tab);
-  await isChecked(block.tab);
-  expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
-  for (const { tab } of [now, block]) await isLost(tab);
-  // Data that was already loaded stays usable.
-  await now.tab.keyboard.press('[');
-  await now.tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
-  await isChecked(block.tab);
-  await begin(args).printed(/"url":"([^"]+)"/);
-  for (const { tab, complaints } of [now, block]) {
-    await isBack(tab);
-    await tab.keyboard.press('l');
-    await isFinished(tab);
-    expect(complaints.filter(own)).toEqual([]);
-  }
-});
+test.skipIf(!hasBrowser)(
+  `ended: pages survive the end and restart of explore ${needs}`,
+  async () => {
+    const port = String(await freePort());
+    const args = ['explore', copyOf(run), '--port', port, '--json', '--open', 'no'];
+    const first = begin(args);
+    const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
+    const { now, block } = await readers(url);
+    await isFinished(now.tab);
+    await isChecked(block.tab);
+    expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
+    for (const { tab } of [now, block]) await isLost(tab);
+    // Data that was already loaded stays usable.
+    await now.tab.keyboard.press('[');
+    await now.tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
+    await isChecked(block.tab);
+    await begin(args).printed(/"url":"([^"]+)"/);
+    for (const { tab, complaints } of [now, block]) {
+      await isBack(tab);
+      await tab.keyboard.press('l');
+      await isFinished(tab);
+      expect(complaints.filter(own)).toEqual([]);
+    }
+  },
+);
 
-test.skipIf(!hasBrowser)(`ended: serve with open pages and voting agents ${needs}`, async () => {
+test.skipIf(!hasBrowser)(`ended: pages survive the end and restart of serve ${needs}`, async () => {
   const port = String(await freePort());
   const folder = join(temporaryFolder(), 'data');
   const args = ['serve', '--port', port, '--data', folder, '--limits', 'bench'];

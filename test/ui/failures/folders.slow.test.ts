@@ -31,7 +31,7 @@ test.skipIf(!hasBrowser).each([
       renameSync(other, path);
     },
   ],
-])(`folders: reports a folder that is %s under the page ${needs}`, async (_, change) => {
+])(`folders: reports a folder that is %s while the page is open ${needs}`, async (_, change) => {
   const path = copyOf(run);
   const { url } = await explored(path);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);

@@ -232,7 +232,7 @@ test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`
 });
 
 test.skipIf(!hasBrowser)(
-  `load: links the network, and the network does not link load ${needs}`,
+  `load: links to the network, which does not link back ${needs}`,
   async () => {
     const { url } = await live();
     const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);

@@ -20,7 +20,7 @@ const folded = (spans: Iterable<RowBatch>, to: number) => {
 const entriesOf = ({ from, rows }: RowBatch) =>
   new Set([...rows.entry].map((entry) => from + entry));
 
-test('batch cache: joins overlapping pieces to the whole', () => {
+test('batch cache: joins overlapping pieces into the whole', () => {
   const pieces = fc.array(fc.tuple(fc.nat(500), fc.nat(500)), { maxLength: 30 });
   const property = fc.property(lives, pieces, (whole, cuts) => {
     const tape = new BatchCache();

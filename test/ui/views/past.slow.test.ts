@@ -153,7 +153,7 @@ test.skipIf(!hasBrowser)(
 );
 
 test.skipIf(!hasBrowser)(
-  `past: shows only the overall score on a live server ${needs}`,
+  `past: shows only the overall score at an entry of a live server ${needs}`,
   async () => {
     const there = await world();
     const [ada] = await there.joinAll('ada', 'bob', 'cy');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** The first seed draws a choice for every rule that chooses. */
+/** Seed with which every rule that chooses an option does so. */
 const seed = 11;
 
 test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(

@@ -148,7 +148,7 @@ test('historical read: is refused without history, with a hint', async () => {
   expect(answer.error.message).toContain('folkmoot explore');
 });
 
-test('historical read: runs one at a time; refuses those beyond the queue', async () => {
+test('historical read: queues 16 reads and refuses the others', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;

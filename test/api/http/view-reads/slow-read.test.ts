@@ -212,7 +212,7 @@ test('view reads: serve a read-only folder', async () => {
   expect((kept as { data: unknown }).data).toEqual(live);
 });
 
-test('view reads: cost four reads', async () => {
+test('view reads: a snapshot costs four reads, its progress one', async () => {
   const there = await world({ limits: 'spec' });
   const left = (answer: { headers: Headers }) =>
     Number(/r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]);

@@ -33,7 +33,7 @@ function agentsOf(read: Views, votes: readonly Vote[]): AgentSnapshot[] {
   return [...read.records('agent_numbers')].map(({ key, value: { agent_id } }) => {
     const number = key as number;
     const agent = read.agent(agent_id)!;
-    // Events follow the overall score within a thousandth.
+    // A snapshot shows the score that events last reported, not the current overall score.
     const row = read.record('standings', number)!;
     return {
       number,

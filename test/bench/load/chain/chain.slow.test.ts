@@ -37,7 +37,7 @@ test.concurrent('chain: votes are valid, unique and all accepted', async () => {
   const messages = signatures - 2 * votes.agents - 1;
   expect(result.generator).toMatchObject({ messages, keys });
   const { accepted, refused } = operation(result, 'vote');
-  // The votes that finish the last block follow the schedule, because six out of eight are needed.
+  // Votes that finish the last block are sent after the schedule. Six of eight are needed.
   const after = (await voteAnswers(server)) - accepted;
   expect(after).toBeGreaterThanOrEqual(0);
   expect(after).toBeLessThanOrEqual(6);
@@ -60,7 +60,7 @@ test.concurrent('chain: counts the transactions that the server reported as fina
   expect(result.finality.min).toBeGreaterThan(45);
 });
 
-test.concurrent('chain: every transaction is late on a server that never finalizes', async () => {
+test.concurrent('chain: every transaction times out on a server that never finalizes', async () => {
   const result = await longEnough(
     async (durationMs) =>
       load(await knownServer({ finalizes: false }), { ...transactions, ...lossy, durationMs }),

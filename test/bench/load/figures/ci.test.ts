@@ -35,7 +35,7 @@ function casesOf(xml: string) {
   return { counts, cases };
 }
 
-test('JUnit: one case for the verdict and one per condition, with escaped texts', () => {
+test('JUnit: has one case for the verdict and one per condition, with escaped texts', () => {
   const xml = junitXml(loadResult(), true, judged);
   expect(casesOf(xml)).toEqual({
     counts: [4, 1, 1],
@@ -63,7 +63,7 @@ function saved(name: string, result: object): string {
   return file;
 }
 
-test('load compare --markdown: all figures, and the outcome of conditions', async () => {
+test('load compare --markdown: prints all figures and the outcome of each condition', async () => {
   const a = saved('a.json', loadResult());
   const b = saved('b.json', loadResult({ medianMs: 40 }, { reasons: ['a | b <i>'] }));
   const args = ['load', 'compare', a, b, '--markdown', '--fail-on', 'p99>+10%,errors>50%'];

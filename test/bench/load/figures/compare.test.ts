@@ -280,16 +280,26 @@ test('command: prints one JSON object, with any conditions', async () => {
 });
 
 test.each([
-  ['nothing is asked for', {}, [], 0],
+  ['no condition is given', {}, [], 0],
   ['no condition is met', {}, ['--fail-on', 'p99>9s'], 0],
   ['a run is unstable', { verdict: 'UNSTABLE' as const }, [], 0],
   ['a run is invalid', { verdict: 'INVALID' as const }, [], 14],
   ['a run is bound by its client', { verdict: 'CLIENT_BOUND' as const }, [], 14],
-  ['and a condition is met', { verdict: 'INVALID' as const }, ['--fail-on', 'max>0us'], 14],
-  ['and one is unmeasured', { verdict: 'INVALID' as const }, ['--fail-on', 'tps<1'], 14],
+  [
+    'a run is invalid and a condition is met',
+    { verdict: 'INVALID' as const },
+    ['--fail-on', 'max>0us'],
+    14,
+  ],
+  [
+    'a run is invalid and a condition is unmeasured',
+    { verdict: 'INVALID' as const },
+    ['--fail-on', 'tps<1'],
+    14,
+  ],
   ['a condition is unmeasured', {}, ['--fail-on', 'tps<-10%'], 17],
   ['one is unmeasured and one is met', {}, ['--fail-on', 'tps<-10%,max>0us'], 15],
-])('command: when %s', async (_, changes, args, code) => {
+])('command: exits with the documented code when %s', async (_, changes, args, code) => {
   expect((await command(slower(changes), loadResult(), ...args)).code).toBe(code);
 });
 

@@ -60,7 +60,7 @@ test.each([
   ['tps<1000', 'tps<1000: 800/s'],
   ['accepted_per_s<950', null],
   ['p99>199.9999ms', 'p99>199.9999ms: 200 ms'],
-])('condition: %s', (text, sentence) => {
+])('condition: %s on the example result gives %j', (text, sentence) => {
   const [condition, ...more] = parseConditions([text], { relative: false });
   expect(more).toEqual([]);
   expect(met(condition!, result)).toBe(sentence);
@@ -195,7 +195,7 @@ test.each([
   ['tps=800', 'tps>=800', null],
   ['tps>=801', 'tps>=801', 'tps>=801: 800/s'],
   ['finality.p99=2s', 'finality.p99<=2s', null],
-])('objective: %s', (text, written, sentence) => {
+])('objective: %s means the condition %s', (text, written, sentence) => {
   const [condition] = slo([text]);
   expect(condition!.text).toBe(written);
   expect(met(condition!, result)).toBe(sentence);

@@ -16,13 +16,13 @@ test('summary: the verdict and its reasons come first, then target and accepted'
   expect(text).toMatch(/^arrivals +9,900 of 10,000 accepted: 990\/s, 99 % of the rate$/m);
 });
 
-test('summary: brackets, objectives, and the origin of the other figures', () => {
+test('summary: shows brackets, objectives, and the origin of the other figures', () => {
   const text = loadSummary(loadResult({}, { saturation: saturation() }));
   expect(text).toMatch(/^bracket +holds 5,600, fails 6,100; R 12,276 to 12,400$/m);
   expect(text).toMatch(/p99<=200ms; .*overlap; .*last passed probe$/m);
 });
 
-test('summary: one bracket in which no rate held, with unknown R', () => {
+test('summary: shows a bracket in which no rate held, and an unknown R', () => {
   const [first] = saturation().brackets;
   const probe = { ...first!.probes[3]!, r_before: null, r_after: null };
   const bracket = { ...first!, holds: 0, fails: 1, probes: [probe] };

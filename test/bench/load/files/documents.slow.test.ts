@@ -26,7 +26,7 @@ test('docs/load-result.md: equals the generated page', () => {
   expect(reference === written, advice).toBe(true);
 });
 
-test('schema: draft 2020-12, accepts results and nothing else', () => {
+test('schema: accepts results, and refuses unknown members and verdicts', () => {
   const accepts = new Ajv2020().compile(loadResultJsonSchema());
   const whole = loadResult({ seconds: 2 }, { saturation: saturation(), tiers: tiers() });
   expect([accepts(whole), accepts.errors]).toEqual([true, null]);
@@ -34,7 +34,7 @@ test('schema: draft 2020-12, accepts results and nothing else', () => {
   expect(accepts({ ...whole, verdict: 'GOOD' })).toBe(false);
 });
 
-test('dictionary: every member with a value has a meaningful description', () => {
+test('dictionary: describes every member with a value, except format', () => {
   const whole = loadResult({ seconds: 1 }, { saturation: saturation(), tiers: tiers() });
   const known = new Map(meanings().map(({ path, meaning }) => [path, meaning]));
   const leaves: string[] = [];

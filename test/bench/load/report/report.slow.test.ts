@@ -100,7 +100,7 @@ test('report: shows the verdict, the measurements, and commands to reproduce the
   expect(text).toContain(`p99 response ${Math.round(p99! * 100) / 100} ms`);
 });
 
-test('report: the command that repeats the run has the options without defaults', async () => {
+test('report: the command that repeats the run has all options except defaults', async () => {
   const result = loadResult();
   const asked = {
     ...result.asked,
@@ -189,7 +189,7 @@ const settings: Setting[] = [
 ];
 
 test.skipIf(!hasBrowser).each(Object.entries(results))(
-  `display: %s, light and dark, wide and narrow, on screen and paper ${needs}`,
+  `display: %s has no layout faults, in light and dark, wide and narrow, screen and print ${needs}`,
   async (_, { result, figures }) => {
     const { file } = await reportOf(result());
     for (const setting of settings) {

@@ -1,4 +1,4 @@
-/** The run counts a server's treatments of requests exactly, by kind. */
+/** A run counts exactly what the server did with its requests, by kind. */
 import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
@@ -26,37 +26,37 @@ const fullRefusal = { status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' };
 
 const cases: Case[] = [
   {
-    name: 'dropped connections are broken',
+    name: 'dropped connections count as broken',
     behaviour: { ...hits, every: 100, does: 'drop' },
     treatment: 'drop',
     count: ({ broken }) => broken,
   },
   {
-    name: 'answers cut in the middle are broken',
+    name: 'responses cut in the middle count as broken',
     behaviour: { ...hits, every: 50, does: 'cut' },
     treatment: 'cut',
     count: ({ broken }) => broken,
   },
   {
-    name: 'lies are lies',
+    name: 'success responses without data count as lies',
     behaviour: { ...hits, every: 7, does: 'lie' },
     treatment: 'lie',
     count: ({ lies }) => lies,
   },
   {
-    name: '503s are refused by code',
+    name: '503 responses count as refusals, by code',
     behaviour: { ...hits, ...full, every: 20 },
     treatment: 'refuse',
     count: inRefused,
   },
   {
-    name: 'a disk that is full in mid-run is refused by code',
+    name: 'a disk that fills up mid-run counts as refusals, by code',
     behaviour: { ...hits, ...full, startMs: 500 },
     treatment: 'refuse',
     count: inRefused,
   },
   {
-    name: 'requests without any answer time out',
+    name: 'requests without a response count as timed out',
     behaviour: { ...hits, every: 25, does: 'keepSilent' },
     treatment: 'keepSilent',
     count: ({ timed_out }) => timed_out,

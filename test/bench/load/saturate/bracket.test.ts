@@ -36,7 +36,7 @@ test('bracket: contains the capacity, within a tenth, from any start', async () 
   await assert(property);
 });
 
-test('bracket: two probes confirm the last one', async () => {
+test('bracket: two probes confirm the previous bracket', async () => {
   const { holdsAt, asked } = server(1_234);
   const first = await findBracket({ rate: 100, step: 2 }, holdsAt);
   const before = asked.length;
@@ -53,7 +53,7 @@ test('bracket: does not overlap the earlier one once the server is half as fast'
   expect(overlap([first, second])).toBe(false);
 });
 
-test('bracket: a server on which no rate holds', async () => {
+test('bracket: ranges from 0 to 1 if no rate holds', async () => {
   const found = await findBracket({ rate: 50, step: 2 }, async () => false);
   expect(found).toEqual({ holds: 0, fails: 1 });
 });

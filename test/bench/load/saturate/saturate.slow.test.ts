@@ -17,10 +17,15 @@ const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)
 
 const limited: [string, Behaviour, string[], number][] = [
   // The requests from the first fifth of a second pass at once.
-  ['refuses more than it can', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
+  [
+    'refuses requests above its capacity',
+    { on: reads, does: 'limit', perSecond: CAPACITY },
+    [],
+    most(0.2),
+  ],
   // The queue may grow until the wait at its end reaches the objective.
   [
-    'serves one after the other',
+    'serves requests one by one',
     { on: reads, does: 'queue', eachMs: 1_000 / CAPACITY },
     ['--slo', 'p99=300ms'],
     most(0.3),
@@ -63,11 +68,11 @@ test.runIf(full).each(limited)(
 type Half = [accepted: number, p50: number];
 
 test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; halves?: Half[] }]>([
-  ['that is kept', true, {}],
+  ['that is met', true, {}],
   ['of which less than 99 % is accepted', false, { share: 0.98 }],
   ['of an invalid run', false, { verdict: 'INVALID' }],
   [
-    'whose line grows',
+    'whose queue grows',
     false,
     {
       verdict: 'UNSTABLE',
@@ -89,7 +94,7 @@ test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; h
     },
   ],
   [
-    'that is kept less and less',
+    'that is met less in the second half',
     false,
     {
       verdict: 'UNSTABLE',

@@ -42,7 +42,7 @@ test.each<[string | null, Partial<LoadOptions>]>([
   ['spec', { workload: 'reads', rate: 10, durationMs: 60_000 }],
   // A short run uses less than one minute's quota.
   ['spec', { workload: 'reads', rate: 200, durationMs: 3_000 }],
-])('limits: with profile %s, %o may start', (profile, change) => {
+])('limits: with profile %s, a run with %o may start', (profile, change) => {
   expect(check(profile, change)).not.toThrow();
 });
 
@@ -61,7 +61,7 @@ test.each<[string, Partial<LoadOptions>]>([
   ['register', { agents: 20_000 }],
   ['vote', { agents: 10, rate: 200_000, durationMs: 60_000 }],
   ['read', { workload: 'reads', rate: 200_000, durationMs: 60_000 }],
-])('limits: the limit %s of the profile bench can be too low', (limit, change) => {
+])('limits: refuses a run for which the limit %s of profile bench is too low', (limit, change) => {
   const message = expect.stringMatching(new RegExp(`${limit}: .*--limits off`));
   expect(check('bench', change)).toThrow(
     expect.objectContaining({ problem: 'RATE_LIMITED', message }),

@@ -108,7 +108,7 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
   });
 }
 
-test('votes: in a closed loop, each vote waits for an earlier one', async () => {
+test('votes: are all accepted in a closed loop', async () => {
   const { url } = await world({ limits: 'off' });
   const result = await runLoad(asked(url, { agents: 4, rate: null, concurrency: 2 }));
   expectAllAccepted(result);

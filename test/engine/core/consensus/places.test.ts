@@ -36,7 +36,7 @@ async function reject(
   await population.votes(voters.slice(0, 2), await population.open(maker), 'reject');
 }
 
-test('places: a producer with equal reputation has to wait', async () => {
+test('places: a producer with equal reputation is refused', async () => {
   const { population, ada } = await fullTown();
   expect(word(await population.propose(ada))).toBe('TOO_MANY_OPEN');
 });

@@ -94,7 +94,7 @@ test('veto: two agents of a personality cannot veto', async () => {
   expect(population.blockStatus(hash)).toBe('voting');
 });
 
-test('veto: one approval in the group prevents it', async () => {
+test('veto: one approval in the group prevents the veto', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(4, both, { personality: 'chaotic' });
   await population.joinMany(16, both);
@@ -104,7 +104,7 @@ test('veto: one approval in the group prevents it', async () => {
   expect(population.blockStatus(hash)).toBe('voting');
 });
 
-test('veto: the group has only electors', async () => {
+test('veto: an inactive agent of the personality does not prevent the veto', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
   const away = await population.join(both, { personality: 'chaotic' });
@@ -121,7 +121,7 @@ test('veto: has the thresholds of bft', async () => {
   expect(population.blockStatus(hash)).toBe('finalized');
 });
 
-test('weights: equal counts agents', async () => {
+test('weights: equal counts each agent once', async () => {
   const population = await newPopulation();
   const voters = await population.joinMany(5, both);
   expect(answerOf<'propose'>(await population.propose(voters[0]!)).electorate).toBe(5);

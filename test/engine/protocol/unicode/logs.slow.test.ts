@@ -45,7 +45,7 @@ async function written(population: Population): Promise<string[]> {
   return kept;
 }
 
-test('unicode: replays a log with all kinds of tags with this Node and listed ones', async () => {
+test('unicode: this and the listed Node versions replay a log with all kinds of tags', async () => {
   const path = join(temporaryFolder(), 'network');
   const population = await newPopulation({ path });
   expect(await written(population)).toEqual(tags.map(lowerCase));

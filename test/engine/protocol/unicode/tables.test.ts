@@ -56,7 +56,7 @@ const same = nodes.filter((node) => unicodeOf(node) === UNICODE_VERSION);
 const shown = same.length > 0 ? same : [`none of Unicode ${UNICODE_VERSION} in FOLKMOOT_NODES`];
 
 describe.skipIf(same.length === 0).each(shown)('unicode: %s', (node) => {
-  test('unicode: the generator writes the tables in the tree', () => {
+  test('unicode: the generator writes the committed tables', () => {
     expect(run(node, writer, '--print')).toBe(readFileSync(written, 'utf8'));
   });
 });

@@ -43,7 +43,7 @@ export const said = (value: unknown): CallToolResult => ({
 export const votes: Tool = (question) =>
   said(bySoundness(question, undefined as never, undefined as never));
 
-/** Starts a server; closes it at the end of the test. @param json answer with JSON, not events. */
+/** Starts a server; closes it at the end of the test. @param json true to answer without events. */
 export async function mcpDecider(tool: Tool = votes, json = false): Promise<McpDecider> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   async function begun(): Promise<StreamableHTTPServerTransport> {

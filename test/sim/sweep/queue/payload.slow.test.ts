@@ -41,7 +41,7 @@ describe.skipIf(!hasEtcd)('sweep --queue, payload (needs etcd-server)', () => {
     await careful.stop();
   });
 
-  test('queue: treats a script that throws like a local sweep', async () => {
+  test('queue: handles a script that throws as a local sweep does', async () => {
     const running = await etcd();
     const folder = temporaryFolder();
     const file = withScript(folder, "throw new Error('not today');");

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
-  test('queue: works with early and late workers, and without an etcd member', async () => {
+  test('queue: works with early and late workers, and survives the loss of a member', async () => {
     const running = await etcd({ members: 3 });
     const out = join(temporaryFolder(), 'out');
     const first = worker(running.url);

@@ -94,7 +94,7 @@ const cases: Case[] = [
   { kind: 't_skew', name: 'rarely one more', mean: 0.1, draw: (rng) => (unit(rng) < 0.1 ? 1 : 0) },
 ];
 
-/** Its mean is the 20th harmonic number. */
+/** The largest of 20 exponential draws, whose mean is the 20th harmonic number. */
 function largest(rng: Stream): number {
   return Math.max(...Array.from({ length: 20 }, () => exponential(rng)));
 }
@@ -120,7 +120,7 @@ const least = 0.93 - 3.1 * Math.sqrt((0.93 * 0.07) / counts.coverageTrials);
 const floor = counts.coverageTrials >= 2_000 ? 0.93 : least;
 
 describe.each([5, 10, 30])('coverage: %i runs per cell', (runs) => {
-  test.each(cases)('coverage: $kind, $name', (one) => {
+  test.each(cases)('coverage: is high enough for $kind, $name', (one) => {
     expect(coverage(one, runs)).toBeGreaterThanOrEqual(floor);
   });
 });
@@ -133,7 +133,7 @@ const beyond: [Case, number][] = (['t_log', 't_skew'] as const).flatMap((kind) =
 ]);
 
 describe.each([5, 10, 30])('coverage: %i runs per cell, outside the range', (runs) => {
-  test.each(beyond)('coverage: is lower for %o', (one, promised) => {
+  test.each(beyond)('coverage: reaches the stated value for %o', (one, promised) => {
     const luck = 3.1 * Math.sqrt((promised * (1 - promised)) / counts.coverageTrials);
     expect(coverage(one, runs)).toBeGreaterThanOrEqual(promised - luck);
   });

@@ -20,12 +20,15 @@ describe('statistics: small samples', () => {
   const kinds = ['share', 't_log', 't_skew'] as const;
   const nothing = { sd: null, low: null, high: null, interval: null };
 
-  test.each(kinds)('statistics: handles empty and single samples (%s)', (kind) => {
+  test.each(kinds)('statistics: gives no interval for empty and single samples (%s)', (kind) => {
     expect(of([], kind)).toEqual({ n: 0, mean: null, ...nothing });
     expect(of([0.4], kind)).toEqual({ n: 1, mean: 0.4, ...nothing });
   });
 
-  test.each(['t_log', 't_skew'] as const)('statistics: equal numbers, no interval (%s)', (kind) => {
+  test.each([
+    't_log',
+    't_skew',
+  ] as const)('statistics: gives no interval for equal numbers (%s)', (kind) => {
     const empty = { low: null, high: null, interval: null };
     expect(of([7, 7, 7], kind)).toEqual({ n: 3, mean: 7, sd: 0, ...empty });
     // 0.1 + 0.1 + 0.1 is not 0.3: rounding errors are not variance.
@@ -55,7 +58,7 @@ test.each([
 });
 
 test.each([2, 3, 5])('wilson: in %i trials, less than half a hit has a bound of 0', (trials) => {
-  // The continuity correction subtracts half a hit, which leaves zero of fewer.
+  // The continuity correction subtracts half a hit, so a smaller count is reduced to zero.
   expect(wilson(0.4 / trials, trials).low).toBe(0);
   expect(wilson(1 - 0.4 / trials, trials).high).toBe(1);
   const few = Array<number>(trials - 1).fill(1);
@@ -118,7 +121,7 @@ test('statistics: a left-skewed sample has the mirrored interval of its negation
   expect([low, interval]).toEqual([-mirrored.high!, 't_log']);
 });
 
-test('statistics: a non-negative measure has no negative bound; a script measure may', () => {
+test('statistics: t_log has no negative bound, and t_skew replaces it for negative values', () => {
   expect(of([0, 0, 0, 1, 9]).low).toBe(0);
   expect(of([-1, 0, 0, 1, 9])).toMatchObject({ interval: 't_skew' });
 });

@@ -29,7 +29,7 @@ test('stopping: looks at 30 runs or the given number, then after half as many ag
   expect(looks).toEqual([30, 45, 68, 102, 120, null]);
 });
 
-test('stopping: accepts widths in units or percent, needs a known interval', () => {
+test('stopping: accepts widths in units or percent, and requires a known interval', () => {
   expect(isNarrow({ half_width: 2 } as never, width(8, 10, 12))).toBe(true);
   expect(isNarrow({ half_width: 1.9 } as never, width(8, 10, 12))).toBe(false);
   expect(isNarrow({ percent: 20 } as never, width(8, 10, 12))).toBe(true);

@@ -37,7 +37,7 @@ test('between: applies to groups in both directions, within, or in one direction
   expect([ms(0, 1), ms(2, 4), ms(0, NETWORK), ms(NETWORK, 3)]).toEqual([40, 40, 40, 40]);
 });
 
-test('between: regions, the network as an endpoint, the last match wins', () => {
+test('between: accepts regions and the network as endpoints, and the last match wins', () => {
   const { ms } = linksWith([
     { from: 'south', to: 'a', latency: constant(200) },
     { from: 'network', to: 'south', latency: constant(90) },

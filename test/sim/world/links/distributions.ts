@@ -64,5 +64,5 @@ export function distance(values: readonly number[], expected: Cumulative): numbe
   return most * Math.sqrt(sorted.length);
 }
 
-/** One sample in a thousand exceeds it (Kolmogorov's distribution); fewer of whole numbers. */
+/** Distance that one sample in a thousand exceeds (Kolmogorov), and fewer if rounded. */
 export const DISTANT = 1.95;

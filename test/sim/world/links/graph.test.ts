@@ -54,7 +54,7 @@ describe.each([
   });
 });
 
-test('topology ring: all agents have the same degree, also in one group', () => {
+test('topology ring: all agents have the same degree, in one group or two', () => {
   for (const counts of [[30], [10, 20]]) {
     const graph = drawn({ kind: 'ring', degree: 6 }, counts);
     expect(new Set(graph.map(({ length }) => length))).toEqual(new Set([6]));

@@ -97,7 +97,7 @@ test('latency: the test rejects a table of 64 quantiles', () => {
   for (const seed of seeds) {
     expect(distance(drawn(coarse, DRAWS, seed), exact)).toBeGreaterThan(DISTANT);
   }
-  // One in 64 lies beyond 4.16 spreads; in the table all of them were at 4.85.
+  // One draw in 64 lies beyond 4.16 spreads. With this table, all of these are at 4.85 spreads.
   expect(Math.max(...drawn(coarse, DRAWS, 1))).toBe(100 + Math.round(400 * Math.log(128)));
 });
 

@@ -50,13 +50,13 @@ describe('small_world (Watts and Strogatz 1998)', () => {
     expect(linksOf(drawn({ kind: 'small_world', degree, rewired }, size, 1))).toBe(20_000);
   });
 
-  test('degree: at least k / 2, mean k', () => {
+  test('degree: is at least k / 2', () => {
     const graph = drawn({ kind: 'small_world', degree, rewired: 1 }, size, 2);
     expect(Math.min(...graph.map(({ length }) => length))).toBeGreaterThanOrEqual(degree / 2);
   });
 
   // Barrat and Weigt 2000: C = 3 (k - 2) / 4 (k - 1) times (1 - p)^3, to within 1 / n.
-  test.each([0, 0.01, 0.1, 0.3])('clustering: 3(k-2)/4(k-1) (1-p)^3 at p = %d', (rewired) => {
+  test.each([0, 0.01, 0.1, 0.3])('clustering: is 3(k-2)/4(k-1) (1-p)^3 at p = %d', (rewired) => {
     const expected = ((3 * (degree - 2)) / (4 * (degree - 1))) * (1 - rewired) ** 3;
     for (const seed of [1, 2]) {
       const found = clustering(drawn({ kind: 'small_world', degree, rewired }, size, seed));
@@ -64,7 +64,7 @@ describe('small_world (Watts and Strogatz 1998)', () => {
     }
   });
 
-  test('path length: n / 2k for the ring, near ln n / ln k for a fully rewired graph', () => {
+  test('path length: is n / 2k for the ring, and near ln n / ln k if fully rewired', () => {
     const length = (rewired: number) =>
       pathLength(drawn({ kind: 'small_world', degree, rewired }, size, 3), 40);
     const ring = length(0);
@@ -83,7 +83,7 @@ describe('scale_free (Barabasi and Albert 1999)', () => {
   const graph = drawn({ kind: 'scale_free', degree: 2 * m }, size, 1);
   const degrees = graph.map(({ length }) => length);
 
-  test('links: m for each new agent, and a clique of the first m + 1', () => {
+  test('links: each agent after the clique of the first m + 1 adds m', () => {
     expect(linksOf(graph)).toBe((m * (m + 1)) / 2 + m * (size - m - 1));
     expect(Math.min(...degrees)).toBe(m);
   });
@@ -97,7 +97,7 @@ describe('scale_free (Barabasi and Albert 1999)', () => {
     );
   });
 
-  test('exponent: 3, by maximum likelihood of the tail (Clauset, Shalizi and Newman 2009)', () => {
+  test('exponent: is 3 by the maximum likelihood of Clauset, Shalizi and Newman (2009)', () => {
     const tail = degrees.filter((degree) => degree >= 15);
     const sum = tail.reduce((total, degree) => total + Math.log(degree / 14.5), 0);
     expect(Math.abs(1 + tail.length / sum - 3)).toBeLessThan(0.2);
