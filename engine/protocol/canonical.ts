@@ -22,6 +22,28 @@ export function canonical(value: unknown): string {
 
 /** Sorts the members of an object and encodes it. */
 function sorted(object: Readonly<Record<string, unknown>>): string {
+  return sortedAtOnce(object) ?? sortedByMember(object);
+}
+
+/**
+ * Encodes a sorted copy in one call. Returns null if a member is not in order, or if a name does
+ * not begin with a lower-case letter, because a copy cannot reorder integers and `__proto__`.
+ */
+function sortedAtOnce(object: Readonly<Record<string, unknown>>): string | null {
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(object).sort()) {
+    const first = key.charCodeAt(0);
+    const member = object[key];
+    if (!(first >= LOWER_A && first <= LOWER_Z)) return null;
+    if (typeof member === 'object' && !isInOrder(member)) return null;
+    copy[key] = member;
+  }
+  return JSON.stringify(copy);
+}
+
+const [LOWER_A, LOWER_Z] = [0x61, 0x7a];
+
+function sortedByMember(object: Readonly<Record<string, unknown>>): string {
   const members = Object.keys(object)
     .filter((key) => object[key] !== undefined)
     .sort()

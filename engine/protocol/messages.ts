@@ -46,11 +46,27 @@ export function formatMessage<Row extends MessageRow>(
   ...[values]: ValuesOf<Row>
 ): string {
   const known = (values ?? {}) as Record<string, string | number>;
-  const fill = (text: string) =>
-    text.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
-      Object.hasOwn(known, name) ? String(known[name]) : placeholder,
-    );
-  return row.fix === undefined ? fill(row.text) : `${fill(row.text)}; ${fill(row.fix)}`;
+  const text = fill(row.text, known);
+  return row.fix === undefined ? text : `${text}; ${fill(row.fix, known)}`;
+}
+
+/** Parts of each text: literals, with a placeholder's name between two literals. */
+const partsOfTexts = new Map<string, readonly string[]>();
+
+/** Fills in the placeholders that have a value. Tables are data, so few texts are kept. */
+function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+  let parts = partsOfTexts.get(text);
+  if (!parts) {
+    parts = text.split(/\{(\w+)\}/);
+    partsOfTexts.set(text, parts);
+  }
+  let filled = parts[0]!;
+  for (let index = 1; index < parts.length; index += 2) {
+    const name = parts[index]!;
+    filled += Object.hasOwn(values, name) ? values[name] : `{${name}}`;
+    filled += parts[index + 1];
+  }
+  return filled;
 }
 
 /** Error codes of the operating system, in words. */
