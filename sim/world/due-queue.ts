@@ -2,6 +2,7 @@
  * Queue of pending calls and requests, ordered by time, then agent, then number. This file also
  * contains the outbox for agents with a limited uplink.
  */
+import TinyQueue from 'tinyqueue';
 import type { ScheduledEvent } from '../agents/port.js';
 import { computeDeparture, type Departure, type Uplinks, waitMs } from './links.js';
 import type { Observer } from './observer.js';
@@ -29,16 +30,12 @@ export const plans = new Set<ScheduledEvent['type']>([
   'wake',
 ]);
 
-const isBefore = (a: Due, b: Due): boolean => {
-  if (a.at !== b.at) return a.at < b.at;
-  return a.from === b.from ? a.number < b.number : a.from < b.from;
-};
-
 /** Span length. Items within one span are sorted together. */
 const SPAN_MS = 50;
 
-/** Unsorted items in one span. `at` is the span's number, counted from the first span. */
-interface Span<T> extends Due {
+/** Unsorted items in one span, with their times. */
+interface Span<T> {
+  readonly times: number[];
   readonly items: T[];
 }
 
@@ -48,87 +45,130 @@ interface Span<T> extends Due {
  */
 export class DueQueue<T extends Due> {
   /** Heap that contains the items due before the end of the current span. */
-  #near: T[] = [];
+  #near = new DueHeap<T>();
   #span = -1;
   #firstSpan: number | null = null;
-  /** Later spans by number, and as a heap. */
+  /** Later spans by number, counted from the first span, and the numbers as a heap. */
   readonly #later = new Map<number, Span<T>>();
-  readonly #spans: Span<T>[] = [];
+  readonly #spans = new TinyQueue<number>();
 
   /** Time of the next item, or infinity. */
   get nextAt(): number {
-    if (this.#near.length === 0) this.#approach();
-    return this.#near.length === 0 ? Number.POSITIVE_INFINITY : this.#near[0]!.at;
+    if (this.#near.nextAt === Number.POSITIVE_INFINITY) this.#approach();
+    return this.#near.nextAt;
   }
 
   push(item: T): void {
     const whole = Math.floor(item.at / SPAN_MS);
     this.#firstSpan ??= whole;
     // Small integer keys are much faster to look up.
-    const at = whole - this.#firstSpan;
-    if (at <= this.#span) {
-      rise(this.#near, item);
+    const number = whole - this.#firstSpan;
+    if (number <= this.#span) {
+      this.#near.push(item);
       return;
     }
-    const known = this.#later.get(at);
+    const known = this.#later.get(number);
     if (known) {
+      known.times.push(item.at);
       known.items.push(item);
       return;
     }
-    const span = { at, from: 0, number: 0, items: [item] };
-    this.#later.set(at, span);
-    rise(this.#spans, span);
+    this.#later.set(number, { times: [item.at], items: [item] });
+    this.#spans.push(number);
   }
 
   /** Removes and returns the next item due before `end`. */
   takeBefore(end: number): T | undefined {
-    return this.nextAt >= end ? undefined : taken(this.#near);
+    return this.nextAt >= end ? undefined : this.#near.take();
   }
 
   /** Advances to the next span with items. */
   #approach(): void {
-    if (this.#spans.length === 0) return;
-    const { at, items } = taken(this.#spans);
-    this.#later.delete(at);
+    const number = this.#spans.pop();
+    if (number === undefined) return;
+    const { times, items } = this.#later.get(number)!;
+    this.#later.delete(number);
+    this.#span = number;
+    this.#near = new DueHeap(times, items);
+  }
+}
+
+/**
+ * Heap of items by time, agent and number. The times are in a list of their own, because most
+ * comparisons need only times, and reading them from the items misses the cache. A library heap
+ * with a comparator is three times slower here.
+ */
+class DueHeap<T extends Due> {
+  readonly #times: number[];
+  readonly #items: T[];
+
+  /** Takes over lists of items and of their times, in any order. */
+  constructor(times: number[] = [], items: T[] = []) {
+    this.#times = times;
+    this.#items = items;
     for (let place = (items.length >> 1) - 1; place >= 0; place -= 1) {
-      sink(items, place, items[place]!);
+      this.#sink(place, times[place]!, items[place]!);
     }
-    this.#span = at;
-    this.#near = items;
+  }
+
+  /** Time of the first item, or infinity. */
+  get nextAt(): number {
+    return this.#times.length === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
+  }
+
+  push(item: T): void {
+    const times = this.#times;
+    const items = this.#items;
+    const { at } = item;
+    let place = items.push(item) - 1;
+    times.push(at);
+    while (place > 0) {
+      const above = (place - 1) >> 1;
+      if (!isBefore(at, item, times[above]!, items[above]!)) break;
+      times[place] = times[above]!;
+      items[place] = items[above]!;
+      place = above;
+    }
+    times[place] = at;
+    items[place] = item;
+  }
+
+  /** Removes the first item. The heap must not be empty. */
+  take(): T {
+    const first = this.#items[0]!;
+    const last = this.#items.pop()!;
+    const lastAt = this.#times.pop()!;
+    if (this.#items.length > 0) this.#sink(0, lastAt, last);
+    return first;
+  }
+
+  /** Sifts an item down from a given position. */
+  #sink(from: number, at: number, item: T): void {
+    const times = this.#times;
+    const items = this.#items;
+    let place = from;
+    for (let below = 2 * place + 1; below < items.length; below = 2 * place + 1) {
+      const other = below + 1;
+      if (
+        other < items.length &&
+        isBefore(times[other]!, items[other]!, times[below]!, items[below]!)
+      ) {
+        below = other;
+      }
+      if (!isBefore(times[below]!, items[below]!, at, item)) break;
+      times[place] = times[below]!;
+      items[place] = items[below]!;
+      place = below;
+    }
+    times[place] = at;
+    items[place] = item;
   }
 }
 
-/** Inserts an item into a heap. A library heap with a comparator is three times slower here. */
-function rise<T extends Due>(heap: T[], item: T): void {
-  let place = heap.push(item) - 1;
-  while (place > 0) {
-    const above = (place - 1) >> 1;
-    if (!isBefore(item, heap[above]!)) break;
-    heap[place] = heap[above]!;
-    place = above;
-  }
-  heap[place] = item;
-}
-
-/** Removes the first item from a non-empty heap. */
-function taken<T extends Due>(heap: T[]): T {
-  const first = heap[0]!;
-  const last = heap.pop()!;
-  if (heap.length > 0) sink(heap, 0, last);
-  return first;
-}
-
-/** Sifts an item down from a given position. */
-function sink<T extends Due>(heap: T[], from: number, item: T): void {
-  let place = from;
-  for (let below = 2 * place + 1; below < heap.length; below = 2 * place + 1) {
-    const other = below + 1;
-    if (other < heap.length && isBefore(heap[other]!, heap[below]!)) below = other;
-    if (!isBefore(heap[below]!, item)) break;
-    heap[place] = heap[below]!;
-    place = below;
-  }
-  heap[place] = item;
+/** Compares items by time, agent and number. `at` and `otherAt` are the items' times. */
+function isBefore(at: number, item: Due, otherAt: number, other: Due): boolean {
+  if (at !== otherAt) return at < otherAt;
+  return item.from === other.from ? item.number < other.number : item.from < other.from;
 }
 
 /*
