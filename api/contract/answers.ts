@@ -51,7 +51,7 @@ export const tellings = {
     shape: Type.Object({ type: Type.Literal('skipped'), from: Entry, to: Entry }),
   },
   clock: {
-    text: 'The clock of the world was paused, resumed, finished or lost.',
+    text: 'The world clock was paused, resumed, finished or lost.',
     shape: Type.Object({ type: Type.Literal('clock'), ...WorldView.properties }),
   },
 } as const;

@@ -147,7 +147,7 @@ interface SimulatedVoteConfiguration {
 
 const DEGREE = 8;
 
-/** The first match counts. The log parts come last, because other parts call them. */
+/** The first matching pattern wins, so specific paths come before general ones. */
 const parts: readonly Part[] = [
   ['agents: judge, draw', /sim\/(agents|scenario|rng|numbers)/],
   ['gossip and links', /sim\/world\/(links|faults|graph|latency|messages|gossip|knowledge)/],

@@ -35,7 +35,7 @@ of its options is chosen. See docs/rules.md.`,
     .action(list);
   rule
     .command('show')
-    .description('print a rule with parameters and ballot schema')
+    .description('print a rule, its parameters and its ballot schema')
     .argument('<rule>', ruleSyntax)
     .option('--json', 'print one JSON object')
     .addHelpText(

@@ -172,8 +172,8 @@ export class Machine {
   }
 
   /**
-   * True if a call ended the interpreter itself, so that the machine cannot be used again, or if
-   * the machine holds more memory than a new one.
+   * True if the machine cannot be used again: a failed call left the interpreter in an undefined
+   * state, or the machine holds more memory than a new one.
    */
   get isSpent(): boolean {
     return this.#isBroken || this.#bytes.length > FIRST_PAGES * PAGE;

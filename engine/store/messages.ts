@@ -410,7 +410,7 @@ export const storeMessages = {
   SHARD_FILE_DIFFERS: {
     code: 'CORRUPT',
     text: '{path} differs from {other}',
-    fix: 'remove the file, then copy it from the shard with --resume',
+    fix: 'remove the file, then copy it again with folkmoot merge --resume',
   },
   SHARD_FILE_EXTRA: {
     code: 'CORRUPT',

@@ -38,7 +38,7 @@ const PAUSE_MS = 200;
 const LOOK_MS = 1_000;
 /** Number of results kept for comparison with duplicates. */
 const REMEMBERED = 4_096;
-/** Invalid results allowed per run. */
+/** Number of invalid results for one run that end the sweep. */
 const STRIKES = 3;
 
 /** Returns a job runner that distributes jobs to the workers of a queue. */

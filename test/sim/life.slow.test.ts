@@ -61,7 +61,7 @@ test('life: nearly all agents vote, and no agent twice on one block', () => {
   expect(votes).toHaveLength(run.measures.votes!);
 });
 
-test('life: votes refer to memes, and attachments match their entries', () => {
+test('life: every meme has its file, and some votes refer to memes', () => {
   expect(ofKind('meme').every(({ file }) => file !== undefined)).toBe(true);
   const referring = ofKind('vote').filter(
     ({ body }) => bodyOf<{ meme_references: string[] }>(body).meme_references.length > 0,

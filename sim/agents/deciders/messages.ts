@@ -70,6 +70,6 @@ export const deciderMessages = {
   },
   BUDGET_SPENT: {
     text: 'call budget spent: {made} calls (--most-calls), {open} questions open',
-    fix: 'answers so far are saved: repeat the command to continue, or a sweep with --resume',
+    fix: 'answers so far are saved; repeat the command to continue (a sweep: add --resume)',
   },
 } as const satisfies MessageTable;
