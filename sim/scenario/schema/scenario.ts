@@ -105,7 +105,9 @@ export const Sweep = Type.Object(
     samples: Type.Optional(
       integerFrom(1, 100_000, 'lhs: samples; morris: trajectories; sobol: rows of a matrix'),
     ),
-    levels: Type.Optional(integerFrom(2, 100, 'morris: levels per factor (an even number); default: 4')),
+    levels: Type.Optional(
+      integerFrom(2, 100, 'morris: levels per factor, an even number; default: 4'),
+    ),
     replicates: integerFrom(
       1,
       100_000,
