@@ -339,7 +339,7 @@ function sockets(
     // The application sends heartbeats. This timeout covers a closed peer that does not react.
     idleTimeout: socketLimits.silenceSeconds,
     sendPingsAutomatically: false,
-    // Applies to pongs too. The application stops well below this limit, and is notified of drops.
+    // Applies to pongs too. The application stops sending well below this limit.
     maxBackpressure: socketLimits.backlogBytes,
     upgrade: (res, req, context) => upgrade(application, inFlight, res, req, context),
     open(ws) {

@@ -156,7 +156,7 @@ function secondsIn(stat: string): number {
 export interface ByThread {
   /** Main thread, which orders all requests. */
   engine: number;
-  /** Verifier pool: the busiest of the other threads, because threads have no names. */
+  /** Verifier pool: estimated as the busiest other threads, because threads have no names. */
   verifier: number;
   /** Garbage collection, compilation, and libuv's threads, which commit. */
   rest: number;

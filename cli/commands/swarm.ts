@@ -26,7 +26,7 @@ export function swarmCommand(): Command {
     .option('--seeds <n>', 'number of scenarios', whole(1, 1_000_000_000), 1_000)
     .option('--first <k>', 'number of the first scenario', whole(1, 1_000_000_000), 1)
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
-    .option('--minutes <n>', 'time limit for starting runs, in minutes', whole(1, 100_000))
+    .option('--minutes <n>', 'start no new runs after this many minutes', whole(1, 100_000))
     .option('--out <dir>', 'folder for a failure (default: swarm-failure-NUMBER)');
   for (const option of queueOptions()) command.addOption(option);
   return command

@@ -64,7 +64,7 @@ export const usageMessages = {
   },
   NOT_A_RUN: {
     text: 'not a saved run: {folder}',
-    fix: 'name the output file, for example --export run.html',
+    fix: 'name the output file too, for example --export run.html',
   },
   NOT_FOR_LOAD_RUN: {
     text: '{option} does not apply to a load run: {folder}',

@@ -1,6 +1,6 @@
 /**
- * Effects of accepted commands. Each function returns the expected answer. This file also closes
- * blocks, with all consequences.
+ * Effects of accepted commands. Each function returns the answer that the engine should give. This
+ * file also closes blocks and applies everything that follows from it.
  */
 import type {
   DiscussCommand,

@@ -225,8 +225,8 @@ export const sweepTables = {
     high: 'upper end of the interval',
     missing: 'number of blocks or effects excluded because a cell has no value',
     with_least:
-      'index with each missing value at the minimum of the measure or, if it has ' +
-      'none, at the smallest value of all cells',
-    with_most: 'index with each missing value at the maximum, likewise',
+      'index with each missing value set to the minimum of the measure or, if it has ' +
+      'none, to the smallest value in any cell',
+    with_most: 'index with each missing value set to the maximum, likewise',
   },
 } as const satisfies Record<string, Dictionary>;

@@ -25,7 +25,7 @@ interface ShrinkOptions extends JobLimits {
 
 interface Shrunk {
   raw: Raw;
-  /** Failure in the smallest scenario, with equal kind and sign. */
+  /** Failure in the smallest scenario; it has the kind and the signature of the original one. */
   failure: RunFailure;
   tries: number;
 }

@@ -1,4 +1,4 @@
-/** Agents: registration and status, sections 3 and 4.1 of the interface. */
+/** Registration and status of agents (docs/protocol.md, section 13). */
 import { expect, test } from 'vitest';
 import { agentOf, register, status } from '../support/service/signer.js';
 import {

@@ -1,4 +1,4 @@
-/** Proposals and votes: section 4.2 of the interface. */
+/** Proposals and votes (docs/protocol.md, sections 6 and 13). */
 import { expect, test } from 'vitest';
 import { blockHash, propose, sha256, transaction, vote } from '../support/service/signer.js';
 import {

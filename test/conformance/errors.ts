@@ -71,7 +71,7 @@ export function errorTests(start: Start): void {
     expect(ids).not.toContain(null);
   });
 
-  test('versioning: every path of the interface begins with /api/v1', async () => {
+  test('versioning: every documented path begins with /api/v1', async () => {
     const world = await begin(start);
     for (const path of ['/network/state', '/api/network/state', '/api/v2/network/state']) {
       expectError(await world.get(path), 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');

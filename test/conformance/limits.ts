@@ -1,4 +1,4 @@
-/** Limits: the values in section 8 of the interface, and their headers. */
+/** Rate limits (docs/protocol.md, section 14): their values, and their headers. */
 import { expect, test } from 'vitest';
 import {
   type Agent,
@@ -53,7 +53,7 @@ export function limitTests(start: Start): void {
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   });
 
-  test('limits: /api/v1/meta shows the limits of the interface', async () => {
+  test('limits: /api/v1/meta shows the rate limits of the profile', async () => {
     const world = await begin(start, 'spec');
     expect((await world.read('/api/v1/meta')).limits).toMatchObject({
       profile: 'spec',

@@ -1,4 +1,4 @@
-/** Reads: section 4.3 of the interface, agent reputations, and additional reads. */
+/** Reads of the network, of blocks and of reputations (docs/protocol.md, section 13). */
 import { expect, test } from 'vitest';
 import { propose, status, transaction } from '../support/service/signer.js';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../support/service/world.js';
 
 export function networkTests(start: Start): void {
-  test('state: the five numbers of the interface, and the additional members', async () => {
+  test('state: the five basic numbers, and the additional members', async () => {
     const world = await begin(start);
     await world.join('Judge', { capabilities: ['validator'] });
     const ada = await world.join('Ada');

@@ -1,4 +1,4 @@
-/** Memes, discussion and alliances: section 4.4 of the interface and its additions. */
+/** Memes, discussion and alliances (docs/protocol.md, sections 7, 8 and 13). */
 import { expect, test } from 'vitest';
 import { ally, discuss, meme, status } from '../support/service/signer.js';
 import {

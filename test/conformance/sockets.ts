@@ -1,4 +1,4 @@
-/** The WebSocket and its debug endpoint: sections 4.5, 5 and 6 of the interface. */
+/** The WebSocket and its debug endpoint (docs/protocol.md, section 15). */
 import { expect, test } from 'vitest';
 import { connect } from '../support/service/live.js';
 import { agentOf, auth, debugSocket, type Fields } from '../support/service/signer.js';

@@ -1,6 +1,6 @@
 /**
- * Conformance suite for the interface. `start` returns the addresses of any server with an empty
- * network.
+ * Conformance suite for the HTTP and WebSocket interface. `start` returns the addresses of any
+ * server with an empty network.
  */
 import { describe } from 'vitest';
 import type { Start } from '../support/service/world.js';

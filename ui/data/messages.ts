@@ -32,7 +32,7 @@ export interface BlockItem extends Omit<BlockSnapshot, 'ballots'> {
   rejections: number;
 }
 
-/** Changing data about agents, in columns. */
+/** Agent data that changes over time, in columns. */
 export interface AgentColumns {
   /** Index into `statuses`, with the flag `DORMANT`. */
   status: Uint8Array;

@@ -279,7 +279,7 @@ function Nodes() {
       </header>
       <Scroll name="Nodes, as a table">
         <Rows
-          caption="All nodes apply the same batches in the same order"
+          caption="State, lag and digest of each node"
           head={['Node', 'State', 'Duration', 'Lag', 'Batch', 'Entry', 'Digest', 'Version']}
           numeric={NUMERIC_COLUMNS}
           rows={rows}

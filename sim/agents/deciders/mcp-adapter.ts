@@ -52,7 +52,7 @@ export function createMcpAdapter({ sdk, place, tool, sessions }: McpOptions): De
         answered = true;
         return { value: valueIn(result) };
       } catch (error) {
-        // The tool has answered before, so the scenario is not at fault.
+        // If the tool has answered before, the scenario is not at fault.
         const passes = answered && error instanceof ScenarioError;
         throw passes ? new NoAnswer('MCP_ERROR', { detail: error.message }) : error;
       } finally {

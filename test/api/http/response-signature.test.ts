@@ -140,7 +140,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     await expect(client.networkState()).rejects.toMatchObject(unproven);
   });
 
-  test('detects the response of another write of the same kind', async () => {
+  test('detects a response that belongs to another write of the same kind', async () => {
     const between = proxy();
     const { client, register } = await started(transport, { fetch: between.fetch });
     await register();

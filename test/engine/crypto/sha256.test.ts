@@ -5,7 +5,7 @@ import * as node from '../../../dist/engine/protocol/sha256-node.js';
 import * as portable from '../../../dist/engine/protocol/sha256-portable.js';
 import { counts } from '../../support/counts.js';
 
-test('sha256: gives the vectors of FIPS 180-2, as bytes and as hex', () => {
+test('sha256: matches the test vectors of FIPS 180-2, as bytes and as hex', () => {
   const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
   const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
   for (const { sha256, sha256Hex } of [node, portable]) {

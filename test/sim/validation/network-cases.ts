@@ -445,8 +445,8 @@ export const complexity: ValidationCase = {
   name: 'complexity',
   about:
     'The number of messages for each block on which all n agents vote, over links without ' +
-    'loss. Requests and events grow with n, and gossip with the number m of links between ' +
-    'agents, so in a complete graph with the square of n.',
+    'loss. The number of requests and events grows with n. Gossip grows with the number m of ' +
+    'links between agents, and therefore with the square of n in a complete graph.',
   source: 'counting: each vote goes once over every link of its voter, from both of its ends',
   rows: complexityRows,
 };

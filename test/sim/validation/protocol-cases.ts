@@ -272,7 +272,7 @@ export const boundedConfidence: ValidationCase = {
     'Opinions begin equidistant from 0 to 1. In each round, every agent takes the mean of all ' +
     'opinions within its confidence bound. Nothing is random. Five clusters remain at 0.1, and ' +
     'one at 0.2, after a long time in which a few agents in the middle connect two outer ' +
-    'clusters. The range equals that of an iteration in floating point up to 0.000001. The ' +
+    'clusters. The range matches that of a floating-point iteration to within 0.000001. The ' +
     'scenario is the included `hegselmann-krause`.',
   source:
     'Hegselmann and Krause 2002, Journal of Artificial Societies and Social Simulation 5(3); ' +

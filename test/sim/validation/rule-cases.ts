@@ -50,7 +50,7 @@ async function simulateRule(
 async function finalizedRow(what: string, theory: number, trial: Trial, blocks: number) {
   const { finalized, closed } = await simulateRule(trial, blocks);
   return {
-    what: `${what}, each approves with ${whimOf(trial.threshold).toFixed(4)}: share finalized`,
+    what: `${what}, each approves with probability ${whimOf(trial.threshold).toFixed(4)}: share finalized`,
     theory,
     measured: finalized / closed,
     interval: shareInterval(finalized, closed),
