@@ -95,7 +95,7 @@ describe.each(transports)('http over %s', (transport) => {
     }
   });
 
-  test('CORS: refuses writes from other origins, and does not let them read responses', async () => {
+  test('CORS: refuses writes from other origins, which can read no response', async () => {
     const there = await begin({ cors: ['https://a.example'] });
     const allowed = 'access-control-allow-origin';
     for (const Origin of ['https://a.example.evil', 'http://a.example', 'null', 'https://b']) {

@@ -49,8 +49,9 @@ async function simulateRule(
 
 async function finalizedRow(what: string, theory: number, trial: Trial, blocks: number) {
   const { finalized, closed } = await simulateRule(trial, blocks);
+  const probability = whimOf(trial.threshold).toFixed(4);
   return {
-    what: `${what}, each approves with probability ${whimOf(trial.threshold).toFixed(4)}: share finalized`,
+    what: `${what}, each approves with probability ${probability}: share finalized`,
     theory,
     measured: finalized / closed,
     interval: shareInterval(finalized, closed),
