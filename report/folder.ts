@@ -7,6 +7,7 @@ import {
   closeSync,
   createReadStream,
   existsSync,
+  fdatasync,
   fdatasyncSync,
   openSync,
   renameSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describeSystemError } from '../engine/protocol/messages.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
@@ -150,15 +152,29 @@ export class WholeFile {
   finish(): void {
     this.#try(() => {
       fdatasyncSync(this.#file);
-      this.#close();
-      renameSync(this.#part, this.#path);
+      this.#rename();
     });
+  }
+
+  /** Like `finish`, but flushes in another thread. */
+  async finishLater(): Promise<void> {
+    try {
+      await flushFile(this.#file);
+    } catch (cause) {
+      throw this.#unwritable(cause);
+    }
+    this.#try(() => this.#rename());
   }
 
   /** Deletes the part file. Does nothing after `finish`. */
   abandon(): void {
     this.#close();
     rmSync(this.#part, { force: true });
+  }
+
+  #rename(): void {
+    this.#close();
+    renameSync(this.#part, this.#path);
   }
 
   #close(): void {
@@ -170,11 +186,17 @@ export class WholeFile {
     try {
       return what();
     } catch (cause) {
-      const reason = describeSystemError(cause);
-      throw new StoreError('FILE_UNWRITABLE', { path: this.#path, reason }, { cause });
+      throw this.#unwritable(cause);
     }
   }
+
+  #unwritable(cause: unknown): StoreError {
+    const reason = describeSystemError(cause);
+    return new StoreError('FILE_UNWRITABLE', { path: this.#path, reason }, { cause });
+  }
 }
+
+const flushFile = promisify(fdatasync);
 
 /** @throws {StoreError} `UNREADABLE` */
 export function writeWhole(folder: string, name: string, text: string): void {
@@ -182,6 +204,18 @@ export function writeWhole(folder: string, name: string, text: string): void {
   try {
     file.write(text);
     file.finish();
+  } catch (error) {
+    file.abandon();
+    throw error;
+  }
+}
+
+/** Like {@link writeWhole}, but flushes in another thread. @throws {StoreError} `UNREADABLE` */
+export async function writeWholeLater(folder: string, name: string, text: string): Promise<void> {
+  const file = new WholeFile(folder, name);
+  try {
+    file.write(text);
+    await file.finishLater();
   } catch (error) {
     file.abandon();
     throw error;

@@ -1,6 +1,7 @@
 /**
  * Runs many scenarios in parallel, each in a child process. A job is taken only when a worker is
- * free, so memory use does not depend on the number of jobs.
+ * free, so memory use does not depend on the number of jobs. A worker starts its next job while the
+ * outcome of the last one is saved, because a flush to disk can take as long as a short run.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -17,7 +18,10 @@ interface JobOptions<T extends Job, R extends LastingResult = SimResult>
   jobs?: number;
   /** Aborts running jobs. `onDone` is not called for aborted jobs. */
   signal?: AbortSignal;
-  /** Called when a job ends, in no fixed order. An exception stops all jobs. */
+  /**
+   * Called when a job ends, in no fixed order. The part up to the first `await` runs before the
+   * worker takes its next job, and the rest during that job. An exception stops all jobs.
+   */
   onDone: (task: T, outcome: Outcome<R>) => void | Promise<void>;
 }
 
@@ -54,23 +58,37 @@ export async function runJobs<T extends Job>(
   const waiting = iteratorOf(tasks);
   const work = async () => {
     const worker = new JobWorker(limits);
+    let report: Promise<void> = Promise.resolve();
     try {
       while (!signal.aborted) {
         const task = await waiting.next();
-        if (task.done || signal.aborted) return;
+        if (task.done || signal.aborted) break;
         const outcome = await worker.run(task.value, signal);
-        if (!signal.aborted) await onDone(task.value, outcome);
+        // At most one outcome of a worker waits, so memory use stays bounded if saving is slow.
+        await report;
+        if (!signal.aborted) report = reportOutcome(onDone, task.value, outcome);
+        report.catch(stop);
       }
+      await report;
     } catch (error) {
       stop();
       throw error;
     } finally {
-      await worker.close();
+      await Promise.allSettled([report, worker.close()]);
     }
   };
   const ends = await Promise.allSettled(Array.from({ length: jobs }, work));
   options.signal?.removeEventListener('abort', stop);
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
+}
+
+/** Turns an exception of `onDone` into a rejection. */
+async function reportOutcome<T, O>(
+  onDone: (task: T, outcome: O) => void | Promise<void>,
+  task: T,
+  outcome: O,
+): Promise<void> {
+  await onDone(task, outcome);
 }
 
 function iteratorOf<T>(tasks: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {

@@ -30,6 +30,7 @@ import {
   syncFolder,
   WholeFile,
   writeWhole,
+  writeWholeLater,
 } from '../../report/folder.js';
 import { jsonDifference } from '../compare/logs.js';
 import { sweepTables } from '../measure/dictionary.js';
@@ -307,9 +308,11 @@ export class SweepFolder {
     return this.#there.get(key)?.has(replicate) ?? false;
   }
 
-  save(key: string, record: RunRecord): void {
+  /** Resolves when the run is on disk. Until then, `has` returns false. */
+  async save(key: string, record: RunRecord): Promise<void> {
     const { replicate } = record;
-    writeWhole(this.path, runPath({ key, replicate }), `${JSON.stringify(record, null, 2)}\n`);
+    const text = `${JSON.stringify(record, null, 2)}\n`;
+    await writeWholeLater(this.path, runPath({ key, replicate }), text);
     this.note({ key, replicate });
   }
 

@@ -142,7 +142,7 @@ async function runMissing(
     ({ completed: done, planned } = countRuns(folder, extent));
     options.onProgress?.(done, planned);
   };
-  const keep = (task: SweepTask, outcome: Outcome<LastingResult>) => {
+  const keep = async (task: SweepTask, outcome: Outcome<LastingResult>) => {
     const record = toRunRecord(plan.sweep, task, outcome);
     const failure = getFailure(record);
     // Do not save the run, so that a resumed sweep repeats it.
@@ -150,7 +150,7 @@ async function runMissing(
     // Do not save the run, so that a resumed sweep continues with the answers in the cassette.
     else if (failure?.kind === 'unanswered') unanswered.push(failedRun(plan, task, failure));
     else {
-      folder.save(task.key, record);
+      await folder.save(task.key, record);
       done += copies.get(task.key)!;
     }
     if (failures.length === 0) options.onProgress?.(done, planned);
@@ -164,9 +164,9 @@ async function runMissing(
     ...(jobs === undefined ? {} : { jobs }),
     ...(wallMs === undefined ? {} : { wallMs }),
     ...(signal === undefined ? {} : { signal }),
-    onDone: (task, outcome) => {
+    onDone: async (task, outcome) => {
       try {
-        keep(task, outcome);
+        await keep(task, outcome);
         underWay.done();
         if (failures.length > 0) end();
       } catch (error) {
