@@ -6,16 +6,15 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Admitted } from '../engine/admit/admit.js';
+import { completeGenesis, type GenesisOptions } from '../engine/admit/genesis.js';
 import type { Verified } from '../engine/admit/verify.js';
 import type { Outcome } from '../engine/core/state.js';
 import type { ServedNetwork, Spent } from '../engine/node/kept-network.js';
 import { Network } from '../engine/node/network.js';
 import {
   type Applied,
-  completeGenesis,
   endProcess,
   formatParameter,
-  type GenesisOptions,
   type NetworkOptions,
 } from '../engine/node/open-store.js';
 import type { Refusal } from '../engine/protocol/schema/reason.js';

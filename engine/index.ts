@@ -3,6 +3,7 @@
  * hooks that tests need.
  */
 export type { Admitted } from './admit/admit.js';
+export type { GenesisOptions } from './admit/genesis.js';
 export type { Verification, Verified } from './admit/verify.js';
 export { type CertifyOptions, certify } from './certificate/certify.js';
 export {
@@ -42,7 +43,7 @@ export type { EncodedEvent, PublishedEvent } from './node/encode.js';
 export type { ServedNetwork } from './node/kept-network.js';
 export { KeptNetwork, type KeptOptions } from './node/kept-network.js';
 export { Network } from './node/network.js';
-export type { Applied, GenesisOptions, NetworkOptions } from './node/open-store.js';
+export type { Applied, NetworkOptions } from './node/open-store.js';
 export type { Views } from './node/views.js';
 export { canonical } from './protocol/canonical.js';
 export {

@@ -1,10 +1,22 @@
-/** Parses the network parameters in entry 0. Runs in browsers. */
+/** Completes the parameters of a new network, and parses those in entry 0. Runs in browsers. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { genesisProblem } from '../protocol/schema/validate.js';
 import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { isUnloadedModule } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
+
+/** Network parameters: the name, and values that differ from {@link genesisDefaults}. */
+export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
+
+/** @throws {TypeError} if a parameter is out of range. */
+export function completeGenesis(options: GenesisOptions): Genesis {
+  const genesis = { ...genesisDefaults, ...options };
+  const problem = findGenesisProblem(genesis);
+  if (problem)
+    throw new TypeError(`invalid genesis parameter: ${problem.pointer} ${problem.message}`);
+  return genesis;
+}
 
 /**
  * Programs that only read a log need not run its rule, so a module is checked only if the sandbox

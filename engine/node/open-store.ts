@@ -1,7 +1,7 @@
 /** Opens a new or existing network's store, and restores its engine. */
 import { randomUUID } from 'node:crypto';
 import { admitNow } from '../admit/admit.js';
-import { parseGenesis } from '../admit/genesis.js';
+import { completeGenesis, type GenesisOptions, parseGenesis } from '../admit/genesis.js';
 import { emptyReader } from '../core/changes.js';
 import { Engine } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
@@ -10,11 +10,10 @@ import { Digests, decodeEntry, splitStored } from '../protocol/log.js';
 import type { CommandKind, ProposeCommand } from '../protocol/schema/command.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import type { Event } from '../protocol/schema/event.js';
-import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
+import type { Genesis } from '../protocol/schema/genesis.js';
 import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { jcs } from '../protocol/signing.js';
 import { excerpt } from '../protocol/text.js';
-import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { prepareRule } from '../rules/sandbox.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';
@@ -26,9 +25,6 @@ import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
 import { Overlay } from './views.js';
-
-/** Network parameters: the name, and values that differ from {@link genesisDefaults}. */
-export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
 
 interface OpenStoreOptions extends ArchiveOptions {
   path?: string;
@@ -74,15 +70,6 @@ function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): S
     networkId: genesis.network_id,
     ...(freeSpaceBytes === undefined ? {} : { freeSpaceBytes }),
   });
-}
-
-/** @throws {TypeError} if a parameter is out of range. */
-export function completeGenesis(options: GenesisOptions): Genesis {
-  const genesis = { ...genesisDefaults, ...options };
-  const problem = findGenesisProblem(genesis);
-  if (problem)
-    throw new TypeError(`invalid genesis parameter: ${problem.pointer} ${problem.message}`);
-  return genesis;
 }
 
 /**

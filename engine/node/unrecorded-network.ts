@@ -5,6 +5,7 @@
  */
 import { type Admitted, checked } from '../admit/admit.js';
 import { checkKnownKey } from '../admit/credentials.js';
+import { completeGenesis, type GenesisOptions } from '../admit/genesis.js';
 import type { Verified } from '../admit/verify.js';
 import { Engine, type Step } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
@@ -21,7 +22,7 @@ import { prepareRule } from '../rules/sandbox.js';
 import type { RangeOptions } from '../store/store.js';
 import type { Clock } from './clock.js';
 import { LiveTables } from './live-tables.js';
-import { type Applied, completeGenesis, type GenesisOptions } from './open-store.js';
+import type { Applied } from './open-store.js';
 import { type CommittedView, StateViews } from './state-views.js';
 
 interface UnrecordedOptions {

@@ -1,5 +1,5 @@
 /** Cases about ballots, options and decision rules: refusals, choices, standings and draws. */
-import type { GenesisOptions } from '../../engine/node/open-store.js';
+import type { GenesisOptions } from '../../engine/admit/genesis.js';
 import {
   composeProposal,
   composeVote,

@@ -3,8 +3,8 @@
  * quotas, alliances, attendance and consensus policies.
  */
 
+import type { GenesisOptions } from '../../engine/admit/genesis.js';
 import type { Outcome } from '../../engine/core/state.js';
-import type { GenesisOptions } from '../../engine/node/open-store.js';
 import {
   type AllianceFields,
   composeAllianceLeave,

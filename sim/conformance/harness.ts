@@ -6,12 +6,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GenesisOptions } from '../../engine/admit/genesis.js';
 import type { Outcome } from '../../engine/core/state.js';
 import { createVerifier } from '../../engine/crypto/create-verifier.js';
 import { keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
 import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
 import { Network } from '../../engine/node/network.js';
-import type { GenesisOptions } from '../../engine/node/open-store.js';
 import {
   composeRegister,
   composeStatus,

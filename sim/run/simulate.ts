@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
 import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
-import { Network } from '../../engine/node/network.js';
+import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
-import { lockFolder } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
@@ -163,6 +162,8 @@ async function run(wanted: Wanted): Promise<SimResult> {
   let fatal: Error | undefined;
   try {
     const clock = virtualClock(START_MS);
+    // Loaded only for runs with a log, because LMDB takes longer to load than a small run.
+    const { Network } = await import('../../engine/node/network.js');
     const network = await Network.open({
       // Observers read entries and events.
       ...(path === null ? { memory: hooks.onNetwork ? true : ('state' as const) } : { path }),
@@ -367,7 +368,7 @@ async function openDeciders<H extends Hooks>(
 ): Promise<OpenedDeciders<H>> {
   const keep = wanted.keep ?? (out === undefined ? undefined : join(out, CASSETTE_FILE));
   const goesOn = out !== undefined && wanted.record === true && isUnfinished(out);
-  if (goesOn) refuseWriter(out);
+  if (goesOn) await refuseWriter(out);
   else await prepareRunFolder(out);
   const heard = hearing(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
@@ -401,9 +402,11 @@ const isUnfinished = (out: string): boolean =>
   existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
 
 /** @throws {StoreError} `LOCKED` while a different process writes the run. */
-function refuseWriter(out: string): void {
+async function refuseWriter(out: string): Promise<void> {
   const network = join(out, 'network');
-  if (existsSync(network)) lockFolder(network)();
+  if (!existsSync(network)) return;
+  const { lockFolder } = await import('../../engine/store/folder.js');
+  lockFolder(network)();
 }
 
 /** Treats an abort during a question like an abort at any other time: the run ends. */
