@@ -7,7 +7,7 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +21,7 @@ import { countRounds, NETWORK_ID, postedBlocks, signatories } from '../fixtures/
 import { withFolder } from '../fixtures/network.js';
 import { median } from '../raw/raw.js';
 import { type FolkmootServer, folkmootArguments, withFolkmoot } from '../servers/processes.js';
+import { endedSeconds, type Spent, soFarSeconds, spendOn } from '../servers/spent.js';
 import { signed } from './tiers.js';
 
 interface ClusterConfiguration {
@@ -141,21 +142,16 @@ interface QueueConfiguration {
  */
 const STARTED_MS = 3_000;
 
-interface SweepTaken {
-  seconds: number;
-  cpuSeconds: number;
-}
-
 async function measureQueue({ agents, blocks, runs, pairs }: QueueConfiguration): Promise<Row[]> {
   if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
   if (endedSeconds() === null) return [{ name: 'skipped', note: 'needs CPU times of Linux' }];
   const taken = await withFolder(async (folder) => {
     const file = join(folder, 'runs.json');
     writeFileSync(file, JSON.stringify(scenario(agents, blocks, runs)));
-    const each: { local: SweepTaken; queued: SweepTaken }[] = [];
+    const each: { local: Spent; queued: Spent }[] = [];
     for (let pair = 0; pair < pairs; pair += 1) {
       const out = (name: string) => ['--out', join(folder, `${name}-${pair}`)];
-      const local = await spent(() => runSweep(file, ['--jobs', '2', ...out('local')]));
+      const local = await spendOn(() => runSweep(file, ['--jobs', '2', ...out('local')]));
       each.push({ local, queued: await queued(file, out('queued')) });
     }
     return each;
@@ -165,7 +161,7 @@ async function measureQueue({ agents, blocks, runs, pairs }: QueueConfiguration)
     per_s: runs / median(taken.map((pair) => pair[which].seconds)),
     cpu_us: (median(taken.map((pair) => pair[which].cpuSeconds)) / runs) * 1e6,
   });
-  const ratio = (of: keyof SweepTaken) =>
+  const ratio = (of: keyof Spent) =>
     median(taken.map(({ local, queued }) => local[of] / queued[of]));
   return [
     row('local', `runs of ${agents} agents and ${blocks} blocks, sweep --jobs 2`),
@@ -194,16 +190,8 @@ const scenario = (agents: number, blocks: number, runs: number) => ({
 const runSweep = (file: string, args: readonly string[]) =>
   execute(process.execPath, [...folkmootArguments, 'sweep', file, ...args]);
 
-/** Wall time of the work, and CPU time of the processes that ended meanwhile. */
-async function spent(work: () => Promise<unknown>): Promise<SweepTaken> {
-  const [since, before] = [performance.now(), endedSeconds()!];
-  await work();
-  const seconds = (performance.now() - since) / 1_000;
-  return { seconds, cpuSeconds: endedSeconds()! - before };
-}
-
 /** Measures the total work with two idle workers and a one-member etcd. */
-async function queued(file: string, args: readonly string[]): Promise<SweepTaken> {
+async function queued(file: string, args: readonly string[]): Promise<Spent> {
   const before = endedSeconds()!;
   const { seconds, started } = await withEtcd(async ({ url, cpuSeconds }) => {
     const workers = [0, 1].map(() => startWorker(url));
@@ -211,7 +199,7 @@ async function queued(file: string, args: readonly string[]): Promise<SweepTaken
       await sleep(STARTED_MS);
       const idle = workers.map(({ pid }) => soFarSeconds(pid!)!);
       const started = idle.reduce((sum, one) => sum + one, await cpuSeconds());
-      const { seconds } = await spent(() => runSweep(file, ['--queue', url, ...args]));
+      const { seconds } = await spendOn(() => runSweep(file, ['--queue', url, ...args]));
       return { seconds, started };
     } finally {
       await Promise.all(workers.map(endWorker));
@@ -314,27 +302,4 @@ async function freePorts(count: number): Promise<number[]> {
   const ports = probes.map((probe) => (probe.address() as { port: number }).port);
   await Promise.all(probes.map((probe) => once(probe.close(), 'close')));
   return ports;
-}
-
-/** Unit of CPU time in /proc on Linux, independent of the kernel clock. */
-const TICKS_PER_SECOND = 100;
-
-/** CPU time of all children that have ended, in seconds; null if unsupported. */
-const endedSeconds = (): number | null => fieldsOf('self', [13, 14]);
-
-/** CPU time of a running process and its ended children. */
-const soFarSeconds = (pid: number): number | null => fieldsOf(pid, [11, 12, 13, 14]);
-
-/**
- * Reads the fields after the second field of proc(5), which is in parentheses and may contain
- * spaces.
- */
-function fieldsOf(pid: number | 'self', which: readonly number[]): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return which.reduce((sum, at) => sum + Number(fields[at]), 0) / TICKS_PER_SECOND;
-  } catch {
-    return null;
-  }
 }

@@ -9,6 +9,7 @@ import { readCostsCase, readsCase } from './reads.js';
 import { rulesCase } from './rules.js';
 import { plainCase, threadsCase, transactionsCase } from './server.js';
 import { simulatedVoteCase, simulatorCase } from './simulator.js';
+import { sweepCase } from './sweep.js';
 import { tiersCase } from './tiers.js';
 import { unrecordedCase } from './unrecorded.js';
 
@@ -35,5 +36,6 @@ export const cases: readonly Case[] = [
   footprintCase,
   clusterCase,
   queueCase,
+  sweepCase,
   readCostsCase,
 ];

@@ -3,6 +3,7 @@
  * report at the end. A shard is sealed instead.
  */
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makeFolder } from '../../engine/store/folder.js';
 import { type Provenance, writeWhole } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
@@ -150,6 +151,8 @@ async function runMissing(
     // Do not save the run, so that a resumed sweep continues with the answers in the cassette.
     else if (failure?.kind === 'unanswered') unanswered.push(failedRun(plan, task, failure));
     else {
+      // The worker gets its next job before the file is written.
+      await nextTurn();
       await folder.save(task.key, record);
       done += copies.get(task.key)!;
     }

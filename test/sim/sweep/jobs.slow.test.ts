@@ -1,7 +1,8 @@
 /** Jobs: runs in separate processes, which may crash. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { type Job, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
+import { type Job, lastingMembers, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { scripted, small } from './scenarios.js';
 
@@ -28,6 +29,9 @@ async function outcomesOf(tasks: Iterable<Numbered>, options = {}): Promise<Map<
 
 const digestOf = (outcome: Outcome | undefined) =>
   outcome && 'result' in outcome ? outcome.result.digest : outcome;
+
+const toLasting = (outcome: Outcome) =>
+  'result' in outcome ? lastingMembers.map((name) => outcome.result[name]) : outcome;
 
 const failureOf = (outcome: Outcome | undefined) =>
   outcome && 'failure' in outcome ? outcome.failure : outcome;
@@ -129,6 +133,104 @@ test('jobs: starts each run without the state of earlier scripts', async () => {
   const outcomes = await outcomesOf(tasks, { jobs: 1 });
   const digests = new Set([...outcomes.values()].map(digestOf));
   expect([...digests]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+});
+
+test('jobs: give the same results in any order and number of workers', async () => {
+  const consensus = (policy: 'bft' | 'majority' | 'borda') => ({ ...small().consensus, policy });
+  const tasks = (['bft', 'majority', 'borda'] as const).flatMap((policy, at) =>
+    (['none', 'full'] as const).flatMap((log, more) =>
+      [0, 1].map((replicate) => ({
+        number: 4 * at + 2 * more + replicate,
+        scenario: { ...small(), consensus: consensus(policy) },
+        seed: `order/${replicate}`,
+        log,
+      })),
+    ),
+  );
+  const resultsOf = async (some: Numbered[], jobs: number) => {
+    const outcomes = await outcomesOf(some, { jobs });
+    return some
+      .toSorted((a, b) => a.number - b.number)
+      .map(({ number }) => JSON.stringify(toLasting(outcomes.get(number)!)));
+  };
+  const expected = await resultsOf(tasks, 1);
+  // Without a log, some runs under two policies are equal.
+  expect(new Set(expected).size).toBeGreaterThan(tasks.length / 2);
+  for (const result of expected) expect(result).toMatch(/^\["(pass|no_progress)"/);
+  expect(await resultsOf(tasks.toReversed(), 1)).toEqual(expected);
+  expect(await resultsOf(tasks, 2)).toEqual(expected);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'jobs: replaces a killed worker, and its run succeeds when repeated',
+  async () => {
+    const outcomes = new Map<number, Outcome>();
+    const tasks = numbered(4);
+    await runJobs(tasks, {
+      jobs: 1,
+      onDone: ({ number }, outcome) => {
+        outcomes.set(number, outcome);
+        if (number === 0) for (const pid of jobProcesses()) process.kill(pid, 'SIGKILL');
+      },
+    });
+    expect(failureOf(outcomes.get(1))).toEqual({
+      kind: 'crash',
+      message: expect.stringContaining('SIGKILL'),
+    });
+    const again = await outcomesOf([tasks[1]!], { jobs: 1 });
+    outcomes.set(1, again.get(1)!);
+    const undisturbed = await outcomesOf(numbered(4));
+    for (const { number } of tasks) {
+      expect(digestOf(outcomes.get(number))).toBe(digestOf(undisturbed.get(number)));
+    }
+  },
+);
+
+/** Returns the processes that run jobs for this process. */
+function jobProcesses(): number[] {
+  const threads = readdirSync('/proc/self/task');
+  const children = threads.flatMap(
+    (thread) => readFileSync(`/proc/self/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
+  );
+  return children
+    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('job-child.js'))
+    .map(Number);
+}
+
+test('jobs: the next job runs while an outcome is saved', async () => {
+  const events: string[] = [];
+  let release: () => void = () => {};
+  const saved = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  function* told() {
+    for (const task of numbered(2)) {
+      events.push(`take ${task.number}`);
+      // The first outcome is saved only after the second job was taken.
+      if (task.number === 1) release();
+      yield task;
+    }
+  }
+  await runJobs(told(), {
+    jobs: 1,
+    onDone: async ({ number }) => {
+      events.push(`end ${number}`);
+      await saved;
+      events.push(`saved ${number}`);
+    },
+  });
+  expect(events).toEqual(['take 0', 'end 0', 'take 1', 'saved 0', 'end 1', 'saved 1']);
+});
+
+test('jobs: reports an outcome that cannot be saved', async () => {
+  const ends = runJobs(numbered(1_000), {
+    jobs: 2,
+    onDone: async ({ number }) => {
+      await Promise.resolve();
+      if (number === 3) throw new Error('disk full');
+    },
+  });
+  await expect(ends).rejects.toThrow('disk full');
 });
 
 test('jobs: stops on a signal without reporting unfinished jobs', async () => {
