@@ -85,8 +85,9 @@ stops with exit code 12 if the digests differ. The first failed run sets the
 exit code.
 
 Runs compute no log unless --log full asks for the digests of the logs. The
-measures are the same. trace_digest in runs.csv names a run with and without a
-log: folkmoot sim --verify-trace repeats it with a log and compares.
+measures are the same, and no log is kept: folkmoot sim --out keeps the log of
+one run. trace_digest in runs.csv names a run with and without a log: folkmoot
+sim --verify-trace repeats it with a log and compares.
 
 --until-interval starts with 30 runs per cell and grows by half until the
 interval is narrow enough. The intervals are corrected for the repeated tests.
@@ -101,7 +102,7 @@ docs/deciders.md.`,
           'sweep byzantine --out sweeps/byzantine',
           'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
           'sweep byzantine --until-interval 0.02 --most-replicates 200',
-          'sweep byzantine --shard 2/3 --out shards/2',
+          'sweep byzantine --log full --out sweeps/with-digests',
           'sweep byzantine --queue etcd://10.0.0.1:2379',
         ],
       }),

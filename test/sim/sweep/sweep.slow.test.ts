@@ -95,6 +95,20 @@ describe('sweep: end to end', () => {
     expect(other.code).toBe(12);
   });
 
+  test('sweep --log full: adds the digest of each log, and changes nothing else', async () => {
+    const logged = join(around, 'logged');
+    expect((await sweepIn(file, logged, '--log', 'full')).code).toBe(0);
+    const rows = rowsIn(join(logged, 'runs.csv'));
+    for (const [index, { digest, ...same }] of rows.entries()) {
+      expect({ ...same, digest: '' }).toEqual(rowsIn(join(out, 'runs.csv'))[index]);
+      expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    }
+    const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=majority'];
+    const row = rows[10]!;
+    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
+    expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest });
+  });
+
   test('sweep: writes each group to run_groups.csv, equal to a single run', async () => {
     const rows = rowsIn(join(out, 'run_groups.csv'));
     expect(rows.map(({ cell, replicate, group }) => `${cell}/${replicate} ${group}`)).toEqual(
