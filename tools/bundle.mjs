@@ -14,7 +14,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, extname, join, relative } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
@@ -318,74 +318,6 @@ for (const [name, schema] of Object.entries(await namedSchemas(join(root, 'dist'
   );
 }
 
-/*
- * Programs: the command line and the process of a job, each with the modules that it imports, in a
- * few files in place of hundreds (docs/decisions/0044-bundled-programs.md). Other modules remain
- * as they are, for the package's entries. Packages with native code, and large packages that are
- * loaded on demand, are not bundled.
- */
-
-/** Small packages that nearly every command uses. */
-const inlined = [
-  '@noble/ed25519',
-  '@noble/hashes',
-  'commander',
-  'p-limit',
-  'safe-stable-stringify',
-  'tinyqueue',
-  'yaml',
-];
-
-async function buildPrograms(root) {
-  const dist = join(root, 'dist');
-  const { dependencies, peerDependencies } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  );
-  const packages = Object.keys({ ...dependencies, ...peerDependencies });
-  const result = await build({
-    ...options,
-    platform: 'node',
-    target: 'node20',
-    splitting: true,
-    external: packages.filter((name) => !inlined.includes(name)),
-    banner: { js: requireInProgram },
-    plugins: [withOwnUrls(dist)],
-    entryPoints: programs.map((path) => join(dist, path)),
-    entryNames: '[name]',
-    outdir: join(dist, 'programs'),
-  });
-  for (const path of programs) {
-    const file = join(dist, path);
-    const [firstLine] = readFileSync(file, 'utf8').split('\n', 1);
-    const target = relative(dirname(file), join(dist, 'programs', basename(path)));
-    const line = `import '${target.replaceAll('\\', '/')}';\n`;
-    writeFileSync(file, firstLine.startsWith('#!') ? `${firstLine}\n${line}` : line);
-  }
-  return result;
-}
-
-/** Modules that the build replaces with their bundle. */
-const programs = ['cli/main.js', 'sim/run/job-child.js'];
-
-/** CommonJS packages in a bundle require modules of Node. */
-const requireInProgram = [
-  "import { createRequire as requireOf } from 'node:module';",
-  'const require = requireOf(import.meta.url);',
-].join('\n');
-
-/** Keeps `import.meta.url` of a bundled module, which finds files next to the module. */
-const withOwnUrls = (dist) => ({
-  name: 'own-urls',
-  setup(builder) {
-    builder.onLoad({ filter: /\.js$/ }, ({ path }) => {
-      const place = relative(dist, path).replaceAll('\\', '/');
-      if (place.startsWith('..')) return null;
-      const own = `new URL(${JSON.stringify(`../${place}`)}, import.meta.url).href`;
-      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', own) };
-    });
-  },
-});
-
 // /docs uses one file of RapiDoc. The npm package would add more than a hundred dependencies.
 const viewer = join(root, 'node_modules/rapidoc');
 mkdirSync(vendor, { recursive: true });
@@ -404,7 +336,7 @@ writeFileSync(
   ),
 );
 
-const made = [...libraries, await buildPrograms(root), ...(await buildPage(root))];
+const made = [...libraries, ...(await buildPage(root))];
 const inputs = made.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
 const folders = new Set(

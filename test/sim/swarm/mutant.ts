@@ -13,10 +13,6 @@ export function mutant(file: string, from: string, to: string): string {
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  // Restore the programs that the build replaced with bundles, so that they load the changed file.
-  for (const program of ['cli/main.js', 'sim/run/job-child.js']) {
-    cpSync(join(root, '.build', program), join(folder, 'dist', program));
-  }
   const path = join(folder, 'dist', file);
   const text = readFileSync(path, 'utf8');
   expect(text.split(from), `${from} in ${file}`).toHaveLength(2);
