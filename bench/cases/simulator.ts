@@ -151,43 +151,58 @@ const DEGREE = 8;
 const parts: readonly Part[] = [
   ['agents: judge, draw', /sim\/(agents|scenario|rng|numbers)/],
   ['gossip and links', /sim\/world\/(links|faults|graph|latency|messages|gossip|knowledge)/],
-  ['schedule, carry, tell', /sim\/(world|run)\//],
+  ['schedule, transport, publish', /sim\/(world|run)\//],
   ['measures', /sim\/measure\//],
   ['auditor', /sim\/audit\//],
-  ['compose requests', /engine\/(protocol\/compose|crypto)/],
+  ['compose requests', /engine\/(protocol\/(compose|signing|unsigned)|crypto)/],
   ['admit requests', /engine\/admit\//],
-  ['apply', /engine\/core\//],
+  ['apply: rules, state machines, tallies', /engine\/(core|rules)\//],
   ['encode, both digests', /engine\/(node\/encode|protocol\/(log|sha256|canonical))/],
   ['order, publish, store', /engine\/(node|store)\//],
 ];
 
-async function measureSimulatedVote({
-  agents,
-  blocks,
-}: SimulatedVoteConfiguration): Promise<Row[]> {
+/** Ways to run a simulation. A sweep runs without a log. */
+const modes = {
+  'log, audit': { store: 'memory' },
+  log: { store: 'memory', audit: false },
+  'no log': { log: 'none', audit: false },
+} as const;
+
+async function measureSimulatedVote(asked: SimulatedVoteConfiguration): Promise<Row[]> {
+  const rows: Row[] = [];
+  let votes = 0;
+  for (const [mode, options] of Object.entries(modes)) {
+    const found = await measureMode(asked, options);
+    votes = found.votes;
+    rows.push(...found.rows.map((row) => ({ ...row, name: `${mode}: ${row.name}` })));
+  }
+  return [...rows, await plainLoop(asked.agents, votes)];
+}
+
+async function measureMode(
+  { agents, blocks }: SimulatedVoteConfiguration,
+  options: Parameters<typeof simulate>[1],
+) {
   const scenario = (length: number) =>
     defaultScenario(agents, { signatures: 'none', length: { blocks: length } });
   // Run once before the measurement, for compilation.
-  await simulate(scenario(Math.ceil(blocks / 4)), { store: 'memory' });
+  await simulate(scenario(Math.ceil(blocks / 4)), options);
   let votes = 0;
   let sums = new Map<string, number>();
   const { cpu } = await measureTime(async () => {
     sums = await profiled(async () => {
-      votes = (await simulate(scenario(blocks), { store: 'memory' })).measures.votes ?? 0;
+      votes = (await simulate(scenario(blocks), options)).measures.votes ?? 0;
     }, parts);
   });
   const all = [...sums.values()].reduce((sum, us) => sum + us, 0);
   // Samples measure only shares, because on a busy machine sample times include other programs.
-  const row = (name: string, us: number) => {
+  const row = (name: string, us: number): Row => {
     const ratio = us / all;
     return { name, cpu_us: (ratio * cpu * 1e6) / votes, ratio };
   };
   const names = [...parts.map(([name]) => name), 'garbage collection', 'native code', 'the rest'];
-  return [
-    ...names.map((name) => row(name, sums.get(name) ?? 0)),
-    row('a vote, all of it', all),
-    await plainLoop(agents, votes),
-  ];
+  const rows = names.map((name) => row(name, sums.get(name) ?? 0));
+  return { rows: [...rows, row('a vote, all of it', all)], votes };
 }
 
 /** Each agent reads its neighbours' votes and decides. A block ends at two thirds. */
@@ -219,7 +234,7 @@ async function plainLoop(agents: number, votes: number): Promise<Row> {
 export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
   name: 'simulated-vote',
   about: 'CPU profile of a simulated vote; ratio is the share of a part',
-  sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 300, blocks: 250 } },
+  sizes: { small: { agents: 1_000, blocks: 20 }, large: { agents: 1_000, blocks: 100 } },
   run: measureSimulatedVote,
 });
 
