@@ -27,7 +27,7 @@ export function swarmCommand(): Command {
     .option('--first <k>', 'number of the first scenario', whole(1, 1_000_000_000), 1)
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--minutes <n>', 'start no new runs after this many minutes', whole(1, 100_000))
-    .option('--out <dir>', 'folder for a failure (default: swarm-failure-NUMBER)');
+    .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)');
   for (const option of queueOptions()) command.addOption(option);
   return command
     .option('--json', 'print one JSON object')
@@ -54,6 +54,7 @@ With --queue, workers execute the runs, and this process shrinks the failure.`,
 
 async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
+  if (flags.out !== undefined) await refuseFilledFolder(flags.out);
   const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');
   const how = flags.queue === undefined ? `${jobs} in parallel` : `by workers of ${flags.queue}`;
@@ -85,6 +86,15 @@ async function run(flags: Flags): Promise<void> {
   else writeStdout(...readable(result, seeds));
   if (result.failure) printFailure(result.failure, kept!);
   else if (interrupt.signal.aborted) interrupt.end();
+}
+
+/** Refuses a folder with files, which the failure's files could replace. */
+async function refuseFilledFolder(folder: string): Promise<void> {
+  const { readdir } = await import('node:fs/promises');
+  const { StoreError } = await import('../../engine/store/store.js');
+  // A folder that cannot be read is reported when it is written.
+  const names = await readdir(folder).catch(() => []);
+  if (names.length > 0) throw new StoreError('OUTPUT_NOT_EMPTY', { path: folder });
 }
 
 interface Kept {

@@ -55,6 +55,13 @@ test('sweep: refuses the folder of a run or a load run, and leaves it unchanged'
   }
 });
 
+test('swarm: refuses a folder with files before its first run', async () => {
+  const before = readdirSync(run);
+  const ended = await runCommand(['swarm', '--seeds', '1', '--out', run]);
+  expectUsage(ended, [run]);
+  expect(readdirSync(run)).toEqual(before);
+});
+
 test('sim, load, conformance: refuse the folder of another output', async () => {
   const sweep = join(root, 'sweep');
   mkdirSync(sweep);
