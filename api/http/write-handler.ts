@@ -18,6 +18,7 @@ import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
 import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits/cost.js';
 import type { Quota } from '../limits/limits.js';
 import { refuseBlockShare } from '../limits/quota-refusals.js';
+import type { Reservation, Reserved } from '../limits/signature-quota.js';
 import type { RequestTrace } from '../tracing.js';
 import type { Call, Handler, Services } from './handler.js';
 import { signedRequest } from './head-checks.js';
@@ -60,8 +61,11 @@ class Write {
   }
 }
 
-/** A step. Returns null to continue, or the response that ends the request. */
-type Step = (write: Write) => Answer | null | Promise<Answer | null>;
+/**
+ * A step. Returns null to continue, or the response that ends the request. Every vote takes all
+ * steps, so a step is no async function, which costs a promise even if nothing has to wait.
+ */
+type Step = (write: Write) => Answer | null | Promise<Answer | null> | Promise<void>;
 
 const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply, commit];
 
@@ -81,7 +85,7 @@ export const write =
 async function traced(step: Step, write: Write, trace: RequestTrace): Promise<Answer | null> {
   const end = trace.startStep(step.name);
   try {
-    return await step(write);
+    return (await step(write)) ?? null;
   } finally {
     end();
   }
@@ -135,25 +139,45 @@ async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answe
 }
 
 /** Verifies the request's signature, within the attempts that its claim has left. */
-async function verify({ call, admitted }: Write): Promise<Answer | null> {
-  const { services, budget } = call;
-  const { attempts, network } = services;
-  const reserving = attempts.reserve(budget);
-  const reservation = reserving instanceof Promise ? await reserving : reserving;
-  if ('exceeded' in reservation) return quotaExceeded(reservation.exceeded);
-  let failed = false;
-  try {
-    if (call.held) network.verification.countHeld();
-    else {
-      const refusal = await network.verification.own(admitted);
-      failed = refusal?.reason === 'MISMATCH';
-      if (refusal) return await explainMismatch(call, refusal, admitted);
-    }
-  } finally {
-    attempts.release(reservation, failed);
+function verify(write: Write): Answer | null | Promise<Answer | null> {
+  const reserving = write.call.services.attempts.reserve(write.call.budget);
+  if (!(reserving instanceof Promise)) return verifyReserved(write, reserving);
+  return reserving.then((reserved) => verifyReserved(write, reserved));
+}
+
+function verifyReserved(write: Write, reserved: Reserved): Answer | null | Promise<Answer | null> {
+  if ('exceeded' in reserved) return quotaExceeded(reserved.exceeded);
+  const { call, admitted } = write;
+  const { attempts, network } = call.services;
+  if (call.held) {
+    network.verification.countHeld();
+    attempts.release(reserved, false);
+    call.budget.markVerified();
+    return null;
   }
-  budget.markVerified();
-  return null;
+  const conclude = (refusal: Refusal | null) => {
+    if (refusal) return refuseSignature(write, reserved, refusal);
+    attempts.release(reserved, false);
+    call.budget.markVerified();
+    return null;
+  };
+  return network.verification.own(admitted).then(conclude, (error) => {
+    attempts.release(reserved, false);
+    throw error;
+  });
+}
+
+/** Explains a refused signature, then uses up its attempt. */
+async function refuseSignature(
+  { call, admitted }: Write,
+  reserved: Reservation,
+  refusal: Refusal,
+): Promise<Answer> {
+  try {
+    return await explainMismatch(call, refusal, admitted);
+  } finally {
+    call.services.attempts.release(reserved, refusal.reason === 'MISMATCH');
+  }
 }
 
 /** Diagnoses an invalid signature, but only for a claim's first few failures. */
@@ -235,17 +259,31 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refusa
 }
 
 /** Applies the verified request. */
-async function apply(write: Write): Promise<null> {
-  const { call, kind, admitted, precheck, cost } = write;
-  const { network, blocks } = call.services;
-  const inner = precheck ? null : (write.verified ?? network.verification.inner(admitted));
-  const verified = inner instanceof Promise ? await inner : inner;
+function apply(write: Write): null | Promise<null> {
+  const { call, admitted, precheck } = write;
+  const { verification } = call.services.network;
+  const inner = precheck ? null : (write.verified ?? verification.inner(admitted));
+  if (!(inner instanceof Promise)) return applyVerified(write, inner);
+  return inner.then((verified) => applyVerified(write, verified));
+}
+
+function applyVerified(
+  write: Write,
+  verified: Verified | { refusal: Refusal } | null,
+): null | Promise<null> {
+  const { call, precheck } = write;
+  const { network } = call.services;
   const applied = outcomeOf(network, precheck, verified, call.budget.address.subject);
-  const { outcome, durable } = applied instanceof Promise ? await applied : applied;
-  // Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota.
+  if (!(applied instanceof Promise)) return conclude(write, applied);
+  return applied.then((concluded) => conclude(write, concluded));
+}
+
+/** Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota. */
+function conclude(write: Write, { outcome, durable }: Concluded): null {
+  const { call, kind, admitted, precheck, cost } = write;
   cost.conclude(outcome);
   if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
-    blocks?.refund(admitted.command.public_key);
+    call.services.blocks?.refund(admitted.command.public_key);
   }
   write.outcome = outcome;
   write.durable = durable;
@@ -253,9 +291,8 @@ async function apply(write: Write): Promise<null> {
 }
 
 /** Waits until the outcome is durable. */
-async function commit({ durable }: Write): Promise<null> {
-  await durable;
-  return null;
+function commit({ durable }: Write): Promise<void> {
+  return durable;
 }
 
 interface Concluded {

@@ -28,12 +28,12 @@ interface Pending {
 
 type Unit = readonly [LimitName, Account];
 
-interface Reservation {
+export interface Reservation {
   readonly claimant: Claimant;
   readonly units: readonly Unit[];
 }
 
-type Reserved = Reservation | { exceeded: Quota };
+export type Reserved = Reservation | { exceeded: Quota };
 
 const keyOf = ([name, { subject }]: Unit) => `${name} ${subject}`;
 

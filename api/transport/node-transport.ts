@@ -10,7 +10,7 @@ import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { socketLimits } from '../contract/channels.js';
-import { BodyCollector, type Expiring, Head, InFlight, safeHeaders } from './head.js';
+import { BodyCollector, Expiring, Head, InFlight, safeHeaders } from './head.js';
 import {
   type Application,
   type Body,
@@ -200,7 +200,7 @@ function headOf(message: IncomingMessage): { head: RequestHead; read: Head } {
 /** Connections about to close. node:http continues to parse data that the client sent. */
 const closing = new WeakSet<Duplex>();
 
-class Exchange implements Expiring {
+class Exchange extends Expiring {
   readonly #application: Application;
   readonly #inFlight: InFlight;
   readonly #answer: ServerResponse;
@@ -209,6 +209,7 @@ class Exchange implements Expiring {
   #over = false;
 
   constructor(application: Application, inFlight: InFlight, answer: ServerResponse) {
+    super();
     this.#application = application;
     this.#inFlight = inFlight;
     this.#answer = answer;

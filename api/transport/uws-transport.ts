@@ -17,7 +17,7 @@ import type {
 import { STATUS_CODES } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { socketLimits } from '../contract/channels.js';
-import { BodyCollector, type Expiring, Head, InFlight, safeValue } from './head.js';
+import { BodyCollector, Expiring, Head, InFlight, safeValue } from './head.js';
 import {
   type Address,
   type Application,
@@ -117,7 +117,15 @@ type ListenOn = (
 
 const nothing = new Uint8Array();
 
-const statusLine = (status: number) => `${status} ${STATUS_CODES[status] ?? ''}`;
+const statusLines = new Map<number, string>();
+
+function statusLine(status: number): string {
+  const known = statusLines.get(status);
+  if (known !== undefined) return known;
+  const line = `${status} ${STATUS_CODES[status] ?? ''}`;
+  statusLines.set(status, line);
+  return line;
+}
 
 const addressOf = (res: UwsResponse): string =>
   Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
@@ -192,7 +200,7 @@ type Answer = ExchangeResponse | Promise<ExchangeResponse>;
 /** Abort handler for a finished exchange. */
 const ignoreAbort = () => {};
 
-class Exchange implements Expiring {
+class Exchange extends Expiring {
   readonly #inFlight: InFlight;
   readonly #res: UwsResponse;
   readonly #head: UwsHead;
@@ -204,6 +212,7 @@ class Exchange implements Expiring {
   #inTurn = false;
 
   constructor(inFlight: InFlight, res: UwsResponse, head: UwsHead, request: IncomingRequest) {
+    super();
     this.#inFlight = inFlight;
     this.#res = res;
     this.#head = head;
