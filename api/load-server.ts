@@ -87,8 +87,6 @@ function loadApplication(options: LoadApplicationOptions): Application {
     limits: { ...exchangeLimits, stopMs: STOP_MS },
     // Not used, because the page uses long polling.
     socketPath: '/ws/v1',
-    connectionPolicy: { quota: null, trustedProxies: [] },
-    verifiesFor: null,
     accepts: () => true,
     begin: (head, declared) => new Incoming(options, entryChecks, head, declared),
     open: () => {

@@ -10,14 +10,12 @@ import type { Figures, Profile } from './contract/limit-table.js';
 import type { KnownRun } from './contract/run.js';
 import type { ClusterShown, ProofShown } from './contract/server.js';
 import type { ScenarioShown } from './contract/views.js';
-import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
 import type { Exchange } from './http/response.js';
 import { ServerTracing } from './tracing.js';
-import { type ChosenTransport, chooseTransport, formatUrl } from './transport/create-transport.js';
-import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
-import { uwsTransport } from './transport/uws-transport.js';
+import { chooseTransport, formatUrl } from './transport/create-transport.js';
+import type { ExchangeLimits, Listening } from './transport/transport.js';
 
 /** Options for {@link startServer}. */
 export interface ServerOptions {
@@ -29,11 +27,6 @@ export interface ServerOptions {
   port?: number;
   /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
-  /**
-   * Number of front processes for connections. Default: 0, which uses this process. Requires
-   * uWebSockets.js and Linux.
-   */
-  threads?: number;
   /** Default: `spec`. */
   limits?: Profile;
   /** Overrides some of the profile's limits. */
@@ -75,8 +68,6 @@ export interface ServerOptions {
   cluster?: () => Promise<ClusterShown>;
   /** Called with each exception raised inside a request. The request is answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
-  /** Called when a front process has ended unexpectedly, before its restart. */
-  onThreadEnded?: (error: Error) => void;
   /**
    * Records OpenTelemetry spans of requests, with the SDK that the program registers. Requires the
    * package `@opentelemetry/api`. Default: false.
@@ -156,7 +147,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts = [],
     exchange = {},
   } = options;
-  const { transport, fallback, fronts } = await carrierOf(options);
+  const { transport, fallback } = await chooseTransport(options.transport);
   await prepareRule(network.genesis);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
   const token = options.controlToken ?? newToken();
@@ -184,7 +175,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.run ? { run: options.run } : {}),
     ...(options.proof ? { proof: options.proof } : {}),
     ...(options.cluster ? { cluster: options.cluster } : {}),
-    ...(fronts ? { fronts } : {}),
     ...(tracing ? { tracing } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
@@ -224,28 +214,3 @@ const uncontrolled = (now: () => number): Control => ({
   do: async () => null,
   onChange: () => () => {},
 });
-
-interface Carrier extends ChosenTransport {
-  fronts?: () => FrontsFigures;
-}
-
-async function carrierOf(options: ServerOptions): Promise<Carrier> {
-  const { transport: wanted, threads = 0, onThreadEnded = () => {} } = options;
-  return threads > 0 ? chooseFronts(wanted, threads, onThreadEnded) : chooseTransport(wanted);
-}
-
-/** Requires Linux, because only Linux distributes a port's connections among its listeners. */
-async function chooseFronts(
-  wanted: 'uws' | 'node' | undefined,
-  count: number,
-  onEnded: (error: Error) => void,
-): Promise<Carrier> {
-  const uws = await uwsTransport();
-  const missing =
-    (wanted === 'node' ? 'they require the transport uws, not node' : null) ??
-    (process.platform === 'linux' ? null : `they require Linux, not ${process.platform}`) ??
-    ('missing' in uws ? uws.missing : null);
-  if (missing !== null) throw new Error(`threads unavailable: ${missing}`);
-  const transport = frontsTransport({ count, onEnded });
-  return { transport, fronts: transport.figures };
-}

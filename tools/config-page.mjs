@@ -120,8 +120,7 @@ warning. \`config show\` prints \`***\` for a secret, and hides passwords in add
 On SIGHUP, \`folkmoot serve\` reads its file and \`limits_file\` again. It applies the log level
 and the rate limits, and logs each change with its old and new value. Requests counted so far
 stay counted. For other changed keys it logs a warning that names them, because they need a
-restart. \`limits: off\` cannot be switched on or off. With \`threads\`, a new limit on
-connections applies to front processes that start later. If a file has a problem, the server
+restart. \`limits: off\` cannot be switched on or off. If a file has a problem, the server
 logs the problem and keeps its previous configuration. A server without a file ends on SIGHUP.
 
 ${Object.entries(commands).map(section).join('\n')}`;

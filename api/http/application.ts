@@ -17,7 +17,7 @@ import type { KnownRun } from '../contract/run.js';
 import type { ClusterShown, ProofShown } from '../contract/server.js';
 import type { ScenarioShown } from '../contract/views.js';
 import { createBlockShare, EarlyProposals } from '../limits/block-share.js';
-import { ownConnectionLimit } from '../limits/connections.js';
+import { ConnectionLimit } from '../limits/connections.js';
 import { Limits } from '../limits/limits.js';
 import { countRemoteUsage, refuseQuota } from '../limits/quota-refusals.js';
 import { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
@@ -29,7 +29,6 @@ import {
   type Body,
   type ExchangeLimits,
   exchangeLimits,
-  type FrontsFigures,
   type HttpResponse,
   type IncomingRequest,
   type RequestHead,
@@ -89,8 +88,6 @@ interface ApplicationOptions {
   history?: History;
   /** The agents' scenario, if known. */
   scenario?: ScenarioShown;
-  /** Figures from the front processes; absent without fronts. */
-  fronts?: () => FrontsFigures;
   run?: KnownRun;
   /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;
@@ -125,10 +122,10 @@ export function createApplication(options: ApplicationOptions): App {
   const state = { ready: true };
   const services = servicesOf(options, state);
   const { connections } = services;
-  const { network, trustedProxies = [] } = options;
+  const { trustedProxies = [] } = options;
   const headChecks = new HeadChecks(services, trustedProxies);
   const policy = () => ({ quota: services.limits.figures?.connections ?? null, trustedProxies });
-  let connectionLimit = ownConnectionLimit(policy(), options.steady);
+  let connectionLimit = new ConnectionLimit(policy(), options.steady);
   const serving: Serving = {
     services,
     headChecks,
@@ -142,11 +139,6 @@ export function createApplication(options: ApplicationOptions): App {
   return {
     limits: serving.exchangeLimits,
     socketPath,
-    // A front that starts after a change of limits gets the new policy.
-    get connectionPolicy() {
-      return policy();
-    },
-    verifiesFor: network.verification.enabled ? network.genesis.network_id : null,
     accepts: (peer) => connectionLimit.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),
@@ -165,7 +157,7 @@ export function createApplication(options: ApplicationOptions): App {
       if (!figures) throw new RangeError('limits cannot be switched off while serving');
       services.limits.change(profile, figures);
       if (services.blocks) services.blocks.quota = figures.vote;
-      connectionLimit = ownConnectionLimit(policy(), options.steady);
+      connectionLimit = new ConnectionLimit(policy(), options.steady);
     },
     observe(onExchange) {
       serving.onExchange = onExchange;
@@ -197,7 +189,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     connections,
     view,
     past: options.history ? new HistoryReads(options.history) : null,
-    metrics: new Metrics(network, connections, options.fronts ?? null),
+    metrics: new Metrics(network, connections),
     version,
     ui,
     control,
@@ -277,12 +269,12 @@ class Incoming implements IncomingRequest {
     this.#budget.release();
   }
 
-  answer(body: Body, held = false): HttpResponse | Promise<HttpResponse> {
+  answer(body: Body): HttpResponse | Promise<HttpResponse> {
     const { tracing } = this.#serving.services;
     if (tracing) this.#trace = tracing.begin(this.#head, this.#route, this.#begunMs);
     this.#started = performance.now();
     try {
-      const answer = this.#handle(body, held);
+      const answer = this.#handle(body);
       if (answer instanceof Promise) return this.#finishLater(answer, body);
       return this.#finish(answer, body);
     } catch (error) {
@@ -308,7 +300,7 @@ class Incoming implements IncomingRequest {
   }
 
   /** Refuses because of a header, the quota or the head; otherwise calls the route's handler. */
-  #handle(body: Body, held: boolean): Answer | Promise<Answer> {
+  #handle(body: Body): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
       // No signature was attempted, so the address's quota must not be charged.
@@ -324,7 +316,7 @@ class Incoming implements IncomingRequest {
     const head = this.#head;
     const budget = this.#budget;
     const trace = this.#trace;
-    const call = { services, route, head, params, body, held, budget, trace };
+    const call = { services, route, head, params, body, budget, trace };
     if (!problem) return route.handle(call);
     const { refusal } = problem;
     return route.command ? refuseByHead(call, route.command, refusal) : { refusal };

@@ -62,8 +62,6 @@ export interface Call {
   /** Path parameters, decoded, in order. */
   readonly params: readonly string[];
   readonly body: Body;
-  /** True if a front process has already verified the request's signature. */
-  readonly held: boolean;
   readonly budget: RequestBudget;
   /** The request's span; null if it is not recorded. */
   readonly trace: RequestTrace | null;

@@ -5,7 +5,6 @@ import { Durations, durationBoundsMs } from '../../engine/protocol/durations.js'
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
 import type { Connections } from '../socket/connections.js';
-import type { FrontsFigures } from '../transport/transport.js';
 import {
   Counter,
   collectDefaultMetrics,
@@ -34,11 +33,7 @@ export class Metrics {
    */
   readonly #requests = new Map<Route | null, Answered>();
 
-  constructor(
-    network: ServedNetwork,
-    connections: Connections,
-    fronts: (() => FrontsFigures) | null,
-  ) {
+  constructor(network: ServedNetwork, connections: Connections) {
     const registers = [this.#registry];
     // Event loop lag, memory and handles of this process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
@@ -71,7 +66,6 @@ export class Metrics {
     this.#counts(network, connections);
     this.#times(network);
     this.#sizes(network);
-    if (fronts) this.#fronts(fronts);
     this.#blocks(network, connections);
   }
 
@@ -120,23 +114,6 @@ export class Metrics {
         this.inc(value());
       },
     });
-
-  /** Adds metrics for the front processes, which the process metrics do not cover. */
-  #fronts(figures: () => FrontsFigures): void {
-    const of = (name: keyof FrontsFigures) => () => figures()[name];
-    this.#gauge('fronts', 'Running front processes', of('running'));
-    this.#gauge(
-      'fronts_resident_memory_bytes',
-      'Resident memory of the front processes',
-      of('residentBytes'),
-    );
-    this.#counter(
-      'fronts_cpu_seconds',
-      'CPU time of the front processes, in whole seconds',
-      of('cpuSeconds'),
-    );
-    this.#counter('fronts_restarts', 'Restarts of front processes', of('restarts'));
-  }
 
   #counts(network: ServedNetwork, connections: Connections): void {
     const counter = this.#counter;

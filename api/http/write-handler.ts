@@ -149,12 +149,6 @@ function verifyReserved(write: Write, reserved: Reserved): Answer | null | Promi
   if ('exceeded' in reserved) return quotaExceeded(reserved.exceeded);
   const { call, admitted } = write;
   const { attempts, network } = call.services;
-  if (call.held) {
-    network.verification.countHeld();
-    attempts.release(reserved, false);
-    call.budget.markVerified();
-    return null;
-  }
   const conclude = (refusal: Refusal | null) => {
     if (refusal) return refuseSignature(write, reserved, refusal);
     attempts.release(reserved, false);

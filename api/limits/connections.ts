@@ -9,32 +9,20 @@ export interface ConnectionPolicy {
 }
 
 export class ConnectionLimit {
-  readonly #take: (subject: string) => boolean;
+  readonly #limits: Limits;
   readonly #trusted: ReadonlySet<string>;
 
-  /** @param take takes one unit from a subject's quota; returns false if the quota is used up */
-  constructor(trustedProxies: readonly string[], take: (subject: string) => boolean) {
-    this.#take = take;
+  constructor({ quota, trustedProxies }: ConnectionPolicy, steady: () => number) {
+    const figures = quota === null ? null : resolveLimits('spec', { connections: quota });
+    this.#limits = new Limits('spec', figures, steady);
     this.#trusted = new Set(trustedProxies);
   }
 
   accepts(peer: string): boolean {
     const address = clientAddress(peer, undefined, none);
-    return this.#trusted.has(address) || this.#take(addressKey(address));
+    if (this.#trusted.has(address)) return true;
+    return 'use' in this.#limits.account(addressKey(address)).take('connections');
   }
-}
-
-/** Creates the limit for a process that accepts all connections itself. */
-export function ownConnectionLimit(
-  { quota, trustedProxies }: ConnectionPolicy,
-  steady: () => number,
-): ConnectionLimit {
-  const figures = quota === null ? null : resolveLimits('spec', { connections: quota });
-  const limits = new Limits('spec', figures, steady);
-  return new ConnectionLimit(
-    trustedProxies,
-    (key) => 'use' in limits.account(key).take('connections'),
-  );
 }
 
 const none: ReadonlySet<string> = new Set();

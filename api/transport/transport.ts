@@ -7,7 +7,6 @@
 import { createServer } from 'node:net';
 import { formatMessage, type MessageTable } from '../../engine/protocol/messages.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
-import type { ConnectionPolicy } from '../limits/connections.js';
 
 /** Request head. Header names are lower case. */
 export interface RequestHead {
@@ -35,11 +34,8 @@ export interface IncomingRequest {
   readonly readsBody: boolean;
   /** Counts received bytes. Returns false if no further bytes may be read. */
   take(bytes: number): boolean;
-  /**
-   * Responds, synchronously if possible. Never throws or rejects. Releases the request. `held` is
-   * true if a front process has verified the request's signature.
-   */
-  answer(body: Body, held?: boolean): HttpResponse | Promise<HttpResponse>;
+  /** Responds, synchronously if possible. Never throws or rejects. Releases the request. */
+  answer(body: Body): HttpResponse | Promise<HttpResponse>;
   /** Returns a response, or the address key of the WebSocket to open. */
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** Responds after a timeout. The connection is closed. */
@@ -106,10 +102,6 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Path for WebSocket handshakes. */
   readonly socketPath: string;
-  /** Policy behind `accepts`, for fronts. */
-  readonly connectionPolicy: ConnectionPolicy;
-  /** Network id for signature verification in fronts; null if signatures are not verified. */
-  readonly verifiesFor: string | null;
   /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
   /** Begins a request. `declared` is the body length: 0 without a body, null if malformed. */
@@ -129,25 +121,12 @@ export interface Listening {
 export interface Address {
   host: string;
   port: number;
-  /** True to share the port with other processes. */
-  shared?: boolean;
 }
 
 export interface Transport {
   readonly name: 'uws' | 'node';
   /** @throws {ListenProblem} if the port is unavailable. */
   listen(application: Application, address: Address): Promise<Listening>;
-}
-
-/** Figures from the front processes. */
-export interface FrontsFigures {
-  running: number;
-  /** Number of front restarts. */
-  restarts: number;
-  /** CPU time used by all fronts, including fronts that have ended. */
-  cpuSeconds: number;
-  /** Resident memory used by the running fronts. */
-  residentBytes: number;
 }
 
 /** Time limits for an exchange, in milliseconds. */

@@ -75,7 +75,7 @@ const releases = {
 async function listen(
   uws: Uws,
   application: Application,
-  { host, port, shared = false }: Address,
+  { host, port }: Address,
 ): Promise<Listening> {
   const inFlight = new InFlight(application.limits);
   const app = uws.App();
@@ -86,7 +86,7 @@ async function listen(
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together, which its types do not cover.
     const listenOn = app.listen as unknown as ListenOn;
-    listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
+    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
   });
   if (!socket) throw await listenProblem({ host, port });
   return {

@@ -90,11 +90,7 @@ interface FannedOut {
 }
 
 /** Measures a folkmoot server; also returns the last delivered event. */
-export function fannedOutBy(
-  asked: FanOutConfiguration,
-  seed: string,
-  more: readonly string[] = [],
-) {
+export function fannedOutBy(asked: FanOutConfiguration, seed: string) {
   return withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(asked.subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
@@ -106,7 +102,7 @@ export function fannedOutBy(
     const event = await lastEvent(server);
     await subscribers.close();
     return { folkmoot, event };
-  }, more);
+  });
 }
 
 /** Returns status updates with ascending timestamps. Each update causes an `agent_status` event. */

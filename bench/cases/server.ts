@@ -7,7 +7,7 @@
 import { defineCase, type Round, type Row } from '../case.js';
 import { getRate, postRate } from '../clients/clients.js';
 import { countRounds, NETWORK_ID, postedBlocks } from '../fixtures/chain.js';
-import { type LoadMeasurement, load, POOL_THREADS, type Wanted } from '../servers/load.js';
+import { type LoadMeasurement, load, type Wanted } from '../servers/load.js';
 import { type ByThread, withFolkmoot, withPlain } from '../servers/processes.js';
 import { fannedOutBy } from './feed.js';
 
@@ -21,50 +21,30 @@ const PATH = '/api/v1/network/state';
 const BATCH = 1_000;
 /** Same values as in the tiers. With fewer agents, blocks would end too often. */
 const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_000 };
-/** Options that move connections to a separate process. */
-const FRONTED = ['--threads', '1'];
 /** Concurrent proposals, so that the next proposal is ready when a block is decided. */
 const BLOCKS = { concurrency: 4 };
 
 async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
-  const { votes, rows: alone } = await all(asked, seed, []);
-  const { votes: others, rows: withFronts } = await all(asked, seed, FRONTED);
-  const fronted = withFronts.map((row) => ({ ...row, name: `${FRONTED.join(' ')}: ${row.name}` }));
-  const name = "the engine's thread for a vote over HTTP";
-  const goals = [goal(name, r, votes), goal(`${FRONTED.join(' ')}: ${name}`, r, others)];
-  return [...alone, ...fronted, ...goals.flat()];
-}
-
-async function all(asked: ThreadsConfiguration, seed: string, more: readonly string[]) {
-  // Front processes verify votes, and the pool verifies transactions.
-  const pool = more.length > 0 ? 0 : POOL_THREADS;
-  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES }, more, pool);
-  const filled = await loaded(
-    asked,
-    seed,
-    { workload: 'transactions', ...BLOCKS, batch: BATCH },
-    more,
-  );
-  const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds), more);
-  const { folkmoot } = await fannedOutBy(asked, seed, more);
-  const found = [
+  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES });
+  const filled = await loaded(asked, seed, { workload: 'transactions', ...BLOCKS, batch: BATCH });
+  const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds));
+  const { folkmoot } = await fannedOutBy(asked, seed);
+  return [
     ...rows('vote', votes.entries, votes.threads),
     ...rows(`transaction in a block of ${BATCH}`, transactionsOf(filled), filled.threads),
     ...rows(`GET ${PATH}`, read.spent.answers, read.spent.threads),
     ...rows('delivery of an event', folkmoot.spent.deliveries, folkmoot.spent.threads),
+    ...goal("the engine's thread for a vote over HTTP", r, votes),
   ];
-  return { votes, rows: found };
 }
 
 async function loaded(
   { seconds }: ThreadsConfiguration,
   seed: string,
   asked: Omit<Wanted, 'durationMs' | 'seed'>,
-  more: readonly string[],
-  poolThreads = POOL_THREADS,
 ): Promise<LoadMeasurement['spent']> {
   const wanted = { durationMs: 1000 * seconds, seed, ...asked };
-  return (await withFolkmoot((server) => load(server, wanted, poolThreads), more)).spent;
+  return (await withFolkmoot((server) => load(server, wanted))).spent;
 }
 
 /** Each entry has one signature, and each transaction in the entry adds one. */
@@ -83,7 +63,6 @@ function rows(name: string, count: number, threads: ByThread | null): Row[] {
     row('engine', threads.engine),
     ...(threads.verifier > 0 ? [row('verifier', threads.verifier)] : []),
     row('the rest', threads.rest),
-    ...(threads.fronts > 0 ? [row('fronts', threads.fronts)] : []),
   ];
 }
 

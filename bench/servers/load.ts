@@ -28,14 +28,9 @@ export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs'
   Partial<LoadOptions>;
 
 /** Default number of threads in a server's verifier pool. */
-export const POOL_THREADS = 2;
+const POOL_THREADS = 2;
 
-/** @param poolThreads 0 if the verifier pool is not used. */
-export async function load(
-  server: FolkmootServer,
-  wanted: Wanted,
-  poolThreads = POOL_THREADS,
-): Promise<LoadMeasurement> {
+export async function load(server: FolkmootServer, wanted: Wanted): Promise<LoadMeasurement> {
   const { agents, batch } = workloadDefaults[wanted.workload];
   const samples: Promise<Sample>[] = [];
   const options: LoadOptions = {
@@ -65,7 +60,7 @@ export async function load(
     throw new Error('load run too short (expected at least 2 s)');
   return {
     result,
-    ...figuresBetween(server.pid, first, last, poolThreads),
+    ...figuresBetween(server.pid, first, last),
     note: verdict === 'VALID' ? '' : verdict,
   };
 }
@@ -83,23 +78,23 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
   const metric = (name: string) => metrics.get(`folkmoot_${name}`) ?? 0;
   return {
     atMs: performance.now(),
-    cpuSeconds: metric('process_cpu_seconds_total') + metric('fronts_cpu_seconds_total'),
+    cpuSeconds: metric('process_cpu_seconds_total'),
     entries: metric('committed_entries_total'),
     signatures: metric('verified_total'),
     threads: threadSeconds(server.pid),
   };
 }
 
-function figuresBetween(pid: number, first: Sample, last: Sample, poolThreads: number) {
+function figuresBetween(pid: number, first: Sample, last: Sample) {
   const entries = last.entries - first.entries;
   const signatures = last.signatures - first.signatures;
   if (entries === 0) throw new Error('no log entry during the load run');
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
   const threads =
     first.threads && last.threads
-      ? spentBetween(pid, first.threads, last.threads, poolThreads)
+      ? spentBetween(pid, first.threads, last.threads, POOL_THREADS)
       : null;
-  const poolSeconds = (poolThreads * (last.atMs - first.atMs)) / 1000;
+  const poolSeconds = (POOL_THREADS * (last.atMs - first.atMs)) / 1000;
   return {
     cpuUs: spentUs / entries,
     cpuUsPerSignature: spentUs / signatures,

@@ -51,11 +51,8 @@ async function startFolkmoot(data: string, more: readonly string[]): Promise<Fol
     url,
     pid: child.pid!,
     metrics,
-    cpuSeconds: async () =>
-      (await metric('process_cpu_seconds_total')) + (await metric('fronts_cpu_seconds_total')),
-    residentBytes: async () =>
-      (await metric('process_resident_memory_bytes')) +
-      (await metric('fronts_resident_memory_bytes')),
+    cpuSeconds: () => metric('process_cpu_seconds_total'),
+    residentBytes: () => metric('process_resident_memory_bytes'),
     send: (request) => send(url, request),
     async stop() {
       child.kill('SIGTERM');
@@ -121,27 +118,20 @@ export function withPlain<T>(
 /** Unit of CPU time in /proc on Linux, independent of the kernel clock. */
 const TICKS_PER_SECOND = 100;
 
-/** Returns CPU seconds by thread id. Child processes are summed under `fronts`. */
+/** Returns CPU seconds by thread id; null if /proc is not available. */
 export function threadSeconds(pid: number): Map<string, number> | null {
+  const folder = `/proc/${pid}/task`;
   try {
-    const own = secondsOf(pid);
-    const fronts = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
-    return own.set(FRONTS, sum(fronts.flatMap((front) => [...secondsOf(Number(front)).values()])));
+    const threads = readdirSync(folder);
+    return new Map(
+      threads.map((id) => [id, secondsIn(readFileSync(`${folder}/${id}/stat`, 'utf8'))]),
+    );
   } catch {
     return null;
   }
 }
 
-const FRONTS = 'fronts';
 const sum = (seconds: readonly number[]) => seconds.reduce((all, one) => all + one, 0);
-
-function secondsOf(pid: number): Map<string, number> {
-  const folder = `/proc/${pid}/task`;
-  const threads = readdirSync(folder);
-  return new Map(
-    threads.map((id) => [id, secondsIn(readFileSync(`${folder}/${id}/stat`, 'utf8'))]),
-  );
-}
 
 /**
  * Returns CPU seconds from proc(5), where utime and stime are fields 14 and 15. Field 2, in
@@ -160,8 +150,6 @@ export interface ByThread {
   verifier: number;
   /** Garbage collection, compilation, and libuv's threads, which commit. */
   rest: number;
-  /** All connection processes; 0 if there are none. */
-  fronts: number;
 }
 
 /**
@@ -186,7 +174,7 @@ export function spentBetween(
   const of = (id: string) => (after.get(id) ?? 0) - (before.get(id) ?? 0);
   const verifier = busiest(pid, before, after, poolThreads);
   const rest = busiest(pid, before, after, after.size) - verifier;
-  return { engine: of(String(pid)), verifier, rest, fronts: of(FRONTS) };
+  return { engine: of(String(pid)), verifier, rest };
 }
 
 /** Returns the CPU time of the `count` busiest threads other than the main thread, in seconds. */
@@ -197,7 +185,7 @@ function busiest(
   count: number,
 ): number {
   const spent = [...after]
-    .filter(([id]) => id !== String(pid) && id !== FRONTS)
+    .filter(([id]) => id !== String(pid))
     .map(([id, seconds]) => seconds - (before.get(id) ?? 0))
     .sort((a, b) => b - a);
   return sum(spent.slice(0, count));

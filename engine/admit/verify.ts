@@ -165,11 +165,6 @@ export class Verification {
       .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
   }
 
-  /** Counts a signature that a different process in this server has verified. */
-  countHeld(): void {
-    this.#verifier.stats.verified += 1;
-  }
-
   /**
    * Accepts a request that a different cluster node has verified. All of its signatures are valid
    * except that of the transaction `failed`.

@@ -11,11 +11,9 @@ import {
   insist,
   type NodeProcess,
   nodeProcess,
-  type Told,
 } from '../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { fronts } from '../support/service/fronts.js';
 import {
   agentOf,
   blockHash,
@@ -62,29 +60,6 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
       const shown = () => readJson(`${url}/api/v1/blocks/${block_hash}`);
       await expect.poll(shown).toMatchObject({ status });
     }
-    await expectKept(nodes, told);
-  });
-
-  test('nodes with fronts: a killed node loses nothing, and logs are equal', async () => {
-    const order = await etcd();
-    const nodes = await three(order.url, ['--threads', '2', '--voting-period-ms', '2000']);
-    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
-    const told: Told[] = [];
-    let going = true;
-    const load = agents.map(async (by, index) => {
-      for (let turn = index; going; turn += 1) told.push(await insist(nodes, update(by), turn));
-    });
-    for (const { pid } of nodes) {
-      const [front] = fronts(pid());
-      expect(front).toBeGreaterThan(0);
-      process.kill(front!, 'SIGKILL');
-      const enough = told.length + 30;
-      await expect.poll(() => told.length, { timeout: 120_000 }).toBeGreaterThan(enough);
-    }
-    going = false;
-    await Promise.all(load);
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]));
-    await expectTogether(nodes);
     await expectKept(nodes, told);
   });
 

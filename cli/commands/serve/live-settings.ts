@@ -12,7 +12,6 @@ interface LiveFlags {
   limits: Profile;
   limitsFile?: string;
   logLevel: string;
-  threads: number;
 }
 
 interface Live {
@@ -71,9 +70,7 @@ function apply(
   server.observe(exchangeLog(log));
   const live = changed.filter(({ key }) => reloaded.has(key));
   log.info({ changed: [...live, ...byFigure] }, 'configuration reloaded');
-  const late = changed.map(({ key }) => key).filter((key) => !reloaded.has(key));
-  const fronts = now.threads > 0 && byFigure.some(({ key }) => key === 'limits_file.connections');
-  const restart = [...late, ...(fronts ? ['limits_file.connections'] : [])];
+  const restart = changed.map(({ key }) => key).filter((key) => !reloaded.has(key));
   if (restart.length > 0) log.warn({ keys: restart }, 'restart the server to apply these changes');
 }
 

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../../../api/index.js';
@@ -17,7 +16,7 @@ import {
   type SecretSource,
   type Settings,
 } from '../../options/config.js';
-import { commaList, integer, shortName, typed } from '../../options/options.js';
+import { commaList, integer, shortName } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
@@ -285,9 +284,7 @@ async function listen(
     ui: flags.ui,
     watch: flags.watch,
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'request failed'),
-    onThreadEnded: (error) => log.error(error.message),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
-    threads: flags.threads,
     traces: flags.traces !== undefined,
     cors: flags.cors,
     hosts: flags.hosts,
@@ -339,7 +336,6 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   ui: boolean;
   watch: boolean;
   transport?: 'uws' | 'node';
-  threads: number;
   cors: string[];
   hosts: string[];
   responseKey?: SecretSource;
@@ -429,11 +425,6 @@ function addServiceOptions(command: Command): void {
         'TRANSPORT',
         'HTTP server (default: uws if installed, else node)',
       ).choices(['uws', 'node']),
-    )
-    .addOption(
-      option('--threads <n>', 'THREADS', 'extra processes for connections (auto: by cores)')
-        .argParser(threads)
-        .default(0),
     );
 }
 
@@ -483,17 +474,6 @@ function addAccessOptions(command: Command): Command {
         .default('info'),
     );
 }
-
-/** Number of cores reserved for the engine and the verifier pool. */
-const RESERVED_CORES = 3;
-const MOST_THREADS = 64;
-
-const threadCount = integer({ least: 0, most: MOST_THREADS });
-
-const threads = typed({ anyOf: [{ const: 'auto' }, threadCount.schema] }, (text): number => {
-  if (text !== 'auto') return threadCount(text);
-  return Math.max(0, Math.min(4, availableParallelism() - RESERVED_CORES));
-});
 
 async function openLog(level: string): Promise<Logger> {
   const { pino } = await import('pino');

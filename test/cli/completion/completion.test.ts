@@ -35,7 +35,7 @@ test.each([
   ['an option of a subcommand', ['load', 'compare', '--mark'], ['--markdown']],
   ['a choice', ['serve', '--limits', 'b'], ['bench']],
   ['a choice after =', ['serve', '--limits=b'], ['--limits=bench']],
-  ['a fixed value of a parser', ['serve', '--threads', ''], ['auto']],
+  ['a fixed value of a parser', ['sim', '--watch='], ['--watch=paused']],
   ['a choice of an argument', ['completion', 'f'], ['fish']],
   ['a choice of a later argument', ['agent', 'vote', '1', 'app'], ['approve']],
   ['nothing for a number', ['serve', '--port', ''], []],

@@ -50,7 +50,6 @@ export const longestMs = 900_000;
 
 /** Files that take a minute or more, longest first. These files start first. */
 export const longest = [
-  'api/fronts/conformance',
   'documents/shell',
   'sim/scripts/studies',
   'ui/exported/views',

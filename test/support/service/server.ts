@@ -14,14 +14,8 @@ import { type Service, World } from './world.js';
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];
 
-/** Number of front processes for uws tests. Set by test/api/fronts. */
-export const threads = Number(process.env.FOLKMOOT_TEST_THREADS ?? 0);
-
-/**
- * Transports for tests that do not depend on the transport. With full counts or fronts, all
- * transports are used.
- */
-export const oneTransport: readonly TransportName[] = full || threads > 0 ? transports : ['node'];
+/** Transports for tests that do not depend on the transport. With full counts, all are used. */
+export const oneTransport: readonly TransportName[] = full ? transports : ['node'];
 
 export interface Around {
   transport?: TransportName;
@@ -57,7 +51,6 @@ export async function serve(around: Around = {}): Promise<Running> {
     network,
     port: 0,
     transport,
-    threads: transport === 'uws' ? threads : 0,
     limits,
     version: '0.0.0-test',
     ...(clock ? { now: clock.now } : {}),
