@@ -7,7 +7,7 @@ import { footprintCase, idleCase } from './footprint.js';
 import { historyCase, replayCase, storeCase } from './log.js';
 import { readCostsCase, readsCase } from './reads.js';
 import { rulesCase } from './rules.js';
-import { plainCase, threadsCase, transactionsCase } from './server.js';
+import { plainCase, servedVoteCase, threadsCase, transactionsCase } from './server.js';
 import { simulatedVoteCase, simulatorCase } from './simulator.js';
 import { sweepCase } from './sweep.js';
 import { tiersCase } from './tiers.js';
@@ -18,6 +18,7 @@ export const cases: readonly Case[] = [
   threadsCase,
   transactionsCase,
   plainCase,
+  servedVoteCase,
   readsCase,
   fanOutCase,
   idleCase,

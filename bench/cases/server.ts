@@ -4,12 +4,18 @@
  * delivery. On machines with more cores, the engine thread is the limit, because only one thread
  * orders requests.
  */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Profiler } from 'node:inspector';
+import { join } from 'node:path';
 import { defineCase, type Round, type Row } from '../case.js';
 import { getRate, postRate } from '../clients/clients.js';
 import { countRounds, NETWORK_ID, postedBlocks } from '../fixtures/chain.js';
+import { withFolder } from '../fixtures/network.js';
 import { type LoadMeasurement, load, type Wanted } from '../servers/load.js';
 import { type ByThread, withFolkmoot, withPlain } from '../servers/processes.js';
 import { fannedOutBy } from './feed.js';
+import { attributeSamples, type Part } from './simulator.js';
 
 interface ThreadsConfiguration {
   seconds: number;
@@ -187,4 +193,82 @@ export const plainCase = defineCase<PlainConfiguration>({
     large: { agents: 4_000, warmUp: 12, blocks: 36 },
   },
   run: measurePlain,
+});
+
+/*
+ * The CPU time of a vote at a server, part by part: the engine's thread by a CPU profile, the other
+ * threads by their clocks.
+ */
+
+interface ServedVoteConfiguration {
+  seconds: number;
+}
+
+/** The first match counts. */
+const engineParts: readonly Part[] = [
+  ['HTTP: heads, bodies, responses', /\/api\/transport\//],
+  ['routes, limits, metrics, steps of a write', /\/api\/(http|limits|contract|server)/],
+  ['verifier pool: queue, batches, messages', /\/engine\/crypto\/|\/piscina\//],
+  ['canonical JSON', /\/engine\/(node\/encode|protocol\/canonical)/],
+  ['frames and digests', /\/engine\/protocol\/(log|sha256)/],
+  ['admission: parse, check, signing input', /\/(engine\/(admit|protocol)|api\/checks)\//],
+  ['apply: rules, state machines, tallies', /\/engine\/(core|rules)\//],
+  ['LMDB', /\/engine\/store\/|\/(lmdb|ordered-binary)\//],
+  ['order, group commit, index, publish', /\/engine\/node\/|\/api\/socket\//],
+];
+
+async function measureServedVote(
+  { seconds }: ServedVoteConfiguration,
+  { r, seed }: Round,
+): Promise<Row[]> {
+  const wanted = { workload: 'votes', ...VOTES, durationMs: 1000 * seconds, seed } as const;
+  const { spent, sums } = await withFolder(async (folder) => {
+    const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+    let untilUs = 0;
+    const { spent } = await withFolkmoot(
+      async (server) => {
+        const measured = await load(server, wanted);
+        untilUs = Number(process.hrtime.bigint() / 1000n);
+        return measured;
+      },
+      [],
+      flags,
+    );
+    const sums = attributeSamples(mainProfile(folder), engineParts, untilUs - 1e6 * seconds);
+    return { spent, sums };
+  });
+  const { entries, threads } = spent;
+  if (threads === null) return [{ name: 'a vote', note: 'thread times are not available here' }];
+  const row = (name: string, perVote: number): Row => ({
+    name,
+    cpu_us: 1e6 * perVote,
+    value: r * perVote,
+    unit: '/ R',
+  });
+  const all = [...sums.values()].reduce((sum, us) => sum + us, 0);
+  const ofEngine = (us: number) => ((us / all) * threads.engine) / entries;
+  const names = [...engineParts.map(([name]) => name), ...sums.keys()];
+  return [
+    ...[...new Set(names)].map((name) => row(name, ofEngine(sums.get(name) ?? 0))),
+    row("the engine's thread", threads.engine / entries),
+    row('the verifier pool', threads.verifier / entries),
+    row('the rest: commits, garbage collection, compilation', threads.rest / entries),
+    row('all threads', (threads.engine + threads.verifier + threads.rest) / entries),
+  ];
+}
+
+/** Reads the profile of a process's main thread, which is thread 0. */
+function mainProfile(folder: string): Profiler.Profile {
+  const name = readdirSync(folder).find((file) =>
+    /^CPU\.\d+\.\d+\.\d+\.0\.\d+\.cpuprofile$/.test(file),
+  );
+  if (!name) throw new Error(`no CPU profile in ${folder}`);
+  return JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profiler.Profile;
+}
+
+export const servedVoteCase = defineCase<ServedVoteConfiguration>({
+  name: 'served-vote',
+  about: 'CPU time of a vote at a server, part by part, from a CPU profile',
+  sizes: { small: { seconds: 4 }, large: { seconds: 15 } },
+  run: measureServedVote,
 });

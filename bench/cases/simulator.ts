@@ -239,7 +239,7 @@ export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
 });
 
 /** A part, identified by its file paths. */
-type Part = readonly [name: string, path: RegExp];
+export type Part = readonly [name: string, path: RegExp];
 
 const INTERVAL_US = 200;
 /** V8's work outside functions. Idle time belongs to no part. */
@@ -265,13 +265,18 @@ async function profiled(
     await session.post('Profiler.start');
     await task();
     const { profile } = await session.post('Profiler.stop');
-    return attributed(profile, parts);
+    return attributeSamples(profile, parts);
   } finally {
     session.disconnect();
   }
 }
 
-function attributed(profile: Profiler.Profile, parts: readonly Part[]): Map<string, number> {
+/** Microseconds by part, in the samples from `fromUs` on, on the profile's clock. */
+export function attributeSamples(
+  profile: Profiler.Profile,
+  parts: readonly Part[],
+  fromUs = 0,
+): Map<string, number> {
   const { nodes, samples = [], timeDeltas = [] } = profile;
   const partOf = new Map<number, string>();
   // Parent nodes precede their children.
@@ -283,9 +288,11 @@ function attributed(profile: Profiler.Profile, parts: readonly Part[]): Map<stri
     partOf.set(id, named ?? inherited);
   }
   const sums = new Map<string, number>();
+  let atUs = profile.startTime;
   for (const [index, id] of samples.entries()) {
+    atUs += timeDeltas[index]!;
     const part = partOf.get(id)!;
-    if (part !== '') sums.set(part, (sums.get(part) ?? 0) + timeDeltas[index]!);
+    if (part !== '' && atUs >= fromUs) sums.set(part, (sums.get(part) ?? 0) + timeDeltas[index]!);
   }
   return sums;
 }

@@ -20,13 +20,17 @@ export interface FolkmootServer extends MeasuredServer {
   metrics(): Promise<Map<string, number>>;
 }
 
-/** Runs a server for the duration of `work`. `more` contains options for `serve`. */
+/**
+ * Runs a server for the duration of `work`. `more` contains options for `serve`, and `flags`
+ * contains flags for Node.js.
+ */
 export function withFolkmoot<T>(
   work: (server: FolkmootServer) => Promise<T>,
   more: readonly string[] = [],
+  flags: readonly string[] = [],
 ): Promise<T> {
   return withFolder(async (data) => {
-    const server = await startFolkmoot(data, more);
+    const server = await startFolkmoot(data, more, flags);
     try {
       return await work(server);
     } finally {
@@ -35,11 +39,14 @@ export function withFolkmoot<T>(
   });
 }
 
-async function startFolkmoot(data: string, more: readonly string[]): Promise<FolkmootServer> {
-  const flags = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data, ...more];
-  const child = spawn(process.execPath, [...folkmootArguments, 'serve', ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+async function startFolkmoot(
+  data: string,
+  more: readonly string[],
+  flags: readonly string[],
+): Promise<FolkmootServer> {
+  const options = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data];
+  const command = [...flags, ...folkmootArguments, 'serve', ...options, ...more];
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const line = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
