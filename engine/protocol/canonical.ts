@@ -11,45 +11,48 @@ import { stringify } from 'safe-stable-stringify';
  * @throws {TypeError} for a value without a JSON form.
  */
 export function canonical(value: unknown): string {
-  const text = isInOrder(value)
-    ? JSON.stringify(value)
-    : Array.isArray(value)
-      ? stringify(value)
-      : sorted(value as Readonly<Record<string, unknown>>);
+  const text = isInOrder(value) ? JSON.stringify(value) : (sortedAtOnce(value) ?? stringify(value));
   if (text === undefined) throw new TypeError('value has no JSON form');
   return text;
 }
 
-/** Sorts the members of an object and encodes it. */
-function sorted(object: Readonly<Record<string, unknown>>): string {
-  return sortedAtOnce(object) ?? sortedByMember(object);
+/** Encodes a sorted copy in one call. Returns null if a copy cannot have the members in order. */
+function sortedAtOnce(value: unknown): string | null {
+  const copy = sortedCopy(value);
+  return copy === unsortable ? null : JSON.stringify(copy);
 }
 
+const unsortable = Symbol('unsortable');
+
 /**
- * Encodes a sorted copy in one call. Returns null if a member is not in order, or if a name does
- * not begin with a lower-case letter, because a copy cannot reorder integers and `__proto__`.
+ * Copies a value with its members in order. Parts in order are shared. Returns `unsortable` if a
+ * name does not begin with a lower-case letter, because a copy cannot reorder integers and
+ * `__proto__`.
  */
-function sortedAtOnce(object: Readonly<Record<string, unknown>>): string | null {
+function sortedCopy(value: unknown): unknown {
+  if (typeof value !== 'object' || isInOrder(value)) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) {
+      const copied = sortedCopy(item);
+      if (copied === unsortable) return unsortable;
+      items.push(copied);
+    }
+    return items;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(object).sort()) {
     const first = key.charCodeAt(0);
-    const member = object[key];
-    if (!(first >= LOWER_A && first <= LOWER_Z)) return null;
-    if (typeof member === 'object' && !isInOrder(member)) return null;
+    if (!(first >= LOWER_A && first <= LOWER_Z)) return unsortable;
+    const member = sortedCopy(object[key]);
+    if (member === unsortable) return unsortable;
     copy[key] = member;
   }
-  return JSON.stringify(copy);
+  return copy;
 }
 
 const [LOWER_A, LOWER_Z] = [0x61, 0x7a];
-
-function sortedByMember(object: Readonly<Record<string, unknown>>): string {
-  const members = Object.keys(object)
-    .filter((key) => object[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(object[key])}`);
-  return `{${members.join(',')}}`;
-}
 
 function isInOrder(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
