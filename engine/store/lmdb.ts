@@ -283,22 +283,21 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     lookedAt = performance.now();
   }
 
-  /** Measures at most every 20 ms. Without room, always measures, to notice new room at once. */
-  function hasFree(needed: number): boolean {
+  function hasRoom(waiting = 0): boolean {
+    const needed = freeSpaceBytes + waiting * limits.diskBytesPerByte;
+    // Measures at most every 20 ms. Without room, always measures, to notice new room at once.
     if (free < needed || performance.now() - lookedAt > ROOM_KNOWN_MS) look();
     return free >= needed;
   }
-
-  const hasRoom = (waiting = 0): boolean =>
-    hasFree(freeSpaceBytes + waiting * limits.diskBytesPerByte);
 
   async function commit(batch: Batch): Promise<void> {
     if (state !== 'open') throw new Error(`${folder}: commit while the store is ${state}`);
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
+    look();
     // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserved space.
     const needed = freeSpaceBytes / 2;
-    if (!hasFree(needed)) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
+    if (free < needed) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
     const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';
