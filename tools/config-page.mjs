@@ -107,7 +107,7 @@ watching, like \`ui: false\` and \`watch: false\` in the file.
 
 ## Secrets
 
-A secret is never an argument or a key of the file, because other users of the machine can see
+A secret is never an argument or a setting in the file, because other users of the machine can see
 arguments, and a configuration file is often shared. Each secret has two variables:
 
 ${secretTable()}

@@ -101,7 +101,7 @@ async function startUp(): Promise<number> {
   return ratios.sort((a, b) => a - b)[(PAIRS - 1) / 2]!;
 }
 
-/** Wall time of `folkmoot sim` for a vote, as a multiple of 1/R. Includes the start-up. */
+/** Wall time of `folkmoot sim` per vote, as a multiple of 1/R. Includes the start-up. */
 async function measureMainJob(blocks: number, r: number): Promise<Row> {
   const started = performance.now();
   const flags = ['sim', '--blocks', String(blocks), '--json'];

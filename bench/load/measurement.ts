@@ -234,7 +234,7 @@ export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
 
 interface Standing {
   halves: LoadHalves | null;
-  /** Arrivals that may still be sent and accepted. */
+  /** Arrivals that may still be sent, and arrivals that may still be accepted. */
   open: { sent: number; accepted: number };
 }
 type LoadHalves = Recorder['halves'];

@@ -70,8 +70,8 @@ const LONGEST_WORD = 64;
 
 /**
  * Returns the known name that needs the fewest edits (insertion, deletion, substitution, swap of
- * neighbors; ASCII case is ignored), or the first such name. Returns null if that name needs more
- * than one edit per three characters.
+ * adjacent characters; ASCII case is ignored), or the first of several. Ignores names that need
+ * more than one edit per three characters of the longer name. Returns null if none remains.
  */
 export function nearest(name: string, known: Iterable<string>): string | null {
   if (name.length === 0 || name.length > LONGEST_WORD) return null;

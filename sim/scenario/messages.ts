@@ -57,7 +57,7 @@ export const scenarioMessages = {
   INVALID_INTERVENTION: { text: 'invalid {option} {number} (expected {expected})' },
   NOT_IN_RUN: { text: '{label}: {what} not found in {folder} (expected {expected})' },
   SEED_SPECIFIC: {
-    text: '--replicates: {id} is available for one seed only',
+    text: '--replicates: {id} exists for one seed only',
     fix: 'name it by number, which exists for each seed',
   },
   FORK_NEEDS_RECORD: {

@@ -23,7 +23,7 @@ export interface Model {
   tools(): string[];
 }
 
-/** Starts the server until the end of the test. The first response is a failure. */
+/** Starts a model server that runs until the end of the test. Its first request fails. */
 export async function modelByRule(): Promise<Model> {
   let tools: string[] = [];
   let asked = 0;

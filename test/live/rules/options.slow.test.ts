@@ -58,7 +58,7 @@ test.each([
   expect(new Set(statuses)).toEqual(new Set([200]));
   const block = await read(`${url}/api/v1/blocks/${block_hash}`);
   expect(block).toMatchObject({ status: 'finalized', choice: 'option-15' });
-  // The state has the keys of the chosen option only.
+  // The state has only the keys of the chosen option.
   expect(await read(`${url}/api/v1/state/last`)).toMatchObject({ value: 'option-15' });
   expect((await fetch(`${url}/api/v1/state/only-option-14`)).status).toBe(404);
   expect((await fetch(`${url}/api/v1/state/only-option-15`)).status).toBe(200);

@@ -115,7 +115,7 @@ test('a killed generator makes the merged run INVALID, and is named', async () =
   expect(ended.stdout).toMatch(/^verdict +INVALID\n +generator 2 \(.*part-2\)/);
 });
 
-test('load --shard: refuses a start in the past, and the workload votes', async () => {
+test('load --shard: refuses a start time in the past, and refuses --workload votes', async () => {
   const { url } = await served('--limits', 'off');
   const out = join(temporaryFolder(), 'out');
   mkdirSync(out);
