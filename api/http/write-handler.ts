@@ -62,8 +62,9 @@ class Write {
 }
 
 /**
- * A step. Returns null to continue, or the response that ends the request. Every vote takes all
- * steps, so a step is no async function, which costs a promise even if nothing has to wait.
+ * A step. Returns null to continue, or the response that ends the request. Every vote passes
+ * through all steps. Most steps are plain functions, because an async function always allocates a
+ * promise, even if nothing has to wait.
  */
 type Step = (write: Write) => Answer | null | Promise<Answer | null> | Promise<void>;
 

@@ -20,8 +20,15 @@ import { type MeasuredRate, postRate } from '../clients/clients.js';
 import { countRounds, NETWORK_ID, postedBlocks, signatories } from '../fixtures/chain.js';
 import { withFolder } from '../fixtures/network.js';
 import { median } from '../raw/raw.js';
-import { type FolkmootServer, folkmootArguments, withFolkmoot } from '../servers/processes.js';
-import { endedSeconds, type Spent, soFarSeconds, spendOn } from '../servers/spent.js';
+import {
+  endedSeconds,
+  type FolkmootServer,
+  folkmootArguments,
+  type Spent,
+  soFarSeconds,
+  spendOn,
+  withFolkmoot,
+} from '../servers/processes.js';
 import { signed } from './tiers.js';
 
 interface ClusterConfiguration {

@@ -10,8 +10,7 @@ import { promisify } from 'node:util';
 import { defineCase, type Row } from '../case.js';
 import { withFolder } from '../fixtures/network.js';
 import { median } from '../raw/raw.js';
-import { folkmootArguments } from '../servers/processes.js';
-import { endedSeconds, type Spent, spendOn } from '../servers/spent.js';
+import { endedSeconds, folkmootArguments, type Spent, spendOn } from '../servers/processes.js';
 
 const execute = promisify(execFile);
 

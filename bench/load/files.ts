@@ -57,7 +57,7 @@ const problemOf = validator('load_result', LoadResult);
 
 /**
  * @param path path of a result file or a run's folder.
- * @throws {StoreError} `MISSING`, if there is no file, or if the file is not a valid result.
+ * @throws {StoreError} with the code `MISSING` if the file does not exist or is not a valid result.
  */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);

@@ -57,8 +57,8 @@ function speedMoved(probes: readonly Probe[]): boolean {
 }
 
 /**
- * Returns the verdict of the last bracket whose failing rate failed only because of the generator
- * or the workload; null if there is no such bracket.
+ * Finds the last bracket in which the generator or the workload, and not the server, caused the
+ * failing rate. Returns the verdict of that rate, or null.
  */
 function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
   const last = brackets.flatMap(({ fails, probes }): Probe[] => {

@@ -140,13 +140,41 @@ export function threadSeconds(pid: number): Map<string, number> | null {
 
 const sum = (seconds: readonly number[]) => seconds.reduce((all, one) => all + one, 0);
 
+/** Wall time of work, and CPU time of the child processes that ended during the work. */
+export interface Spent {
+  seconds: number;
+  /** 0 if unsupported. */
+  cpuSeconds: number;
+}
+
+export async function spendOn(work: () => Promise<unknown>): Promise<Spent> {
+  const [since, before] = [performance.now(), endedSeconds() ?? 0];
+  await work();
+  const seconds = (performance.now() - since) / 1_000;
+  return { seconds, cpuSeconds: (endedSeconds() ?? 0) - before };
+}
+
+/** CPU time of all children that have ended, in seconds; null if unsupported. */
+export const endedSeconds = (): number | null => secondsOf('self', [13, 14]);
+
+/** CPU time of a running process and its ended children. */
+export const soFarSeconds = (pid: number): number | null => secondsOf(pid, [11, 12, 13, 14]);
+
+function secondsOf(pid: number | 'self', which: readonly number[]): number | null {
+  try {
+    return secondsIn(readFileSync(`/proc/${pid}/stat`, 'utf8'), which);
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Returns CPU seconds from proc(5), where utime and stime are fields 14 and 15. Field 2, in
  * parentheses, may contain spaces.
  */
-function secondsIn(stat: string): number {
+function secondsIn(stat: string, which: readonly number[] = [11, 12]): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return which.reduce((all, at) => all + Number(fields[at]), 0) / TICKS_PER_SECOND;
 }
 
 /** CPU time of a server's threads, in seconds. */

@@ -54,7 +54,11 @@ With --queue, workers execute the runs, and this process shrinks the failure.`,
 
 async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
-  if (flags.out !== undefined) await refuseFilledFolder(flags.out);
+  if (flags.out !== undefined) {
+    const { refuseNetwork, refuseOutput } = await import('../../report/folder.js');
+    refuseNetwork(flags.out);
+    refuseOutput(flags.out, [SMALLEST, DRAWN]);
+  }
   const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');
   const how = flags.queue === undefined ? `${jobs} in parallel` : `by workers of ${flags.queue}`;
@@ -88,14 +92,9 @@ async function run(flags: Flags): Promise<void> {
   else if (interrupt.signal.aborted) interrupt.end();
 }
 
-/** Refuses a folder with files, which the failure's files could replace. */
-async function refuseFilledFolder(folder: string): Promise<void> {
-  const { readdir } = await import('node:fs/promises');
-  const { StoreError } = await import('../../engine/store/store.js');
-  // A folder that cannot be read is reported when it is written.
-  const names = await readdir(folder).catch(() => []);
-  if (names.length > 0) throw new StoreError('OUTPUT_NOT_EMPTY', { path: folder });
-}
+/** Files of a failure: the shrunk scenario and the original one. */
+const SMALLEST = 'scenario.yaml';
+const DRAWN = 'drawn.yaml';
 
 interface Kept {
   file: string;
@@ -109,7 +108,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const { writeFile } = await import('node:fs/promises');
   const { number, kind, message, smallest, drawn, tries } = failure;
   const out = flags.out ?? `swarm-failure-${number}`;
-  const file = join(out, 'scenario.yaml');
+  const file = join(out, SMALLEST);
   const check = kind === 'nondeterminism' ? ' --check-determinism' : '';
   const command = `${simCommandLine(file, String(smallest.seed))}${check}`;
   const about = [
@@ -120,7 +119,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const comment = about.map((line) => `# ${escapeControls(line)}\n`).join('');
   makeFolder(out);
   await writeFile(file, `${comment}${stringify(smallest)}`);
-  await writeFile(join(out, 'drawn.yaml'), stringify(drawn));
+  await writeFile(join(out, DRAWN), stringify(drawn));
   return { file, command };
 }
 

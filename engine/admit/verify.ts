@@ -37,18 +37,6 @@ async function verifyAll(
   return own ? withInner(admitted, failedIn(inner)) : { refusal: mismatch(admitted) };
 }
 
-/** Accepts a request from a known key in a network without verification. */
-function takeUnverified(
-  admitted: Admitted,
-  verifier: Verifier,
-  knows: Knows,
-): Verified | { refusal: Refusal } {
-  if (verifier.name !== 'off')
-    throw new TypeError('this network verifies signatures; use verifyAll');
-  const refusal = checkKnownKey(admitted.command, knows);
-  return refusal ? { refusal } : mark(admitted);
-}
-
 /** Verifies the signatures inside a body. Synchronous if the body contains no signatures. */
 function verifyInner(
   admitted: Admitted,
@@ -179,24 +167,17 @@ export class Verification {
   }
 
   /**
-   * Accepts a request from a registered key without verifying signatures.
-   * @throws {TypeError} if the network verifies signatures.
-   */
-  skip(admitted: Admitted): Verified | { refusal: Refusal } {
-    return takeUnverified(admitted, this.#verifier, this.#hasKey);
-  }
-
-  /**
    * Accepts a request that this process has signed itself. Its signatures are verified after it is
    * applied and before it is committed, in larger batches and without a wait. An invalid signature
-   * then stops the network, so requests from other parties must be verified first.
+   * then stops the network, so requests from other parties must be verified first. A network
+   * without verification verifies nothing.
    *
    * @internal
    */
   defer(admitted: Admitted): Verified | { refusal: Refusal } {
     const refusal = checkKnownKey(admitted.command, this.#hasKey);
     if (refusal) return { refusal };
-    admitted[checked] = 'later';
+    admitted[checked] = this.enabled ? 'later' : true;
     return admitted as Verified;
   }
 
@@ -205,7 +186,7 @@ export class Verification {
    *
    * @internal
    */
-  applied(verified: Verified): void {
+  recordApplied(verified: Verified): void {
     if (verified[checked] === 'later') this.#deferred.push(verified);
   }
 

@@ -172,7 +172,7 @@ export class Network {
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const file = request.kind === 'meme' ? request.file : undefined;
       this.#append(createEntry(seq, at, request), step, file);
-      this.verification.applied(verified);
+      this.verification.recordApplied(verified);
     }
     this.time.setAlarm();
     const events = ticked.length === 0 ? step.events : [...ticked, ...step.events];

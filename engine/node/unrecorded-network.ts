@@ -48,7 +48,6 @@ export class UnrecordedNetwork {
    */
   readonly verification: {
     readonly enabled: boolean;
-    skip(admitted: Admitted): Verified | { refusal: Refusal };
     defer(admitted: Admitted): Verified | { refusal: Refusal };
   };
   /** Position of the state that the views show. */
@@ -61,8 +60,7 @@ export class UnrecordedNetwork {
     const tables = new LiveTables();
     this.genesis = genesis;
     this.#clock = clock;
-    const accept = (admitted: Admitted) => this.#accept(admitted);
-    this.verification = { enabled: inRounds, skip: accept, defer: accept };
+    this.verification = { enabled: inRounds, defer: (admitted) => this.#accept(admitted) };
     this.#engine = Engine.create(genesis, clock.now(), tables, tables).engine;
     this.#views = new LiveViews(tables, genesis, clock, this.#view());
   }

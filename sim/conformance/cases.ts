@@ -366,7 +366,7 @@ async function expire(harness: Harness, by: Actor, voters: readonly Actor[] = []
   await harness.pass(PERIOD_MS + 1);
 }
 
-/** An elector whose status is no longer `active` misses the block but does not become dormant. */
+/** An elector that is inactive or in maintenance counts as absent but does not become dormant. */
 const inactive: Case = {
   name: 'attendance-inactive',
   about: 'an inactive elector misses blocks, but becomes dormant only after its return',

@@ -100,10 +100,14 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   get body(): Uint8Array {
+    this.#body ??= this.#compose();
+    return this.#body;
+  }
+
+  #compose(): Uint8Array {
     const { block_hash, decision, reason, meme_references } = this;
     const fields = { block_hash, decision, reason, meme_references };
-    this.#body ??= composeVote(this.#signatory(), formatInstant(this.signedAt), fields).body;
-    return this.#body;
+    return composeVote(this.#signatory(), formatInstant(this.signedAt), fields).body;
   }
 
   /** Returns a signatory that keeps the signing input and the signature. */
@@ -125,7 +129,8 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   ownJob(): VerifyJob {
-    this.body;
+    // The body's signature and its input are kept when the body is composed.
+    this.#body ??= this.#compose();
     return {
       publicKey: hexBytes(this.public_key),
       message: Buffer.from(this.#input),

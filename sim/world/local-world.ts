@@ -50,7 +50,7 @@ export interface WorldNetwork
     | 'verifyAdmitted'
     | 'votesUntilClose'
   > {
-  readonly verification: Pick<Network['verification'], 'enabled' | 'skip' | 'defer'>;
+  readonly verification: Pick<Network['verification'], 'enabled' | 'defer'>;
   readonly read: StateViews;
 }
 
@@ -220,9 +220,7 @@ export class LocalWorld extends Society {
       if (this.#keptOut(arrival)) continue;
       const ended = this.#quotas && this.#precheck(arrival);
       if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
-      else if (network.verification.enabled) {
-        this.#take(arrival, network.verification.defer(arrival.admitted));
-      } else this.#take(arrival, network.verification.skip(arrival.admitted));
+      else this.#take(arrival, network.verification.defer(arrival.admitted));
     }
     return null;
   }

@@ -55,11 +55,15 @@ test('sweep: refuses the folder of a run or a load run, and leaves it unchanged'
   }
 });
 
-test('swarm: refuses a folder with files before its first run', async () => {
-  const before = readdirSync(run);
-  const ended = await runCommand(['swarm', '--seeds', '1', '--out', run]);
-  expectUsage(ended, [run]);
-  expect(readdirSync(run)).toEqual(before);
+test('swarm: refuses the folder of a run or of a failure before its first run', async () => {
+  const failure = join(root, 'failure');
+  mkdirSync(failure);
+  writeFileSync(join(failure, 'scenario.yaml'), 'title: kept\n');
+  for (const out of [run, failure]) {
+    const before = readdirSync(out);
+    expectUsage(await runCommand(['swarm', '--seeds', '1', '--out', out]), [out]);
+    expect(readdirSync(out)).toEqual(before);
+  }
 });
 
 test('sim, load, conformance: refuse the folder of another output', async () => {

@@ -100,7 +100,7 @@ test.each(transports)('page: answers 404 for unknown files (%s)', async (transpo
   expect([posted.statusCode, posted.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('page: with `ui: false`, there is no page, and `/` redirects to the documents', async () => {
+test('page: `ui: false` serves no page and redirects `/` to the documents', async () => {
   const { url } = await live({ ui: false });
   for (const path of ['/ui/', '/ui', '/ui/agents'])
     expect((await get(url + path)).status).toBe(404);

@@ -10,6 +10,7 @@ import {
   Network,
   type Signatory,
   type SignedRequest,
+  type Verifier,
 } from 'folkmoot';
 import { defaultScenario, Interrupted, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
@@ -66,11 +67,10 @@ test('close: refuses later requests without throwing', async () => {
   expect(outcome).toMatchObject({ result: 'refused', refusal: { reason: 'STOPPING' } });
 });
 
-test('defer: a wrong signature stops the network, and no entry is durable', async () => {
-  const path = temporaryFolder();
+/** A network that applies requests before it verifies them. */
+async function deferring(path: string, verifier: Verifier) {
   const errors: Error[] = [];
   const genesis = { network_id: 'devnet' };
-  const verifier = createVerifier('inline');
   const onFatal = (error: Error) => errors.push(error);
   const network = await Network.open({ path, genesis, verifier, onFatal });
   const apply = (request: SignedRequest) => {
@@ -80,6 +80,13 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
     if ('refusal' in verified) throw new Error(verified.refusal.message);
     return network.apply(verified);
   };
+  return { network, errors, apply };
+}
+
+test('defer: a wrong signature stops the network, and no entry is durable', async () => {
+  const path = temporaryFolder();
+  const verifier = createVerifier('inline');
+  const { network, errors, apply } = await deferring(path, verifier);
   const { outcome, durable } = apply(registration(signatoryOf(1)));
   expect(outcome.result).toBe('accepted');
   await durable;
@@ -92,6 +99,20 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
   await network.close().catch(() => {});
   const again = await testNetwork({ path });
   expect(again.network.read.position.seq).toBe(1);
+});
+
+test('defer: a verifier that fails stops the network, and no entry is durable', async () => {
+  const path = temporaryFolder();
+  const verify = () => Promise.reject(new Error('all threads died'));
+  const { network, errors, apply } = await deferring(path, {
+    ...createVerifier('inline'),
+    verify,
+  });
+  await expect(apply(registration(signatoryOf(1))).durable).rejects.toThrow('all threads died');
+  expect([errors.length, network.read.position.seq]).toEqual([1, 0]);
+  await network.close().catch(() => {});
+  const again = await testNetwork({ path });
+  expect(again.network.read.position.seq).toBe(0);
 });
 
 test('clock: fires a deadline and sets the alarm for the next', async () => {
