@@ -30,7 +30,8 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
   untilResponse?: string;
   mostReplicates?: number;
   audit?: 'all' | 'first' | 'none';
-  log?: 'none' | 'full';
+  log?: 'none' | 'full' | 'keep';
+  keep?: boolean;
   seed?: string;
   runMinutes: number;
   json?: boolean;
@@ -62,9 +63,10 @@ export function sweepCommand(): Command {
     )
     .addOption(
       new Option('--log <which>', 'log of each run, for its digest (default: none)').choices([
-        ...(['none', 'full'] as const),
+        ...(['none', 'full', 'keep'] as const),
       ]),
     )
+    .addOption(new Option('--keep', 'keep the log of each run, in logs/').conflicts('log'))
     .option('--seed <text>', "random seed (default: the scenario's)")
     .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60);
   for (const option of [...deciderOptions(), ...queueOptions()]) command.addOption(option);
@@ -84,10 +86,10 @@ progress is a result. A sweep with scripts first executes one run twice, and
 stops with exit code 12 if the digests differ. The first failed run sets the
 exit code.
 
-Runs compute no log unless --log full asks for the digests of the logs. The
-measures are the same, and no log is kept: folkmoot sim --out keeps the log of
-one run. trace_digest in runs.csv names a run with and without a log: folkmoot
-sim --verify-trace repeats it with a log and compares.
+Runs compute no log by default. --log full computes the logs for their digests,
+and --keep also keeps each run in logs/, as folkmoot sim --out does. The
+measures are the same. trace_digest in runs.csv names a run with and without a
+log: folkmoot sim --verify-trace repeats it with a log and compares.
 
 --until-interval starts with 30 runs per cell and grows by half until the
 interval is narrow enough. The intervals are corrected for the repeated tests.
@@ -102,7 +104,7 @@ docs/deciders.md.`,
           'sweep byzantine --out sweeps/byzantine',
           'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
           'sweep byzantine --until-interval 0.02 --most-replicates 200',
-          'sweep byzantine --log full --out sweeps/with-digests',
+          'sweep byzantine --keep --out sweeps/with-logs',
           'sweep byzantine --queue etcd://10.0.0.1:2379',
         ],
       }),
@@ -142,8 +144,8 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
 
 async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
   const { planSweep } = await import('../../sim/sweep/plan.js');
-  const { seed, replicates, samples, audit, log, untilInterval, untilResponse, mostReplicates } =
-    flags;
+  const { seed, replicates, samples, audit, untilInterval, untilResponse, mostReplicates } = flags;
+  const log = flags.keep ? 'keep' : flags.log;
   if (!untilInterval && (untilResponse !== undefined || mostReplicates !== undefined)) {
     const option = untilResponse === undefined ? '--most-replicates' : '--until-response';
     throw new UsageError('OPTION_REQUIRES', { option, required: '--until-interval' });
@@ -177,6 +179,10 @@ async function sweepIn(
   const { resume = false, shard, jobs, onError, runMinutes } = flags;
   const { folder, modules, scripts, scenario } = plan;
   const carried = { title: `sweep: ${scenario.title}`, files: { folder, modules, scripts } };
+  if (flags.queue !== undefined && plan.sweep.log === 'keep') {
+    const { QueueError } = await import('../../sim/queue/messages.js');
+    throw new QueueError('LOCAL_JOB', {});
+  }
   const queue = await spreadOver(flags, carried);
   const wallMs = runMinutes * 60_000;
   const where = { out, made: build(), resume, ...(shard ? { shard } : {}) };

@@ -37,7 +37,10 @@ const queueMessages = {
     text: 'external deciders do not work with a queue',
     fix: 'run without --queue, or in shards',
   },
-  LOCAL_JOB: { text: 'a run that is saved or watched locally cannot go through a queue' },
+  LOCAL_JOB: {
+    text: 'a run that is kept or watched on this machine cannot go through a queue',
+    fix: 'run without --keep, or in shards with --shard i/n',
+  },
   SCENARIO_TOO_LARGE: {
     text: 'scenario too large for a queue: {bytes} bytes (limit {limit})',
     fix: 'run the sweep in shards with --shard i/n',

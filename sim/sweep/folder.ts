@@ -167,6 +167,8 @@ const stem = ({ key, replicate }: RunName): string => `${key}-${replicate}`;
 const runFile = (run: RunName): string => `${stem(run)}.json`;
 export const runPath = (run: RunName): string => `runs/${runFile(run)}`;
 export const cassettePath = (run: RunName): string => `${CASSETTES}/${stem(run)}.cassette`;
+/** Folder of a run whose log is kept, with the same files as the folder of a single run. */
+export const logPath = (run: RunName): string => `logs/${stem(run)}`;
 
 /** Parses a run's file name. Returns null for any other name. */
 export function parseRunName(file: string): RunName | null {
@@ -319,7 +321,13 @@ export class SweepFolder {
   /** Deletes a run. The run is repeated if it is still needed. */
   remove(key: string, replicate: number): void {
     rmSync(join(this.path, runPath({ key, replicate })), { force: true });
+    this.removeLog({ key, replicate });
     this.#there.get(key)?.delete(replicate);
+  }
+
+  /** Deletes the log of a run that did not end, or is to be repeated. */
+  removeLog(run: RunName): void {
+    rmSync(join(this.path, logPath(run)), { recursive: true, force: true });
   }
 
   /** Records that the run's file exists. */

@@ -204,7 +204,7 @@ export function* generateTasks(
         seed,
         folder: plan.folder,
         ...audited(plan, replicate),
-        log: plan.sweep.log,
+        log: plan.sweep.log === 'none' ? 'none' : 'full',
       };
     }
   }

@@ -19,7 +19,14 @@ import {
 } from '../run/jobs.js';
 import { scriptModules } from '../scenario/population.js';
 import type { Cell } from './design.js';
-import { CASSETTES, cassettePath, createSweepHead, SweepFolder, sealFolder } from './folder.js';
+import {
+  CASSETTES,
+  cassettePath,
+  createSweepHead,
+  logPath,
+  SweepFolder,
+  sealFolder,
+} from './folder.js';
 import {
   generateTasks,
   getShare,
@@ -163,28 +170,32 @@ async function runMissing(
   const isOpen = () => unanswered.length > 0;
   const tasks = missingTasks(folder, extent, { underWay, isOpen, onMore: recount });
   const asking = askingIn(folder.path, options.deciders);
-  await spread(untilFailed(tasks, failures, asking), {
-    ...(jobs === undefined ? {} : { jobs }),
-    ...(wallMs === undefined ? {} : { wallMs }),
-    ...(signal === undefined ? {} : { signal }),
-    onDone: async (task, outcome) => {
-      try {
-        await keep(task, outcome);
-        underWay.done();
-        if (failures.length > 0) end();
-      } catch (error) {
+  const keeping = keepingIn(folder, plan.sweep);
+  await spread(
+    untilFailed(tasks, failures, (task) => keeping(asking(task))),
+    {
+      ...(jobs === undefined ? {} : { jobs }),
+      ...(wallMs === undefined ? {} : { wallMs }),
+      ...(signal === undefined ? {} : { signal }),
+      onDone: async (task, outcome) => {
+        try {
+          await keep(task, outcome);
+          underWay.done();
+          if (failures.length > 0) end();
+        } catch (error) {
+          end();
+          throw error;
+        }
+      },
+      enough: () => failures.length > 0,
+      onDiffers: (task, message) => {
+        // Either result may be wrong, so neither result is kept.
+        folder.remove(task.key, task.replicate);
+        failures.push(failedRun(plan, task, { kind: 'differs', message }));
         end();
-        throw error;
-      }
+      },
     },
-    enough: () => failures.length > 0,
-    onDiffers: (task, message) => {
-      // Either result may be wrong, so neither result is kept.
-      folder.remove(task.key, task.replicate);
-      failures.push(failedRun(plan, task, { kind: 'differs', message }));
-      end();
-    },
-  });
+  );
   signal?.removeEventListener('abort', end);
   const byPlace = (a: FailedRun, b: FailedRun) => a.cell - b.cell || a.replicate - b.replicate;
   return [...failures.sort(byPlace), ...unanswered.sort(byPlace)][0] ?? null;
@@ -200,11 +211,11 @@ function countEach(keys: readonly string[]): Map<string, number> {
 async function* untilFailed(
   tasks: AsyncIterable<SweepTask>,
   failures: readonly FailedRun[],
-  asking: (task: SweepTask) => SweepTask,
+  prepare: (task: SweepTask) => SweepTask,
 ) {
   for await (const task of tasks) {
     if (failures.length > 0) return;
-    yield asking(task);
+    yield prepare(task);
   }
 }
 
@@ -216,6 +227,15 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
     const { cassette, ...asked } = wanted;
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
     return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
+  };
+}
+
+/** Returns a function that lets a run write its folder. An interrupted run may have left a part. */
+function keepingIn(folder: SweepFolder, { log }: Plan['sweep']) {
+  return (task: SweepTask): SweepTask => {
+    if (log !== 'keep') return task;
+    folder.removeLog(task);
+    return { ...task, keep: { out: join(folder.path, logPath(task)), verifier: 'inline' } };
   };
 }
 

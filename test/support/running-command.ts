@@ -8,7 +8,10 @@ export interface Begun {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Resolves with the first match in either stream. Rejects if the command ends first. */
+  /**
+   * Resolves with the first match in either stream. Rejects if the command ends first, or prints no
+   * match for a long time.
+   */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** Unblocks the command. */
@@ -16,6 +19,9 @@ export interface Begun {
   /** Sends a signal, unblocks the command, and waits until the command ends. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
+
+/** Limit on the wait for a line. A test on a busy machine may wait for minutes. */
+const PRINT_MS = 150_000;
 
 const still = new URL('./runner/still.mjs', import.meta.url);
 
@@ -50,12 +56,19 @@ export function begin(args: readonly string[], stillAt?: RegExp): Begun {
     stderr: () => texts.stderr,
     printed: (pattern) =>
       new Promise((resolve, reject) => {
+        const fail = (how: string) => {
+          clearTimeout(timer);
+          reject(new Error(`${how}, expected ${pattern}: ${texts.stdout}\n${texts.stderr}`));
+        };
+        const timer = setTimeout(fail, PRINT_MS, 'no match');
         look = () => {
           const found = pattern.exec(texts.stdout) ?? pattern.exec(texts.stderr);
-          if (found) resolve(found);
+          if (!found) return;
+          clearTimeout(timer);
+          resolve(found);
         };
         look();
-        ended.then(({ code }) => reject(new Error(`ended with ${code}: ${texts.stderr}`)));
+        ended.then(({ code }) => fail(`ended with ${code}`));
       }),
     ended,
     goOn,

@@ -124,9 +124,11 @@ export const Sweep = Type.Object(
       default: 'all',
       description: 'audited runs of each cell; rule violations are detected only there',
     }),
-    log: Type.Enum(['none', 'full'], {
+    log: Type.Enum(['none', 'full', 'keep'], {
       default: 'none',
-      description: 'full: compute the log of every run, and its digest; the measures are the same',
+      description:
+        'full: compute the log of every run, and its digest; keep: also keep it, in logs/; ' +
+        'the measures are the same',
     }),
     responses: Responses,
   },

@@ -33,8 +33,8 @@ describe.skipIf(!hasEtcd)('sweep --queue, payload (needs etcd-server)', () => {
     expect(local.code, local.stderr).toBe(0);
     const sweeping = queued(file, out, running.url);
     const careful = worker(running.url);
-    await careful.printed(/is not served: it has scripts, which are programs; --scripts runs them/);
-    await sweeping.printed(/queue: a worker takes no part: \S+: it has scripts/);
+    await careful.printed(/queue \S+ refused: .*--scripts/);
+    await sweeping.printed(/queue: a worker declined the queue: .*it has scripts/);
     worker(running.url, '--scripts');
     await done(sweeping);
     expectSame(alone, out);
@@ -54,6 +54,17 @@ describe.skipIf(!hasEtcd)('sweep --queue, payload (needs etcd-server)', () => {
     const going = queued(file, out, running.url, '--on-error', 'continue');
     expect((await going.ended).code, going.stderr()).toBe(2);
     expectSame(alone, out);
+  });
+
+  test('queue: refuses to keep logs, before the first run', async () => {
+    const running = await etcd();
+    const folder = temporaryFolder();
+    const file = writeScenario(folder, { ...smallRaw(), sweep });
+    const out = join(folder, 'out');
+    const refused = await folkmoot(['sweep', file, '--out', out, '--keep', '--queue', running.url]);
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toMatch(/\nfolkmoot: .*--keep.*\n$/);
+    expect(existsSync(out)).toBe(false);
   });
 
   test('queue: refuses relative imports and external deciders', async () => {
