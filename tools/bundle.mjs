@@ -60,6 +60,20 @@ async function validatorsCode(schemas) {
   );
 }
 
+/** Returns the parts of a schema that name members, which messages about problems need. */
+function shapeOf(schema) {
+  const each = (members) =>
+    members &&
+    Object.fromEntries(Object.entries(members).map(([name, one]) => [name, shapeOf(one)]));
+  // JSON leaves out the members without a value.
+  return {
+    properties: each(schema.properties),
+    patternProperties: each(schema.patternProperties),
+    items: schema.items && shapeOf(schema.items),
+    anyOf: schema.anyOf?.map(shapeOf),
+  };
+}
+
 /** Moves equal objects to definitions, so that ajv generates their code only once. */
 function withShared(schema) {
   const seen = new Map();
@@ -292,6 +306,7 @@ const requestCode = [
   "import { pattern } from './options.js';",
   await validatorsCode(requests),
   `export const validators = { ${Object.keys(requests).join(', ')} };`,
+  `export const shapes = ${JSON.stringify(shapeOf({ properties: requests }).properties)};`,
 ];
 libraries.push(
   await build({

@@ -16,5 +16,15 @@ export interface Validate {
     | undefined;
 }
 
+/** The parts of a schema that name members. A page loads these instead of the schemas. */
+export interface Shape {
+  properties?: Readonly<Record<string, Shape>>;
+  patternProperties?: Readonly<Record<string, Shape>>;
+  items?: Shape;
+  anyOf?: readonly Shape[];
+}
+
 /** Validators by request kind, plus `genesis`. */
 export declare const validators: Readonly<Record<string, Validate>>;
+/** Shapes of the validators' schemas, by the same names. */
+export declare const shapes: Readonly<Record<string, Shape>>;

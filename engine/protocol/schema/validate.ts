@@ -2,13 +2,11 @@
  * Validates request bodies and genesis parameters, with code that ajv generates at build time.
  * Messages say in words what the schema requires.
  */
-import type { TSchema } from '../bundled/typebox.js';
-import { type Validate, validators } from '../bundled/validators.js';
+import { type Shape, shapes, type Validate, validators } from '../bundled/validators.js';
 import { describePattern } from '../patterns.js';
 import { excerpt, nearest, pointerStep } from '../text.js';
-import { Genesis } from './genesis.js';
 import { type Refusal, refuse } from './reason.js';
-import { type RequestBody, unsigned } from './request.js';
+import type { RequestBody } from './request.js';
 
 /** A validation problem and its position (JSON Pointer). */
 export interface Problem {
@@ -21,9 +19,9 @@ export interface Problem {
 /**
  * Returns the first problem that a validator finds, or null.
  *
- * @param schema schema of the validator, which names the known members.
+ * @param schema schema of the validator or its shape, which names the known members.
  */
-export function findProblem(validate: Validate, schema: TSchema, value: unknown): Problem | null {
+export function findProblem(validate: Validate, schema: Shape, value: unknown): Problem | null {
   if (validate(value)) return null;
   const errors = validate.errors ?? [];
   const { instancePath: place = '', params = {} } = errors[0] ?? {};
@@ -121,14 +119,6 @@ function sizeOf(value: unknown): number {
   return Object.keys(value as object).length;
 }
 
-/** The parts of a schema that name its members. */
-interface Shape {
-  properties?: Readonly<Record<string, TSchema>>;
-  patternProperties?: Readonly<Record<string, TSchema>>;
-  items?: TSchema;
-  anyOf?: readonly TSchema[];
-}
-
 /** Describes an unknown member in an object that allows no unknown members. */
 function unknown(name: string, shape: Shape): string {
   const { properties = {}, patternProperties = {} } = shape;
@@ -167,8 +157,8 @@ function valueAt(value: unknown, pointer: string): unknown {
 }
 
 /** Returns the schema for a JSON Pointer; empty if the schema does not define the position. */
-function schemaAt(schema: TSchema, pointer: string): Shape {
-  let at: Shape = schema;
+function schemaAt(schema: Shape, pointer: string): Shape {
+  let at = schema;
   for (const step of stepsOf(pointer)) {
     const inner = [at, ...(at.anyOf ?? [])].map((one) => memberSchema(one, step));
     at = inner.find((one) => one !== undefined) ?? {};
@@ -176,17 +166,18 @@ function schemaAt(schema: TSchema, pointer: string): Shape {
   return at;
 }
 
-function memberSchema({ properties, patternProperties, items }: Shape, step: string) {
+function memberSchema(shape: Shape, step: string): Shape | undefined {
+  const { properties, patternProperties, items } = shape;
   if (properties && Object.hasOwn(properties, step)) return properties[step];
   return items ?? Object.values(patternProperties ?? {})[0];
 }
 
 /** Returns the first problem in a request body, or null. */
 export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
-  return findProblem(validators[kind]!, unsigned[kind], value);
+  return findProblem(validators[kind]!, shapes[kind]!, value);
 }
 
 /** Returns the first problem in genesis parameters, or null. */
 export function genesisProblem(value: unknown): Problem | null {
-  return findProblem(validators.genesis!, Genesis, value);
+  return findProblem(validators.genesis!, shapes.genesis!, value);
 }
