@@ -89,8 +89,8 @@ directory, as on the command line.
 ## Check and show
 
 \`\`\`sh
-folkmoot config check folkmoot.yaml
-folkmoot config show serve --config folkmoot.yaml --port 9000
+npx folkmoot config check folkmoot.yaml
+npx folkmoot config show serve --config folkmoot.yaml --port 9000
 \`\`\`
 
 \`check\` reads the file alone and starts nothing. An unknown key, a value of the wrong type,

@@ -41,6 +41,9 @@ export const preparations: Readonly<Record<string, Prepared>> = {
     // The next etcd uses the ports of the first.
     beforeBlock: { 3: 'kill %1 %2 %3 %4 && wait %1 || true\n' },
   },
+  'docs/configuration.md': {
+    files: { 'folkmoot.yaml': fencedBlocks(guideText('docs/configuration.md'), 'yaml')[0]! },
+  },
   'docs/deciders.md': {
     needs: ['python3'],
     files: { 'town.yaml': town, 'decider.mjs': decider },
