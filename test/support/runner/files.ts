@@ -9,6 +9,7 @@ export const gate = [
   'cli/commands/sim',
   'cli/commands/events',
   'cli/output/tty',
+  'cli/watch/export',
   // Crashes, power cuts and damaged files.
   'cli/kill',
   'live/crash/kill',
@@ -21,6 +22,7 @@ export const gate = [
   'cluster/faults',
   'cluster/etcd/calls',
   'cluster/queue/queue',
+  'sim/sweep/keep',
   'sim/sweep/resume',
   // The auditor and the conformance suite against faulty engines.
   'sim/audit/mutants',
@@ -29,6 +31,7 @@ export const gate = [
   'own-client/python',
   'engine/replay/python',
   'engine/certificate/python',
+  'client/browser',
   'client/cli',
   'cli/mcp/block',
   // Load runs.
