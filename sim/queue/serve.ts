@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
 import { Lease } from '../../cluster/etcd/lease.js';
+import { EtcdError } from '../../cluster/etcd/wire.js';
 import {
   type Claim,
   LARGEST_BYTES,
@@ -130,7 +131,7 @@ class Worker {
     this.#options.say(`queue ${queue.id} refused: ${why}`);
     const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);
     const refused = `${hostname()}: ${why}`;
-    await claims.register(await this.#held(), JSON.stringify({ refused }));
+    await this.#withLease((lease) => claims.register(lease, JSON.stringify({ refused })));
   }
 
   #problemOf(head: QueueHead): string | null {
@@ -200,14 +201,16 @@ class Worker {
     let since = performance.now();
     let pauseMs: number = PAUSE_MS.least;
     while (!signal.aborted) {
-      const lease = await this.#held();
-      if (lease !== registered) {
-        // Claims under the old lease have been released.
-        served.ahead = [];
-        await claims.register(lease, about);
-      }
-      registered = lease;
-      if (served.ahead.length === 0) served.ahead = await claims.claim(lease, results.ahead(jobs));
+      await this.#withLease(async (lease) => {
+        if (lease !== registered) {
+          // Claims under the old lease have been released.
+          served.ahead = [];
+          await claims.register(lease, about);
+          registered = lease;
+        }
+        if (served.ahead.length > 0) return;
+        served.ahead = await claims.claim(lease, results.ahead(jobs));
+      });
       const claim = served.ahead.shift();
       if (claim) {
         const job = read(claim.body);
@@ -233,6 +236,22 @@ class Worker {
       this.#options.say(`result of run ${Number(task)} discarded: the lease had expired`);
     }
     if (how === 'stored') this.stored += 1;
+  }
+
+  /**
+   * Makes a call that needs the lease. After a pause of the process, the lease may have expired
+   * before a renewal could notice. The call is then repeated with a new lease.
+   */
+  async #withLease(call: (lease: Lease) => Promise<void>): Promise<void> {
+    for (;;) {
+      const lease = await this.#held();
+      try {
+        return await call(lease);
+      } catch (error) {
+        if (!(error instanceof EtcdError) || error.kind !== 'no_lease') throw error;
+        await lease.release();
+      }
+    }
   }
 
   /** Returns the lease that holds the claims, or a new lease if that one was lost. */

@@ -12,6 +12,7 @@ import {
   done,
   firstOf,
   keysOf,
+  neverEnds,
   queued,
   stoppedWithClaim,
   worker,
@@ -66,7 +67,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
     await firstOf(client, 'claim');
     await killed.stop('SIGKILL');
     stopped.child.kill('SIGCONT');
-    await done(sweeping);
+    await Promise.race([done(sweeping), neverEnds(stopped)]);
     expectSame(alone, out);
     await expect.poll(() => stopped.stderr()).toMatch(/run \d+ discarded/);
   });

@@ -43,6 +43,12 @@ export async function stoppedWithClaim(client: EtcdClient, { child }: Begun): Pr
   }
 }
 
+/** Rejects if a worker ends, because a sweep without workers waits forever. */
+export async function neverEnds({ ended, stderr }: Begun): Promise<never> {
+  const { code, signal } = await ended;
+  throw new Error(`worker ended with ${code ?? signal}: ${stderr()}`);
+}
+
 /** Expects exit code 0; shows stderr if it differs. */
 export async function done({ ended, stderr }: Begun): Promise<void> {
   expect(await ended, stderr()).toEqual({ code: 0, signal: null });
