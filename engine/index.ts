@@ -67,6 +67,7 @@ export {
   signingInput,
   type VoteFields,
 } from './protocol/compose.js';
+export type { Durations } from './protocol/durations.js';
 export { limits } from './protocol/limits.js';
 export type {
   AllianceLeaveCommand,

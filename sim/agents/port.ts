@@ -263,6 +263,7 @@ export interface BlockTalk {
   readonly options: readonly string[];
 }
 
+/** Last final block that an agent knows, and what it knows of the blocks after it. */
 export interface KnownHead {
   /** Block hash. */
   hash: string;
