@@ -160,6 +160,8 @@ ballot that the rule does not accept ends the run with an error. A rule without 
 ignores them.
 
 \`\`\`ts
+import type { ScriptModule } from 'folkmoot/sim';
+
 export const vote: ScriptModule['vote'] = ({ block }, rng) => {
   const ranking = rng.shuffle(block?.options ?? []);
   return { do: 'vote', decision: 'approve', ballot: { ranking } };

@@ -20,8 +20,16 @@ const programs = documents.flatMap((path) =>
 /** Returns the file named in the first line of an excerpt. */
 const sourceOf = (code: string) => /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
 
+/**
+ * Documents whose programs are checked elsewhere: `rule check` runs the modules of rules, which
+ * have no types, and the traces of monitoring need packages that a checkout does not install.
+ */
+const untyped = ['rules.md', 'monitoring.md'].map((name) => join('docs', name));
+
 test('documents: programs compile in strict TypeScript', async () => {
-  const whole = programs.filter(({ code }) => sourceOf(code) === undefined);
+  const whole = programs.filter(
+    ({ path, code }) => sourceOf(code) === undefined && !untyped.includes(path),
+  );
   expect(whole.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['README.md', 'docs/embedding.md', 'docs/simulating.md']),
   );
