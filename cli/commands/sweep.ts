@@ -30,7 +30,7 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
   untilResponse?: string;
   mostReplicates?: number;
   audit?: 'all' | 'first' | 'none';
-  log?: 'none' | 'full' | 'keep';
+  log?: 'none' | 'full';
   keep?: boolean;
   seed?: string;
   runMinutes: number;
@@ -63,7 +63,7 @@ export function sweepCommand(): Command {
     )
     .addOption(
       new Option('--log <which>', 'log of each run, for its digest (default: none)').choices([
-        ...(['none', 'full', 'keep'] as const),
+        ...(['none', 'full'] as const),
       ]),
     )
     .addOption(new Option('--keep', 'keep the log of each run, in logs/').conflicts('log'))

@@ -167,8 +167,10 @@ const stem = ({ key, replicate }: RunName): string => `${key}-${replicate}`;
 const runFile = (run: RunName): string => `${stem(run)}.json`;
 export const runPath = (run: RunName): string => `runs/${runFile(run)}`;
 export const cassettePath = (run: RunName): string => `${CASSETTES}/${stem(run)}.cassette`;
+/** Folder that contains the folders of runs whose logs are kept. */
+const LOGS = 'logs';
 /** Folder of a run whose log is kept, with the same files as the folder of a single run. */
-export const logPath = (run: RunName): string => `logs/${stem(run)}`;
+export const logPath = (run: RunName): string => `${LOGS}/${stem(run)}`;
 
 /** Parses a run's file name. Returns null for any other name. */
 export function parseRunName(file: string): RunName | null {
@@ -200,7 +202,7 @@ const sweepMessages = {
   FOLDER_UNUSABLE: { text: 'cannot use the sweep folder: {path}: {reason}' },
   FILE_UNREADABLE: { text: 'cannot read {path}: {reason}' },
   FOREIGN_RUNS: {
-    text: 'folder holds runs without a sweep.json: {path}',
+    text: 'folder holds runs or logs without a sweep.json: {path}',
     fix: 'choose a new folder',
   },
   SWEEP_EXISTS: {
@@ -325,6 +327,11 @@ export class SweepFolder {
     this.#there.get(key)?.delete(replicate);
   }
 
+  /** @throws {SweepError} `FOLDER_UNUSABLE` if the folder of the logs cannot be made. */
+  makeLogs(): void {
+    makeUsable(join(this.path, LOGS));
+  }
+
   /** Deletes the log of a run that did not end, or is to be repeated. */
   removeLog(run: RunName): void {
     rmSync(join(this.path, logPath(run)), { recursive: true, force: true });
@@ -351,8 +358,9 @@ export class SweepFolder {
 
   async #begin(head: SweepHead, resume: boolean, share: Share): Promise<void> {
     const runs = join(this.path, 'runs');
+    const folders = head.scenario.sweep!.log === 'keep' ? [runs, join(this.path, LOGS)] : [runs];
     const isThere = existsSync(join(this.path, 'sweep.json'));
-    if (!isThere && existsSync(runs)) {
+    if (!isThere && folders.some((folder) => existsSync(folder))) {
       throw new SweepError('FOREIGN_RUNS', { path: this.path });
     }
     const isGrown = isThere && this.#isGrown(head, resume);
@@ -361,7 +369,7 @@ export class SweepFolder {
     // outputs are deleted first.
     if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
     if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
-    makeFolder(runs);
+    makeUsable(runs);
     await syncFolder(this.path);
     for (const folder of [this.path, runs]) await removeParts(folder);
   }
@@ -397,17 +405,28 @@ const isBegun = (path: string): boolean =>
   existsSync(join(path, 'sweep.json')) || existsSync(join(path, 'runs'));
 
 function lock(path: string): () => void {
+  makeUsable(path);
   try {
-    makeFolder(path);
     return lockFolder(path);
   } catch (error) {
     if (error instanceof StoreError && error.code === 'LOCKED') {
       throw new SweepError('FOLDER_IN_USE', { path });
     }
-    const reason = describeSystemError(error);
-    throw new SweepError('FOLDER_UNUSABLE', { path, reason }, { cause: error });
+    throw unusable(path, error);
   }
 }
+
+/** @throws {SweepError} `FOLDER_UNUSABLE` */
+function makeUsable(path: string): void {
+  try {
+    makeFolder(path);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+const unusable = (path: string, cause: unknown): SweepError =>
+  new SweepError('FOLDER_UNUSABLE', { path, reason: describeSystemError(cause) }, { cause });
 
 function readText(file: string): string {
   try {

@@ -171,31 +171,29 @@ async function runMissing(
   const tasks = missingTasks(folder, extent, { underWay, isOpen, onMore: recount });
   const asking = askingIn(folder.path, options.deciders);
   const keeping = keepingIn(folder, plan.sweep);
-  await spread(
-    untilFailed(tasks, failures, (task) => keeping(asking(task))),
-    {
-      ...(jobs === undefined ? {} : { jobs }),
-      ...(wallMs === undefined ? {} : { wallMs }),
-      ...(signal === undefined ? {} : { signal }),
-      onDone: async (task, outcome) => {
-        try {
-          await keep(task, outcome);
-          underWay.done();
-          if (failures.length > 0) end();
-        } catch (error) {
-          end();
-          throw error;
-        }
-      },
-      enough: () => failures.length > 0,
-      onDiffers: (task, message) => {
-        // Either result may be wrong, so neither result is kept.
-        folder.remove(task.key, task.replicate);
-        failures.push(failedRun(plan, task, { kind: 'differs', message }));
+  const prepare = (task: SweepTask) => keeping(asking(task));
+  await spread(untilFailed(tasks, failures, prepare), {
+    ...(jobs === undefined ? {} : { jobs }),
+    ...(wallMs === undefined ? {} : { wallMs }),
+    ...(signal === undefined ? {} : { signal }),
+    onDone: async (task, outcome) => {
+      try {
+        await keep(task, outcome);
+        underWay.done();
+        if (failures.length > 0) end();
+      } catch (error) {
         end();
-      },
+        throw error;
+      }
     },
-  );
+    enough: () => failures.length > 0,
+    onDiffers: (task, message) => {
+      // Either result may be wrong, so neither result is kept.
+      folder.remove(task.key, task.replicate);
+      failures.push(failedRun(plan, task, { kind: 'differs', message }));
+      end();
+    },
+  });
   signal?.removeEventListener('abort', end);
   const byPlace = (a: FailedRun, b: FailedRun) => a.cell - b.cell || a.replicate - b.replicate;
   return [...failures.sort(byPlace), ...unanswered.sort(byPlace)][0] ?? null;
@@ -232,8 +230,9 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
 
 /** Returns a function that lets a run write its folder. An interrupted run may have left a part. */
 function keepingIn(folder: SweepFolder, { log }: Plan['sweep']) {
+  if (log !== 'keep') return (task: SweepTask) => task;
+  folder.makeLogs();
   return (task: SweepTask): SweepTask => {
-    if (log !== 'keep') return task;
     folder.removeLog(task);
     return { ...task, keep: { out: join(folder.path, logPath(task)), verifier: 'inline' } };
   };

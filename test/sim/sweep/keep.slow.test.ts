@@ -1,8 +1,9 @@
 /** `folkmoot sweep --keep`: each run keeps its log in a folder of its own. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
+import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { rowsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
@@ -54,6 +55,50 @@ test('sweep --keep --resume: replaces the parts of an interrupted run', async ()
   expect(rows()).toEqual([first, ...others]);
   expect(readdirSync(logOf(first!))).toEqual(before[0]);
   expect(others.map((row) => readdirSync(logOf(row)))).toEqual(before);
+});
+
+test('sweep --keep: after a kill, --resume gives the same runs, which replay', async () => {
+  const killed = join(around, 'killed');
+  const sweeping = begin(['sweep', file, '--out', killed, '--jobs', '1', '--keep'], /^1\/4 runs/);
+  await sweeping.printed(/^1\/4 runs/m);
+  await sweeping.stop('SIGKILL');
+  const resumed = await sweepIn(file, killed, '--keep', '--resume');
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(rowsIn(join(killed, 'runs.csv'))).toEqual(rows());
+  for (const name of readdirSync(join(killed, 'logs'))) {
+    expect((await folkmoot(['replay', join(killed, 'logs', name)])).code, name).toBe(0);
+  }
+});
+
+test.each([
+  'a file',
+  'a link',
+  'a folder',
+])('sweep --keep: refuses logs/ that is %s', async (what) => {
+  const folder = join(around, `foreign ${what}`);
+  const logs = join(folder, 'logs');
+  const outside = join(around, `outside ${what}`);
+  for (const path of [folder, outside]) mkdirSync(path);
+  if (what === 'a file') writeFileSync(logs, 'notes');
+  else if (what === 'a link') symlinkSync(outside, logs, 'junction');
+  else mkdirSync(logs);
+  const refused = await sweepIn(file, folder, '--keep');
+  expect(refused.code, refused.stderr).toBe(2);
+  expect(refused.stderr).toContain('sweep.json');
+  expect(readdirSync(outside)).toEqual([]);
+  if (what === 'a file') expect(readFileSync(logs, 'utf8')).toBe('notes');
+});
+
+test('sweep --keep --resume: refuses logs/ that has become a file', async () => {
+  const changed = join(around, 'changed');
+  expect((await sweepIn(file, changed, '--keep')).code).toBe(0);
+  rmSync(join(changed, 'logs'), { recursive: true });
+  writeFileSync(join(changed, 'logs'), 'notes');
+  for (const name of readdirSync(join(changed, 'runs'))) rmSync(join(changed, 'runs', name));
+  const refused = await sweepIn(file, changed, '--keep', '--resume');
+  expect(refused.code, refused.stderr).toBe(2);
+  expect(refused.stderr).toContain(join(changed, 'logs'));
+  expect(readFileSync(join(changed, 'logs'), 'utf8')).toBe('notes');
 });
 
 test('sweep --keep: is a different sweep than one without logs', async () => {
