@@ -175,6 +175,8 @@ function describeSchema(schema: BallotSchema): string {
       });
       return `{${members.join(', ')}}`;
     }
+    default:
+      return schema.anyOf.map(describeSchema).join('|');
   }
 }
 

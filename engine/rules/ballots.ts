@@ -5,8 +5,13 @@
 import { canonical } from '../protocol/canonical.js';
 import { pointerStep } from '../protocol/text.js';
 
-/** Subset of JSON Schema. Unknown members of an object are always refused. */
-export type BallotSchema =
+/**
+ * Subset of JSON Schema. Unknown members of an object are always refused. The schemas of `anyOf`
+ * have different types, so the type of a value selects the only schema that it can fit.
+ */
+export type BallotSchema = TypedSchema | { type?: undefined; anyOf: readonly TypedSchema[] };
+
+type TypedSchema =
   | { type: 'string'; minLength?: number; maxLength?: number; enum?: readonly string[] }
   | { type: 'integer'; minimum: number; maximum: number }
   | {
@@ -66,7 +71,27 @@ export function findBallotProblem(
         return problem('must be an object');
       }
       return memberProblem(schema, value as Record<string, unknown>, pointer);
+    default: {
+      const type = typeOf(value);
+      const fitting = schema.anyOf.find((one) => one.type === type);
+      if (fitting) return findBallotProblem(fitting, value, pointer);
+      return problem(`must be ${schema.anyOf.map((one) => typeNames[one.type]).join(' or ')}`);
+    }
   }
+}
+
+const typeNames: Record<TypedSchema['type'], string> = {
+  string: 'a string',
+  integer: 'an integer',
+  array: 'an array',
+  object: 'an object',
+};
+
+/** Returns the type of the schemas that a value can fit. */
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (value === null) return 'null';
+  return typeof value === 'number' ? 'integer' : typeof value;
 }
 
 function stringProblem(
@@ -139,7 +164,8 @@ export function findSchemaProblem(value: unknown, where = 'ballot', depth = 0): 
   }
   if (depth > DEPTH) return `${where} must have at most ${DEPTH} levels`;
   const schema = value as Record<string, unknown>;
-  const { type } = schema;
+  const { type, anyOf } = schema;
+  if (anyOf !== undefined) return anyOfProblem(schema, where, depth);
   if (!isSchemaType(type)) return `${where}.type must be string, integer, array or object`;
   const known = members[type];
   const stray = Object.keys(schema).find((name) => name !== 'type' && !Object.hasOwn(known, name));
@@ -152,6 +178,30 @@ export function findSchemaProblem(value: unknown, where = 'ballot', depth = 0): 
   }
   if (type === 'array') return findSchemaProblem(schema.items, `${where}.items`, depth + 1);
   return type === 'object' ? objectSchemaProblem(schema, where, depth) : null;
+}
+
+function anyOfProblem(
+  { anyOf, ...others }: Readonly<Record<string, unknown>>,
+  where: string,
+  depth: number,
+): string | null {
+  const [stray] = Object.keys(others);
+  if (stray !== undefined) return `${where}.${stray} cannot be used with anyOf`;
+  if (!Array.isArray(anyOf) || anyOf.length < 2) {
+    return `${where}.anyOf must list two or more schemas`;
+  }
+  const types = new Set<unknown>();
+  for (const [index, schema] of anyOf.entries()) {
+    const inner = `${where}.anyOf.${index}`;
+    const found = findSchemaProblem(schema, inner, depth + 1);
+    if (found) return found;
+    const { type } = schema as BallotSchema;
+    if (type === undefined || types.has(type)) {
+      return `${inner}.type must differ from the types of the other schemas`;
+    }
+    types.add(type);
+  }
+  return null;
 }
 
 function objectSchemaProblem(
@@ -192,7 +242,7 @@ const kinds = {
 
 /** Members of each type of schema: their kind, and whether they are required. */
 const members: Record<
-  BallotSchema['type'],
+  TypedSchema['type'],
   Record<string, readonly [keyof typeof kinds, boolean]>
 > = {
   string: {
@@ -215,5 +265,5 @@ const members: Record<
   },
 };
 
-const isSchemaType = (value: unknown): value is BallotSchema['type'] =>
+const isSchemaType = (value: unknown): value is TypedSchema['type'] =>
   typeof value === 'string' && Object.hasOwn(members, value);

@@ -1,48 +1,57 @@
 /**
- * Ranked ballots: `{ "ranking": ["b", "a"] }` prefers b to a, and both to every option that it does
- * not name. It has no preference between options that it does not name.
+ * Ranked ballots: `{ "ranking": ["b", ["a", "c"]] }` prefers b to a and c, and all three to every
+ * option that it does not name. It has no preference between the options of a tier, or between
+ * options that it does not name.
  */
 import type { BallotSchema } from './ballots.js';
 import { createElection, type Elected, OPTIONS, optionName, type Preference } from './election.js';
 import type { BallotRule } from './rule.js';
 
 interface RankedBallot {
-  ranking: readonly string[];
+  ranking: readonly (string | readonly string[])[];
 }
 
-/** Ranking with the weight of its voter: positions of options, best first. */
+/** Ranking with the weight of its voter: tiers of equal options by position, best tier first. */
 export interface Ranking {
   weight: number;
-  order: readonly number[];
+  tiers: readonly (readonly number[])[];
 }
 
-const rankedBallot: BallotSchema = {
+const equalNames = {
+  type: 'array',
+  items: optionName,
+  minItems: 2,
+  maxItems: OPTIONS,
+  uniqueItems: true,
+} as const;
+
+const rankedBallot = (items: BallotSchema): BallotSchema => ({
   type: 'object',
   properties: {
-    ranking: {
-      type: 'array',
-      items: optionName,
-      minItems: 1,
-      maxItems: OPTIONS,
-      uniqueItems: true,
-    },
+    ranking: { type: 'array', items, minItems: 1, maxItems: OPTIONS, uniqueItems: true },
   },
   required: ['ranking'],
   additionalProperties: false,
-};
+});
 
 /** Creates the rule for a method of counting rankings. */
 export function createRankedElection(method: {
   title: string;
   source: string;
+  /** True if rankings may have tiers of several options; otherwise ballots with one are refused. */
+  takesTies: boolean;
   elect(rankings: readonly Ranking[], options: readonly string[]): Elected;
 }): BallotRule {
-  const { title, source, elect } = method;
+  const { title, source, takesTies, elect } = method;
   return createElection<RankedBallot>({
     title,
     source,
-    ballot: rankedBallot,
-    accepts: ({ ranking }, _, { options }) => ranking.every((name) => options.includes(name)),
+    ballot: rankedBallot(takesTies ? { anyOf: [optionName, equalNames] } : optionName),
+    accepts({ ranking }, _, { options }) {
+      const names = ranking.flat();
+      const isKnown = names.every((name) => options.includes(name));
+      return isKnown && new Set(names).size === names.length;
+    },
     elect: (preferences, options) => elect(toRankings(preferences, options), options),
   });
 }
@@ -53,7 +62,10 @@ function toRankings(
 ): Ranking[] {
   const positions = new Map(options.map((name, position) => [name, position]));
   return preferences.map(({ weight, ballot: { ranking } }) => {
-    return { weight, order: ranking.map((name) => positions.get(name)!) };
+    return {
+      weight,
+      tiers: ranking.map((tier) => [tier].flat().map((name) => positions.get(name)!)),
+    };
   });
 }
 
@@ -63,11 +75,13 @@ export type Pairs = readonly (readonly number[])[];
 /** Compares the options in pairs. */
 export function comparePairs(rankings: readonly Ranking[], count: number): Pairs {
   const pairs = createSquare(count);
-  for (const { weight, order } of rankings) {
+  for (const { weight, tiers } of rankings) {
     const below = new Set(pairs.keys());
-    for (const better of order) {
-      below.delete(better);
-      for (const worse of below) pairs[better]![worse]! += weight;
+    for (const tier of tiers) {
+      for (const option of tier) below.delete(option);
+      for (const better of tier) {
+        for (const worse of below) pairs[better]![worse]! += weight;
+      }
     }
   }
   return pairs;

@@ -129,6 +129,8 @@ function drawValue(schema: BallotSchema, texts: readonly string[], stream: Strea
       return 'properties' in schema
         ? drawMembers(schema, texts, stream)
         : drawMap(schema, texts, stream);
+    default:
+      return drawValue(stream.pick(schema.anyOf), texts, stream);
   }
 }
 
@@ -149,12 +151,17 @@ function drawItems(
   const length = minItems + stream.int(most - minItems + 1);
   const drawn: unknown[] = [];
   const seen = new Set<string>();
+  let left = texts;
   for (let attempt = 0; drawn.length < length && attempt < 4 * length; attempt += 1) {
-    const item = drawValue(items, texts, stream);
+    const item = drawValue(items, left, stream);
     const text = JSON.stringify(item);
     if (uniqueItems && seen.has(text)) continue;
     seen.add(text);
     drawn.push(item);
+    if (!uniqueItems) continue;
+    // Options are distinct over all tiers of a ranking.
+    left = left.filter((one) => ![item].flat().includes(one));
+    if (left.length === 0) break;
   }
   return drawn;
 }

@@ -2,15 +2,16 @@ import { electAt } from '../election.js';
 import { createRankedElection, type Ranking } from '../preferences.js';
 
 /**
- * Each ballot counts for its best option that remains. While no option has more than half of these
- * weights, the option with the least weight is eliminated. A ballot whose options are all
- * eliminated no longer counts. `standings` are the weights in the last round of each option. A
- * block is finalized if more weight approves than rejects. Of options with equal weight, the last
- * is eliminated.
+ * Each ballot is a ranking without equal options, and counts for its best option that remains.
+ * While no option has more than half of these weights, the option with the least weight is
+ * eliminated. A ballot whose options are all eliminated no longer counts. `standings` are the
+ * weights in the last round of each option. A block is finalized if more weight approves than
+ * rejects. Of options with equal weight, the last is eliminated.
  */
 export const rule = createRankedElection({
   title: 'More weight approves than rejects; the option that wins the runoff rounds is chosen',
   source: 'Tideman 1995, The single transferable vote, Journal of Economic Perspectives 9(1)',
+  takesTies: false,
   elect(rankings, options) {
     const remaining = new Set(options.keys());
     const standings = options.map(() => 0);
@@ -37,8 +38,8 @@ function countFirst(
   remaining: ReadonlySet<number>,
 ): Map<number, number> {
   const weights = new Map([...remaining].map((option) => [option, 0]));
-  for (const { weight, order } of rankings) {
-    const first = order.find((option) => remaining.has(option));
+  for (const { weight, tiers } of rankings) {
+    const first = tiers.find(([option]) => remaining.has(option!))?.[0];
     if (first !== undefined) weights.set(first, weights.get(first)! + weight);
   }
   return weights;

@@ -15,6 +15,7 @@ export const rule = createRankedElection({
   source:
     'Tideman 1987, Independence of clones as a criterion for voting rules, ' +
     'Social Choice and Welfare 4(3)',
+  takesTies: true,
   elect(rankings, options) {
     const above = lockPairs(comparePairs(rankings, options.length));
     const below = above.map((row) => row.filter(Boolean).length);

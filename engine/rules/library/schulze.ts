@@ -12,6 +12,7 @@ export const rule = createRankedElection({
   source:
     'Schulze 2011, A new monotonic, clone-independent, reversal symmetric, and ' +
     'Condorcet-consistent single-winner election method, Social Choice and Welfare 36(2)',
+  takesTies: true,
   elect(rankings, options) {
     const paths = findStrongestPaths(comparePairs(rankings, options.length));
     const beats = (a: number, b: number) => paths[a]![b]! > paths[b]![a]!;

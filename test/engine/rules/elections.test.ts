@@ -7,7 +7,7 @@ import { replayHere } from '../../support/runs.js';
 import { certificateOf } from '../certificate/town.js';
 import { expectRefused, Population, refusalOf } from '../helpers.js';
 
-const rankings = (...names: string[]) => ({ ranking: names });
+const rankings = (...tiers: (string | string[])[]) => ({ ranking: tiers });
 const approved = (...names: string[]) => ({ approved: names });
 
 /** Five ballots over the options a, b and c, and the option that the rule chooses. */
@@ -24,6 +24,15 @@ const elections: [policy: string, ballots: unknown[], choice: string][] = [
     'b',
   ],
   // c is last of the first places, and its ballot goes to b.
+  // b beats a and c by three to one each; a and c are equal in two ballots.
+  ...['schulze', 'ranked_pairs', 'borda'].map((policy): [string, unknown[], string] => [
+    policy,
+    [
+      ...[rankings('b', ['a', 'c']), rankings(['a', 'c'], 'b'), rankings(['b', 'c'], 'a')],
+      ...[rankings('b', 'a'), rankings(['a', 'b'])],
+    ],
+    'b',
+  ]),
   [
     'instant_runoff',
     [...Array(2).fill(rankings('a', 'b', 'c')), ...Array(2).fill(rankings('b', 'c', 'a'))].concat(
@@ -93,6 +102,13 @@ test('ballots: are refused with a pointer before anything is counted', async () 
     [{ ranking: 'a' }, '/ballot/ranking'],
     [{ ranking: [1] }, '/ballot/ranking/0'],
     [{ ranking: ['a', 'a'] }, '/ballot/ranking/1'],
+    [{ ranking: ['a', ['b']] }, '/ballot/ranking/1'],
+    [{ ranking: [['b', 'b']] }, '/ballot/ranking/0/1'],
+    [{ ranking: [['a', 1]] }, '/ballot/ranking/0/1'],
+    [{ ranking: [['a', ['b', 'c']]] }, '/ballot/ranking/0/1'],
+    [{ ranking: [{ a: 1 }] }, '/ballot/ranking/0'],
+    [{ ranking: [['a', 'b'], 'a'] }, '/ballot'],
+    [{ ranking: [['a', 'x']] }, '/ballot'],
     [{ ranking: ['a'], more: 1 }, '/ballot/more'],
     [{ ranking: ['x'] }, '/ballot'],
     [{ ranking: ['a'.repeat(3_000)] }, '/ballot'],

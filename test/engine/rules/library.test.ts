@@ -15,10 +15,12 @@ import {
   hashOf,
   isRefused,
   policies,
+  type RankingItems,
   rankedPolicies,
   type TestPoll,
   type TestVote,
   tallyPoll,
+  tieredPolicies,
   toPoll,
 } from './polls.js';
 
@@ -251,7 +253,10 @@ function renameOptions(poll: TestPoll): TestPoll {
 /** Returns the weights by pairs of options, of approving votes that have a ranking. */
 function pairsOf({ options, votes }: TestPoll) {
   const rankings = rankingsOf(votes).map(({ weight, ranking }) => {
-    return { weight, order: ranking.map((name) => options.indexOf(name)) };
+    return {
+      weight,
+      tiers: ranking.map((tier) => [tier].flat().map((name) => options.indexOf(name))),
+    };
   });
   return comparePairs(rankings, options.length);
 }
@@ -259,7 +264,7 @@ function pairsOf({ options, votes }: TestPoll) {
 function rankingsOf(votes: readonly TestVote[]) {
   return votes.flatMap(({ decision = 'approve', weight = 1, ballot }) => {
     if (decision === 'reject' || ballot === undefined) return [];
-    return [{ weight, ranking: (ballot as { ranking: string[] }).ranking }];
+    return [{ weight, ranking: (ballot as { ranking: RankingItems }).ranking }];
   });
 }
 
@@ -299,7 +304,7 @@ function partialCounts({ options, votes }: TestPoll): number[][] {
     .map((set) =>
       set.map((option) =>
         rankingsOf(votes)
-          .filter(({ ranking }) => ranking.find((name) => set.includes(name)) === option)
+          .filter(({ ranking }) => ranking.flat().find((name) => set.includes(name)) === option)
           .reduce((sum, { weight }) => sum + weight, 0),
       ),
     );
@@ -376,6 +381,38 @@ test.each(['schulze', 'ranked_pairs'])('rankings: %s chooses the Condorcet winne
     { numRuns: 300 },
   );
   expect(winners).toBeGreaterThan(50);
+});
+
+test.each(
+  tieredPolicies,
+)('rankings: %s reads a last tier of all other options as none', (policy) => {
+  fc.assert(
+    fc.property(arbitraryPoll(policy), (poll) => {
+      const votes = poll.votes.map((vote) => {
+        if (vote.ballot === undefined) return vote;
+        const { ranking } = vote.ballot as { ranking: RankingItems };
+        const others = poll.options.filter((name) => !ranking.flat().includes(name));
+        const last = others.length > 1 ? [others] : others;
+        return { ...vote, ballot: { ranking: [...ranking, ...last] } };
+      });
+      const rule = createRule(policy);
+      expect(decidePoll(rule, { ...poll, votes })).toEqual(decidePoll(rule, poll));
+    }),
+  );
+});
+
+test('rankings: instant_runoff refuses equal options', () => {
+  const rule = createRule('instant_runoff');
+  const options = ['a', 'b', 'c'];
+  const found = rule.findBallotProblem(
+    { ranking: ['a', ['b', 'c']] },
+    {
+      hash: hashOf(''),
+      height: 1,
+      options,
+    },
+  );
+  expect(found?.pointer).toBe('/ranking/1');
 });
 
 test.each([

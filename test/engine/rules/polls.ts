@@ -43,6 +43,21 @@ export const ballotPolicies = policies.filter((name) => !isWeightRule(createRule
 export const electionPolicies = policies.filter((name) => createRule(name).usesOptions);
 /** Policies whose ballots are rankings. */
 export const rankedPolicies = ['borda', 'instant_runoff', 'ranked_pairs', 'schulze'] as const;
+/** Policies whose rankings may have tiers of equal options. */
+export const tieredPolicies = ['borda', 'ranked_pairs', 'schulze'];
+
+/** A ranking as it is in a ballot. */
+export type RankingItems = readonly (string | readonly string[])[];
+
+/** Returns the ranking that joins each option to the tier above it where `joins` says so. */
+export function joinTiers(order: readonly string[], joins: readonly boolean[]): RankingItems {
+  const tiers: string[][] = [];
+  for (const [at, name] of order.entries()) {
+    if (at > 0 && joins[at]) tiers.at(-1)!.push(name);
+    else tiers.push([name]);
+  }
+  return tiers.map((tier) => (tier.length === 1 ? tier[0]! : tier));
+}
 
 export const agentId = (agent: number): string => `agent_${agent.toString(16).padStart(32, '0')}`;
 
@@ -129,7 +144,14 @@ function arbitraryBallot(policy: string, options: readonly string[]): fc.Arbitra
     plurality: () => fc.record({ option: fc.constantFrom(...options) }),
     score: () => fc.record({ scores: some.chain(arbitraryScores) }),
   };
-  const valid = kinds[policy]?.() ?? fc.record({ ranking: order });
+  const joins = fc.array(fc.boolean(), { minLength: names.length, maxLength: names.length });
+  const ranking = tieredPolicies.includes(policy)
+    ? fc.oneof(
+        order,
+        fc.tuple(order, joins).map(([list, at]) => joinTiers(list, at)),
+      )
+    : order;
+  const valid = kinds[policy]?.() ?? fc.record({ ranking });
   return fc.oneof({ weight: 6, arbitrary: valid }, { weight: 1, arbitrary: junk });
 }
 

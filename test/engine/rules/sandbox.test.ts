@@ -83,6 +83,16 @@ test('module: loads the sandbox once', async () => {
   expect(problemOf('export default { decide: () => null }')).toBeNull();
 });
 
+/** Schemas with `anyOf`, and where their problems are. */
+const anyOfProblems: [ballot: string, problem: string][] = [
+  ['{ anyOf: { type: "string" } }', 'ballot.anyOf'],
+  ['{ anyOf: [{ type: "string" }] }', 'ballot.anyOf'],
+  ['{ anyOf: [{ type: "string" }, { type: "string" }] }', 'ballot.anyOf.1.type'],
+  ['{ anyOf: [{ type: "string" }, { type: "number" }] }', 'ballot.anyOf.1.type'],
+  ['{ anyOf: [{ type: "string" }, null] }', 'ballot.anyOf.1'],
+  ['{ type: "string", anyOf: [] }', 'ballot.type'],
+];
+
 test.each([
   ['a syntax error', 'export default {', 'SyntaxError'],
   ['no default export', 'export const rule = {};', 'default export'],
@@ -99,6 +109,11 @@ test.each([
     'parameter a',
   ],
   ['a bad schema', 'export default { tally() {}, ballot: { type: "number" } };', 'ballot.type'],
+  ...anyOfProblems.map(([ballot, problem]): [string, string, string] => [
+    `a bad schema: ${ballot}`,
+    `export default { tally() {}, ballot: ${ballot} };`,
+    problem,
+  ]),
   ['an exception', 'throw new Error("no");', 'Error: no (line 1)'],
   ['an endless loop', 'for (;;); export default {};', 'work limit'],
   ['recursion', 'const f = () => f() + 1; f(); export default {};', 'memory limit'],
@@ -389,6 +404,23 @@ test('module: a ballot is accepted only if the rule returns true', () => {
   }
   const rule = ruleOf(genesisOf('export default { tally() {}, accepts: () => false };'));
   expect(rule.findBallotProblem(undefined, block)).toBeNull();
+});
+
+test('module: the type of a value selects the schema of anyOf that it has to fit', () => {
+  const rule = ruleOf(
+    genesisOf(`export default {
+      tally: () => ({ status: 'finalized' }),
+      ballot: { anyOf: [
+        { type: 'integer', minimum: 0, maximum: 9 },
+        { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 2 } },
+      ] },
+    };`),
+  );
+  const pointerOf = (ballot: unknown) => rule.findBallotProblem(ballot, block)?.pointer;
+  for (const ballot of [0, 9, [], ['a', '']]) expect(pointerOf(ballot)).toBeUndefined();
+  for (const ballot of [10, 0.5, 'a', null, {}, true, ['', '', '']])
+    expect(pointerOf(ballot)).toBe('');
+  expect(pointerOf(['a', 1])).toBe('/1');
 });
 
 test('module: sorts with equal keys and computes with floats as the language defines', () => {

@@ -76,7 +76,7 @@ describe('ballots of scripts', () => {
       'a wrong member',
       "ballot: { ranking: ['red', 3] }",
       'schulze',
-      /\/ranking\/1 must be a string/,
+      /\/ranking\/1 must be a string or an array/,
     ],
     [
       'a large ballot',
