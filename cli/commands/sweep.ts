@@ -84,7 +84,7 @@ samples or factor values, --resume executes the missing runs.
 A run fails if it breaks a rule, crashes, or its script throws. A run without
 progress is a result. A sweep with scripts first executes one run twice, and
 stops with exit code 12 if the digests differ. The first failed run sets the
-exit code.
+exit code. Otherwise a response without a value in any run gives exit code 18.
 
 Runs compute no log by default. --log full computes the logs for their digests,
 and --keep also keeps each run in logs/, as folkmoot sim --out does. The
@@ -136,6 +136,7 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
   }
   if (flags.json) printJson({ out, ...(shard ? { shard } : {}), ...result });
   else writeStdout(...sweepSummary(out, result, shard));
+  printEmpty(result);
   if (result.failed) return printFailure(file, result.failed, flags.onError === 'stop');
   if (result.finished) return;
   writeStderr('interrupted; continue with --resume and the same options');
@@ -273,6 +274,20 @@ function printFailure(file: string, failed: FailedRun, stopped: boolean): void {
   setExitCode(code);
 }
 
+/** Limit on the measures listed for a response without a value. */
+const LISTED = 12;
+
+/** Prints the responses without a value in any run. A failed run sets the exit code instead. */
+function printEmpty({ empty }: SweepResult): void {
+  for (const { response, reported } of empty) {
+    const listed = reported.slice(0, LISTED).join(', ');
+    const rest = reported.length > LISTED ? ` and ${reported.length - LISTED} more` : '';
+    const advice = listed === '' ? '' : `; reported by scripts: ${listed}${rest}`;
+    writeStderr(`folkmoot: response without a value in any run: ${response}${advice}`);
+  }
+  if (empty.length > 0) setExitCode(exitCodes.emptyResponse);
+}
+
 interface MergeFlags {
   out: string;
   resume?: boolean;
@@ -324,6 +339,7 @@ async function runMerge(folders: string[], flags: MergeFlags): Promise<void> {
   }
   if (json) printJson({ out, ...result });
   else writeStdout(...sweepSummary(out, result));
+  printEmpty(result);
   if (result.failed) printFailure('FILE', result.failed, false);
 }
 

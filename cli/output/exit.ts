@@ -29,6 +29,7 @@ export const exitCodes = {
   failOn: 15,
   unanswered: 16,
   unmeasured: 17,
+  emptyResponse: 18,
 } as const;
 
 /** Exit code meanings, for the help and the README. */
@@ -45,6 +46,7 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   failOn: 'load run met a condition of --fail-on',
   unanswered: 'answer of an external decider is missing, or no calls are left',
   unmeasured: 'load run does not measure a figure of --fail-on or --slo',
+  emptyResponse: 'sweep with a response that no run has a value for',
 };
 
 const messageOf = (row: MessageRow, values: object = {}): string => formatMessage(row, values);

@@ -80,18 +80,37 @@ export const groupTitles = {
   decider_output_tokens: 'output tokens',
 } as const;
 
-/** Prefix for script measures in sweep tables. */
-const OWN = 'reported.';
+/** Prefix for script measures in sweep tables and responses. */
+export const OWN = 'reported.';
+
+/** Matches the name of a script measure. */
+export const OWN_NAME = /^[a-z][a-z0-9_]{0,31}$/;
+
+/**
+ * Splits `reported.NAME`, the measure of a run, and `reported.NAME@GROUP`, that of a group. Returns
+ * null for any other name.
+ */
+export function parseOwn(name: string): { name: string; group: string | null } | null {
+  if (!name.startsWith(OWN)) return null;
+  const at = name.indexOf('@');
+  const own = name.slice(OWN.length, at < 0 ? undefined : at);
+  const group = at < 0 ? null : name.slice(at + 1);
+  return OWN_NAME.test(own) && group !== '' ? { name: own, group } : null;
+}
 
 /** Sweep results that are not measures of an individual run. */
 const others: Readonly<Record<string, string>> = { passed: 'Share of runs that passed' };
 
-const isMeasure = (name: string): name is MeasureName => Object.hasOwn(measures, name);
+export const isMeasure = (name: string): name is MeasureName => Object.hasOwn(measures, name);
 
 /** Returns the title for any name in a table of measures. */
 export function measureTitle(name: string): string {
   if (isMeasure(name)) return measureTitles[name];
-  if (name.startsWith(OWN)) return `${name.slice(OWN.length)} (reported by a script)`;
+  const own = parseOwn(name);
+  if (own) {
+    const of = own.group === null ? '' : ` of group ${own.group}`;
+    return `${own.name}${of} (reported by a script)`;
+  }
   if (name.startsWith('ended_by.')) return `Share of runs ended by ${name.slice(9)}`;
   return others[name] ?? name;
 }

@@ -2,7 +2,7 @@
  * Sweep design: its cells, their seeds, the baseline, and the validation of the design before the
  * first run.
  */
-import { getBounds, measures } from '../../report/shared/measures.js';
+import { getBounds, isMeasure, measures, OWN, parseOwn } from '../../report/shared/measures.js';
 import { sweepTables } from '../measure/dictionary.js';
 import { type Stream, Streams, shuffle } from '../rng.js';
 import { ScenarioError } from '../scenario/problem.js';
@@ -304,17 +304,18 @@ export function checkDesign(sweep: Sweep): void {
   if (problem) throw new ScenarioError(`sweep.${problem}`);
 }
 
-/** Returns true for a measure's name. Names of script measures are known only after a run. */
-const isMeasure = (name: string) => name in measures || /^reported\.\S/.test(name);
+/** Returns true for a possible response. Names of script measures are known only after a run. */
+const isResponse = (name: string) => isMeasure(name) || parseOwn(name) !== null;
 
 function responsesProblem({ responses }: Sweep): string | null {
-  const unknown = responses.find((name) => !isMeasure(name));
+  const unknown = responses.find((name) => !isResponse(name));
   if (unknown === undefined) return null;
   return `responses: ${unknownMeasure(unknown)}`;
 }
 
 const unknownMeasure = (name: string): string =>
-  `unknown measure: ${name}; expected one of ${Object.keys(measures).join(', ')}, or reported.NAME`;
+  `unknown measure: ${name}; expected one of ${Object.keys(measures).join(', ')}, ` +
+  'reported.NAME or reported.NAME@GROUP';
 
 const samplesAre: Partial<Record<Sweep['design'], string>> = {
   lhs: 'the number of samples',
@@ -341,7 +342,7 @@ function untilProblem({ design, until, responses }: Sweep): string | null {
   if ((width === undefined) === (percent === undefined)) {
     return 'until needs either half_width or percent';
   }
-  if (!isMeasure(response)) return `until.response: ${unknownMeasure(response)}`;
+  if (!isResponse(response)) return `until.response: ${unknownMeasure(response)}`;
   const { least, most } = getBounds(response);
   if (width === undefined || most === null || width < (most - least) / 2) return null;
   const expected = `a number below ${(most - least) / 2}, such as ${most / 50}`;
@@ -367,7 +368,7 @@ function pathProblem(factor: Factor, columns: ReadonlySet<string>): string | nul
   if (columns.has(factor.path) || columns.has(getColumn(factor))) return 'is a duplicate';
   if (factor.path === 'seed') return 'cannot vary; use replicates';
   if (factor.path.split('.')[0] === 'sweep') return 'cannot vary: it is part of the sweep';
-  if (!taken.has(getColumn(factor))) return null;
+  if (!taken.has(getColumn(factor)) && !getColumn(factor).startsWith(OWN)) return null;
   return `has the name of an existing column: ${getColumn(factor)}; set another name`;
 }
 

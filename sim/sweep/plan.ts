@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
+import { parseOwn } from '../../report/shared/measures.js';
 import type { Job } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
 import { dataFiles } from '../scenario/files.js';
@@ -25,7 +26,7 @@ import {
   formatSeed,
   generateCells,
 } from './design.js';
-import { firstReplicates } from './stopping.js';
+import { allResponses, firstReplicates } from './stopping.js';
 
 /**
  * Size limits. Larger sweeps are assumed to be typing errors. Every cell is validated before the
@@ -153,6 +154,7 @@ type Uncounted = Omit<Plan, keyof Checked>;
 function checkCells(plan: Uncounted): Checked {
   const modules = new Map<string, string>();
   const scripts = new Set<string>();
+  const groups = new Set<string>();
   const keys: string[] = [];
   let asksDeciders = false;
   for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
@@ -161,13 +163,35 @@ function checkCells(plan: Uncounted): Checked {
     keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
     asksDeciders ||= listExternals(scenario).length > 0;
     for (const path of scriptModules(scenario)) scripts.add(path);
+    for (const { group } of scenario.agents) groups.add(group);
     for (const path of filesOf(scenario)) {
       if (!modules.has(path)) modules.set(path, fileHash(resolve(plan.folder, path)));
     }
   }
+  checkReported(plan.sweep, scripts, groups);
   const sorted = [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
   const named = { modules: Object.fromEntries(sorted), scripts: [...scripts].sort() };
   return { ...named, asksDeciders, keys };
+}
+
+/**
+ * Checks the responses that scripts report.
+ * @param groups groups of any cell.
+ */
+function checkReported(
+  sweep: Sweep,
+  scripts: ReadonlySet<string>,
+  groups: ReadonlySet<string>,
+): void {
+  for (const name of allResponses(sweep)) {
+    const own = parseOwn(name);
+    if (own && scripts.size === 0) {
+      throw new ScenarioError(`sweep.responses: no group uses a script that could report ${name}`);
+    }
+    if (!own || own.group === null || groups.has(own.group)) continue;
+    const known = [...groups].map((group) => `reported.${own.name}@${group}`).join(', ');
+    throw new ScenarioError(`sweep.responses: unknown group: ${name}; expected one of ${known}`);
+  }
 }
 
 const promptsIn = (strategy: Strategy): string[] =>

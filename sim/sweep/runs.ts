@@ -2,11 +2,7 @@
  * Sweep runs: the record of a finished run, which contains nothing that varies between repetitions,
  * the missing runs, and the result.
  */
-import {
-  measures as dictionary,
-  type MeasureName,
-  measureKinds,
-} from '../../report/shared/measures.js';
+import { isMeasure, measureKinds, OWN, parseOwn } from '../../report/shared/measures.js';
 import type { Measures } from '../measure/dictionary.js';
 import { brokenText, type Failure, type LastingResult, type Outcome } from '../run/jobs.js';
 import type { EndedBy, SimResult, Verdict } from '../run/result.js';
@@ -98,23 +94,32 @@ const nothing = {
   reported: { run: {}, groups: {} },
 } satisfies Partial<RunRecord>;
 
-/** Prefix for script measures in tables and responses. */
-export const OWN = 'reported.';
-
 /** Returns a measure's value, or null if the measure has no value or the run failed. */
 export function getMeasure(record: RunRecord, name: string): number | null {
-  const { verdict, measures, reported } = record;
+  const { verdict, measures } = record;
   if (verdict === 'safety' || !measures) return null;
-  if (name.startsWith(OWN)) return reported.run[name.slice(OWN.length)] ?? null;
-  return measures[name as MeasureName] ?? null;
+  return isMeasure(name) ? (measures[name] ?? null) : getReported(record, name);
 }
+
+/** Returns the value of `reported.NAME` or `reported.NAME@GROUP`; null without a value. */
+export function getReported({ reported }: RunRecord, name: string): number | null {
+  const own = parseOwn(name);
+  if (!own) return null;
+  const { run, groups } = reported;
+  const figures = own.group === null ? run : getOwn(groups, own.group);
+  return (figures && getOwn(figures, own.name)) ?? null;
+}
+
+/** Reads a member that a script or a scenario names, never an inherited one. */
+const getOwn = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
 
 /**
  * Returns the interval kind. Script measures are treated as means. The data reveals if a measure is
  * never negative.
  */
 export const getIntervalKind = (name: string): IntervalKind =>
-  toIntervalKind(name in dictionary ? measureKinds[name as MeasureName] : 'mean');
+  toIntervalKind(isMeasure(name) ? measureKinds[name] : 'mean');
 
 /** Kind of failure. A failure ends a sweep, but a run without progress is a normal result. */
 export type FailureKind = 'scenario' | 'unanswered' | 'crash' | 'safety' | 'differs';
@@ -315,6 +320,13 @@ export interface FailedRun {
   values: [path: string, value: unknown][];
 }
 
+/** Response without a value in any run. */
+export interface EmptyResponse {
+  response: string;
+  /** Script measures that the runs have. */
+  reported: string[];
+}
+
 /** Result of a sweep, or of a shard's own runs. */
 export interface SweepResult {
   /** Number of planned runs. With `until`, the number known so far. */
@@ -329,7 +341,17 @@ export interface SweepResult {
    * tables or report.
    */
   finished: boolean;
+  /** Responses without a value in any run of a finished sweep. */
+  empty: EmptyResponse[];
 }
+
+/** Names the script measures of a run and of its groups, as responses name them. */
+export const listReported = ({ reported: { run, groups } }: RunRecord): string[] => [
+  ...Object.keys(run).map((name) => `${OWN}${name}`),
+  ...Object.entries(groups).flatMap(([group, of]) =>
+    Object.keys(of).map((name) => `${OWN}${name}@${group}`),
+  ),
+];
 
 export const noVerdicts = (): SweepResult['verdicts'] => ({
   pass: 0,

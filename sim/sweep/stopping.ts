@@ -44,6 +44,11 @@ export function nextReplicates({ until }: Pick<Sweep, 'until'>, replicates: numb
 export const stoppingResponse = ({ until, responses }: Sweep): string =>
   until?.response ?? responses[0]!;
 
+/** Responses of a sweep, including that of the stopping rule. */
+export const allResponses = (sweep: Sweep): string[] => [
+  ...new Set([...sweep.responses, stoppingResponse(sweep)]),
+];
+
 /** Returns true if the interval is narrow enough. A cell without an interval is not narrow. */
 export function isNarrow(
   { half_width: width, percent }: NonNullable<Sweep['until']>,

@@ -44,6 +44,8 @@ import {
   finishedSweep,
   generateRuns,
   getFailure,
+  getMeasure,
+  listReported,
   missingTasks,
   noVerdicts,
   type RunRecord,
@@ -51,7 +53,7 @@ import {
   type SweepResult,
   toRunRecord,
 } from './runs.js';
-import { Replicates } from './stopping.js';
+import { allResponses, Replicates } from './stopping.js';
 import { writeTables } from './tables.js';
 
 /** Options of a sweep: its output folder, its part of the runs, and how it runs them. */
@@ -103,7 +105,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
     // The stopping rule may need more runs if the sweep was stopped between two tests.
     if (completed < planned || checkStopping(folder, extent)) {
       const counted = countRuns(folder, extent);
-      return { ...counted, verdicts: noVerdicts(), failed, finished: false };
+      return { ...counted, verdicts: noVerdicts(), failed, finished: false, empty: [] };
     }
     return shard ? finishShard(folder, extent) : await finishSweep(folder, extent);
   } finally {
@@ -302,7 +304,7 @@ export async function finishSweep(folder: SweepFolder, extent: Extent): Promise<
   writeWhole(folder.path, 'scenario.json', `${JSON.stringify(extent.plan.scenario, null, 2)}\n`);
   const { writeSweepReport } = await import('../report/index.js');
   await writeSweepReport(folder.path);
-  return tally.result;
+  return tally.endSweep();
 }
 
 function finishShard(folder: SweepFolder, extent: Extent): SweepResult {
@@ -322,11 +324,16 @@ class Tally {
     verdicts: noVerdicts(),
     failed: null,
     finished: true,
+    empty: [],
   };
   readonly #plan: Outline;
+  /** Responses without a value so far. */
+  readonly #empty: Set<string>;
+  readonly #reported = new Set<string>();
 
   constructor(plan: Outline) {
     this.#plan = plan;
+    this.#empty = new Set(allResponses(plan.sweep));
   }
 
   add(record: RunRecord, cell: Cell): void {
@@ -335,5 +342,16 @@ class Tally {
     this.result.verdicts[record.verdict] += 1;
     const failure = getFailure(record);
     if (failure) this.result.failed ??= failedRun(this.#plan, { ...record, cell }, failure);
+    for (const name of this.#empty) {
+      if (getMeasure(record, name) !== null) this.#empty.delete(name);
+    }
+    for (const name of listReported(record)) this.#reported.add(name);
+  }
+
+  /** Names the responses without a value. A shard may lack a value that another shard has. */
+  endSweep(): SweepResult {
+    const reported = [...this.#reported].sort();
+    this.result.empty = [...this.#empty].map((response) => ({ response, reported }));
+    return this.result;
   }
 }

@@ -3,7 +3,13 @@
  * summary.csv, differences.csv and indices.csv.
  */
 
-import { getBounds, type MeasureName, measures } from '../../report/shared/measures.js';
+import {
+  getBounds,
+  isMeasure,
+  type MeasureName,
+  measures,
+  OWN,
+} from '../../report/shared/measures.js';
 import { CsvFile } from '../../report/tables.js';
 import { type sweepTables, tables } from '../measure/dictionary.js';
 import { type Cell, findBaseline, getColumn } from './design.js';
@@ -14,7 +20,7 @@ import {
   type FinishedSweep,
   getIntervalKind,
   getMeasure,
-  OWN,
+  getReported,
   type RunRecord,
 } from './runs.js';
 import {
@@ -26,7 +32,7 @@ import {
   type Statistics,
   subtractRounded,
 } from './statistics.js';
-import { getLevel } from './stopping.js';
+import { allResponses, getLevel } from './stopping.js';
 
 /** @param each called for every record. */
 export function writeTables(
@@ -139,10 +145,10 @@ function* runRows(
     for (const record of records) {
       each(record, cell);
       const { replicate, seed, verdict, ended_by, digest, trace_digest } = record;
-      const { measures, reported } = record;
+      const { measures } = record;
       const found = [
         ...measureNames.map((name) => measures?.[name] ?? null),
-        ...own.run.map((name) => reported.run[name.slice(OWN.length)] ?? null),
+        ...own.run.map((name) => getReported(record, name)),
       ];
       const file = `${plan.keys[number - 1]}-${replicate}.json`;
       const begin = [runsBefore + replicate, number, replicate, seed];
@@ -308,8 +314,9 @@ interface OwnMeasures {
   groups: string[];
 }
 
-function ownMeasures({ cells }: FinishedSweep): OwnMeasures {
-  const run = new Set<string>();
+/** Lists the script measures of runs, among them all responses, and those of groups. */
+function ownMeasures({ plan, cells }: FinishedSweep): OwnMeasures {
+  const run = new Set(allResponses(plan.sweep).filter((name) => !isMeasure(name)));
   const groups = new Set<string>();
   for (const { records } of cells()) {
     for (const { reported } of records) {

@@ -6,6 +6,7 @@
 
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../../engine/store/folder.js';
+import { OWN_NAME } from '../../../report/shared/measures.js';
 import { fileInside } from '../../scenario/files.js';
 import { ScenarioError, scenarioError } from '../../scenario/problem.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
@@ -358,8 +359,6 @@ function reportViewOf(
   });
 }
 
-const MEASURE_NAME = /^[a-z][a-z0-9_]{0,31}$/;
-
 /**
  * Validates reported measures. A non-finite number becomes a missing value with a warning: a script
  * in a short run may divide by zero blocks, and the run is still valid.
@@ -377,8 +376,8 @@ function figuresOf(
   }
   const figures: Figures = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!MEASURE_NAME.test(name)) {
-      const pattern = MEASURE_NAME.source;
+    if (!OWN_NAME.test(name)) {
+      const pattern = OWN_NAME.source;
       throw scenarioError('INVALID_MEASURE_NAME', { call: what, name, pattern });
     }
     if (taken.has(name)) throw scenarioError('MEASURE_EXISTS', { call: what, name });

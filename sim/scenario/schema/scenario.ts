@@ -85,7 +85,9 @@ const Responses = Type.Array(Type.String(), {
   default: ['finalized_share'],
   minItems: 1,
   maxItems: 12,
-  description: 'measures in the report; those of scripts are named reported.NAME',
+  description:
+    'measures in the report; those of scripts are named reported.NAME, or reported.NAME@GROUP ' +
+    'for a group',
 });
 
 /** Default for `replicates`. Designs with many samples need only one run per cell. */

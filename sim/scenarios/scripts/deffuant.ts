@@ -27,9 +27,9 @@ export const receive: ScriptModule['receive'] = ({ memory, message, parameters }
 };
 
 /** Counts clusters, which are separated by more than 0.01. Clusters of few agents do not count. */
-export const report: ScriptModule['report'] = ({ group, groups: [town] }) => {
-  if (!group) return null;
-  const sorted = Object.values(town!.memories)
+export const report: ScriptModule['report'] = ({ groups }) => {
+  const sorted = groups
+    .flatMap(({ memories }) => Object.values(memories))
     .map(({ opinion }) => Number(opinion))
     .sort((a, b) => a - b);
   if (sorted.length === 0) return null;

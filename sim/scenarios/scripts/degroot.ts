@@ -65,9 +65,10 @@ export const receive: ScriptFunction = ({ memory, message }) => {
 export const vote: ScriptModule['vote'] = () => ({ do: 'vote', decision: 'approve' });
 
 /** Opinions in places of the group: the least, the greatest, and their difference. */
-export const report: ScriptModule['report'] = ({ group, groups: [own] }) => {
-  const notes = Object.values(own!.memories) as unknown as Notes[];
-  if (group === null || notes.length === 0) return null;
+export const report: ScriptModule['report'] = ({ groups }) => {
+  const all = groups.flatMap(({ memories }) => Object.values(memories));
+  const notes = all as unknown as Notes[];
+  if (notes.length === 0) return null;
   const sorted = notes.map(({ opinion }) => opinion).sort((a, b) => a - b);
   const [low, high] = [sorted[0]!, sorted.at(-1)!];
   const rounds = Math.min(...notes.map((one) => one.rounds));

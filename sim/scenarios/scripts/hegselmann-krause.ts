@@ -54,14 +54,27 @@ function meanNear(own: number, bound: number, opinions: readonly number[]): numb
 
 export const vote: ScriptModule['vote'] = () => ({ do: 'vote', decision: 'approve' });
 
-/** Counts clusters, which are separated by more than a thousandth of a unit. */
-export const report: ScriptModule['report'] = ({ group, groups: [own] }) => {
-  const { board, round } = own!.shared as { board?: Board; round?: number };
-  const opinions = board?.[Number(round) % 2];
-  if (group === null || !opinions) return null;
+/**
+ * Counts clusters, which are separated by more than a thousandth of a unit. Groups do not hear each
+ * other, so the clusters of the run are those of all groups.
+ */
+export const report: ScriptModule['report'] = ({ groups }) => {
+  const all = groups.flatMap(({ shared }) => {
+    const { board, round } = shared as { board?: Board; round?: number };
+    const opinions = board?.[Number(round) % 2];
+    return opinions ? [{ ...spread(opinions), rounds: Number(round) }] : [];
+  });
+  if (all.length === 0) return null;
+  return {
+    clusters: all.reduce((sum, { clusters }) => sum + clusters, 0),
+    opinion_range: Math.max(...all.map(({ range }) => range)),
+    rounds: Math.max(...all.map(({ rounds }) => rounds)),
+  };
+};
+
+function spread(opinions: readonly number[]): { clusters: number; range: number } {
   const sorted = [...opinions].sort((a, b) => a - b);
   const gaps = sorted.filter((one, at) => at > 0 && one - sorted[at - 1]! > UNIT / 1_000);
   const scale = (sorted.length - 1) * UNIT;
-  const range = (sorted.at(-1)! - sorted[0]!) / scale;
-  return { clusters: gaps.length + 1, opinion_range: range, rounds: Number(round) };
-};
+  return { clusters: gaps.length + 1, range: (sorted.at(-1)! - sorted[0]!) / scale };
+}

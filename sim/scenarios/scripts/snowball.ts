@@ -92,10 +92,11 @@ function count(poll: Poll, alpha: number): void {
 }
 
 /** Mean and largest number of rounds until a decision, and the share of decisions to approve. */
-export const report: ScriptModule['report'] = ({ group, groups: [own] }) => {
-  const all = Object.values(own!.memories).flatMap((memory) => Object.values(polls({ ...memory })));
+export const report: ScriptModule['report'] = ({ groups }) => {
+  const memories = groups.flatMap((one) => Object.values(one.memories));
+  const all = memories.flatMap((memory) => Object.values(polls({ ...memory })));
   const decided = all.filter((poll) => poll.decided);
-  if (group === null || decided.length === 0) return null;
+  if (decided.length === 0) return null;
   const rounds = decided.map(({ round }) => round);
   return {
     rounds_mean: rounds.reduce((sum, one) => sum + one, 0) / rounds.length,

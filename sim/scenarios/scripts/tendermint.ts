@@ -262,10 +262,10 @@ class Participant {
 const count = (values: readonly Value[], wanted: Value): number =>
   values.filter((value) => value === wanted).length;
 
-/** Mean number of rounds of a height, and of view changes. */
-export const report: ScriptModule['report'] = ({ group, groups: [own] }) => {
-  const [first] = Object.values(own!.memories) as { state?: State }[];
-  if (group === null || !first?.state || first.state.height === 0) return null;
-  const { height, rounds } = first.state;
+/** Decided heights and mean rounds of a height, in the state of the first agent that has one. */
+export const report: ScriptModule['report'] = ({ groups }) => {
+  const all = groups.flatMap(({ memories }) => Object.values(memories)) as { state?: State }[];
+  const { height = 0, rounds = 0 } = all.find(({ state }) => state)?.state ?? {};
+  if (height === 0) return null;
   return { heights: height, rounds_mean: rounds / height };
 };

@@ -1,7 +1,7 @@
 /** Included protocols: their safety and liveness under faults, and their determinism. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
+import { completeScenario, loadScenario, type Measures, simulate, withValues } from 'folkmoot/sim';
 import { checkDeterminism } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -172,4 +172,24 @@ test.each([
   const path = 'agents.town.strategy.parameters.confidence';
   const { own } = await outcome('hegselmann-krause', [path, confidence]);
   expect(own.clusters).toBe(clusters);
+});
+
+test.each([
+  'hegselmann-krause',
+  'deffuant',
+  'degroot',
+  'snowball',
+  'tendermint',
+])('%s: reports the answer for the run, which its sweep shows', async (name) => {
+  const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 30_000 }]]);
+  const options = { store: 'memory', verifier: 'off', audit: false, folder } as const;
+  const { measures, reported } = await simulate(scenario, options);
+  // All agents with the script are in one group, or the first group has a state.
+  expect(reported.run).toEqual(reported.groups.town);
+  for (const response of scenario.sweep!.responses) {
+    const own = /^reported\.(\w+)$/.exec(response)?.[1];
+    const value = own === undefined ? measures[response as keyof Measures] : reported.run[own];
+    expect([response, value]).toEqual([response, expect.any(Number)]);
+  }
+  expect(scenario.sweep!.responses.join()).toMatch(/reported\.(clusters|opinion|rounds_mean)/);
 });

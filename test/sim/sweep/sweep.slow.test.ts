@@ -37,6 +37,7 @@ describe('sweep: end to end', () => {
       verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 },
       failed: null,
       finished: true,
+      empty: [],
     });
     expect(linesOf(ended.stderr)).toContain('12/12 runs');
   });

@@ -1,7 +1,8 @@
 /** Tables other than runs.csv and summary.csv: differences, indices and script measures. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';
 import { alternating, smallRaw, writeScenario } from './scenarios.js';
@@ -198,4 +199,84 @@ test('sweep: --audit lists the audited runs, and changes nothing else', async ()
   ]);
   const rest = (which: string) => kept(which).map(({ audited: _, ...one }) => one);
   expect(rest('none')).toEqual(rest('all'));
+});
+
+describe('sweep: responses of scripts', () => {
+  /** A sweep of a script that reports 3 opinions for its group and nothing for the run. */
+  function grouped(responses: string[]) {
+    const folder = temporaryFolder();
+    const script = `
+      export const vote = () => ({ do: 'vote', decision: 'approve' });
+      export const report = ({ group }) => (group === null ? null : { opinions_left: 3 });`;
+    writeFileSync(join(folder, 'own.mjs'), script);
+    const [town] = smallRaw().agents;
+    const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
+    const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+    const sweep = { factors, replicates: 2, responses };
+    const file = writeScenario(folder, { ...smallRaw(), agents, sweep });
+    return { file, folder, out: join(folder, 'out') };
+  }
+
+  test('sweep: a response without a value in any run has an exit code', async () => {
+    const { file, out, folder } = grouped(['reported.opinions_left', 'finalized_share']);
+    const { code, stdout, stderr } = await sweepIn(file, out, '--json');
+    const reported = ['reported.opinions_left@town'];
+    expect([code, JSON.parse(stdout).empty]).toEqual([
+      18,
+      [{ response: 'reported.opinions_left', reported }],
+    ]);
+    expect(stderr).toContain(reported[0]);
+    const rows = rowsIn(join(out, 'summary.csv'));
+    const of = rows.filter(({ measure }) => measure === 'reported.opinions_left');
+    expect(of.map(({ n, missing }) => [n, missing])).toEqual([
+      ['0', '2'],
+      ['0', '2'],
+    ]);
+    // One shard may lack a value that another one has; the merge decides.
+    const shards = [1, 2].map((index) => join(folder, `${index}`));
+    for (const [at, shard] of shards.entries()) {
+      expect((await sweepIn(file, shard, '--shard', `${at + 1}/2`)).code).toBe(0);
+    }
+    const merged = await folkmoot(['merge', ...shards, '--out', join(folder, 'merged')]);
+    expect(merged.code).toBe(18);
+  });
+
+  test('sweep: a response names a group', async () => {
+    const { file, out } = grouped(['reported.opinions_left@town']);
+    const { code, stderr } = await sweepIn(file, out);
+    expect(code, stderr).toBe(0);
+    const column = 'reported.opinions_left@town';
+    expect(rowsIn(join(out, 'runs.csv')).map((row) => row[column])).toEqual(['3', '3', '3', '3']);
+    const rows = rowsIn(join(out, 'summary.csv')).filter(({ measure }) => measure === column);
+    expect(rows.map(({ n, mean }) => [n, mean])).toEqual([
+      ['2', '3'],
+      ['2', '3'],
+    ]);
+    expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('opinions_left of group town');
+  });
+
+  test.each([
+    ['a group that no cell has', ['reported.luck@city'], /reported\.luck@town/],
+    ['a name that no script may use', ['reported.Luck'], /unknown measure: reported\.Luck/],
+    ['an inherited name', ['constructor'], /unknown measure: constructor/],
+  ])('sweep: refuses %s before the first run', async (_, responses, message) => {
+    const { file, out } = grouped(responses);
+    const { code, stderr } = await sweepIn(file, out);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(existsSync(out)).toBe(false);
+  });
+
+  test('sweep: an inherited name of a script measure has no value', async () => {
+    const { file, out } = grouped(['reported.constructor']);
+    expect((await sweepIn(file, out)).code).toBe(18);
+  });
+
+  test('sweep: refuses a response of scripts without a script', async () => {
+    const folder = temporaryFolder();
+    const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+    const sweep = { factors, responses: ['reported.luck'] };
+    const file = writeScenario(folder, { ...smallRaw(), sweep });
+    const { code, stderr } = await sweepIn(file, join(folder, 'out'));
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/no group uses a script/)]);
+  });
 });
