@@ -231,8 +231,8 @@ def agents_of(links):  # conditions 10 to 12: results that do not contradict eac
 
 # The decision rules: docs/rules.md, "Exact definitions". Parameters are (default, least, most).
 TURNOUT = {"turnout_bps": (5_000, 0, 10_000)}
-ELECTIONS = {name: TURNOUT for name in """plurality approval borda instant_runoff schulze
-    ranked_pairs""".split()}
+ELECTIONS = dict.fromkeys("plurality approval borda instant_runoff".split(), TURNOUT)
+ELECTIONS |= dict.fromkeys(["schulze", "ranked_pairs"], {**TURNOUT, "margins": (0, 0, 1)})
 ELECTIONS |= {"score": {**TURNOUT, "highest": (10, 1, 1_000)},
               "proportional": {**TURNOUT, "seats": (3, 1, 16)}}
 COMMITTEE = {"size": (100, 1, 10_000), "for_bps": (6_667, 0, 9_999), "of_drawn": (1, 0, 1)}
@@ -243,6 +243,7 @@ RULES = {"bft": {}, "veto": {}, "unanimity": {}, "threshold": THRESHOLD, "liquid
 BALLOTS = {"plurality": "option", "approval": "approved", "proportional": "approved",
            "score": "scores", "quadratic": "votes", "liquid": "delegate"}
 BALLOTS |= dict.fromkeys("borda instant_runoff schulze ranked_pairs".split(), "ranking")
+TIERED = "borda schulze ranked_pairs".split()
 TERMS = "approve reject total voted electors vetoes one".split()
 
 def is_whole(value, least, most):
@@ -287,9 +288,14 @@ def is_ballot(policy, values, ballot, options):
     if member == "option":
         return isinstance(value, str) and value in options
     if member in ("approved", "ranking"):
-        return (isinstance(value, list) and len(value) >= (member == "ranking")
-                and all(isinstance(name, str) and name in options for name in value)
-                and len({*value}) == len(value))
+        if not isinstance(value, list) or len(value) < (member == "ranking"):
+            return False
+        tied = [one for one in value if isinstance(one, list)]  # equal options of a ranking
+        if tied and policy not in TIERED or any(len(tier) < 2 for tier in tied):
+            return False
+        names = [name for tier in value for name in (tier if isinstance(tier, list) else [tier])]
+        return (all(isinstance(name, str) and name in options for name in names)
+                and len({*names}) == len(names))
     if member == "scores":
         return isinstance(value, dict) and value.keys() <= {*options} and all(
             is_whole(score, 0, values["highest"]) for score in value.values())
@@ -331,7 +337,7 @@ def at_end(approve, reject, cast, total, turnout):
 def pairs_of(ballots, m):  # the weight that prefers a to b
     pairs = {(a, b): 0 for a in range(m) for b in range(m)}
     for weight, ranking in ballots:
-        place = {option: at for at, option in enumerate(ranking)}
+        place = {option: at for at, tier in enumerate(ranking) for option in tier}
         for a, b in pairs:
             if a in place and place[a] < place.get(b, m):
                 pairs[a, b] += weight
@@ -343,16 +349,17 @@ def runoff(ballots, m):
         for option in remaining:
             last[option] = 0
         for weight, ranking in ballots:
-            for option in [one for one in ranking if one in remaining][:1]:
+            for option in [one for [one] in ranking if one in remaining][:1]:
                 last[option] += weight
         best = max(remaining, key=lambda option: (last[option], -option))
         if len(remaining) <= 2 or 2 * last[best] > sum(last[option] for option in remaining):
             return best, last
         remaining.remove(min(remaining, key=lambda option: (last[option], -option)))
 
-def strongest(ballots, m):  # Schulze
+def strongest(ballots, m, margins):  # Schulze
     pairs = pairs_of(ballots, m)
-    path = {(a, b): weight if weight > pairs[b, a] else 0 for (a, b), weight in pairs.items()}
+    path = {(a, b): (weight - margins * pairs[b, a]) * (weight > pairs[b, a])
+            for (a, b), weight in pairs.items()}
     changed = True
     while changed:
         changed = False
@@ -364,7 +371,7 @@ def strongest(ballots, m):  # Schulze
     best = next(a for a in range(m) if not any(a in row for row in beats))
     return best, [len(row) for row in beats]
 
-def locked(ballots, m):  # ranked pairs
+def locked(ballots, m, margins):  # ranked pairs
     pairs, below = pairs_of(ballots, m), [set() for _ in range(m)]
 
     def reached(start):
@@ -373,7 +380,8 @@ def locked(ballots, m):  # ranked pairs
             open_ += [one for one in below[open_.pop()] if one not in found and not found.add(one)]
         return found
 
-    won = [(-weight, pairs[b, a], a, b) for (a, b), weight in pairs.items() if weight > pairs[b, a]]
+    won = [(pairs[b, a] - weight, 0, a, b) if margins else (-weight, pairs[b, a], a, b)
+           for (a, b), weight in pairs.items() if weight > pairs[b, a]]
     for _, _, a, b in sorted(won):
         if a not in reached(b):
             below[a].add(b)
@@ -400,15 +408,20 @@ def elect(policy, values, votes, options):  # votes: (weight, value of the ballo
         numbered = [(weight, [number[name] for name in names]) for weight, names in votes]
         return seated(numbered, m, values["seats"])
     if BALLOTS[policy] == "ranking":
-        ranked = [(weight, [number[name] for name in names]) for weight, names in votes]
+        ranked = [(weight, [[number[name] for name in (tier if isinstance(tier, list) else [tier])]
+                            for tier in ranking]) for weight, ranking in votes]
+        if policy == "instant_runoff":
+            return runoff(ranked, m)
         if policy != "borda":
-            method = {"instant_runoff": runoff, "schulze": strongest, "ranked_pairs": locked}
-            return method[policy](ranked, m)
+            method = {"schulze": strongest, "ranked_pairs": locked}
+            return method[policy](ranked, m, values["margins"])
+        pairs = pairs_of(ranked, m)
+        sums = [sum(pairs[a, b] for b in range(m)) for a in range(m)]
+        return sums.index(max(sums)), sums
     sums = [0] * m
     for weight, value in votes:
         points = {"option": lambda: {value: 1}, "approved": lambda: dict.fromkeys(value, 1),
-                  "scores": lambda: value,
-                  "ranking": lambda: {name: m - at for at, name in enumerate(value, 1)}}
+                  "scores": lambda: value}
         for name, point in points[BALLOTS[policy]]().items():
             sums[number[name]] += weight * point
     return sums.index(max(sums)), sums

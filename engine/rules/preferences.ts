@@ -5,7 +5,7 @@
  */
 import type { BallotSchema } from './ballots.js';
 import { createElection, type Elected, OPTIONS, optionName, type Preference } from './election.js';
-import type { BallotRule } from './rule.js';
+import type { BallotRule, Parameter, Values } from './rule.js';
 
 interface RankedBallot {
   ranking: readonly (string | readonly string[])[];
@@ -38,21 +38,24 @@ const rankedBallot = (items: BallotSchema): BallotSchema => ({
 export function createRankedElection(method: {
   title: string;
   source: string;
+  parameters?: Readonly<Record<string, Parameter>>;
   /** True if rankings may have tiers of several options; otherwise ballots with one are refused. */
   takesTies: boolean;
-  elect(rankings: readonly Ranking[], options: readonly string[]): Elected;
+  elect(rankings: readonly Ranking[], options: readonly string[], values: Values): Elected;
 }): BallotRule {
-  const { title, source, takesTies, elect } = method;
+  const { title, source, parameters = {}, takesTies, elect } = method;
   return createElection<RankedBallot>({
     title,
     source,
+    parameters,
     ballot: rankedBallot(takesTies ? { anyOf: [optionName, equalNames] } : optionName),
     accepts({ ranking }, _, { options }) {
       const names = ranking.flat();
       const isKnown = names.every((name) => options.includes(name));
       return isKnown && new Set(names).size === names.length;
     },
-    elect: (preferences, options) => elect(toRankings(preferences, options), options),
+    elect: (preferences, options, values) =>
+      elect(toRankings(preferences, options), options, values),
   });
 }
 
@@ -87,15 +90,29 @@ export function comparePairs(rankings: readonly Ranking[], count: number): Pairs
   return pairs;
 }
 
+/** Measure of the strength of won pairs. */
+export const marginsParameter = {
+  margins: {
+    about:
+      '0: a won pair is as strong as the weight for it; 1: as its lead over the weight against',
+    default: 0,
+    minimum: 0,
+    maximum: 1,
+  },
+} as const;
+
 /**
- * Returns the strength of the strongest path between any two options, which is the largest weight
- * such that every step of some path wins its pair with at least that weight (Schulze 2011, section
- * 2.3, with winning votes).
+ * Returns the strength of the strongest path between any two options, which is the largest strength
+ * such that every step of some path wins its pair with at least that strength (Schulze 2011,
+ * section 2.3). The strength of a pair is the weight for it, or with `byMargin` its lead.
  */
-export function findStrongestPaths(pairs: Pairs): Pairs {
+export function findStrongestPaths(pairs: Pairs, byMargin = false): Pairs {
   const paths = createSquare(pairs.length);
   for (const [a, row] of pairs.entries()) {
-    for (const [b, weight] of row.entries()) if (weight > pairs[b]![a]!) paths[a]![b] = weight;
+    for (const [b, weight] of row.entries()) {
+      const against = pairs[b]![a]!;
+      if (weight > against) paths[a]![b] = byMargin ? weight - against : weight;
+    }
   }
   for (const via of paths.keys()) {
     for (const row of paths) {

@@ -74,7 +74,10 @@ export function toPreference(ballot: unknown, options: readonly string[]): Prefe
   const { ranking, option, approved, scores } = ballot as Record<string, unknown>;
   const positions = (names: readonly unknown[]): number[] =>
     names.map((name) => options.indexOf(name as string)).filter((position) => position >= 0);
-  if (Array.isArray(ranking)) return { tiers: positions(ranking).map((one) => [one]) };
+  if (Array.isArray(ranking)) {
+    const tiers = ranking.map((tier: unknown) => positions([tier].flat()));
+    return { tiers: tiers.filter(({ length }) => length > 0) };
+  }
   if (typeof option === 'string') return { tiers: positions([option]).map((one) => [one]) };
   const all = options.map((_, position) => position);
   if (Array.isArray(approved)) {

@@ -230,7 +230,7 @@ function Ballot({ of }: { of: unknown }) {
   const number = name === 'delegate' ? agents.numberOf(String(value)) : null;
   if (number !== null) return <AgentLink number={number} />;
   const text = Array.isArray(value)
-    ? value.join(name === 'ranking' ? ' > ' : ', ')
+    ? value.map((one) => [one].flat().join(' = ')).join(name === 'ranking' ? ' > ' : ', ')
     : typeof value === 'object'
       ? members(value)
           .map((entry) => entry.join(' '))

@@ -1,5 +1,10 @@
 import { electAt } from '../election.js';
-import { comparePairs, createRankedElection, type Pairs } from '../preferences.js';
+import {
+  comparePairs,
+  createRankedElection,
+  marginsParameter,
+  type Pairs,
+} from '../preferences.js';
 
 /**
  * Won pairs are locked from the strongest to the weakest, except those that contradict pairs locked
@@ -7,17 +12,20 @@ import { comparePairs, createRankedElection, type Pairs } from '../preferences.j
  * numbers of options below an option. A block is finalized if more weight approves than rejects.
  *
  * A pair is stronger if more weight prefers its winner, or, with equal weight, if less weight
- * prefers its loser. Of pairs of equal strength, the one with the first winner in order of options
- * comes first, then the one with the first loser. Of several options below none, the first wins.
+ * prefers its loser (winning votes, the default). With `margins` 1 a pair is stronger if the first
+ * weight has the larger lead over the second. Of pairs of equal strength, the one with the first
+ * winner in order of options comes first, then the one with the first loser. Of several options
+ * below none, the first wins.
  */
 export const rule = createRankedElection({
   title: 'More weight approves than rejects; the option above all in locked pairs is chosen',
   source:
     'Tideman 1987, Independence of clones as a criterion for voting rules, ' +
     'Social Choice and Welfare 4(3)',
+  parameters: marginsParameter,
   takesTies: true,
-  elect(rankings, options) {
-    const above = lockPairs(comparePairs(rankings, options.length));
+  elect(rankings, options, { margins }) {
+    const above = lockPairs(comparePairs(rankings, options.length), margins === 1);
     const below = above.map((row) => row.filter(Boolean).length);
     const best = above.findIndex((_, option) => !above.some((row) => row[option]));
     return electAt(options, below, best);
@@ -25,9 +33,9 @@ export const rule = createRankedElection({
 });
 
 /** Returns the order that the locked pairs give: `above[a][b]` if option a is above option b. */
-function lockPairs(pairs: Pairs): boolean[][] {
+function lockPairs(pairs: Pairs, byMargin: boolean): boolean[][] {
   const above = pairs.map((row) => row.map(() => false));
-  for (const { winner, loser } of sortWonPairs(pairs)) {
+  for (const { winner, loser } of sortWonPairs(pairs, byMargin)) {
     if (above[loser]![winner]) continue;
     for (const [a, row] of above.entries()) {
       if (a !== winner && !row[winner]) continue;
@@ -38,13 +46,15 @@ function lockPairs(pairs: Pairs): boolean[][] {
 }
 
 /** Returns the won pairs, strongest first. */
-function sortWonPairs(pairs: Pairs) {
+function sortWonPairs(pairs: Pairs, byMargin: boolean) {
   const won = pairs.flatMap((row, winner) =>
     row.flatMap((weight, loser) => {
       const against = pairs[loser]![winner]!;
-      return weight > against ? [{ winner, loser, weight, against }] : [];
+      if (weight <= against) return [];
+      const strength = byMargin ? weight - against : weight;
+      return [{ winner, loser, strength, against: byMargin ? 0 : against }];
     }),
   );
   // The sort is stable, and `won` is in order of options.
-  return won.sort((one, other) => other.weight - one.weight || one.against - other.against);
+  return won.sort((one, other) => other.strength - one.strength || one.against - other.against);
 }

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { policies } from '../../../dist/engine/rules/bundled/policies.js';
 import type { Citizen } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { newPopulation, type Population } from '../helpers.js';
+import { joinTiers, newPopulation, type Population } from '../helpers.js';
 import { random } from './hostile.js';
 import { certificateOf } from './town.js';
 
@@ -40,6 +40,8 @@ const parameters: Record<string, Record<string, number>> = {
   quadratic: { credits: 40, turnout_bps: 0 },
   score: { highest: 7 },
   proportional: { seats: 4, turnout_bps: 0 },
+  schulze: { margins: 1 },
+  ranked_pairs: { margins: 1 },
 };
 
 /** Random votes on a network's blocks. */
@@ -131,10 +133,10 @@ const ballotKinds: Record<string, keyof typeof ballots> = {
   approval: 'approved',
   proportional: 'approved',
   score: 'scores',
-  borda: 'ranking',
+  borda: 'tiers',
   instant_runoff: 'ranking',
-  schulze: 'ranking',
-  ranked_pairs: 'ranking',
+  schulze: 'tiers',
+  ranked_pairs: 'tiers',
   quadratic: 'votes',
   liquid: 'delegate',
   module: 'number',
@@ -155,6 +157,15 @@ const ballots = {
     scores: Object.fromEntries(names.slice(0, draw(6)).map((name) => [name, draw(8)])),
   }),
   ranking: ({ names, draw }: Voting) => ifAny(names, { ranking: shuffled(names, draw) }),
+  tiers: ({ names, draw }: Voting) => {
+    const order = shuffled(names, draw);
+    return ifAny(names, {
+      ranking: joinTiers(
+        order,
+        order.map(() => draw(2) === 0),
+      ),
+    });
+  },
   votes: ({ draw }: Voting) => ({ votes: 1 + draw(5) }),
   delegate: ({ agents, draw }: Voting) => ({
     delegate: draw(8) === 0 ? `agent_${'0'.repeat(32)}` : agents[draw(agents.length)]!.id,

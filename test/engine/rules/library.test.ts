@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
 import { comparePairs } from '../../../dist/engine/rules/preferences.js';
 import type { BallotRule } from '../../../dist/engine/rules/rule.js';
+import type { RankingItems } from '../helpers.js';
 import {
   agentId,
   arbitraryPoll,
@@ -15,7 +16,6 @@ import {
   hashOf,
   isRefused,
   policies,
-  type RankingItems,
   rankedPolicies,
   type TestPoll,
   type TestVote,

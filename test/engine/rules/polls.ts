@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from '../../../dist/engine/rules/rule.js';
 import { root } from '../../support/paths.js';
+import { joinTiers } from '../helpers.js';
 
 /** A vote of a poll; by default `approve` with weight 1. */
 export interface TestVote {
@@ -45,19 +46,6 @@ export const electionPolicies = policies.filter((name) => createRule(name).usesO
 export const rankedPolicies = ['borda', 'instant_runoff', 'ranked_pairs', 'schulze'] as const;
 /** Policies whose rankings may have tiers of equal options. */
 export const tieredPolicies = ['borda', 'ranked_pairs', 'schulze'];
-
-/** A ranking as it is in a ballot. */
-export type RankingItems = readonly (string | readonly string[])[];
-
-/** Returns the ranking that joins each option to the tier above it where `joins` says so. */
-export function joinTiers(order: readonly string[], joins: readonly boolean[]): RankingItems {
-  const tiers: string[][] = [];
-  for (const [at, name] of order.entries()) {
-    if (at > 0 && joins[at]) tiers.at(-1)!.push(name);
-    else tiers.push([name]);
-  }
-  return tiers.map((tier) => (tier.length === 1 ? tier[0]! : tier));
-}
 
 export const agentId = (agent: number): string => `agent_${agent.toString(16).padStart(32, '0')}`;
 

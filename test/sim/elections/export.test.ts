@@ -73,4 +73,6 @@ test('ballots without a preference over the options are left out', () => {
   expect(tiersOf({ approved: ['c', 'a'] })).toEqual([[2, 0], [1]]);
   expect(tiersOf({ scores: { b: 4, c: 4 } })).toEqual([[1, 2], [0]]);
   expect(tiersOf({ ranking: ['c', 'x', 'b'] })).toEqual([[2], [1]]);
+  expect(tiersOf({ ranking: [['c', 'a'], 'b'] })).toEqual([[2, 0], [1]]);
+  expect(tiersOf({ ranking: ['c', ['x', 'b'], ['y', 'z']] })).toEqual([[2], [1]]);
 });

@@ -24,7 +24,8 @@ export const gate = [
   'cluster/queue/queue',
   'sim/sweep/keep',
   'sim/sweep/resume',
-  // The auditor and the conformance suite against faulty engines.
+  // Rules against their definitions; the auditor and the conformance suite against faulty engines.
+  'engine/rules/oracle',
   'sim/audit/mutants',
   'sim/conformance/wrong-engines',
   // Clients in other languages, and over the wire.
