@@ -9,7 +9,9 @@ const Time = nullable(Type.Number({ minimum: 0, description: 'milliseconds' }));
 const Share = nullable(Type.Number());
 const Counts = Type.Array(Type.Number({ minimum: 0 }));
 const Times = Type.Array(Time);
-const Verdict = Type.Enum(['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID']);
+const Verdict = Type.Enum([
+  ...['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID', 'INCOMPLETE'],
+]);
 
 const Asked = Type.Object({
   workload: Text,

@@ -59,7 +59,7 @@ export interface LoadTarget {
 }
 
 export interface LoadVerdict {
-  verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'WORKLOAD_BOUND' | 'INVALID';
+  verdict: 'VALID' | 'UNSTABLE' | 'CLIENT_BOUND' | 'WORKLOAD_BOUND' | 'INVALID' | 'INCOMPLETE';
   reasons: string[];
   /** Null during the run, when the verdict assumes that pending requests succeed. */
   ended: 'complete' | 'interrupted' | 'failed' | null;

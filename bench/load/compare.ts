@@ -68,8 +68,12 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   };
 }
 
-/** Returns true if the figures describe the server. UNSTABLE figures are uncertain but usable. */
-export const usable = ({ verdict }: LoadResult): boolean => usableVerdicts.includes(verdict);
+/**
+ * Returns true if the figures describe the server during the whole run. UNSTABLE figures are
+ * uncertain but usable.
+ */
+export const usable = ({ verdict, ended }: LoadResult): boolean =>
+  usableVerdicts.includes(verdict) && ended === 'complete';
 
 /**
  * Returns true if the machine limited both runs, as in a closed loop or a search for the highest
@@ -171,9 +175,11 @@ export function roundedChange(unit: Unit, change: number, more = 0): Rounded {
 }
 
 /** Describes an early end: `was interrupted after 3.1 of 10 s`. */
-export function early({ ended, measured_s, asked }: LoadResult): string {
+export function early({ ended, measured_s, asked, saturation }: LoadResult): string {
   const measured = format(Math.round(measured_s * 10) / 10);
   const how = ended === 'failed' ? 'aborted by a failure' : ended;
+  // The figures of a search are those of a whole probe.
+  if (saturation) return `was ${how} during the search`;
   return `was ${how} after ${measured} of ${asked.duration_s} s`;
 }
 

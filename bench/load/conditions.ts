@@ -9,6 +9,7 @@ import {
   type Change,
   compareFigure,
   computeChange,
+  early,
   roundedChange,
   roundedValue,
 } from './compare.js';
@@ -205,8 +206,8 @@ export function judge(condition: Condition, result: LoadResult, base?: LoadResul
     return unmeasured(`no measurement of ${figure.name}${few}`);
   }
   if (!relative) {
-    const met = exceeds(value, condition) ? `${text}: ${foundText(condition, value)}` : null;
-    return { met, unmeasured: null };
+    const found = exceeds(value, condition) ? `${text}: ${foundText(condition, value)}` : null;
+    return found === null ? notMet(condition, [result]) : { met: found, unmeasured: null };
   }
   if (!base || figure.of(base) === null) {
     return unmeasured(`no measurement of ${figure.name} in the base`);
@@ -215,8 +216,14 @@ export function judge(condition: Condition, result: LoadResult, base?: LoadResul
   const { change } = compared.by_r ?? compared;
   if (change === null)
     return unmeasured(`${figure.name} is 0 in the base, so its change is undefined`);
-  if (!exceeds(change, condition)) return { met: null, unmeasured: null };
+  if (!exceeds(change, condition)) return notMet(condition, [base, result]);
   return { met: `${text}: ${changeFound(condition, compared)}`, unmeasured: null };
+}
+
+/** Returns the judgement on a condition that is not met. A part of a run cannot pass it. */
+function notMet({ text }: Condition, results: readonly LoadResult[]): Judgement {
+  const cut = results.find(({ ended }) => ended !== 'complete');
+  return { met: null, unmeasured: cut ? `${text}: undecided, the run ${early(cut)}` : null };
 }
 
 /** Describes a violated objective, or returns null. An unmeasured figure counts as a violation. */

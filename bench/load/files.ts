@@ -69,8 +69,12 @@ export function readLoad(path: string): LoadResult {
     const found = format === undefined ? 'it names no format' : `its format is ${excerpt(format)}`;
     throw unreadable(file, `${found}; expected ${LoadResult.properties.format.const}`);
   }
-  return checked(value, (why) => unreadable(file, why));
+  return revised(checked(value, (why) => unreadable(file, why)));
 }
+
+/** Applies today's rules to a result of an older version. */
+const revised = (result: LoadResult): LoadResult =>
+  result.ended === 'interrupted' ? { ...result, verdict: 'INCOMPLETE' } : result;
 
 /** @throws the error built from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {

@@ -320,18 +320,12 @@ function titleOf({ asked, saturation, measured_s }: LoadResult): string {
   return `Load test: ${workload}, ${load}, ${format(Math.round(measured_s * 10) / 10)} s`;
 }
 
-const ends: Record<LoadResult['ended'], string | null> = {
-  complete: null,
-  interrupted: 'The run was interrupted. The figures cover the time before.',
-  failed: 'The run failed. The figures cover the time before.',
-};
-
 function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {
-  const paragraphs = [ends[ended], ...reasons].filter((text) => text !== null);
+  const failed = ended === 'failed' ? ['The run failed. The figures cover the time before.'] : [];
   const meaning = loadVerdictText(verdict, saturation !== null);
-  return html`<div class="verdict${verdict === 'VALID' && ended === 'complete' ? null : ' bad'}">
-<p><strong>Verdict: ${verdict}${ended === 'complete' ? null : `, ${ended}`}.</strong> ${meaning}</p>
-${paragraphs.map((text) => html`<p>${text}</p>\n`)}</div>
+  return html`<div class="verdict${verdict === 'VALID' ? null : ' bad'}">
+<p><strong>Verdict: ${verdict}.</strong> ${meaning}</p>
+${[...failed, ...reasons].map((text) => html`<p>${text}</p>\n`)}</div>
 `;
 }
 

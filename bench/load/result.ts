@@ -100,7 +100,14 @@ const shardMembers = {
   clock_moved_ms: orNull(Type.Number(about('change of clock_offset_ms during the run'))),
 };
 
-const verdicts = ['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID'] as const;
+const verdicts = [
+  'VALID',
+  'UNSTABLE',
+  'CLIENT_BOUND',
+  'WORKLOAD_BOUND',
+  'INVALID',
+  'INCOMPLETE',
+] as const;
 /** Verdicts of runs whose figures describe the server. */
 export const usableVerdicts: readonly (typeof verdicts)[number][] = ['VALID', 'UNSTABLE'];
 

@@ -41,7 +41,7 @@ export async function saturate(
     start = startNear(rates);
   }
   const result = search.result();
-  const { verdict, reasons } = verdictOf(brackets, search.end);
+  const { verdict, reasons } = verdictOf(brackets, search.end, result.ended);
   const slo = objectives.map(({ text }) => text);
   return {
     ...result,
@@ -80,9 +80,11 @@ const limits = { CLIENT_BOUND: 'GENERATOR_LIMIT', WORKLOAD_BOUND: 'WORKLOAD_BRAC
 function verdictOf(
   brackets: readonly Bracket[],
   end: string | null,
+  ended: LoadResult['ended'],
 ): Pick<LoadResult, 'verdict' | 'reasons'> {
   if (end !== null) {
-    return { verdict: 'INVALID', reasons: [note('SEARCH_ENDED', { reason: end }).text] };
+    const verdict = ended === 'interrupted' ? 'INCOMPLETE' : 'INVALID';
+    return { verdict, reasons: [note('SEARCH_ENDED', { reason: end }).text] };
   }
   if (brackets.some(({ holds }) => holds === 0)) {
     return { verdict: 'INVALID', reasons: [note('NO_RATE_HELD', {}).text] };

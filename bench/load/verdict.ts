@@ -1,6 +1,7 @@
 /**
  * The verdict on a run states if its figures can be trusted, and if not, the reason. The rules:
  *
+ * - INCOMPLETE: the run was interrupted. The reasons also contain those of the other rules.
  * - INVALID: the server failed, accepted nothing, or accepted less than 99 % of the target rate; or
  *   more than 1 % of transactions, deliveries or subscriber connections were lost.
  * - CLIENT_BOUND: the load generator was the limit. The generator is late if 1 % of arrivals
@@ -84,15 +85,21 @@ const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
 
 export function judgeRun(evidence: Evidence): Verdict {
-  const { ended, acceptedPerS } = evidence;
-  if (ended === 'failed') return { verdict: 'INVALID', reasons: [] };
+  if (evidence.ended === 'failed') return { verdict: 'INVALID', reasons: [] };
+  const judged = judgeWhole(evidence);
+  return evidence.ended === 'complete' ? judged : { ...judged, verdict: 'INCOMPLETE' };
+}
+
+/** Judges a run as if it had not ended early. */
+function judgeWhole(evidence: Evidence): Verdict {
   const short = shortBy(evidence);
   const problems = generatorProblems(evidence);
   if (isBound(evidence)) {
     const reasons = [...problems.map(({ reason }) => reason), ...(short ?? [])];
     return { verdict: 'CLIENT_BOUND', reasons };
   }
-  if (acceptedPerS === 0) return { verdict: 'INVALID', reasons: [note('NOTHING_ACCEPTED', {})] };
+  if (evidence.acceptedPerS === 0)
+    return { verdict: 'INVALID', reasons: [note('NOTHING_ACCEPTED', {})] };
   const losses = lossesOf(evidence);
   if (short && losses.length === 0 && isWorkloadBound(evidence)) {
     return { verdict: 'WORKLOAD_BOUND', reasons: [workloadLimit(evidence), ...short] };

@@ -42,7 +42,7 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   safety: 'safety violation: the network broke a rule, or honest agents decided differently',
   differs: 'mismatch: replay, second run, cluster nodes, certificate or rule check differ',
   crash: 'crash, or data is damaged or locked by another process, or the disk failed',
-  invalid: 'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND',
+  invalid: 'load run without valid figures: INVALID, INCOMPLETE, CLIENT_BOUND or WORKLOAD_BOUND',
   failOn: 'load run met a condition of --fail-on',
   unanswered: 'answer of an external decider is missing, or no calls are left',
   unmeasured: 'load run does not measure a figure of --fail-on or --slo',
@@ -219,7 +219,11 @@ export function interruption(): { signal: AbortSignal; end: () => void } {
   onParentGone(() => handle('SIGTERM'));
   // Windows can send itself only these two.
   const own = () => (by === 'SIGINT' ? by : 'SIGTERM');
-  return { signal: controller.signal, end: () => process.kill(process.pid, own()) };
+  const end = () => {
+    ignore();
+    process.kill(process.pid, own());
+  };
+  return { signal: controller.signal, end };
 }
 
 /*

@@ -49,6 +49,7 @@ const loadVerdicts = {
     'The workload ran out of requests, so the server did not receive the requested rate. ' +
     'The reason names the option to raise.',
   INVALID: 'The server did not receive the requested load.',
+  INCOMPLETE: 'The run was interrupted. The figures cover the time before.',
 } as const;
 
 /** Text for a search, in which UNSTABLE means that the machine's speed changed. */

@@ -124,7 +124,7 @@ export function verdictText({ verdict, search }: LoadState): { title: string; te
   if (ended === null) {
     return { title: `Preliminary verdict: ${name}`, text: loadVerdictText(name, false) };
   }
-  const how = ended === 'complete' ? '' : `, ${ended}`;
+  const how = ended === 'failed' ? ', failed' : '';
   return { title: `${name}${how}`, text: loadVerdictText(name, search !== null) };
 }
 
@@ -135,4 +135,5 @@ export const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'uncheck
   CLIENT_BOUND: 'failed',
   WORKLOAD_BOUND: 'failed',
   INVALID: 'failed',
+  INCOMPLETE: 'failed',
 };

@@ -18,7 +18,7 @@ import {
   type WatchFlags,
   watchOption,
 } from '../../options/ui-server.js';
-import { interruption, UsageError } from '../../output/exit.js';
+import { interruption, report, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
@@ -59,6 +59,7 @@ Verdicts:
   WORKLOAD_BOUND  the workload had too few requests to send; the reason names
                   the option to raise
   INVALID         the server failed, or accepted less than 99 % of the rate
+  INCOMPLETE      the run was interrupted: exit 130 or 143, as with that signal
 
 --watch serves a page with the current verdict, rates, latencies and errors. Its
 address contains a token that can start (--watch=paused) and stop the run.
@@ -117,7 +118,8 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   const conditions = conditionsOf.parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
-  const { signal } = interruption();
+  const interrupt = interruption();
+  const { signal } = interrupt;
   const traces = flags.traces === undefined ? null : await startTraces(flags.traces);
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const hooks = {
@@ -129,8 +131,14 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   };
   const result = await resultOf(options, flags, hooks, watch).catch(async (error) => {
     await watch?.end(error as Error);
-    throw error;
+    if (!signal.aborted && !watch?.stop.aborted) throw error;
+    report(error);
+    return null;
   });
+  if (result === null) {
+    await traces?.end();
+    return interrupt.end();
+  }
   const seen = watch?.end(result);
   try {
     if (flags.out !== undefined) await files.writeLoad(result, flags.out);
@@ -148,6 +156,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   const { reportToCi } = await import('./ci.js');
   reportToCi(result, usable(result), judged, flags.junit);
   setExitCode(conditionsCode(judged, usable(result)));
+  if (result.ended === 'interrupted') interrupt.end();
 }
 
 async function clientTracing() {

@@ -104,10 +104,12 @@ test('load --watch: the page stops a run, which reports its figures so far', asy
   await expect.poll(async () => (await run.shown()).load.figures?.arrivals.accepted).toBeTruthy();
   expect(await run.ask('stop')).toBe(200);
   const last = (await following).at(-1)!;
-  await run.ended;
+  // The page stops a run as Ctrl+C does.
+  expect(await run.ended).toEqual({ code: null, signal: 'SIGINT' });
   const result = resultIn(run.stdout());
-  expect(result.ended).toBe('interrupted');
-  expect(last).toMatchObject({ phase: 'over', verdict: { ended: 'interrupted' } });
+  expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
+  const verdict = { verdict: 'INCOMPLETE', ended: 'interrupted' };
+  expect(last).toMatchObject({ phase: 'over', verdict });
 });
 
 test('load --watch: a search shows its probes and brackets', async () => {
@@ -127,6 +129,7 @@ test('load --watch: a search shows its probes and brackets', async () => {
   const rates = all.flatMap((one) => one.search?.rate ?? []);
   expect(rates).toContain(20);
   const result = resultIn(run.stdout());
+  expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
   const last = all.at(-1)!.search!;
   expect(last.brackets).toEqual(
     result.saturation!.brackets.map(({ holds, fails }) => ({ holds, fails })),
@@ -151,7 +154,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('load --watch: %s ends a waiting run',
   const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
   const following = run.follow();
   await run.shown();
-  expect((await run.stop(by)).code).toBe(1);
+  expect(await run.stop(by)).toEqual({ code: null, signal: by });
   expect((await following).at(-1)!.said).toContain('interrupted');
 });
 

@@ -234,6 +234,12 @@ test('compare: warns of different options, servers and verdicts', () => {
   ]);
 });
 
+test('compare: a part of a run is unusable', () => {
+  for (const ended of ['interrupted', 'failed'] as const) {
+    expect(compare(loadResult(), loadResult({}, { ended })).usable).toBe(false);
+  }
+});
+
 async function command(a: LoadResult, b: LoadResult, ...args: string[]): Promise<Ended> {
   const folder = temporaryFolder();
   await writeLoad(a, join(folder, 'a'));

@@ -132,6 +132,22 @@ test.each<[string, Partial<LoadOptions>, boolean]>([
   expect(check).toThrow(`--fail-on ${JSON.stringify(text)}`);
 });
 
+test.each(['interrupted', 'failed'] as const)('conditions: %s runs pass none', (ended) => {
+  const cut = { ...result, ended, measured_s: 0.9 };
+  const [kept, missed] = parseConditions(['p99>900ms,p99>100ms'], { relative: false });
+  expect(judge(kept!, cut)).toEqual({ met: null, unmeasured: expect.stringContaining('0.9 of') });
+  expect(judge(missed!, cut)).toEqual({ met: 'p99>100ms: 200 ms', unmeasured: null });
+  expect(findMissed(kept!, cut)).not.toBe(null);
+  const [change] = parseConditions(['p99>+10%'], { relative: true });
+  for (const [base, now] of [
+    [cut, result],
+    [result, cut],
+  ] as const) {
+    expect(judge(change!, now, base)).toEqual({ met: null, unmeasured: expect.any(String) });
+  }
+  expect(judge(change!, result, result)).toEqual({ met: null, unmeasured: null });
+});
+
 test('conditions: latencies are of the slowest operation, and errors of all', () => {
   const slow = { ...vote, operation: 'read', sent: 1_000, accepted: 1_000 };
   const both = {

@@ -33,9 +33,9 @@ test('summary: shows a bracket in which no rate held, and an unknown R', () => {
 });
 
 test('summary: reports an early end with the verdict', () => {
-  const cut = loadResult({}, { ended: 'interrupted', measured_s: 3.1234 });
+  const cut = loadResult({}, { ended: 'interrupted', verdict: 'INCOMPLETE', measured_s: 3.1234 });
   const [first] = loadSummary(cut).split('\n');
-  expect(first).toMatch(/^verdict +VALID; .*interrupted after 3\.1 of 10 s$/);
+  expect(first).toMatch(/^verdict +INCOMPLETE; .*interrupted after 3\.1 of 10 s$/);
 });
 
 test('summary: reports too few samples for a p99.9', () => {

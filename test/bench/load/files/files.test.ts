@@ -207,6 +207,13 @@ test('read: refuses other files and names the expected one', () => {
   expect(holding(change({ tiers: undefined }))).toThrow(refusal('/tiers '));
 });
 
+test('read: an interrupted run of an older version is INCOMPLETE', () => {
+  const file = join(temporaryFolder(), 'result.json');
+  const older = loadResult({}, { ended: 'interrupted', verdict: 'VALID' });
+  writeFileSync(file, JSON.stringify(older));
+  expect(readLoad(file)).toEqual({ ...older, verdict: 'INCOMPLETE' });
+});
+
 test('read: refuses a folder in place of the file, and an oversized file', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'result.json'));

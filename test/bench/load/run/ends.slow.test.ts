@@ -1,9 +1,12 @@
 /** Failing servers: the run ends in time, with the figures so far and the right verdict. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { expectOneLine } from '../../../support/command.js';
-import { freePort } from '../../../support/fixture.js';
+import { freePort, temporaryFolder } from '../../../support/fixture.js';
+import { begin } from '../../../support/running-command.js';
 import { expectSound, load, operation } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { knownServer, treated } from '../known/known-server.js';
@@ -39,6 +42,24 @@ test.concurrent('ends: a server dies during a run: exit 14, with figures so far'
   expect(accepted).toBeLessThanOrEqual(answered);
   expect(broken).toBeGreaterThan(0);
   expect(result.measured_s).toBeLessThan(30);
+});
+
+test.concurrent.each([
+  'SIGINT',
+  'SIGTERM',
+] as const)('ends: %s during a run: INCOMPLETE, no threshold passes, and the exit of the signal', async (by) => {
+  const server = await knownServer({});
+  const junit = join(temporaryFolder(), 'junit.xml');
+  const limits = ['--fail-on', 'errors>99%', '--junit', junit];
+  const args = ['load', '--url', server.url, ...short, '--duration', '60s', ...limits, '--json'];
+  const run = begin(args);
+  await run.printed(/^measuring /m);
+  expect(await run.stop(by)).toEqual({ code: null, signal: by });
+  const result = JSON.parse(run.stdout()) as LoadResult;
+  expectSound(result);
+  expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
+  expect(result.measured_s).toBeLessThan(60);
+  expect(readFileSync(junit, 'utf8')).toMatch(/tests="2" failures="0" errors="2"/);
 });
 
 test.concurrent('ends: fails if the epoch changed during the run', async () => {

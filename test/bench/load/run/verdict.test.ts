@@ -58,7 +58,9 @@ test.each<[string, Partial<Evidence>, string]>([
   ],
   ['missing deliveries', { delivery: { ...well.delivery, holes: 3 } }, 'INVALID'],
   ['disconnected subscribers', { delivery: { ...well.delivery, disconnects: 2 } }, 'INVALID'],
-  ['an interruption', { ended: 'interrupted', halves: null }, 'VALID'],
+  ['an interruption', { ended: 'interrupted', halves: null }, 'INCOMPLETE'],
+  ['an interruption of a slow server', { ...slow, ended: 'interrupted' }, 'INCOMPLETE'],
+  ['an interruption before any response', { ended: 'interrupted', acceptedPerS: 0 }, 'INCOMPLETE'],
   ['a generator too late to send all', { ...slow, lagP99: 1_600 }, 'CLIENT_BOUND'],
   ['a slow server with a slightly late generator', { ...slow, lagP99: 25 }, 'INVALID'],
   ['a generator too busy to send all', { ...slow, utilization: 0.96 }, 'CLIENT_BOUND'],
@@ -124,7 +126,8 @@ test.each<[string, Partial<Evidence>, string]>([
   const { verdict, reasons } = judgeRun({ ...well, ...change });
   expect(verdict).toBe(expected);
   // A failed run already has its reason.
-  if (expected !== 'VALID' && change.ended !== 'failed') expect(reasons).not.toEqual([]);
+  if (expected !== 'VALID' && (change.ended ?? 'complete') === 'complete')
+    expect(reasons).not.toEqual([]);
 });
 
 test('verdict: reasons contain the deciding figures', () => {
