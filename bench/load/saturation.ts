@@ -41,7 +41,7 @@ export async function saturate(
     start = startNear(rates);
   }
   const result = search.result();
-  const { verdict, reasons } = verdictOf(brackets, search.end, result.ended);
+  const { verdict, reasons } = judgeSearch(brackets, search.end, result.ended);
   const slo = objectives.map(({ text }) => text);
   return {
     ...result,
@@ -57,27 +57,33 @@ function speedMoved(probes: readonly Probe[]): boolean {
 }
 
 /**
- * Finds the last bracket in which the generator or the workload, and not the server, caused the
- * failing rate. Returns the verdict of that rate, or null.
+ * Finds the failing rates that the generator or the workload, and not the server, caused. Returns
+ * the verdict of the last one if all failing rates are such, and otherwise only the reasons.
  */
-function boundOf(brackets: readonly Bracket[]): Pick<LoadResult, 'verdict' | 'reasons'> | null {
-  const last = brackets.flatMap(({ fails, probes }): Probe[] => {
-    const failed = probes.filter(({ rate }) => rate === fails);
-    const isBound = failed.every(({ verdict }) => Object.hasOwn(limits, verdict));
-    return isBound ? failed.slice(-1) : [];
+function boundOf(brackets: readonly Bracket[]): {
+  verdict: LoadResult['verdict'] | null;
+  reasons: string[];
+} {
+  const failed = brackets.flatMap(({ fails, probes }) =>
+    fails === null ? [] : [probes.filter(({ rate }) => rate === fails)],
+  );
+  const bound = failed
+    .filter((probes) => probes.every(({ verdict }) => Object.hasOwn(limits, verdict)))
+    .flatMap((probes) => probes.slice(-1));
+  const reasons = Object.entries(limits).flatMap(([name, key]) => {
+    const count = bound.filter(({ verdict }) => verdict === name).length;
+    return count > 0 ? [note(key, { count, all: brackets.length }).text] : [];
   });
-  const { verdict, reasons } = last.at(-1) ?? {};
-  if (verdict === undefined) return null;
-  const values = { count: last.length, all: brackets.length };
-  const where = note(limits[verdict as keyof typeof limits], values).text;
+  const last = bound.at(-1);
+  if (!last || bound.length < failed.length) return { verdict: null, reasons };
   // The probe's reason names the option that raises the workload's limit.
-  const why = verdict === 'WORKLOAD_BOUND' ? (reasons ?? []) : [];
-  return { verdict, reasons: [where, ...why] };
+  const why = last.verdict === 'WORKLOAD_BOUND' ? last.reasons : [];
+  return { verdict: last.verdict, reasons: [...reasons, ...why] };
 }
 
 const limits = { CLIENT_BOUND: 'GENERATOR_LIMIT', WORKLOAD_BOUND: 'WORKLOAD_BRACKETS' } as const;
 
-function verdictOf(
+export function judgeSearch(
   brackets: readonly Bracket[],
   end: string | null,
   ended: LoadResult['ended'],
@@ -89,14 +95,14 @@ function verdictOf(
   if (brackets.some(({ holds }) => holds === 0)) {
     return { verdict: 'INVALID', reasons: [note('NO_RATE_HELD', {}).text] };
   }
-  const bound = boundOf(brackets);
-  if (bound) return bound;
+  const { verdict, reasons: limited } = boundOf(brackets);
+  if (verdict !== null) return { verdict, reasons: limited };
   const count = brackets.filter(({ unstable }) => unstable).length;
-  const reasons = [
+  const doubts = [
     ...(count > 0 ? [note('SPEED_CHANGED', { count, all: brackets.length }).text] : []),
     ...(overlap(brackets) ? [] : [note('NO_OVERLAP', {}).text]),
   ];
-  return { verdict: reasons.length > 0 ? 'UNSTABLE' : 'VALID', reasons };
+  return { verdict: doubts.length > 0 ? 'UNSTABLE' : 'VALID', reasons: [...doubts, ...limited] };
 }
 
 export interface SaturateHooks extends LoadHooks {

@@ -1,12 +1,56 @@
 /** The search for the highest rate, on servers with a known capacity. */
 import { assert, asyncProperty, double } from 'fast-check';
 import { expect, test } from 'vitest';
+import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import {
   findBracket,
+  judgeSearch,
   overlap,
   RESOLUTION,
   startNear,
 } from '../../../../dist/bench/load/saturation.js';
+import { saturation } from '../fixture.js';
+
+/** Returns brackets whose failing rates have these verdicts. */
+const failing = (...verdicts: LoadResult['verdict'][]) =>
+  verdicts.map((verdict) => {
+    const [first] = saturation().brackets;
+    const probes = first!.probes.map((probe) =>
+      probe.rate === first!.fails ? { ...probe, verdict } : probe,
+    );
+    return { ...first!, probes };
+  });
+
+test.each<[LoadResult['verdict'][], LoadResult['verdict']]>([
+  [['INVALID', 'INVALID', 'CLIENT_BOUND'], 'VALID'],
+  [['CLIENT_BOUND', 'INVALID', 'WORKLOAD_BOUND'], 'VALID'],
+  [['CLIENT_BOUND', 'CLIENT_BOUND'], 'CLIENT_BOUND'],
+  [['CLIENT_BOUND', 'WORKLOAD_BOUND'], 'WORKLOAD_BOUND'],
+])('search: failing rates that were %j give %s', (verdicts, expected) => {
+  const { verdict, reasons } = judgeSearch(failing(...verdicts), null, 'complete');
+  expect(verdict).toBe(expected);
+  // The reasons count the brackets of each limit.
+  for (const [name, word] of [
+    ['CLIENT_BOUND', 'generator'],
+    ['WORKLOAD_BOUND', 'workload'],
+  ] as const) {
+    const count = verdicts.filter((one) => one === name).length;
+    const found = reasons.filter((text) => text.includes(word));
+    expect(found).toEqual(count > 0 ? [expect.stringContaining(`${count} of`)] : []);
+  }
+});
+
+test('search: is bound by the generator although one bracket had no failing rate', () => {
+  const [bound, other] = failing('CLIENT_BOUND', 'VALID');
+  const open = { ...other!, fails: null };
+  expect(judgeSearch([bound!, open], null, 'complete').verdict).toBe('CLIENT_BOUND');
+  expect(judgeSearch([open], null, 'complete').verdict).toBe('VALID');
+});
+
+test('search: an interruption is INCOMPLETE, and a failure INVALID', () => {
+  expect(judgeSearch([], 'run interrupted', 'interrupted').verdict).toBe('INCOMPLETE');
+  expect(judgeSearch([], 'server unreachable', 'failed').verdict).toBe('INVALID');
+});
 
 /** Returns a server that sustains any rate up to its capacity and counts the probes. */
 function server(capacity: number) {
