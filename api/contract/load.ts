@@ -36,6 +36,15 @@ const Target = Type.Object({
   page: nullable(Type.String({ description: 'page of the network under load' })),
 });
 
+const Slowest = nullable(
+  Type.Object({
+    operation: Text,
+    response: Type.Number({ minimum: 0, description: 'milliseconds' }),
+    service: Time,
+    attributed: Type.Boolean({ description: 'true if the response time measures the server' }),
+  }),
+);
+
 const Figures = Type.Object({
   measured_s: Type.Number(),
   arrivals: Type.Object({
@@ -45,7 +54,7 @@ const Figures = Type.Object({
     of_target: Share,
   }),
   errors: Share,
-  response: Type.Object({ p50: Time, p95: Time, p99: Time }),
+  response: Type.Object({ p50: Slowest, p95: Slowest, p99: Slowest }),
   transactions: nullable(
     Type.Object({
       ...{ proposed: Count, finalized: Count, timed_out: Count, unfinished: Count },

@@ -75,8 +75,8 @@ export interface LoadFigures {
   };
   /** Share of completed or abandoned requests that were not accepted. */
   errors: number | null;
-  /** Response time of the slowest scheduled operation, measured from its intended start. */
-  response: { p50: number | null; p95: number | null; p99: number | null };
+  /** The slowest scheduled operation at each percentile; null without a response. */
+  response: { p50: LoadSlowest | null; p95: LoadSlowest | null; p99: LoadSlowest | null };
   /** Null if no transactions are proposed. */
   transactions: LoadTransactions | null;
   /** Null if there are no subscribers. */
@@ -88,6 +88,16 @@ export interface LoadFigures {
   failures_omitted: number;
   generator: { lag_p99: number | null; utilization: number };
   seconds: LoadSeconds;
+}
+
+/** Times of one operation at one percentile, in milliseconds. */
+export interface LoadSlowest {
+  operation: string;
+  /** Measured from the intended start. */
+  response: number;
+  service: number | null;
+  /** False if much of the response time is generator lag or waiting for the workload. */
+  attributed: boolean;
 }
 
 interface LoadTransactions {

@@ -176,17 +176,20 @@ function assertSamples({ option, text, figure }: Condition, load: LoadOptions): 
   if (samples <= 1 || perS === null) return;
   const most = Math.ceil((perS * load.durationMs) / 1_000);
   if (most >= samples) return;
-  const values = { option, condition: quote(text), figure: name, samples, most };
+  const what = samplesOf(figure);
+  const values = { option, condition: quote(text), figure: name, samples, what, most };
   throw new UnmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
 }
 
-/** Maximum samples per second; null if unknown in advance. */
+/** Names the independent samples of a figure. */
+const samplesOf = ({ source }: Figure): string =>
+  source === 'transactions' ? 'blocks' : source === 'delivery' ? 'updates' : 'samples';
+
+/** Maximum independent samples per second; null if unknown in advance. */
 function mostPerS(source: Source, load: LoadOptions): number | null {
-  const perS = arrivalsPerS(load);
-  if (perS === null) return null;
-  if (source === 'delivery') return perS * load.agents;
-  if (source !== 'transactions') return perS;
-  return load.workload === 'transactions' ? load.rate : null;
+  // Each arrival of `transactions` is a block. Other workloads build blocks beside the schedule.
+  const known = source !== 'transactions' || load.workload === 'transactions';
+  return known ? arrivalsPerS(load) : null;
 }
 
 /** Result of checking a condition. At most one member is set. */
@@ -202,7 +205,7 @@ export function judge(condition: Condition, result: LoadResult, base?: LoadResul
   const value = figure.of(result);
   const unmeasured = (why: string): Judgement => ({ met: null, unmeasured: `${text}: ${why}` });
   if (value === null) {
-    const few = figure.samples > 1 ? ` (needs ${figure.samples} samples)` : '';
+    const few = figure.samples > 1 ? ` (needs ${figure.samples} ${samplesOf(figure)})` : '';
     return unmeasured(`no measurement of ${figure.name}${few}`);
   }
   if (!relative) {

@@ -11,6 +11,7 @@ export interface Figure {
   unit: 'ms' | 'share' | 'per_s';
   /** Data that a run must produce to measure the figure. */
   source: Source;
+  /** Number of independent samples that the figure needs. */
   samples: number;
   good: 'more' | 'less';
   of(result: LoadResult): number | null;
@@ -19,8 +20,13 @@ export interface Figure {
 /** A scheduled operation, all scheduled operations, or data that only some workloads produce. */
 export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
 
-/** With fewer samples, the 99.9th percentile is just the maximum. */
-const LEAST_P999 = 1_000;
+/**
+ * Number of independent samples needed for one to lie beyond the 99.9th percentile. With fewer,
+ * this percentile is just the maximum.
+ */
+export const LEAST_P999 = 1_000;
+/** Text of the samples that a 99.9th percentile needs. */
+export const P999_NEEDS = '1,000 samples; for finality, 1,000 blocks; for delivery, 1,000 updates';
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 const operations: readonly OperationName[] = [
@@ -134,6 +140,29 @@ function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure
 /** Returns the operations, without those outside the schedule, such as `vote (beside)`. */
 export const scheduledOperations = ({ operations: all }: LoadResult): Operation[] =>
   all.filter(({ operation }) => operations.some((name) => name === operation));
+
+export interface Slowest {
+  operation: string;
+  response: number;
+  /** Service time of the same operation at the same percentile. */
+  service: number | null;
+  /** False if much of the response time is not the server's. */
+  isAttributed: boolean;
+}
+
+/** Finds the scheduled operation with the longest response time; null without a response. */
+export function findSlowest(
+  result: LoadResult,
+  percentile: (typeof percentiles)[number],
+): Slowest | null {
+  const others = result.generator.attributed;
+  return scheduledOperations(result).reduce<Slowest | null>((most, { operation, ...times }) => {
+    const [response, service] = [times.response[percentile], times.service[percentile]];
+    if (response === null || response <= (most?.response ?? -1)) return most;
+    const isAttributed = others?.includes(`${operation}.${percentile}`) ?? true;
+    return { operation, response, service, isAttributed };
+  }, null);
+}
 
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);

@@ -10,8 +10,9 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 import { StoreError } from '../../engine/store/store.js';
 import { prepareFolder, writeWhole } from '../../report/folder.js';
 import { CsvFile } from '../../report/tables.js';
+import { LEAST_P999 } from './figures.js';
 import type { Table } from './histograms.js';
-import { LoadResult } from './result.js';
+import { LoadResult, type Percentiles } from './result.js';
 
 /**
  * Files of a run. result.json is written last, so a folder that contains result.json is complete.
@@ -72,9 +73,28 @@ export function readLoad(path: string): LoadResult {
   return revised(checked(value, (why) => unreadable(file, why)));
 }
 
-/** Applies today's rules to a result of an older version. */
-const revised = (result: LoadResult): LoadResult =>
-  result.ended === 'interrupted' ? { ...result, verdict: 'INCOMPLETE' } : result;
+/**
+ * Applies today's rules to a result of an older version, which was VALID although interrupted, and
+ * has no counts of independent samples.
+ */
+function revised(result: LoadResult): LoadResult {
+  const { ended, finality, delivery, operations } = result;
+  const proposals = operations.filter(({ operation }) => operation.startsWith('propose'));
+  const blocks = proposals.reduce((sum, { accepted }) => sum + accepted, 0);
+  const updates = Math.ceil(delivery.delivered / Math.max(1, delivery.subscribers));
+  return {
+    ...result,
+    ...(ended === 'interrupted' ? { verdict: 'INCOMPLETE' } : {}),
+    finality: withIndependent(finality, blocks),
+    delivery: { ...delivery, latency: withIndependent(delivery.latency, updates) },
+  };
+}
+
+function withIndependent(times: Percentiles, samples: number): Percentiles {
+  if (times.independent !== undefined || times.count === 0) return times;
+  const independent = Math.min(times.count, samples);
+  return { ...times, independent, p999: independent < LEAST_P999 ? null : times.p999 };
+}
 
 /** @throws the error built from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {

@@ -77,7 +77,7 @@ const STEPS = 6;
 
 /** Returns the points on a curve, denser toward 100 %, as far as the samples reach. */
 export function curve(of: Percentiles): Rung[] {
-  const steps = Math.ceil(STEPS * Math.log2(Math.max(2, of.count)));
+  const steps = Math.ceil(STEPS * Math.log2(Math.max(2, of.independent ?? of.count)));
   const finer = Array.from({ length: steps + 1 }, (_, step) => 100 * (1 - 2 ** (-step / STEPS)));
   return rungs(of, finer);
 }

@@ -12,7 +12,7 @@ import type { LoadResult, Operation } from './result.js';
 import { closedLoop, openLoop, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
 import type { ClockReading, Target } from './server.js';
-import { judgeRun, lagShares } from './verdict.js';
+import { attribute, judgeRun, lagShares } from './verdict.js';
 import type { CallOutcome, Limit, RunContext, Workload } from './workload.js';
 
 const now = () => performance.now();
@@ -260,7 +260,8 @@ function loadResultOf(
     signatures: share(signatures),
   };
   const operations = recorded.operations.filter((one) => !one.operation.includes('(beside)'));
-  const late = lagShares(lag, operations);
+  const isOpen = targetPerS !== null;
+  const attribution = attribute(isOpen ? lag : null, operations, held);
   const { verdict, reasons } = judgeRun({
     ended: findings.ended,
     targetPerS,
@@ -270,7 +271,7 @@ function loadResultOf(
     lagP99: lag.p99,
     responseP99: recorder.responseAt(99),
     utilization: findings.utilization,
-    lagParts: targetPerS === null ? [] : late.parts,
+    attribution,
     held,
     limit,
     isFailing: recorded.operations.some(isFailing),
@@ -301,13 +302,17 @@ function loadResultOf(
       of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
       halves: halves ?? [],
       held,
-      limit: limit && { per_s: limit.perS, option: limit.option, value: limit.value },
+      limit:
+        limit && verdict === 'WORKLOAD_BOUND'
+          ? { per_s: limit.perS, option: limit.option, value: limit.value }
+          : null,
     },
     ...recorded,
     delivery: { subscribers: findings.subscribers, ...delivery },
     generator: {
       lag,
-      of_response: targetPerS === null ? null : late.shares,
+      of_response: isOpen ? lagShares(lag, operations) : null,
+      attributed: attribution.attributed,
       utilization: findings.utilization,
       prepared_ahead: signed.preparedAhead,
       keys: signed.keys,

@@ -13,7 +13,7 @@ import { type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { newHistogram, percentiles } from './recorder.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
-import { judgeRun, lagShares } from './verdict.js';
+import { attribute, judgeRun, lagShares } from './verdict.js';
 
 /** A part of a run. The result is null if its generator died before it wrote one. */
 export interface LoadPart {
@@ -139,13 +139,14 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
   const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
   const total = (of: (shard: ShardResult) => number) => sum(shards.map(of));
   const merge = (of: (shard: ShardResult) => Percentiles) => mergePercentiles(shards.map(of));
+  const { shard: _, ...common } = first;
   const operations = mergeOperations(shards.flatMap((shard) => shard.operations));
+  const scheduled = scheduledOperations({ ...common, operations });
   const lag = merge(({ generator }) => generator.lag);
   const finality = merge((shard) => shard.finality);
   const accepted = total(({ arrivals }) => arrivals.accepted);
   const rate = total(({ asked }) => asked.rate ?? 0);
   const targetPerS = arrivalsPerS({ ...first.asked, rate });
-  const { shard: _, ...common } = first;
   return {
     ...common,
     r: null,
@@ -159,6 +160,7 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
       accepted_per_s: perS(accepted),
       of_target: targetPerS ? perS(accepted) / targetPerS : null,
       halves: [],
+      held: heldBy(shards),
       limit: null,
     },
     transactions: mergeTransactions(shards, finality, perS),
@@ -167,7 +169,8 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
     operations,
     generator: {
       lag,
-      of_response: lagShares(lag, scheduledOperations({ ...common, operations })).shares,
+      of_response: lagShares(lag, scheduled),
+      attributed: attribute(lag, scheduled, heldBy(shards)).attributed,
       utilization: Math.max(...shards.map(({ generator }) => generator.utilization)),
       prepared_ahead: Math.min(...shards.map(({ generator }) => generator.prepared_ahead)),
       keys: total(({ generator }) => generator.keys),
@@ -263,7 +266,8 @@ export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
     }
     if (decoded) merged.add(decoded);
   }
-  return percentiles(merged);
+  const independent = all.flatMap((one) => one.independent ?? []);
+  return percentiles(merged, independent.length > 0 ? sum(independent) : undefined);
 }
 
 /**
@@ -308,6 +312,17 @@ function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[numb
   };
 }
 
+/** Returns the longest waits of any generator, as shares of the measured time. */
+function heldBy(shards: readonly ShardResult[]): NonNullable<LoadResult['arrivals']['held']> {
+  const worst = (cause: 'connections' | 'answers' | 'signatures') =>
+    Math.max(...shards.map(({ arrivals }) => arrivals.held?.[cause] ?? 0));
+  return {
+    connections: worst('connections'),
+    answers: worst('answers'),
+    signatures: worst('signatures'),
+  };
+}
+
 /** Judges the whole load by the rules for one generator. */
 function judge(
   merged: LoadResult,
@@ -317,7 +332,7 @@ function judge(
   const scheduled = scheduledOperations(merged);
   const sent = sum(scheduled.map((one) => one.sent));
   const responses = mergePercentiles(scheduled.map(({ response }) => response));
-  const worst = (of: (shard: ShardResult) => number) => Math.max(...shards.map(of));
+  const held = heldBy(shards);
   const found = judgeRun({
     ended: merged.ended,
     targetPerS: arrivalsPerS(merged.asked),
@@ -326,13 +341,9 @@ function judge(
     lagP90: generator.lag.p90,
     lagP99: generator.lag.p99,
     responseP99: responses.p99,
-    lagParts: lagShares(generator.lag, scheduled).parts,
+    attribution: attribute(generator.lag, scheduled, held),
     utilization: generator.utilization,
-    held: {
-      connections: worst((shard) => shard.arrivals.held?.connections ?? 0),
-      answers: worst((shard) => shard.arrivals.held?.answers ?? 0),
-      signatures: worst((shard) => shard.arrivals.held?.signatures ?? 0),
-    },
+    held,
     limit: null,
     isFailing: operations.some((one) => one.sent - one.accepted > Math.max(1, 0.01 * one.sent)),
     connections: { count: sum(shards.map(({ asked }) => asked.connections)), serviceP50: 0 },

@@ -107,7 +107,7 @@ export const unmeasuredMessages = {
   },
   TOO_FEW_SAMPLES: {
     text:
-      'cannot measure {option} {condition}: {figure} needs {samples} samples, ' +
+      'cannot measure {option} {condition}: {figure} needs {samples} {what}, ' +
       'and this run has at most {most}',
     fix: 'use --duration {seconds}s',
   },
@@ -121,9 +121,17 @@ const verdictMessages = {
     text: 'load generator too slow: requests waited for signatures {percent} % of the time',
   },
   LAG_INCLUDED: { text: 'response times include generator lag: {lag} ms at p99' },
-  LAG_SHARE: {
-    text: 'generator lag is more than {most} % of response times: {parts}',
-    fix: 'see service times, which exclude it',
+  NOT_ATTRIBUTED: {
+    text:
+      'response times not attributed to the server, because more than {most} % is generator lag ' +
+      'or waiting for the workload: {parts}; attributed: {attributed}',
+    fix: 'see service times, which exclude both',
+  },
+  WORKLOAD_WAITED: {
+    text:
+      'arrivals waited {percent} % of the time for the workload, whose next requests depend on ' +
+      'responses; response times include this',
+    fix: 'use more --agents or a larger --batch',
   },
   BUSY_NOTED: { text: 'load generator nearly overloaded: event loop busy {percent} % of the time' },
   UNSIGNED_NOTED: { text: 'requests waited for signatures {percent} % of the time' },

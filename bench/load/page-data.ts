@@ -4,11 +4,12 @@ import type {
   LoadFigures,
   LoadSearch,
   LoadSeconds,
+  LoadSlowest,
   LoadState,
   LoadTarget,
 } from '../../api/view/load-state.js';
 import {
-  findFigure,
+  findSlowest,
   mean,
   type Step,
   scheduledOperations,
@@ -98,9 +99,9 @@ export function toLoadFigures(result: LoadResult, seconds: LoadSeconds): LoadFig
     arrivals: { intended, accepted, accepted_per_s, of_target },
     errors: errorShare(scheduledOperations(result)),
     response: {
-      p50: figureValue('p50', result),
-      p95: figureValue('p95', result),
-      p99: figureValue('p99', result),
+      p50: toSlowest(result, 'p50'),
+      p95: toSlowest(result, 'p95'),
+      p99: toSlowest(result, 'p99'),
     },
     transactions: transactions.proposed > 0 ? final : null,
     delivery: delivery.subscribers > 0 ? delivered : null,
@@ -121,7 +122,12 @@ export function toLoadFigures(result: LoadResult, seconds: LoadSeconds): LoadFig
   };
 }
 
-const figureValue = (name: string, result: LoadResult) => findFigure(name)!.of(result);
+function toSlowest(result: LoadResult, percentile: 'p50' | 'p95' | 'p99'): LoadSlowest | null {
+  const slowest = findSlowest(result, percentile);
+  if (!slowest) return null;
+  const { operation, isAttributed: attributed, ...times } = slowest;
+  return { operation: cutText(operation), ...times, attributed };
+}
 
 const failedCount = (one: Operation) => failures(one).reduce((sum, { count }) => sum + count, 0);
 

@@ -5,6 +5,7 @@
  */
 
 import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import { LEAST_P999 } from './figures.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import type { Exchange } from './sender.js';
 import type { CallOutcome, RunContext } from './workload.js';
@@ -39,6 +40,8 @@ export class Recorder {
   readonly #halves: [Histogram, Histogram] = [newHistogram(), newHistogram()];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
+  /** Updates that subscribers must receive. All receive an update at about the same time. */
+  #updates = 0;
   #intended = 0;
   #sent = 0;
   /** Number of sent arrivals that have a response or were abandoned. */
@@ -120,6 +123,7 @@ export class Recorder {
   ): void {
     if (!this.measures(intendedMs)) return;
     this.#delivery.expected += expected;
+    if (expected > 0) this.#updates += 1;
     this.#delivery.holes += holes;
     this.#delivery.disconnects += disconnects;
   }
@@ -157,7 +161,7 @@ export class Recorder {
       delivery: {
         ...this.#delivery,
         deliveries_per_s: perS(this.#delivery.delivered),
-        latency: summary(this.#latency),
+        latency: summary(this.#latency, this.#updates),
       },
       operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
       seconds,
@@ -204,22 +208,22 @@ export function record(histogram: Histogram, durationMs: number): void {
   histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
 }
 
-/** Number of samples needed for one to lie beyond the 99.9th percentile. */
-const LEAST_P999 = 1_000;
-
 /** Returns the percentile in milliseconds; null without a sample. */
 export function percentile(histogram: Histogram, percent: number): number | null {
   if (histogram.totalCount === 0) return null;
   return toMs(histogram.getValueAtPercentile(percent));
 }
 
-/** Summarizes a histogram, with all members or only those that are cheap to compute. */
-type Summary = (histogram: Histogram) => Percentiles;
+/**
+ * Summarizes a histogram, with all members or only those that are cheap to compute.
+ * @param independent number of independent samples, if not all are.
+ */
+type Summary = (histogram: Histogram, independent?: number) => Percentiles;
 
-export const percentiles: Summary = (histogram) => {
+export const percentiles: Summary = (histogram, independent) => {
   const empty = histogram.totalCount === 0;
   return {
-    ...glance(histogram),
+    ...glance(histogram, independent),
     mean: empty ? null : toMs(Math.round(histogram.mean)),
     histogram: empty ? null : encodeIntoCompressedBase64(histogram),
   };
@@ -228,19 +232,19 @@ export const percentiles: Summary = (histogram) => {
 /**
  * Omits the histogram itself and the mean, whose computation scans all counts. This saves 10 ms.
  */
-const glance: Summary = (histogram) => {
+const glance: Summary = (histogram, independent) => {
   const count = histogram.totalCount;
   const at = (percent: number) => percentile(histogram, percent);
   return {
     count,
+    ...(independent === undefined ? {} : { independent }),
     min: at(0),
     mean: null,
     p50: at(50),
     p90: at(90),
     p95: at(95),
     p99: at(99),
-    // With fewer samples, this percentile would be the maximum.
-    p999: count < LEAST_P999 ? null : at(99.9),
+    p999: (independent ?? count) < LEAST_P999 ? null : at(99.9),
     max: at(100),
     histogram: null,
   };
@@ -393,6 +397,8 @@ class Transactions {
   #proposed = 0;
   #accepted = 0;
   #finalized = 0;
+  /** Blocks of the finalized transactions. All transactions of a block are final at once. */
+  #blocks = 0;
   #late = 0;
 
   constructor(timeoutMs: number) {
@@ -422,6 +428,7 @@ class Transactions {
       return 0;
     }
     this.#finalized += known;
+    if (known > 0) this.#blocks += 1;
     for (let index = 0; index < known; index += 1) record(this.#finality, atMs - intendedMs);
     return known;
   }
@@ -443,7 +450,7 @@ class Transactions {
         unfinished: sum(open) - sum(late),
         tps: measuredS > 0 ? this.#finalized / measuredS : 0,
       },
-      finality: summary(this.#finality),
+      finality: summary(this.#finality, this.#blocks),
     };
   }
 }

@@ -29,10 +29,10 @@ import {
   timesChart,
 } from './charts.js';
 import { changeText, valueText } from './compare.js';
-import { findFigure, scheduledOperations } from './figures.js';
+import { findFigure, findSlowest, P999_NEEDS } from './figures.js';
 import { listTimes } from './histograms.js';
 import { loadDefaults, workloadDefaults } from './options.js';
-import type { LoadResult, Operation } from './result.js';
+import type { LoadResult, Operation, Percentiles } from './result.js';
 
 export function loadReport(result: LoadResult): string {
   const { saturation, operations, tiers, delivery } = result;
@@ -109,7 +109,6 @@ function latencyCharts({ operations, finality, delivery, generator }: LoadResult
 function keyFacts(result: LoadResult): Html {
   const { arrivals, saturation, r } = result;
   const { accepted_per_s: rate, of_target: share } = arrivals;
-  const slowest = scheduledOperations(result).length > 1 ? ' (slowest operation)' : '';
   return facts([
     ...(saturation ? [{ name: 'sustained rates', value: heldText(saturation) }] : []),
     ...factText(result, 'tps', 'finalized transactions'),
@@ -117,10 +116,14 @@ function keyFacts(result: LoadResult): Html {
       name: 'accepted',
       value: `${perSecond(rate)}${share === null ? '' : ` (${percent(share)})`}`,
     },
-    ...withService(result, 'p50', `median response${slowest}`),
-    ...withService(result, 'p99', `p99 response${slowest}`),
-    ...factText(result, 'finality.p99', 'p99 finality'),
-    ...factText(result, 'delivery.p99', 'p99 delivery'),
+    ...withService(result, 'p50', 'median response'),
+    ...withService(result, 'p99', 'p99 response'),
+    ...sampled(factText(result, 'finality.p99', 'p99 finality'), result.finality, 'blocks'),
+    ...sampled(
+      factText(result, 'delivery.p99', 'p99 delivery'),
+      result.delivery.latency,
+      'updates',
+    ),
     ...factText(result, 'errors', 'errors'),
     ...(r === null ? [] : [{ name: 'R, verifications of one core', value: perSecond(r) }]),
     ...shareOfR(result),
@@ -142,16 +145,31 @@ function factText(result: LoadResult, name: string, title: string): Fact[] {
   return value === null ? [] : [{ name: title, value: valueText(one, value) }];
 }
 
+/** Adds the number of independent samples. */
+const sampled = (all: Fact[], { independent }: Percentiles, what: string): Fact[] =>
+  all.map((one) =>
+    independent === undefined
+      ? one
+      : { ...one, value: `${one.value} (${format(independent)} ${what})` },
+  );
+
 /**
- * Formats the response time and, in an open loop, the service time, which excludes the wait before
- * sending.
+ * Formats the response time of the slowest operation and, in an open loop, its service time, which
+ * excludes the wait before sending.
  */
-function withService(result: LoadResult, name: 'p50' | 'p99', title: string): Fact[] {
-  const [response] = factText(result, name, title);
-  const [service] = factText(result, `service.${name}`, title);
-  if (!response || !service || result.asked.loop === 'closed') return response ? [response] : [];
-  return [{ name: title, value: `${response.value} (service ${service.value})` }];
+function withService(result: LoadResult, percentile: 'p50' | 'p99', title: string): Fact[] {
+  const slowest = findSlowest(result, percentile);
+  if (!slowest) return [];
+  const { operation, response, service, isAttributed } = slowest;
+  const notes = [
+    ...(result.asked.loop === 'open' && service !== null ? [`service ${formatTime(service)}`] : []),
+    ...(isAttributed ? [] : ['not attributed to the server']),
+  ];
+  const more = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+  return [{ name: `${title}, ${operation}`, value: `${formatTime(response)}${more}` }];
 }
+
+const formatTime = (ms: number): string => valueText({ unit: 'ms' }, ms);
 
 function heldText({ brackets }: NonNullable<LoadResult['saturation']>): string {
   const rates = brackets.map(({ holds }) => holds);
@@ -169,7 +187,8 @@ const deliveryFacts = (delivery: LoadResult['delivery']): Html =>
     { name: 'closed by the server', value: format(delivery.disconnects) },
   ]);
 
-function surroundings({ server, asked, generator, machine, seed }: LoadResult): Html {
+function surroundings(result: LoadResult): Html {
+  const { server, asked, arrivals, generator, machine, seed } = result;
   const { loop, rate, concurrency } = asked;
   const load = loop === 'open' ? `open, ${perSecond(rate)}` : `closed, ${format(concurrency)}`;
   return facts([
@@ -187,6 +206,7 @@ function surroundings({ server, asked, generator, machine, seed }: LoadResult): 
     { name: 'request timeout', value: formatMs(asked.timeout_ms) },
     { name: 'finality timeout', value: formatMs(asked.finality_timeout_ms) },
     { name: 'HTTP connections (max)', value: format(asked.connections) },
+    ...(arrivals.held ? [{ name: 'arrivals waited', value: waitText(arrivals.held) }] : []),
     { name: 'generator event loop', value: `${percent(generator.utilization)} busy` },
     { name: 'signed ahead', value: percent(generator.prepared_ahead) },
     { name: 'keys', value: format(generator.keys) },
@@ -195,6 +215,11 @@ function surroundings({ server, asked, generator, machine, seed }: LoadResult): 
     { name: 'generator machine', value: machine, wide: true },
   ]);
 }
+
+/** Formats the shares of the measured time in which arrivals waited. */
+const waitText = (held: NonNullable<LoadResult['arrivals']['held']>): string =>
+  `${percent(held.answers)} for the workload, ${percent(held.connections)} for connections, ` +
+  `${percent(held.signatures)} for signatures`;
 
 const yesOrNo = (value: boolean | null): string => (value === null ? '–' : value ? 'yes' : 'no');
 
@@ -216,7 +241,7 @@ function latencyTable(result: LoadResult): Html | null {
     return [operation === null ? name : `${operation}, ${name}`, format(count), ...all.map(whole)];
   });
   const few = times.some(({ percentiles: { p999 } }) => p999 === null);
-  const note = few ? '; p99.9 needs 1,000 samples' : '';
+  const note = few ? `; p99.9 needs ${P999_NEEDS}` : '';
   return table(`Latency percentiles${note}`, columns, rows);
 }
 

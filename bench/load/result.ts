@@ -17,13 +17,18 @@ const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
 export const Percentiles = Type.Object(
   {
     count: count('samples'),
+    independent: Type.Optional(
+      count(
+        'independent samples: blocks for finality, updates for delivery; absent if all samples are',
+      ),
+    ),
     min: orNull(milliseconds('minimum')),
     mean: orNull(milliseconds('mean')),
     p50: orNull(milliseconds('median')),
     p90: orNull(milliseconds('90th percentile')),
     p95: orNull(milliseconds('95th percentile')),
     p99: orNull(milliseconds('99th percentile')),
-    p999: orNull(milliseconds('99.9th percentile; null with fewer than 1,000 samples')),
+    p999: orNull(milliseconds('99.9th percentile; null with fewer than 1,000 independent samples')),
     max: orNull(milliseconds('maximum')),
     histogram: orNull(
       Type.String(about('HDR histogram of microseconds, compressed, V2, Base64; null when empty')),
@@ -236,7 +241,7 @@ export const LoadResult = Type.Object(
               },
               {
                 ...strictly,
-                ...about('limit of the workload itself; null if it has none'),
+                ...about('limit of the workload itself; null unless the verdict is WORKLOAD_BOUND'),
               },
             ),
           ),
@@ -290,6 +295,15 @@ export const LoadResult = Type.Object(
                     'closed loop, absent in older results',
                 ),
               },
+            ),
+          ),
+        ),
+        attributed: Type.Optional(
+          Type.Array(
+            Type.String(),
+            about(
+              'quantiles of response times attributed to the server, such as vote.p99: at most ' +
+                '10 % is generator lag or waiting for the workload; absent in older results',
             ),
           ),
         ),

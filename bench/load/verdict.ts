@@ -24,8 +24,10 @@
  *   by more than 2 ms.
  * - VALID: none of these.
  *
- * In an open loop, a note reports lag above a tenth of the response time at the same percentile. A
- * ten-percent change in the server is then smaller than the generator's error.
+ * In an open loop, a note names the quantiles of response times that are not attributed to the
+ * server: those of which more than a tenth is generator lag or waiting for the workload. A
+ * ten-percent change in the server is then smaller than the error. A further note reports waiting
+ * for the workload or for signatures from 5 % of the time on.
  */
 import { type Note, note } from './messages.js';
 import type { Half } from './recorder.js';
@@ -42,8 +44,7 @@ export interface Evidence {
   lagP90: number | null;
   lagP99: number | null;
   responseP99: number | null;
-  /** Percentiles at which the lag is a large part of the response time. */
-  lagParts: readonly LagPart[];
+  attribution: Attribution;
   /** Utilization of the event loop, 0 to 1. */
   utilization: number;
   /** Fraction of the measured time during which arrivals waited, by cause. */
@@ -63,11 +64,12 @@ export interface Evidence {
   halves: readonly [Half, Half] | null;
 }
 
-/** Lag and response time at the same percentile, in milliseconds. */
-interface LagPart {
-  percentile: 'p50' | 'p90' | 'p95' | 'p99';
-  lagMs: number;
-  responseMs: number;
+/** Quantiles of response times by their cause. */
+export interface Attribution {
+  /** Names of the quantiles that measure the server, such as `vote.p99`. */
+  attributed: string[];
+  /** The other quantiles, with the time that the server did not cause, in milliseconds. */
+  others: { name: string; ownMs: number; responseMs: number }[];
 }
 
 interface Verdict {
@@ -79,8 +81,10 @@ const LEAST_SHARE = 0.99;
 const LATE_MS = 10;
 const BUSY = 0.9;
 const MOSTLY = 0.5;
-/** Fraction of a response time above which a note reports the lag. */
-const MOST_LAG = 0.1;
+/** Fraction of a response time up to which lag and waits count as an error of measurement. */
+const MOST_OWN = 0.1;
+/** Fraction of the measured time from which waiting for the workload or signatures counts. */
+const LEAST_HELD = 0.05;
 const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
 
@@ -105,13 +109,19 @@ function judgeWhole(evidence: Evidence): Verdict {
     return { verdict: 'WORKLOAD_BOUND', reasons: [workloadLimit(evidence), ...short] };
   }
   const missing = [...(short ?? []), ...(short ? connectionNotes(evidence) : []), ...losses];
-  if (missing.length > 0) return { verdict: 'INVALID', reasons: missing };
+  if (missing.length > 0) {
+    return { verdict: 'INVALID', reasons: [...missing, ...heldNotes(evidence)] };
+  }
   const differences = differencesOf(evidence);
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
   const notes =
     evidence.targetPerS === null
       ? idleNotes(evidence)
-      : [...problems.map((one) => one.note), ...lagNotes(evidence)];
+      : [
+          ...problems.flatMap((one) => one.note ?? []),
+          ...heldNotes(evidence),
+          ...ownNotes(evidence),
+        ];
   return { verdict, reasons: [...differences, ...notes] };
 }
 
@@ -124,35 +134,63 @@ const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
 export function lagShares(
   lag: Percentiles,
   operations: readonly Operation[],
-): { shares: Record<LagPart['percentile'], number | null>; parts: LagPart[] } {
-  const parts = percentiles.flatMap((percentile): LagPart[] => {
-    const lagMs = lag[percentile];
+): Record<(typeof percentiles)[number], number | null> {
+  const of = (percentile: (typeof percentiles)[number]): number | null => {
     const times = operations.flatMap(({ response }) => response[percentile] ?? []);
-    return lagMs === null || times.length === 0
-      ? []
-      : [{ percentile, lagMs, responseMs: Math.min(...times) }];
-  });
-  const of = (percentile: LagPart['percentile']): number | null => {
-    const part = parts.find((one) => one.percentile === percentile);
-    return part ? shareOf(part) : null;
+    const lagMs = lag[percentile];
+    return lagMs === null || times.length === 0 ? null : shareOf(lagMs, Math.min(...times));
   };
-  return {
-    shares: { p50: of('p50'), p90: of('p90'), p95: of('p95'), p99: of('p99') },
-    parts: parts.filter((part) => shareOf(part) > MOST_LAG),
-  };
+  return { p50: of('p50'), p90: of('p90'), p95: of('p95'), p99: of('p99') };
 }
 
 /** Limits the share to 1, because failed requests have lag but no response time. */
-const shareOf = ({ lagMs, responseMs }: LagPart): number =>
-  responseMs > 0 ? Math.min(1, lagMs / responseMs) : 0;
+const shareOf = (ownMs: number, responseMs: number): number =>
+  responseMs > 0 ? Math.min(1, ownMs / responseMs) : 0;
 
-function lagNotes({ lagParts }: Evidence): Note[] {
-  if (lagParts.length === 0) return [];
-  const parts = lagParts.map((part) => {
-    const [lag, response] = [part.lagMs, part.responseMs].map(fine);
-    return `${lag} of ${response} ms at ${part.percentile} (${Math.round(100 * shareOf(part))} %)`;
-  });
-  return [note('LAG_SHARE', { most: 100 * MOST_LAG, parts: parts.join(', ') })];
+/**
+ * Attributes the quantiles of response times. The server did not cause the lag at the same
+ * percentile. If arrivals waited for the workload or for signatures, it did not cause the wait
+ * before sending either, which is the difference between response and service time.
+ * @param lag null in a closed loop, whose response times exclude lag.
+ */
+export function attribute(
+  lag: Percentiles | null,
+  operations: readonly Operation[],
+  { answers, signatures }: Evidence['held'],
+): Attribution {
+  const waits = answers + signatures >= LEAST_HELD;
+  const all = operations.flatMap(({ operation, response, service }) =>
+    [...percentiles, 'p999' as const].flatMap((percentile) => {
+      const [responseMs, serviceMs] = [response[percentile], service[percentile]];
+      if (responseMs === null || serviceMs === null) return [];
+      const ownMs = Math.max(lag?.[percentile] ?? 0, waits ? responseMs - serviceMs : 0);
+      return [{ name: `${operation}.${percentile}`, ownMs, responseMs }];
+    }),
+  );
+  const isServers = ({ ownMs, responseMs }: (typeof all)[number]) =>
+    shareOf(ownMs, responseMs) <= MOST_OWN;
+  return {
+    attributed: all.filter(isServers).map(({ name }) => name),
+    others: all.filter((one) => !isServers(one)),
+  };
+}
+
+function ownNotes({ attribution }: Evidence): Note[] {
+  if (attribution.others.length === 0) return [];
+  const parts = attribution.others.map(
+    ({ name, ownMs, responseMs }) => `${name} (${Math.round(100 * shareOf(ownMs, responseMs))} %)`,
+  );
+  const attributed = attribution.attributed.join(', ') || 'none';
+  return [note('NOT_ATTRIBUTED', { most: 100 * MOST_OWN, parts: parts.join(', '), attributed })];
+}
+
+/** Returns notes on the time in which arrivals waited for the workload or for signatures. */
+function heldNotes({ held }: Evidence): Note[] {
+  const percent = (share: number) => ({ percent: figure(100 * share) });
+  return [
+    ...(held.answers >= LEAST_HELD ? [note('WORKLOAD_WAITED', percent(held.answers))] : []),
+    ...(held.signatures >= LEAST_HELD ? [note('UNSIGNED_NOTED', percent(held.signatures))] : []),
+  ];
 }
 
 function isWorkloadBound(evidence: Evidence): boolean {
@@ -202,20 +240,20 @@ function isBound(evidence: Evidence): boolean {
 }
 
 /**
- * Returns the generator's problems, each as the reason for a verdict and as a note on a valid run.
+ * Returns the generator's problems, each as the reason for a verdict and, if `heldNotes` has no
+ * such note, as a note on a valid run.
  */
 function generatorProblems({
   lagP99,
   utilization,
   held,
-}: Evidence): Record<'reason' | 'note', Note>[] {
+}: Evidence): { reason: Note; note?: Note }[] {
   const lag = { lag: figure(lagP99 ?? 0) };
   const busy = { percent: figure(100 * utilization) };
   const unsigned = { percent: figure(100 * held.signatures) };
   const all = [
     held.signatures > MOSTLY && {
       reason: note('GENERATOR_UNSIGNED', unsigned),
-      note: note('UNSIGNED_NOTED', unsigned),
     },
     (lagP99 ?? 0) > LATE_MS && {
       reason: note('GENERATOR_LATE', lag),
@@ -295,9 +333,6 @@ const slower = (half: Half, other: Half): boolean => {
 };
 
 const exact = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
-
-const fine = (value: number) =>
-  value.toLocaleString('en-US', { maximumFractionDigits: value < 1 ? 3 : 1 });
 
 const figure = (value: number) =>
   value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 1 : 0 });

@@ -41,7 +41,7 @@ export function endingText(endedBy: string): string {
 }
 
 const loadVerdicts = {
-  VALID: 'The server received the requested load. The figures measure the server.',
+  VALID: 'The server accepted the requested load.',
   UNSTABLE: 'The two halves of the run differ, so the figures do not describe a steady state.',
   CLIENT_BOUND:
     'The load generator could not keep its schedule. The figures measure it, not the server.',

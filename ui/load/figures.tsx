@@ -7,6 +7,7 @@ import type {
   LoadFigures,
   LoadProbe,
   LoadSearch,
+  LoadSlowest,
   LoadState,
   LoadTimes,
 } from '../../api/view/load-state.js';
@@ -31,10 +32,8 @@ export function KeyFacts({ load }: { load: LoadState }) {
 }
 
 function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
-  const { arrivals, response, transactions, delivery, errors, operations, times } = figures;
+  const { arrivals, response, transactions, delivery, errors, times } = figures;
   const share = arrivals.of_target;
-  const several = operations.filter(({ operation }) => !operation.includes(' ')).length > 1;
-  const slowest = several ? ' (slowest operation)' : '';
   // In this workload the rate counts transactions, but an arrival is a proposal with several
   // transactions.
   const proposals = asked.workload === 'transactions';
@@ -49,9 +48,9 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
       `${perSecond(arrivals.accepted_per_s)}${share === null ? '' : ` (${percent(share)})`}`,
     ],
     ...(transactions ? [['finalized transactions', perSecond(transactions.tps)] as Named] : []),
-    [`median response${slowest}`, `${formatMs(response.p50)}${serviceText(asked, times)}`],
-    [`p95 response${slowest}`, formatMs(response.p95)],
-    [`p99 response${slowest}`, formatMs(response.p99)],
+    ...slowestOf('median response', asked, response.p50),
+    ...slowestOf('p95 response', asked, response.p95),
+    ...slowestOf('p99 response', asked, response.p99),
     ...(finality ? [['p99 finality', formatMs(finality.p99)] as Named] : []),
     ...(delivered ? [['p99 delivery', formatMs(delivered.p99)] as Named] : []),
     ...(delivery ? [['deliveries', perSecond(delivery.deliveries_per_s)] as Named] : []),
@@ -60,15 +59,22 @@ function figuresOf({ asked }: LoadState, figures: LoadFigures): Named[] {
 }
 
 /**
- * Returns the service time. In an open loop, response time includes the wait before sending, and
- * service time does not.
+ * Returns the response time of the slowest operation and, in an open loop, its service time.
+ * Response time includes the wait before sending, and service time does not.
  */
-function serviceText({ loop }: LoadState['asked'], times: LoadFigures['times']): string {
-  const medians = times.flatMap(({ time: kind, operation, p50 }) =>
-    kind === 'service' && !operation?.includes(' ') ? (p50 ?? []) : [],
-  );
-  if (loop === 'closed' || medians.length === 0) return '';
-  return ` (service ${formatMs(Math.max(...medians))})`;
+function slowestOf(
+  title: string,
+  { loop }: LoadState['asked'],
+  found: LoadSlowest | null,
+): Named[] {
+  if (!found) return [[title, '–']];
+  const { operation, response, service, attributed } = found;
+  const notes = [
+    ...(loop === 'open' && service !== null ? [`service ${formatMs(service)}`] : []),
+    ...(attributed ? [] : ['not attributed to the server']),
+  ];
+  const more = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+  return [[`${title}, ${cleanText(operation, 40)}`, `${formatMs(response)}${more}`]];
 }
 
 /** Rate of signed items as a fraction of R. */

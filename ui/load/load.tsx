@@ -152,7 +152,7 @@ function summary(): string {
   const { figures, phase } = now;
   if (phase === 'over') return `The run has finished: ${verdictText(now).title}.`;
   const rate = figures ? ` ${perSecond(figures.arrivals.accepted_per_s)} accepted,` : '';
-  const p99 = figures ? ` p99 ${formatMs(figures.response.p99)}.` : '';
+  const p99 = figures ? ` p99 ${formatMs(figures.response.p99?.response ?? null)}.` : '';
   return `${progressText(now)}${rate}${p99}`;
 }
 

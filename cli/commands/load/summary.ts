@@ -1,5 +1,6 @@
 /** Text summary of a load run. */
 import { early } from '../../../bench/load/compare.js';
+import { P999_NEEDS } from '../../../bench/load/figures.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { serverLine } from './progress.js';
 
@@ -75,13 +76,14 @@ function saturation({ saturation: found }: LoadResult): [string, string][] {
   return [...rows, ['', notes.join('; ')]];
 }
 
-function transactions({ transactions: all }: LoadResult): [string, string][] {
+function transactions({ transactions: all, finality }: LoadResult): [string, string][] {
   if (all.proposed === 0) return [];
   const { proposed, finalized, timed_out, unfinished, tps } = all;
+  const blocks = finality.independent ? ` in ${count(finality.independent)} blocks` : '';
   const open = `${count(timed_out)} timed out, ${count(unfinished)} unfinished`;
   return [
     ['TPS', `${perS(tps)} finalized per second`],
-    ['transactions', `${count(finalized)} of ${count(proposed)} finalized, ${open}`],
+    ['transactions', `${count(finalized)} of ${count(proposed)} finalized${blocks}, ${open}`],
   ];
 }
 
@@ -123,7 +125,7 @@ function machine({ machine: name, node, r }: LoadResult): string {
 
 const columns = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 
-const TOO_FEW = '-: too few samples (p99.9 needs 1,000)';
+const TOO_FEW = `-: too few samples (p99.9 needs ${P999_NEEDS})`;
 
 /** Formats the table of latencies. Rows without samples are omitted. */
 function latencies(result: LoadResult): string[] {

@@ -95,7 +95,7 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       unfinished: proposed - Math.floor(proposed * 0.99) - Math.floor(proposed * 0.004),
       tps: Math.floor(proposed * 0.99) / seconds,
     },
-    finality: blocks ? latencies(proposed, 180, chance) : nothing(),
+    finality: blocks ? { ...latencies(proposed, 180, chance), ...independent(100) } : nothing(),
     delivery: {
       subscribers: workload === 'subscribers' ? 100 : 0,
       expected: workload === 'subscribers' ? 10_000 : 0,
@@ -103,7 +103,10 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       holes: workload === 'subscribers' ? 2 : 0,
       disconnects: 0,
       deliveries_per_s: workload === 'subscribers' ? 9_998 / seconds : 0,
-      latency: workload === 'subscribers' ? latencies(9_998, 6, chance) : nothing(),
+      latency:
+        workload === 'subscribers'
+          ? { ...latencies(9_998, 6, chance), ...independent(100) }
+          : nothing(),
     },
     operations: made,
     generator: {
@@ -197,6 +200,12 @@ export function percentilesOf(times: readonly number[]): Percentiles {
     histogram: encodeIntoCompressedBase64(histogram),
   };
 }
+
+/** Members of times of which only this many samples are independent. */
+const independent = (count: number) => ({
+  independent: count,
+  ...(count < 1_000 ? { p999: null } : {}),
+});
 
 export const nothing = (): Percentiles => ({
   count: 0,

@@ -124,7 +124,10 @@ test.each<[string, Partial<LoadOptions>, boolean]>([
   ['p999>1s', { rate: 100, durationMs: 10_000 }, true],
   ['p999>1s', { rate: null, concurrency: 1, durationMs: 100 }, true],
   ['finality.p999>1s', { workload: 'transactions', rate: 500, durationMs: 1_000 }, false],
-  ['delivery.p999>1s', { workload: 'subscribers', rate: 1, durationMs: 10_000 }, true],
+  ['finality.p999>1s', { workload: 'transactions', rate: 9_900, durationMs: 10_000 }, false],
+  ['finality.p999>1s', { workload: 'transactions', rate: 10_000, durationMs: 10_000 }, true],
+  ['delivery.p999>1s', { workload: 'subscribers', rate: 99, durationMs: 10_000 }, false],
+  ['delivery.p999>1s', { workload: 'subscribers', rate: 100, durationMs: 10_000 }, true],
 ])('conditions: %s of %o is measured: %s, known before the run', (text, change, measured) => {
   const check = () => assertMeasured(parseConditions([text], { relative: false }), asked(change));
   if (measured) return expect(check).not.toThrow();

@@ -48,6 +48,28 @@ test('merge: counts add up, and the result follows its schema', () => {
   expect(merged.shard).toBe(undefined);
 });
 
+test.each([
+  [60, false],
+  [999, false],
+  [1_000, true],
+])('samples: a p99.9 of %d blocks and of %d updates is shown: %s', (groups, shown) => {
+  const recorder = new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000);
+  for (let group = 0; group < groups; group += 1) {
+    recorder.proposed(100, group);
+    recorder.finalized(100, group, group + 50);
+    recorder.deliveries({ expected: 20 }, group);
+    for (let subscriber = 0; subscriber < 20; subscriber += 1) recorder.delivered(9, group);
+  }
+  const { finality, delivery } = recorder.result(10, 2_000);
+  const p999 = shown ? expect.any(Number) : null;
+  expect(finality).toMatchObject({ count: 100 * groups, independent: groups, p999 });
+  expect(delivery.latency).toMatchObject({ count: 20 * groups, independent: groups, p999 });
+  expect(recorder.soFar(10, 2_000).finality).toMatchObject({ independent: groups, p999 });
+  const both = mergePercentiles([finality, finality]);
+  expect(both.independent).toBe(2 * groups);
+  expect(both.p999 === null).toBe(2 * groups < 1_000);
+});
+
 /** Records response times as a run does, and returns the histogram of the result. */
 function recorded(timesMs: readonly number[]) {
   const recorder = new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { LoadView } from '../../../../dist/api/contract/load.js';
 import { wholeSeconds } from '../../../../dist/bench/load/figures.js';
 import { Steps, toLoadState } from '../../../../dist/bench/load/page-data.js';
+import { loadReport } from '../../../../dist/bench/load/report.js';
 import type { LoadResult, Operation, Second } from '../../../../dist/bench/load/result.js';
 import { Value } from '../../../../dist/engine/protocol/bundled/typebox.js';
 import { loadResult, noise, saturation } from '../fixture.js';
@@ -102,6 +103,24 @@ test('page data: follows its schema, with the figures of the result', () => {
     }),
     { numRuns: 60 },
   );
+});
+
+test('page data: pairs the times of the slowest operation at each percentile', () => {
+  const [vote, propose] = loadResult({ operations: ['vote', 'propose'] }).operations;
+  const timed = (one: Operation, response: number, service: number): Operation => ({
+    ...one,
+    response: { ...one.response, p99: response },
+    service: { ...one.service, p99: service },
+  });
+  const operations = [timed(vote!, 315, 90), timed(propose!, 270, 266)];
+  const base = loadResult({}, { operations });
+  const generator = { ...base.generator, attributed: ['propose.p99'] };
+  const p99 = (result: LoadResult) => toLoadState(result).figures!.response.p99;
+  const slowest = { operation: 'vote', response: 315, service: 90 };
+  expect(p99(base)).toEqual({ ...slowest, attributed: true });
+  expect(p99({ ...base, generator })).toEqual({ ...slowest, attributed: false });
+  expect(loadReport(base)).toMatch(/p99 response, vote<\/dt>\s*<dd[^>]*>315 ms \(service 90 ms\)/);
+  expect(loadReport({ ...base, generator })).toContain('(service 90 ms, not attributed');
 });
 
 /** Returns a result as from an untrusted file, valid by the schema. */

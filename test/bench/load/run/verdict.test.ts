@@ -1,6 +1,12 @@
 /** The rules for a run's verdict, case by case. */
 import { expect, test } from 'vitest';
-import { type Evidence, judgeRun, lagShares } from '../../../../dist/bench/load/verdict.js';
+import {
+  attribute,
+  type Evidence,
+  judgeRun,
+  lagShares,
+} from '../../../../dist/bench/load/verdict.js';
+import { loadVerdictText } from '../../../../dist/report/shared/verdicts.js';
 import { nothing } from '../fixture.js';
 
 /** Evidence from a run without problems. */
@@ -13,8 +19,8 @@ const well: Evidence = {
   lagP99: 2,
   responseP99: 20,
   utilization: 0.3,
-  lagParts: [],
-  held: { connections: 0, answers: 0.2, signatures: 0 },
+  attribution: { attributed: ['vote.p50'], others: [] },
+  held: { connections: 0, answers: 0.04, signatures: 0 },
   limit: { perS: 2_000, option: '--agents', value: 700 },
   isFailing: false,
   connections: { count: 128, serviceP50: 10 },
@@ -162,24 +168,60 @@ test('verdict: names the option, and the connections that a rate needs', () => {
   });
 });
 
-test('verdict: notes lag above a tenth of response times of the fastest operation', () => {
-  const times = (...[p50, p90, p95, p99]: [number, number, number, number]) => {
-    return { ...nothing(), count: 100, ...{ p50, p90, p95, p99 } };
-  };
-  const operation = (name: string, response: ReturnType<typeof times>) => {
-    const none = { refused: [], lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
-    return { operation: name, sent: 100, accepted: 100, ...none, response, service: response };
-  };
-  const { shares, parts } = lagShares(times(0.6, 1, 2, 30), [
-    operation('read', times(0.8, 10, 10, 20)),
-    operation('vote', times(5, 20, 40, 200)),
-  ]);
-  expect(shares).toEqual({ p50: 0.6 / 0.8, p90: 0.1, p95: 0.2, p99: 1 });
-  expect(parts.map(({ percentile }) => percentile)).toEqual(['p50', 'p95', 'p99']);
-  const { verdict, reasons } = judgeRun({ ...well, lagParts: parts });
-  expect(verdict).toBe('VALID');
-  const text = expect.stringContaining('0.6 of 0.8 ms at p50 (75 %)');
-  expect(reasons).toEqual([{ key: 'LAG_SHARE', text }]);
-  expect(judgeRun({ ...well, ...closed, lagParts: [] }).reasons).toEqual([]);
-  expect(lagShares(nothing(), []).shares).toEqual({ p50: null, p90: null, p95: null, p99: null });
+const times = (p50: number, p90: number, p95: number, p99: number) => {
+  return { ...nothing(), count: 100, ...{ p50, p90, p95, p99 } };
+};
+const operationOf = (name: string, response: ReturnType<typeof times>, service = response) => {
+  const none = { refused: [], lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
+  return { operation: name, sent: 100, accepted: 100, ...none, response, service };
+};
+const lag = times(0.6, 1, 2, 30);
+const both = [
+  operationOf('read', times(0.8, 10, 10, 20)),
+  operationOf('vote', times(7, 20, 40, 200)),
+];
+
+test('lag: shares of response times are those of the fastest operation', () => {
+  expect(lagShares(lag, both)).toEqual({ p50: 0.6 / 0.8, p90: 0.1, p95: 0.2, p99: 1 });
+  expect(lagShares(nothing(), [])).toEqual({ p50: null, p90: null, p95: null, p99: null });
+});
+
+test('attribution: quantiles with more than a tenth of lag are not those of the server', () => {
+  const idle = { connections: 0.9, answers: 0.04, signatures: 0 };
+  const attribution = attribute(lag, both, idle);
+  const servers = ['read.p90', 'vote.p50', 'vote.p90', 'vote.p95'];
+  expect(attribution.attributed).toEqual(servers);
+  const others = attribution.others.map(({ name }) => name);
+  expect(others).toEqual(['read.p50', 'read.p95', 'read.p99', 'vote.p99']);
+  const { verdict, reasons } = judgeRun({ ...well, attribution });
+  expect([verdict, reasons.map(({ key }) => key)]).toEqual(['VALID', ['NOT_ATTRIBUTED']]);
+  for (const name of [...servers, ...others]) expect(reasons[0]!.text).toContain(name);
+  // The text of the verdict does not attribute the figures either.
+  expect(loadVerdictText('VALID', false)).not.toMatch(/figures/);
+  expect(attribute(null, both, idle).others).toEqual([]);
+});
+
+test('attribution: waiting before sending is not the time of the server, unless it is', () => {
+  const sent = [operationOf('vote', times(50, 100, 120, 138), times(49, 95, 85, 87))];
+  const none = { ...nothing(), count: 100, p50: 0.1, p90: 0.1, p95: 0.1, p99: 0.1 };
+  const waits = (change: Partial<Evidence['held']>) =>
+    attribute(none, sent, { connections: 0, answers: 0, signatures: 0, ...change }).attributed;
+  const all = ['vote.p50', 'vote.p90', 'vote.p95', 'vote.p99'];
+  expect(waits({ answers: 0.05 })).toEqual(['vote.p50', 'vote.p90']);
+  expect(waits({ signatures: 0.05 })).toEqual(['vote.p50', 'vote.p90']);
+  expect(waits({ answers: 0.049 })).toEqual(all);
+  // Waiting for a free connection is waiting for the server.
+  expect(waits({ connections: 0.9 })).toEqual(all);
+});
+
+test.each<[number, number, string[]]>([
+  [0.049, 0, []],
+  [0.05, 0, ['WORKLOAD_WAITED']],
+  [0.15, 0.06, ['WORKLOAD_WAITED', 'UNSIGNED_NOTED']],
+])('verdict: notes arrivals held for %d by the workload, %d by signing', (answers, signatures, keys) => {
+  const held = { connections: 0, answers, signatures };
+  const keysOf = (change: Partial<Evidence>) =>
+    judgeRun({ ...well, held, ...change }).reasons.map(({ key }) => key);
+  expect(keysOf({})).toEqual(keys);
+  expect(keysOf({ acceptedPerS: 900 })).toEqual(['RATE_MISSED', ...keys]);
 });
