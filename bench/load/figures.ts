@@ -1,7 +1,13 @@
 /**
  * A result's figures by name, for conditions and comparisons, and its seconds grouped into steps.
  */
-import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import {
+  LEAST_P999,
+  type LoadResult,
+  type Operation,
+  type Percentiles,
+  type Second,
+} from './result.js';
 import type { OperationName } from './workload.js';
 
 export interface Figure {
@@ -19,14 +25,6 @@ export interface Figure {
 
 /** A scheduled operation, all scheduled operations, or data that only some workloads produce. */
 export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
-
-/**
- * Number of independent samples needed for one to lie beyond the 99.9th percentile. With fewer,
- * this percentile is just the maximum.
- */
-export const LEAST_P999 = 1_000;
-/** Text of the samples that a 99.9th percentile needs. */
-export const P999_NEEDS = '1,000 samples; for finality, 1,000 blocks; for delivery, 1,000 updates';
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 const operations: readonly OperationName[] = [

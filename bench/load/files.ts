@@ -10,9 +10,8 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 import { StoreError } from '../../engine/store/store.js';
 import { prepareFolder, writeWhole } from '../../report/folder.js';
 import { CsvFile } from '../../report/tables.js';
-import { LEAST_P999 } from './figures.js';
 import type { Table } from './histograms.js';
-import { LoadResult, type Percentiles } from './result.js';
+import { LEAST_P999, LoadResult, type Percentiles } from './result.js';
 
 /**
  * Files of a run. result.json is written last, so a folder that contains result.json is complete.

@@ -5,8 +5,13 @@
  */
 
 import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
-import { LEAST_P999 } from './figures.js';
-import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import {
+  LEAST_P999,
+  type LoadResult,
+  type Operation,
+  type Percentiles,
+  type Second,
+} from './result.js';
 import type { Exchange } from './sender.js';
 import type { CallOutcome, RunContext } from './workload.js';
 

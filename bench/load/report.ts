@@ -29,10 +29,10 @@ import {
   timesChart,
 } from './charts.js';
 import { changeText, valueText } from './compare.js';
-import { findFigure, findSlowest, P999_NEEDS } from './figures.js';
+import { findFigure, findSlowest } from './figures.js';
 import { listTimes } from './histograms.js';
 import { loadDefaults, workloadDefaults } from './options.js';
-import type { LoadResult, Operation, Percentiles } from './result.js';
+import { type LoadResult, type Operation, P999_NEEDS, type Percentiles } from './result.js';
 
 export function loadReport(result: LoadResult): string {
   const { saturation, operations, tiers, delivery } = result;

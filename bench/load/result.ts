@@ -13,6 +13,14 @@ const milliseconds = (description: string) => Type.Number({ minimum: 0, descript
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()]);
 
+/**
+ * Number of independent samples needed for one to lie beyond the 99.9th percentile. With fewer,
+ * this percentile is just the maximum.
+ */
+export const LEAST_P999 = 1_000;
+/** Text of the samples that a 99.9th percentile needs. */
+export const P999_NEEDS = '1,000 samples; for finality, 1,000 blocks; for delivery, 1,000 updates';
+
 /** A latency histogram. If there are no samples, all members except `count` are null. */
 export const Percentiles = Type.Object(
   {

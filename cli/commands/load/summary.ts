@@ -1,7 +1,6 @@
 /** Text summary of a load run. */
 import { early } from '../../../bench/load/compare.js';
-import { P999_NEEDS } from '../../../bench/load/figures.js';
-import type { LoadResult } from '../../../bench/load/result.js';
+import { type LoadResult, P999_NEEDS } from '../../../bench/load/result.js';
 import { serverLine } from './progress.js';
 
 type Operation = LoadResult['operations'][number];

@@ -47,7 +47,7 @@ test.concurrent('ends: a server dies during a run: exit 14, with figures so far'
 test.concurrent.each([
   'SIGINT',
   'SIGTERM',
-] as const)('ends: %s during a run: INCOMPLETE, no threshold passes, and the exit of the signal', async (by) => {
+] as const)('ends: %s: INCOMPLETE, no threshold passes, and the exit of the signal', async (by) => {
   const server = await knownServer({});
   const junit = join(temporaryFolder(), 'junit.xml');
   const limits = ['--fail-on', 'errors>99%', '--junit', junit];

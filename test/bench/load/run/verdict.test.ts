@@ -218,7 +218,7 @@ test.each<[number, number, string[]]>([
   [0.049, 0, []],
   [0.05, 0, ['WORKLOAD_WAITED']],
   [0.15, 0.06, ['WORKLOAD_WAITED', 'UNSIGNED_NOTED']],
-])('verdict: notes arrivals held for %d by the workload, %d by signing', (answers, signatures, keys) => {
+])('verdict: notes waits of %d and %d', (answers, signatures, keys) => {
   const held = { connections: 0, answers, signatures };
   const keysOf = (change: Partial<Evidence>) =>
     judgeRun({ ...well, held, ...change }).reasons.map(({ key }) => key);
