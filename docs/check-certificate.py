@@ -53,8 +53,12 @@ def integral(text):  # 3.0 and 3e0 are the integer 3
     value = float(text)
     return int(value) if abs(value) < 2**53 and value == math.trunc(value) else value
 
+def members(pairs):
+    ensure(len(dict(pairs)) == len(pairs), "a member appears twice in one object")
+    return dict(pairs)
+
 def parse(text):
-    value = json.loads(text, parse_float=integral,
+    value = json.loads(text, parse_float=integral, object_pairs_hook=members,
                        parse_constant=lambda name: refuse(f"{name} is not JSON"))
     ensure(bounded(value), "JSON beyond the bounds of section 2")
     return value

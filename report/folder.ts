@@ -18,6 +18,7 @@ import { open, readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSystemError } from '../engine/protocol/messages.js';
+import { parseUnique } from '../engine/protocol/repeated-members.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 import { parse } from './bundled/csv.js';
@@ -90,7 +91,7 @@ export const hasFile = (folder: string, name: string): boolean => existsSync(joi
 /** @throws {StoreError} `UNREADABLE` */
 export function readJson<T>(folder: string, name: string): T {
   try {
-    return JSON.parse(readBounded(join(folder, name), fileBounds.result).toString()) as T;
+    return parseUnique(readBounded(join(folder, name), fileBounds.result).toString()) as T;
   } catch (cause) {
     throw unreadable(folder, name, cause);
   }

@@ -2,7 +2,7 @@
  * Entry point `folkmoot/testing`: internals for tests, from log bytes to crash points. No other
  * module in the package may import this entry point.
  */
-export { type Admission, admit } from '../engine/admit/admit.js';
+export { type Admission, admit, admitLogged } from '../engine/admit/admit.js';
 export type { Change } from '../engine/core/changes.js';
 export type { Step } from '../engine/core/engine.js';
 export { verifyOne as verifyWithLibsodium } from '../engine/crypto/inline.js';

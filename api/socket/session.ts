@@ -359,7 +359,9 @@ type Read =
 function readClientMessage(text: string): Read {
   const parsed = parseJson(Buffer.from(text));
   if ('message' in parsed) {
-    return { refusal: refuse('MESSAGE_NOT_JSON', { problem: parsed.message }) };
+    const { pointer, message: problem } = parsed;
+    const where = pointer === '' ? '' : `${pointer} `;
+    return { refusal: refuse('MESSAGE_NOT_JSON', { where, problem }, { pointer }) };
   }
   const type = (parsed.value as { type?: unknown } | null)?.type;
   if (typeof type !== 'string' || !Object.hasOwn(clientMessages, type)) {

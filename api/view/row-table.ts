@@ -3,6 +3,7 @@
  * compresses well. Repeated texts are stored once. Runs in browsers.
  */
 
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import {
   type AgentRow,
   type AllianceRow,
@@ -72,7 +73,7 @@ export function encodeRunArchive({ batches, data }: RunArchive): Uint8Array {
 }
 
 export function decodeRunArchive(bytes: Uint8Array): RunArchive {
-  const { columns, kept, ...head } = JSON.parse(new TextDecoder().decode(bytes)) as ReelJson;
+  const { columns, kept, ...head } = parseUnique(new TextDecoder().decode(bytes)) as ReelJson;
   const table = emptyTable(columns.kind.length);
   for (const name of Object.keys(table) as (keyof Table)[]) {
     table[name].set(columns[name]);

@@ -6,6 +6,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeSystemError } from '../../engine/protocol/messages.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { StoreError } from '../../engine/store/store.js';
 import { prepareFolder, writeWhole } from '../../report/folder.js';
@@ -111,7 +112,7 @@ function fileOf(path: string): string {
 function parsed(file: string): unknown {
   try {
     const { size } = statSync(file);
-    if (size <= MOST_BYTES) return JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    if (size <= MOST_BYTES) return parseUnique(readFileSync(file, 'utf8')) as unknown;
   } catch (cause) {
     throw unreadable(file, describeSystemError(cause));
   }

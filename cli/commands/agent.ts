@@ -8,6 +8,7 @@ import type {
   VoteFields,
 } from '../../api/client/index.js';
 import { sentiments, statuses } from '../../engine/protocol/event-types.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import {
   answer,
   type KeyFlags,
@@ -183,7 +184,7 @@ function addConsensus(add: Add): void {
 /** Parses the JSON of a ballot. The server checks it against the network's rule. */
 function ballotOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUnique(text);
   } catch {
     const expected = 'JSON, such as \'{"ranking":["blue","red"]}\'';
     throw new UsageError('INVALID_VALUE', { option: '--ballot', value: text, expected });
@@ -195,7 +196,7 @@ function optionOf(text: string): NonNullable<Proposal['options']>[number] {
   const [, name, json] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
   try {
     if (name !== undefined && json === undefined) return { name };
-    const additions: unknown = JSON.parse(json!);
+    const additions: unknown = parseUnique(json!);
     if (name !== undefined && typeof additions === 'object' && additions !== null) {
       return { name, state_diff: { additions: additions as Record<string, unknown> } };
     }
@@ -216,7 +217,7 @@ function proposalOf(transactions: string[], set: string[], removed: string[]): P
 function assignment(text: string): [string, unknown] {
   const [, key, json] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   try {
-    if (key !== undefined && json !== undefined) return [key, JSON.parse(json)];
+    if (key !== undefined && json !== undefined) return [key, parseUnique(json)];
   } catch {
     // Falls through to the error.
   }

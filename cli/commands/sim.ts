@@ -213,12 +213,13 @@ function refuseLogFlags(command: Command): void {
 /** Returns the trace digest in a run folder or a result, or the given digest itself. */
 async function readTrace(where: string): Promise<string> {
   if (traceDigest.test(where)) return where;
+  const { parseUnique } = await import('../../engine/protocol/repeated-members.js');
   const { fileBounds, readBounded } = await import('../../engine/store/folder.js');
   const expected = 'a run folder, a result in JSON, or 16 hex digits';
   const wrong = () => new UsageError('INVALID_OPTION', { option: '--verify-trace', expected });
   try {
     const path = statSync(where).isDirectory() ? join(where, 'summary.json') : where;
-    const found: unknown = JSON.parse(readBounded(path, fileBounds.result).toString());
+    const found = parseUnique(readBounded(path, fileBounds.result).toString());
     const digest = (found as { trace_digest?: unknown } | null)?.trace_digest;
     if (typeof digest === 'string' && traceDigest.test(digest)) return digest;
   } catch {

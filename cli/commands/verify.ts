@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { helpText } from '../output/help.js';
 import { io } from '../output/io.js';
 import { writeStdoutAsync } from '../output/output.js';
@@ -69,7 +70,7 @@ function parse(line: string): VerifyJob | string {
   if (line.length > LINE_BYTES) return `line too long (limit ${LINE_BYTES} characters)`;
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseUnique(line);
   } catch {
     return 'invalid JSON';
   }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { admit } from '../../engine/admit/admit.js';
+import { admitLogged } from '../../engine/admit/admit.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Spent } from '../../engine/node/kept-network.js';
 import type { Network } from '../../engine/node/network.js';
@@ -333,7 +333,7 @@ async function readRequests(
   const read = inputs.map(async (input, index): Promise<ReadRequest | null> => {
     const which = `request ${index} of batch ${position.version}, by node ${node}`;
     const { request, failedTransaction } = input;
-    const admitted = admit(request, genesis.network_id);
+    const admitted = admitLogged(request, genesis.network_id);
     if ('refusal' in admitted) {
       skip(`${which} is invalid and skipped by all nodes: ${format(admitted.refusal)}`);
       return null;

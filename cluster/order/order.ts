@@ -3,6 +3,7 @@
  * all nodes. A batch is durable before any node reads it. A batch is encoded as a JSON head with a
  * size limit, followed by the bodies and files.
  */
+
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import {
@@ -11,6 +12,7 @@ import {
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { digestPattern, namePattern } from '../../engine/protocol/patterns.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
@@ -404,7 +406,7 @@ function inputOf(head: InputHead, take: (length: number) => Uint8Array): Input {
 /** Parses JSON. Returns undefined if the text is not JSON. */
 export function parseJsonOrUndefined(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseUnique(json);
   } catch {
     return undefined;
   }

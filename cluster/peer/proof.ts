@@ -3,6 +3,7 @@
  * sending the secret. A proof covers the peer's address and a nonce, so it cannot be replayed to a
  * different node. This module also contains the snapshot description and the protocol's limits.
  */
+
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import {
@@ -11,6 +12,7 @@ import {
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 
 export interface PeerRequest {
@@ -112,7 +114,7 @@ export const formatDescription = (description: SnapshotDescription): string =>
 export function parseDescription(header: string): SnapshotDescription {
   let found: unknown;
   try {
-    found = JSON.parse(Buffer.from(header, 'base64url').toString('utf8'));
+    found = parseUnique(Buffer.from(header, 'base64url').toString('utf8'));
   } catch {
     found = null;
   }

@@ -3,6 +3,7 @@
  * receives a snapshot of the data folder. One snapshot is sent at a time, and nothing else is
  * served.
  */
+
 import { createReadStream, mkdirSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -10,6 +11,7 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '../../engine/protocol/limits.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { copiedName, freeBytes } from '../../engine/store/folder.js';
 import type { EtcdTls } from '../etcd/wire.js';
 import {
@@ -237,7 +239,7 @@ function assertRoom(folder: string): void {
 /** Parses a request header. Returns null if the header is invalid. */
 function askingIn(header: string | string[] | undefined): PeerRequest | null {
   try {
-    const found = JSON.parse(
+    const found = parseUnique(
       Buffer.from(String(header), 'base64url').toString('utf8'),
     ) as PeerRequest;
     const { network, to, node, at, nonce } = found;

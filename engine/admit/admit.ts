@@ -34,7 +34,6 @@ import {
   draftRegister,
   draftStatus,
   draftVote,
-  type Media,
   type RequestContext,
   refuseDraft,
   type Signer,
@@ -84,7 +83,21 @@ const drafters: { [K in CommandKind]: Drafter<K> } = {
 };
 
 /** Admits a request of any kind. Never throws, not even for a plain object with invalid members. */
-export function admit(request: SignedRequest, networkId: string): Admission {
+export const admit = (request: SignedRequest, networkId: string): Admission =>
+  admitChecked(request, networkId, 'refuse');
+
+/**
+ * Admits a request in a log. A replay follows what the network did, so a member may appear twice,
+ * as older versions permitted.
+ */
+export const admitLogged = (request: SignedRequest, networkId: string): Admission =>
+  admitChecked(request, networkId, 'last');
+
+function admitChecked(
+  request: SignedRequest,
+  networkId: string,
+  repeated: 'refuse' | 'last',
+): Admission {
   const malformed = memberProblem(request);
   if (malformed) return { refusal: malformed };
   if (!Object.hasOwn(carriage, request.kind)) {
@@ -93,16 +106,8 @@ export function admit(request: SignedRequest, networkId: string): Admission {
   }
   const tooLarge = sizeProblem(request);
   if (tooLarge) return { refusal: tooLarge };
-  return admitNow(request, networkId, request.file ? sniff(request.file) : null);
-}
-
-/** Admits a request whose size and form are valid. `media` is the type detected in its file. */
-export function admitNow(
-  request: SignedRequest,
-  networkId: string,
-  media: Media | null = null,
-): Admission {
-  const parsed = parse(request);
+  const media = request.file ? sniff(request.file) : null;
+  const parsed = parse(request, repeated);
   if ('message' in parsed) return { refusal: refuseJson(parsed) };
   const { kind } = request;
   const problem = bodyProblem(kind, parsed.value);
@@ -166,10 +171,10 @@ function draft<K extends CommandKind>(kind: K, body: unknown, around: RequestCon
   return drafters[kind](body as RequestBody[K], around);
 }
 
-function parse(request: SignedRequest): JsonResult {
+function parse(request: SignedRequest, repeated: 'refuse' | 'last'): JsonResult {
   if (request.kind === 'alliance_leave' && request.body.length === 0) return { value: {} };
   const said = UnsignedRequest.composedBody(request);
-  return said ? { value: said } : parseJson(request.body);
+  return said ? { value: said } : parseJson(request.body, repeated);
 }
 
 /** String members that every request has. The log stores them as received. */

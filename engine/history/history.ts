@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { admit } from '../admit/admit.js';
+import { admitLogged } from '../admit/admit.js';
 import { Engine, type Step, type Summary } from '../core/engine.js';
 import { encodeStep } from '../node/encode.js';
 import { type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
@@ -449,7 +449,7 @@ class Walk {
     if (!this.#engine) throw diverges(seq, 'the log does not begin with genesis');
     if (kind === 'tick') return this.#done(seq, this.#engine.apply({ seq, at, command: null }));
     const request = { ...entry, kind, ...(file ? { file } : {}) };
-    const admitted = admit(request, this.#genesis.network_id);
+    const admitted = admitLogged(request, this.#genesis.network_id);
     if ('refusal' in admitted) throw diverges(seq, admitted.refusal.message);
     return this.#done(seq, this.#engine.apply({ seq, at, command: admitted.command }));
   }

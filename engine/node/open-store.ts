@@ -1,6 +1,6 @@
 /** Opens a new or existing network's store, and restores its engine. */
 import { randomUUID } from 'node:crypto';
-import { admitNow } from '../admit/admit.js';
+import { admitLogged } from '../admit/admit.js';
 import { completeGenesis, type GenesisOptions, parseGenesis } from '../admit/genesis.js';
 import { emptyReader } from '../core/changes.js';
 import { Engine } from '../core/engine.js';
@@ -151,7 +151,7 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
   const stored = store.entry(seq);
   if (!stored) throw new StoreError('ENTRY_MISSING', { seq });
   const entry = decodeEntry(splitStored(stored).bytes);
-  const admitted = admitNow({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
+  const admitted = admitLogged({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
   if ('refusal' in admitted || admitted.command.kind !== 'propose') {
     throw new StoreError('NOT_A_PROPOSAL', { seq });
   }

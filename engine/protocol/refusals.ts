@@ -553,7 +553,7 @@ export const refusalMessages = {
   },
   MESSAGE_NOT_JSON: {
     reason: 'SCHEMA',
-    text: 'invalid message: {problem}',
+    text: 'invalid message: {where}{problem}',
     fix: 'send a JSON object',
   },
   MESSAGE_TYPE_UNKNOWN: {

@@ -4,7 +4,7 @@
  * records.
  */
 
-import { type Admitted, admit } from '../admit/admit.js';
+import { type Admitted, admitLogged } from '../admit/admit.js';
 import { parseGenesis } from '../admit/genesis.js';
 import { emptyReader } from '../core/changes.js';
 import { Engine, type Step } from '../core/engine.js';
@@ -12,9 +12,11 @@ import type { Verifier } from '../crypto/verifier.js';
 import { type EncodedStep, encodeStep } from '../node/encode.js';
 import { Overlay } from '../node/views.js';
 import { Digests } from '../protocol/log.js';
+import { parseUnique } from '../protocol/repeated-members.js';
 import { carriage, type Entry, type EntryKind } from '../protocol/schema/entry.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey } from '../protocol/schema/record.js';
+import { excerpt } from '../protocol/text.js';
 import { RuleUnavailable } from '../rules/network-rule.js';
 import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
 
@@ -254,7 +256,7 @@ function admitLine(line: LogLine, genesis: Genesis | null): CheckedLine {
     return { line, divergence: { seq, kind, what: 'entry', ...difference } };
   }
   const request = { ...entry, kind, ...(file ? { file } : {}) };
-  const admitted = admit(request, genesis.network_id);
+  const admitted = admitLogged(request, genesis.network_id);
   if ('refusal' in admitted) {
     const found = `${admitted.refusal.reason}: ${admitted.refusal.message}`;
     return { line, divergence: { seq, kind, what: 'entry', expected: 'a valid request', found } };
@@ -316,12 +318,12 @@ export function printLine({ entry, logDigest, digest, file }: LogLine): PrintedL
 export function parseLine(text: string, where: string): LogLine {
   let line: PrintedLine;
   try {
-    line = JSON.parse(text) as PrintedLine;
-  } catch {
-    throw new StoreError('LINE_NOT_JSON', { where });
+    line = parseUnique(text) as PrintedLine;
+  } catch (error) {
+    throw new StoreError('LINE_NOT_JSON', { where, reason: (error as SyntaxError).message });
   }
   if (typeof line !== 'object' || line === null) {
-    throw new StoreError('LINE_NOT_JSON', { where });
+    throw new StoreError('LINE_NOT_JSON', { where, reason: excerpt(line) });
   }
   const { body, file, log_digest, digest } = line;
   if (file !== undefined && typeof file !== 'string') {

@@ -203,7 +203,7 @@ export const storeMessages = {
   },
   LINE_NOT_JSON: {
     code: 'CORRUPT',
-    text: 'not a JSON object: {where}',
+    text: 'not a JSON object: {where} ({reason})',
     fix: 'pass the output of folkmoot log',
   },
   LINE_MEMBER: {

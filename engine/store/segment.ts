@@ -3,6 +3,7 @@
  * against the record in the folder, so a changed file yields an {@link ArchiveError} and never
  * wrong data. Reads are synchronous, like LMDB's, because unpacking a block takes only 0.1 ms.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { limits } from '../protocol/limits.js';
+import { parseUnique } from '../protocol/repeated-members.js';
 import { type Segment, type SegmentRange, StoreError } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -74,7 +76,7 @@ const rangeNames = [
 function indexProblem(text: string, segment: Segment): string | null {
   let index: Partial<SegmentIndex>;
   try {
-    index = JSON.parse(text) as Partial<SegmentIndex>;
+    index = parseUnique(text) as Partial<SegmentIndex>;
   } catch {
     return 'not JSON';
   }
@@ -250,7 +252,7 @@ const texts = ['file', 'sha256', 'index_sha256', 'log_digest', 'digest'] as cons
 export function parseSegment(folder: string, text: string): Segment {
   let value: Partial<Segment> | null = null;
   try {
-    value = JSON.parse(text) as Partial<Segment> | null;
+    value = parseUnique(text) as Partial<Segment> | null;
   } catch {
     // Reported below as missing members.
   }

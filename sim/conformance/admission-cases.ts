@@ -29,6 +29,8 @@ function statusAround(harness: Harness, by: Actor, body: Uint8Array): SignedRequ
   return { ...good, body, signature: by.sign(input) };
 }
 
+const twice = (first: string) => `{"a":${first},"a":0,"status":"active"}`;
+
 const badBodies: [string, Uint8Array][] = [
   ['empty', bytes('')],
   ['truncated JSON', bytes('{"status":"active"')],
@@ -41,6 +43,10 @@ const badBodies: [string, Uint8Array][] = [
   ['an integer beyond 2^53-1', bytes('{"status":"active","a":9007199254740992}')],
   ['__proto__', bytes('{"status":"active","__proto__":1}')],
   ['constructor, deep', bytes('{"status":"active","a":[{"constructor":1}]}')],
+  ['a member twice', bytes('{"status":"active","status":"inactive"}')],
+  ['a member twice, once escaped', bytes('{"status":"active","\\u0073tatus":"active"}')],
+  ['an unknown member twice, deep', bytes('{"status":"active","a":[0,{"b":{},"b":{"c":1}}]}')],
+  ['a member twice, the first of depth 17', bytes(twice(`${'['.repeat(16)}${']'.repeat(16)}`))],
   ['not an object', bytes('[]')],
   ['null', bytes('null')],
   ['missing status', bytes('{}')],
@@ -51,7 +57,8 @@ const badBodies: [string, Uint8Array][] = [
 
 const goodBodies: [string, Uint8Array][] = [
   ['depth 16', bytes(`{"status":"active","a":${'['.repeat(15)}${']'.repeat(15)}}`)],
-  ['a duplicate member: the last one counts', bytes('{"status":"asleep","status":"inactive"}')],
+  ['equal names in two objects', bytes('{"status":"active","a":{"status":[{"a":1},{"a":1}]}}')],
+  ['a name inside a text', bytes('{"status":"active","reason":"\\"status\\":1,\\\\"}')],
   ['whitespace, unknown members', bytes(' \t\r\n{ "status" : "active" , "x" : -0.0 }\n')],
   ['a reason of 256 code points', bytes(`{"status":"active","reason":"${'🎉'.repeat(256)}"}`)],
 ];

@@ -1,7 +1,9 @@
 /** Compares another implementation's results with the suite, line by line. */
+
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { splitLines } from '../../engine/replay/lines.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
@@ -89,7 +91,7 @@ function readCases(suite: string): Map<string, CaseRow> {
   const path = join(suite, 'suite.json');
   let value: unknown;
   try {
-    value = JSON.parse(readBounded(path, fileBounds.result).toString());
+    value = parseUnique(readBounded(path, fileBounds.result).toString());
   } catch (cause) {
     throw new StoreError('SUITE_UNREADABLE', { path }, { cause });
   }
@@ -101,7 +103,7 @@ function readCases(suite: string): Map<string, CaseRow> {
 function parse(text: string, where: string): ResultLine {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseUnique(text);
   } catch (cause) {
     throw invalid(where, 'not JSON', cause);
   }
@@ -117,7 +119,7 @@ async function loadCase(suite: string, { name, kind }: CaseRow): Promise<Expecte
   const bytes = createReadStream(join(suite, file));
   try {
     for await (const text of splitLines(bytes)) {
-      const line = JSON.parse(text) as ExpectedLine & ExpectedEntry;
+      const line = parseUnique(text) as ExpectedLine & ExpectedEntry;
       const { log_digest, digest } = kind === 'log' ? line : (line.entries.at(-1) ?? digests);
       digests = { log_digest, digest };
       const { outcome, entries } = line;

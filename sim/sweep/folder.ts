@@ -2,6 +2,7 @@
  * Sweep folder: sweep.json describes the sweep, runs/ contains one file per finished run, and
  * runs.sha256 seals a finished shard.
  */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -20,6 +21,7 @@ import {
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import {
@@ -104,7 +106,7 @@ function textOf(path: string): string {
 /** @throws {StoreError} `CORRUPT` */
 export function readJsonFile(path: string): unknown {
   const text = textOf(path);
-  return reading(path, () => JSON.parse(text));
+  return reading(path, () => parseUnique(text));
 }
 
 /** @throws {StoreError} `CORRUPT` */
@@ -346,7 +348,7 @@ export class SweepFolder {
   read(key: string, replicate: number): RunRecord {
     const file = join(this.path, runPath({ key, replicate }));
     try {
-      return JSON.parse(readBounded(file, fileBounds.result).toString()) as RunRecord;
+      return parseUnique(readBounded(file, fileBounds.result).toString()) as RunRecord;
     } catch (cause) {
       throw new StoreError('RUN_FILE_UNREADABLE', { path: file }, { cause });
     }
@@ -438,7 +440,7 @@ function readText(file: string): string {
 
 function parsed(text: string, path: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUnique(text);
   } catch (error) {
     throw unreadable(join(path, 'sweep.json'), error);
   }

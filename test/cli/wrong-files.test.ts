@@ -64,6 +64,24 @@ test.each([
   expect(ended.stdout).toBe('');
 });
 
+/** A program that wrote or signed such a file may have used the other value. */
+test('files: a member that appears twice is refused and named', async () => {
+  const twice = (name: string, text: string) => {
+    const path = join(root, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const limits = twice('limits.json', '{"vote":1,"vote":2}');
+  expectUsage(await runCommand(['serve', '--port', '0', '--limits-file', limits]), '/vote');
+  const log = await runCommand(['replay', twice('log.ndjson', '{"seq":0,"at":0,"seq":0}\n')]);
+  expectOneLine(log);
+  expect([log.code, log.stderr]).toEqual([13, expect.stringContaining('/seq')]);
+  const result = twice('result.json', '{"runs":[{"votes":1,"votes":2}]}');
+  expectUsage(await runCommand(['load', 'compare', result, result]), '/runs/0/votes');
+  const line = await runCommand(['verify'], '{"public_key":"","public_key":""}\n');
+  expect(JSON.parse(line.stdout)).toEqual({ valid: false, error: 'invalid JSON' });
+});
+
 test.each(['log', 'events'])('%s: refuses a range that ends before it begins', async (command) => {
   expectUsage(await runCommand([command, root, '--from', '9', '--to', '3']), '--from 9', '--to 3');
 });

@@ -2,9 +2,11 @@
  * Settings that can change while the server runs: the log level and the rate limits. SIGHUP reads
  * the configuration file and --limits-file again. A file with a problem changes nothing.
  */
+
 import type { Logger } from 'pino';
 import type { Exchange, LimitName, Profile, Server } from '../../../api/index.js';
 import type { Network } from '../../../engine/node/network.js';
+import { parseUnique } from '../../../engine/protocol/repeated-members.js';
 import { keyOf, type Setting, type Settings, shownValue } from '../../options/config.js';
 import { UsageError } from '../../output/exit.js';
 
@@ -154,7 +156,7 @@ export async function readLimits(path: string): Promise<OwnLimits> {
     new UsageError('INVALID_ARGUMENT', { option: '--limits-file', value: path, problem });
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readBounded(path, fileBounds.text).toString());
+    parsed = parseUnique(readBounded(path, fileBounds.text).toString());
   } catch (error) {
     const { describeSystemError } = await import('../../../engine/protocol/messages.js');
     throw bad(describeSystemError(error));

@@ -21,6 +21,7 @@ import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { digestPattern } from '../../../engine/protocol/patterns.js';
+import { parseUnique } from '../../../engine/protocol/repeated-members.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { StoreError } from '../../../engine/store/store.js';
@@ -420,7 +421,7 @@ function readLine(before: string, text: string): { value: Line; sum: string } | 
 function lineIn(body: string): Line | null {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseUnique(body);
   } catch {
     return null;
   }

@@ -168,6 +168,16 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await live.settled()).toEqual([]);
   });
 
+  test.each([
+    ['{"type":"ping","id":1,"id":2}', '/id'],
+    ['{"type":"subscribe","topics":["blocks"],"since":{"seq":1,"seq":1}}', '/since/seq'],
+  ])('malformed: %s has a member twice', async (text, pointer) => {
+    const { live } = await one();
+    live.send(text);
+    const details = { reason: 'SCHEMA', pointer };
+    expect(await live.next()).toMatchObject({ error: { code: 'INVALID_REQUEST', details } });
+  });
+
   test('malformed: counts binary frames, including empty ones', async () => {
     const { live } = await one();
     for (const bytes of [

@@ -1,4 +1,5 @@
 /** Admission of raw bodies: JSON, keys and signatures. */
+import fc from 'fast-check';
 import type { SignedRequest } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { newPopulation, refusalOf } from '../helpers.js';
@@ -89,6 +90,83 @@ test.each([
 
 test('json: escapes names in pointers', async () => {
   expect(await said(voteWith('"a/b":{"c~d":1e400}'))).toBe('400 BAD_JSON /a~1b/c~0d');
+});
+
+test.each([
+  ['"reason":"a","reason":"a"', '/reason'],
+  ['"decision":"reject"', '/decision'],
+  ['"\\u0064ecision":"approve"', '/decision'],
+  ['"x":[0,{"a":{"b":1},"c":[],"a":{}}]', '/x/1/a'],
+  ['"a/b":{"c~":1,"c\\u007e":1}', '/a~1b/c~0'],
+  ['"":{"":0,"":0}', '//'],
+  ['"x":":\\\\","y":"\\"","x":0', '/x'],
+  [`"x":${'['.repeat(20)}${']'.repeat(20)},"x":0`, `/x${'/0'.repeat(15)}`],
+])('json: refuses a member that appears twice, in %s', async (member, pointer) => {
+  expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
+});
+
+type Json = null | number | string | Json[] | [name: string, value: Json][];
+const names = fc.constantFrom(
+  '',
+  'a',
+  'b',
+  '"',
+  ':',
+  '\\',
+  '"a":1,',
+  '\u00e9',
+  '\u{1f389}',
+  '0',
+  '1',
+);
+const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, 0, -1, 12_345_678, 1e20 / 1e15),
+    names,
+    fc.array(tie('tree'), { maxLength: 3 }),
+    fc.array(fc.tuple(names, tie('tree')), { minLength: 1, maxLength: 3 }),
+  ),
+}));
+const isObject = (value: Json): value is [string, Json][] =>
+  Array.isArray(value) && value.length > 0 && value.every(isMember);
+const isMember = (one: unknown) =>
+  Array.isArray(one) && one.length === 2 && typeof one[0] === 'string';
+
+/** Writes each object with its members in order, repeated ones included, with blanks and escapes. */
+function written(value: Json, blank: string, quoted: (text: string) => string): string {
+  if (typeof value === 'string') return quoted(value);
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  const inner = isObject(value)
+    ? value.map(([name, one]) => `${quoted(name)}${blank}:${blank}${written(one, blank, quoted)}`)
+    : (value as Json[]).map((one) => written(one, blank, quoted));
+  const [open, close] = isObject(value) ? '{}' : '[]';
+  return `${open}${inner.join(`${blank},`)}${close}`;
+}
+
+const hasTwice = (value: Json): boolean =>
+  isObject(value)
+    ? new Set(value.map(([name]) => name)).size < value.length ||
+      value.some(([, one]) => hasTwice(one))
+    : Array.isArray(value) && (value as Json[]).some(hasTwice);
+
+const escaped = (text: string) =>
+  `"${Array.from({ length: text.length }, (_, at) =>
+    text.charCodeAt(at).toString(16).padStart(4, '0'),
+  )
+    .map((hex) => `\\u${hex}`)
+    .join('')}"`;
+
+test('json: refuses exactly the bodies in which an object has a member twice', async () => {
+  const blanks = fc.constantFrom('', ' ', '\n\t');
+  const escapes = fc.constantFrom(JSON.stringify, escaped);
+  await fc.assert(
+    fc.asyncProperty(tree, blanks, escapes, async (value, blank, quoted) => {
+      const found = await said(voteWith(`"x":${written(value, blank, quoted)}`));
+      expect(/^400 BAD_JSON/.test(found), found).toBe(hasTwice(value));
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test('json: accepts 16 levels and refuses 17', async () => {

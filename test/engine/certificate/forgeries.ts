@@ -157,6 +157,10 @@ const bounds: Forgery[] = [
   forgery('a proposal that is not JSON', 'text', 'BAD_JSON', (c) => {
     opening(c).entry!.body = '{';
   }),
+  forgery('a body with a member twice', 'text', 'BAD_JSON', (c) => {
+    const entry = opening(c).entry!;
+    entry.body = entry.body.replace('{', '{"parent_hash":"",');
+  }),
   forgery('a body that is nested deeper than 16', 'text', 'BAD_JSON', (c) => {
     opening(c).entry!.body = `{"a":${'['.repeat(16)}${']'.repeat(16)}}`;
   }),

@@ -7,8 +7,10 @@ import {
   GENESIS_HASH,
   type Signatory,
   type SignedRequest,
+  targetOf,
 } from 'folkmoot';
-import { voteInput } from 'folkmoot/signing';
+import { agentId, httpInput, sha256Hex, voteInput } from 'folkmoot/signing';
+import { admit, admitLogged } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 import { logText, replayJson } from '../../support/command.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
@@ -61,4 +63,36 @@ test('replay: accepts votes with unknown members, from a folder and a printed lo
   const file = join(temporaryFolder(), 'run.ndjson');
   writeFileSync(file, text);
   expect(await replayJson(file, '--signatures')).toEqual(stored);
+});
+
+test('replay: uses the last of equal members in a log of an early version', async () => {
+  const path = join(temporaryFolder(), 'network');
+  const { network, submit } = await testNetwork({ path });
+  const by = signatoryOf(0);
+  const fields = { name: 'Ada', personality: 'lawful', capabilities: ['validator'] } as const;
+  await submit(composeRegister(by, now, fields));
+  const target = targetOf('status', agentId(by.publicKey));
+  const body = Buffer.from('{"status":"active","status":"maintenance"}');
+  const input = httpInput({ method: 'PUT', target, timestamp: now, bodySha256: sha256Hex(body) });
+  const around = { kind: 'status', public_key: by.publicKey, target, timestamp: now } as const;
+  const request = { ...around, signature: by.sign(input), body };
+  const { network_id } = network.genesis;
+  expect(admit(request, network_id)).toMatchObject({
+    refusal: { reason: 'BAD_JSON', pointer: '/status' },
+  });
+  const admitted = admitLogged(request, network_id);
+  if ('refusal' in admitted) throw new Error(admitted.refusal.message);
+  const { outcome, durable } = network.apply(network.verification.elsewhere(admitted));
+  await durable;
+  expect(outcome).toMatchObject({ result: 'accepted', data: { status: 'maintenance' } });
+  await network.close();
+  expect(await replayJson(path, '--signatures')).toMatchObject({ match: true, entries: 3 });
+  const text = await logText(path);
+  const file = join(temporaryFolder(), 'run.ndjson');
+  writeFileSync(file, text);
+  expect(await replayJson(file, '--signatures')).toMatchObject({ match: true, entries: 3 });
+  const again = await testNetwork({ path });
+  const [agent] = [...again.network.read.agents()];
+  expect(agent).toMatchObject({ status: 'maintenance' });
+  await again.network.close();
 });

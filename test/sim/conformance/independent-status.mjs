@@ -29,11 +29,25 @@ function strict(value, depth) {
   }
 }
 
+/** Refuses an object with a member twice. */
+function unique(text) {
+  const open = [];
+  for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (name !== undefined) {
+      const names = open.at(-1);
+      if (names.size === names.add(JSON.parse(name)).size) throw new Bad();
+    }
+  }
+}
+
 function parse(bytes) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     const value = JSON.parse(text);
     strict(value, 1);
+    unique(text);
     return { value };
   } catch {
     return null;
