@@ -5,10 +5,10 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Overview } from '../api/view/model.js';
 import { format, plural } from '../report/shared/format.js';
 import { moment } from './components/labels.js';
 import { postToWorker } from './data/connect.js';
+import type { PageOverview } from './data/messages.js';
 import { clock, overview, position } from './data/store.js';
 import { entryInAddress, go, href, place, setQuery } from './route.js';
 
@@ -183,7 +183,7 @@ const AHEAD = 0.4;
  * Draws events per entry as bars on a square-root scale, because one entry may change every agent's
  * score. Ticks above the bars mark closed blocks. A long tick marks a block that was not finalized.
  */
-function drawHistory(element: HTMLCanvasElement, all: Overview | null, batch: ShownSpan): void {
+function drawHistory(element: HTMLCanvasElement, all: PageOverview | null, batch: ShownSpan): void {
   const { clientWidth: width, clientHeight: height } = element;
   const ratio = devicePixelRatio;
   element.width = Math.ceil(width * ratio);

@@ -4,7 +4,7 @@
  */
 
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { format } from '../report/shared/format.js';
 import { data } from './components/requests.js';
 import type { WorldCommand, WorldStatus } from './data/messages.js';
@@ -54,10 +54,10 @@ export function StartBand() {
       </p>
       {getToken() !== null && (
         <>
-          {now.can.includes('speed') && <SpeedChoice speed={now.clock.speed} />}
           <button type="button" class="button main" onClick={() => controlWorld({ do: 'resume' })}>
             Start the {what}
           </button>
+          <Buttons now={now} />
         </>
       )}
     </section>
@@ -99,11 +99,14 @@ export function WorldClock() {
     document.addEventListener('visibilitychange', again);
     return () => document.removeEventListener('visibilitychange', again);
   }, [is]);
+  const menu = useRef<HTMLDetailsElement>(null);
+  useClosing(menu);
   const now = worldClock.value;
-  if (!now || now.can.length === 0) return null;
+  // Before the start, the start band has all controls.
+  if (!now || now.can.length === 0 || isWaitingToStart()) return null;
   const { holds, over } = now.clock;
   return (
-    <details class="world">
+    <details class="world" ref={menu}>
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
         <h2>{now.kind === 'replay' ? 'Replay clock' : 'Network clock'}</h2>
@@ -118,6 +121,26 @@ export function WorldClock() {
       </div>
     </details>
   );
+}
+
+/** Closes a menu on Escape, which returns the focus to its button, and on a press outside it. */
+function useClosing(menu: { readonly current: HTMLDetailsElement | null }): void {
+  useEffect(() => {
+    const press = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape' || !menu.current?.open) return;
+      menu.current.open = false;
+      menu.current.querySelector('summary')!.focus();
+    };
+    const point = ({ target }: PointerEvent) => {
+      if (menu.current && !menu.current.contains(target as Node)) menu.current.open = false;
+    };
+    addEventListener('keydown', press);
+    addEventListener('pointerdown', point);
+    return () => {
+      removeEventListener('keydown', press);
+      removeEventListener('pointerdown', point);
+    };
+  }, []);
 }
 
 function standing({ kind, clock: { paused, over } }: WorldStatus): string {
@@ -186,7 +209,7 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
           </select>
         </label>
       )}
-      {may('speed') && !waits && <SpeedChoice speed={clock.speed} />}
+      {may('speed') && <SpeedChoice speed={clock.speed} />}
     </div>
   );
 }

@@ -86,6 +86,7 @@ const Meme = Type.Object({
   type: Text,
   caption: Text,
   entry: Count,
+  at: Milliseconds,
 });
 
 const Said = Type.Object({
@@ -94,6 +95,7 @@ const Said = Type.Object({
   who: Count,
   kind: Type.Enum(['remark', 'reason', 'meme']),
   what: Count,
+  stance: Text,
   text: Text,
 });
 

@@ -6,6 +6,7 @@ import {
   type EventType,
   eventRows,
   eventTypes,
+  type RowValue,
   type rowLists,
   type saidKinds,
   type ViewRow,
@@ -142,6 +143,7 @@ export const introducedShapes = {
     type: 'text',
     caption: 'text',
     entry: 'count',
+    at: 'count',
   },
   /** Introduced by `alliance_update`: the alliance after the update. */
   alliances: {
@@ -182,6 +184,8 @@ export interface Message {
   kind: MessageKind;
   /** Block number for a remark or reason; meme number for a caption. */
   what: number;
+  /** Decision of a vote, or sentiment of a remark; empty for a caption. */
+  stance: string;
   text: string;
 }
 
@@ -287,4 +291,12 @@ export interface Overview {
   /** The last closings, by entry. `closings_omitted` earlier closings are left out. */
   closings: Closing[];
   closings_omitted: number;
+}
+
+/** Formats a row's value: a word, or a decimal number. */
+export function formatRowValue(of: RowValue | undefined, value: number): string {
+  if (!of) return '';
+  if ('words' in of) return of.words[of.weighted ? value % 2 : value] ?? '';
+  const shown = 10 ** of.digits;
+  return `${Math.round(value / (of.times / shown)) / shown}`;
 }

@@ -250,6 +250,7 @@ const said = {
   who: count,
   kind: (value: unknown) => (saidKinds as readonly unknown[]).includes(value),
   what: count,
+  stance: text,
   text,
 };
 const headCoding: Test = (value) =>

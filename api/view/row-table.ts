@@ -8,6 +8,7 @@ import {
   type AgentRow,
   type AllianceRow,
   type BlockRow,
+  formatRowValue,
   type Introductions,
   type MemeRow,
   type Message,
@@ -45,6 +46,7 @@ const emptyTable = (rows: number): Table => ({
 
 /** Kind of text by row code. */
 const saying = rowKinds.map((kind) => viewRows[kind].says?.kind);
+const values = rowKinds.map((kind) => viewRows[kind].value);
 const MEME = introducing.memes;
 const CAPTION = 1;
 
@@ -212,6 +214,7 @@ function saidIn(table: Table, { texts, since }: TableHead, memes: readonly MemeR
       who: table.who[row]!,
       kind: saying[kind]!,
       what: table.what[row]!,
+      stance: kind === MEME ? '' : formatRowValue(values[kind], table.value[row]!),
       text: place === CAPTION ? caption : texts[place - 1]!,
     });
   }

@@ -2,9 +2,11 @@
 import fc from 'fast-check';
 import {
   type AllianceRow,
+  formatRowValue,
   type RowBatch,
   type RowKind,
   rowKinds,
+  viewRows,
 } from '../../dist/api/view/model.js';
 import { newRows } from '../../dist/api/view/row-batch.js';
 import { saidKinds } from '../../dist/engine/protocol/event-types.js';
@@ -105,7 +107,7 @@ function spanOf(life: readonly Act[]): RowBatch {
       const number = introduced.memes.length;
       row.what = number;
       const what = { number, id: `meme_${number}`, creator: who, type: 'image' };
-      introduced.memes.push({ ...what, caption: act.text, entry });
+      introduced.memes.push({ ...what, caption: act.text, entry, at });
     } else if (kind === 'alliance_update') {
       const known = alliances[act.what % (alliances.length + 1)];
       const next: AllianceRow = {
@@ -141,7 +143,8 @@ function spanOf(life: readonly Act[]): RowBatch {
     if (kind !== 'registered' && kind !== 'dormancy') events += 1;
     if (act.text && act.value % 3 === 0) {
       const spoken = saidKinds[act.value % saidKinds.length]!;
-      said.push({ entry, at, who: row.who, kind: spoken, what: row.what, text: act.text });
+      const stance = formatRowValue(viewRows[kind].value, row.value);
+      said.push({ entry, at, who: row.who, kind: spoken, what: row.what, stance, text: act.text });
     } else if (act.text) omitted += 1;
     rows.push(row);
   }

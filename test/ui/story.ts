@@ -72,7 +72,8 @@ export class Story {
         const text = this.#options.remark?.(this.#entry) ?? 'This state diff looks sound to me.';
         put(row, 'consensus_discussion', who, this.#block, 0);
         const at = Math.floor(this.#at);
-        said.push({ entry: this.#entry, at, who, kind: 'remark', what: this.#block, text });
+        const about = { what: this.#block, stance: 'positive', text };
+        said.push({ entry: this.#entry, at, who, kind: 'remark', ...about });
       } else if (this.#chance() < 0.02) {
         const who = Math.floor(this.#chance() * this.#options.agents);
         put(row, 'reputation_update', who, 0, Math.floor(this.#chance() * 1_000_000));

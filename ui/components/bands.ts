@@ -45,6 +45,10 @@ function grouped(all: readonly { name: string; agents: string[] }[]): Groups | n
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
 }
 
+/** Returns how agents are grouped by default: by scenario group, unless all are in one group. */
+export const getMainSorting = (): Sorting =>
+  (groups.value?.names.length ?? 0) > 1 ? 'group' : 'personality';
+
 /** Band for agents outside the scenario. */
 const NO_GROUP = 'no group';
 
@@ -172,7 +176,7 @@ export function createBands(banding: Banding, count: number): Band[] {
     .map(([name, numbers]) => ({ name: cleanText(name, 32), numbers }));
 }
 
-const kindOf = (sorting: Sorting, number: number): string =>
+export const kindOf = (sorting: Sorting, number: number): string =>
   sorting === 'group' ? getGroup(number) : (agents.rows[number]?.personality ?? '');
 
 /** Personalities in alphabetical order, groups in scenario order. */

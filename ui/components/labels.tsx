@@ -7,7 +7,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { MessageKind } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { approves, DORMANT, rejects } from '../data/messages.js';
-import { agents, blocks, overview } from '../data/store.js';
+import { agents, blocks, clock, overview } from '../data/store.js';
 import { href } from '../route.js';
 
 /** Bidirectional controls and invisible characters, except the emoji variation selector. */
@@ -111,14 +111,19 @@ export function describeAgent(number: number): string {
   return `${getAgentName(number)}, ${kind}, ${getDecision(number)}, ${standing}`;
 }
 
-/** Formats as 49.3 s, 12:04, 3:12:04 or 2 d 03:12:04. */
-export function formatElapsed(ms: number): string {
-  const all = Math.max(0, ms);
-  if (all < 100_000) return `${(Math.round(all / 100) / 10).toFixed(1)} s`;
-  const seconds = Math.floor(all / 1_000);
+/**
+ * Formats as 49.3 s, 12:04.1, 3:12:04 or 2 d 03:12:04. `longest` selects the form, so that all
+ * times in a list have one form.
+ */
+export function formatElapsed(ms: number, longest = ms): string {
+  const tenths = Math.round(Math.max(0, ms) / 100);
+  const most = Math.max(ms, longest);
+  if (most < 100_000) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.floor(tenths / 10);
   const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
-  if (h === 0) return `${m}:${two(s)}`;
-  if (h < 48) return `${h}:${two(m)}:${two(s)}`;
+  const hours = most / 3_600_000;
+  if (hours < 1) return `${m}:${two(s)}.${tenths % 10}`;
+  if (hours < 48) return `${h}:${two(m)}:${two(s)}`;
   return `${Math.floor(h / 24)} d ${two(h % 24)}:${two(m)}:${two(s)}`;
 }
 
@@ -128,12 +133,13 @@ const two = (value: number) => String(value).padStart(2, '0');
 const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
 
 /**
- * Formats the time since the first entry, or the UTC time of day if the first entry's time is
- * unknown.
+ * Formats the time since the first entry, in the form that the whole run needs, or the UTC time of
+ * day if the first entry's time is unknown.
  */
 export function moment(at: number): string {
   const from = beginning();
-  return from === 0 ? new Date(at).toISOString().slice(11, 19) : formatElapsed(at - from);
+  if (from === 0) return new Date(at).toISOString().slice(11, 19);
+  return formatElapsed(at - from, clock.value.head.at - from);
 }
 
 export function useNow(everyMs: number): number {

@@ -4,6 +4,7 @@ import type {
   AgentRow,
   AllianceRow,
   BlockSnapshot,
+  Closing,
   MemeRow,
   Message,
   Overview,
@@ -30,6 +31,22 @@ export interface ClockState {
 export interface BlockItem extends Omit<BlockSnapshot, 'ballots'> {
   approvals: number;
   rejections: number;
+}
+
+/**
+ * Finds the newest block in voting, or else the newest block with an outcome of its vote. An
+ * orphaned block has none: a block of the same height was finalized instead.
+ */
+export const findCurrentBlock = <B extends { status: string }>(
+  blocks: readonly B[],
+): B | undefined =>
+  blocks.findLast(({ status }) => status === 'voting') ??
+  blocks.findLast(({ status }) => status !== 'orphaned') ??
+  blocks.at(-1);
+
+/** Overview of the history. The page shows when blocks closed, and how. */
+export interface PageOverview extends Omit<Overview, 'closings'> {
+  closings: readonly Pick<Closing, 'entry' | 'status'>[];
 }
 
 /** Agent data that changes over time, in columns. */
@@ -168,7 +185,7 @@ export type FromWorker =
   | { is: 'patch'; patch: Patch }
   | { is: 'clock'; clock: ClockState }
   | { is: 'link'; link: LinkState }
-  | { is: 'overview'; overview: Overview }
+  | { is: 'overview'; overview: PageOverview }
   | { is: 'notice'; notice: Notice | null }
   | { is: 'world'; message: WorldStatus }
   | { is: 'answer'; id: number; answer: unknown }

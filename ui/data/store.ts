@@ -4,14 +4,7 @@
  * to 10,000 agents.
  */
 import { computed, signal } from '@preact/signals';
-import type {
-  AgentRow,
-  AllianceRow,
-  MemeRow,
-  Message,
-  Overview,
-  Totals,
-} from '../../api/view/model.js';
+import type { AgentRow, AllianceRow, MemeRow, Message, Totals } from '../../api/view/model.js';
 import type { NetworkParameters } from '../../api/view/reducer.js';
 import {
   type AgentColumns,
@@ -21,6 +14,7 @@ import {
   type KnownPart,
   type LinkState,
   type Notice,
+  type PageOverview,
   type Patch,
   type Position,
   type Rates,
@@ -125,7 +119,7 @@ export const focus = signal<number | null>(null);
 export const alliances = signal<readonly AllianceRow[]>([]);
 export const memes = signal<readonly MemeRow[]>([]);
 export const messages = signal<readonly Message[]>([]);
-export const overview = signal<Overview | null>(null);
+export const overview = signal<PageOverview | null>(null);
 export const link = signal<LinkState>({ is: 'starting' });
 export const notice = signal<Notice | null>(null);
 /** Optional reads that the server supports; null until known. */

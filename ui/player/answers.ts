@@ -4,6 +4,7 @@
  */
 
 import {
+  formatRowValue,
   type Message,
   type MessageKind,
   type RowBatch,
@@ -12,7 +13,6 @@ import {
   type Snapshot,
   viewRows,
 } from '../../api/view/model.js';
-import type { RowValue } from '../../engine/protocol/event-types.js';
 import { PageError } from '../messages.js';
 import { agreements, type Before, computeOpinion, listVotes } from './opinion.js';
 import type { Source } from './source.js';
@@ -67,11 +67,11 @@ export interface MessagePage {
 }
 
 /**
- * Returns the key that equal messages share: vote reasons across all blocks, remarks about one
- * block, or uses of one meme.
+ * Returns the key that equal messages share: vote reasons of one decision across all blocks,
+ * remarks of one sentiment about one block, or uses of one meme.
  */
-export const getMessageKey = ({ kind, what, text }: Message): string =>
-  kind === 'reason' ? `${kind} ${text}` : `${kind} ${what} ${text}`;
+export const getMessageKey = ({ kind, what, stance, text }: Message): string =>
+  kind === 'reason' ? `${kind} ${stance} ${text}` : `${kind} ${what} ${stance} ${text}`;
 
 /**
  * Groups messages with equal keys into lines, newest first.
@@ -246,14 +246,7 @@ function happening({ from, rows }: RowBatch, row: number): Happening {
     kind,
     who: rows.who[row]!,
     what: rows.what[row]!,
-    value: wordsOf(viewRows[kind].value, value),
+    value: formatRowValue(viewRows[kind].value, value),
     others: 0,
   };
-}
-
-function wordsOf(of: RowValue | undefined, value: number): string {
-  if (!of) return '';
-  if ('words' in of) return of.words[of.weighted ? value % 2 : value] ?? '';
-  const shown = 10 ** of.digits;
-  return `${Math.round(value / (of.times / shown)) / shown}`;
 }

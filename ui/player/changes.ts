@@ -16,6 +16,7 @@ import {
   type BlockItem,
   DORMANT,
   type Focus,
+  findCurrentBlock,
   type Patch,
   type Rates,
   rejects,
@@ -37,7 +38,7 @@ export class Changes {
   /** Number of agents whose rows the page has received. */
   #told = 0;
   /**
-   * Block that the reader chose. Null focuses the newest block in voting, or else the newest block.
+   * Block that the reader chose. Null focuses the current block; see `findCurrentBlock`.
    */
   #chosen: number | null = null;
   #focus: number | null = null;
@@ -138,8 +139,7 @@ export class Changes {
     const chosen = this.#chosen;
     const block =
       (chosen === null ? null : blocks.find(({ number }) => number === chosen)) ??
-      blocks.findLast(({ status }) => status === 'voting') ??
-      blocks.at(-1);
+      findCurrentBlock(blocks);
     if (!block) {
       const decisions = new Uint8Array(agents.length);
       return { block: null, decisions, fresh: new Uint32Array() };

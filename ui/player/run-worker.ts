@@ -1,4 +1,5 @@
 /** The player worker: decodes and folds the network, and sends patches to the page. */
+import type { RowBatch } from '../../api/view/model.js';
 import type {
   Command,
   FromWorker,
@@ -9,7 +10,7 @@ import type {
 } from '../data/messages.js';
 import { pageText } from '../messages.js';
 import { type Answer, answers } from './answers.js';
-import { BlockClosings } from './history.js';
+import { BlockClosings, GrowingOverview } from './history.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
 
@@ -20,6 +21,7 @@ const TICK_MS = 33;
 /** Number of bars in the time bar. With more bars, each would be only a few pixels wide. */
 const BUCKETS = 600;
 const OVERVIEW_MS = 15_000;
+const STRIP_MS = 500;
 const AGAIN_MS = 3_000;
 
 const port = self as unknown as {
@@ -35,11 +37,15 @@ let source: Source;
 let player: Player;
 let follower: Follower;
 const closings = new BlockClosings();
+const strip = new GrowingOverview();
 let hidden = false;
 let calm = false;
 let patchTimer = 0;
 let lastPatch = 0;
 let lookTimer = 0;
+/** True while the strip lacks entries, and the next overview is due soon. */
+let looksSoon = false;
+let stripTimer = 0;
 let epoch = '';
 /** True once the run has ended. */
 let over = false;
@@ -72,6 +78,7 @@ function start(made: Source, at: number | null): void {
   follower = new Follower(source, {
     span: (batch) => {
       closings.note(batch);
+      grow(batch);
       player.take(batch);
       // The last rows may arrive after the message that the run is over.
       if (over) player.freeze();
@@ -159,16 +166,36 @@ async function anew(): Promise<void> {
   await begin(null);
 }
 
+/** Extends the activity strip, at most once per `STRIP_MS` on the page. */
+function grow(batch: RowBatch): void {
+  if (!strip.extend(batch)) {
+    if (!looksSoon) lookSoon(STRIP_MS);
+    looksSoon = true;
+  } else if (stripTimer === 0 && !hidden) stripTimer = setTimeout(tellStrip, STRIP_MS);
+}
+
+function tellStrip(): void {
+  stripTimer = 0;
+  if (strip.current) tell({ is: 'overview', overview: strip.current });
+}
+
 async function look(): Promise<void> {
   clearTimeout(lookTimer);
+  looksSoon = false;
   try {
     const overview = await source.overview(BUCKETS);
     closings.know(overview);
-    tell({ is: 'overview', overview });
+    strip.know(overview);
+    tellStrip();
   } catch (error) {
     if (error instanceof SourceRefused && error.status === 404) return;
   }
-  lookTimer = setTimeout(() => void look(), OVERVIEW_MS);
+  lookSoon(OVERVIEW_MS);
+}
+
+function lookSoon(ms: number): void {
+  clearTimeout(lookTimer);
+  lookTimer = setTimeout(() => void look(), ms);
 }
 
 async function ask(id: number, { name, parameters }: Question): Promise<void> {

@@ -3,7 +3,14 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
-import { type Banding, bandings, getGroup, groups, useGroups } from '../components/bands.js';
+import {
+  type Banding,
+  bandings,
+  getGroup,
+  getMainSorting,
+  groups,
+  useGroups,
+} from '../components/bands.js';
 import { type Coloring, colorings, Grid, Legend } from '../components/grid.js';
 import {
   cleanText,
@@ -23,7 +30,8 @@ export function View() {
   const grouped = useGroups() !== null;
   const may = (one: string) => grouped || one !== 'group';
   const coloring = oneOf(colorings.filter(may), query.get('color'));
-  const banding = oneOf(bandings.filter(may), query.get('band'));
+  const mainBanding = getMainSorting();
+  const banding = oneOf([mainBanding, ...bandings].filter(may), query.get('band'));
   const asTable = query.get('as') === 'table';
   const count = agents.count.value;
   const id = query.get('sel');
@@ -59,7 +67,7 @@ export function View() {
           name="Bands by"
           all={bandings.filter(may)}
           here={banding}
-          onChoose={(one: Banding) => setQuery({ band: one === 'personality' ? null : one })}
+          onChoose={(one: Banding) => setQuery({ band: one === mainBanding ? null : one })}
         />
         <button
           type="button"

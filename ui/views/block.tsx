@@ -14,7 +14,7 @@ import {
 import { Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
 import { useFetch } from '../components/requests.js';
-import type { BlockItem } from '../data/messages.js';
+import { type BlockItem, findCurrentBlock } from '../data/messages.js';
 import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
 import { href, hrefNow } from '../route.js';
@@ -31,7 +31,7 @@ import {
 import { Transactions, Votes } from './block-votes.js';
 
 export function View({ item }: { item: string | null }) {
-  const last = blocks.value.at(-1);
+  const last = findCurrentBlock(blocks.value);
   const hash = item ?? last?.hash ?? null;
   if (hash === null) {
     return (

@@ -24,7 +24,7 @@ import {
 } from '../components/labels.js';
 import { Rows, Scroll } from '../components/lists.js';
 import { type ClusterState, cluster } from '../components/requests.js';
-import { type BlockItem, rejects } from '../data/messages.js';
+import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
   agents,
   blocks,
@@ -101,7 +101,7 @@ function Ballot() {
   const block = getFocusedBlock();
   if (!block) return <NoBlock />;
   const { height, status, number } = block;
-  const newest = blocks.value.findLast((one) => one.status === 'voting') ?? blocks.value.at(-1);
+  const newest = findCurrentBlock(blocks.value);
   return (
     <div class="ballot">
       <header>
@@ -252,6 +252,7 @@ function Nodes() {
   const state = cluster.value;
   if (!state) return null;
   const { node: own, nodes, cut_off_ms } = state;
+  const longest = Math.max(...nodes.map(({ since }) => now - Date.parse(since)));
   const rows = nodes.map(({ node, alive, since, behind, batch, entry, digest, version }) => [
     <>
       <Name text={node} />
@@ -259,7 +260,7 @@ function Nodes() {
     </>,
     alive ? 'alive' : <b key="state">{cut_off_ms > 0 ? 'unknown' : 'silent'}</b>,
     <time key="since" dateTime={since} title={since}>
-      {formatElapsed(now - Date.parse(since))}
+      {formatElapsed(now - Date.parse(since), longest)}
     </time>,
     cut_off_ms > 0 && node !== own ? '?' : format(behind),
     format(batch),
@@ -348,15 +349,9 @@ function recentMessages(): MessageLine[] {
   const older = memes.value
     .filter(({ entry }) => entry < first)
     .reverse()
-    .map(({ number, creator, caption, entry }): MessageLine => {
-      const said = {
-        entry,
-        at: 0,
-        who: creator,
-        kind: 'meme',
-        what: number,
-        text: caption,
-      } as const;
+    .map(({ number, creator, caption, entry, at }): MessageLine => {
+      const who = { who: creator, kind: 'meme', what: number, stance: '' } as const;
+      const said = { entry, at, ...who, text: caption };
       return { said, count: 1, agents: new Set([creator]), blocks: new Set() };
     });
   const reasons = lines.filter(({ said }) => said.kind === 'reason').slice(0, REASONS_SHOWN);
@@ -377,6 +372,9 @@ function Messages() {
           <TalkLink kind="remarks">{plural(remarks, 'remark')}</TalkLink>,{' '}
           <TalkLink kind="memes">{plural(posted, 'meme')}</TalkLink>
         </p>
+        {messages.value.length > 0 && (
+          <p class="faint">Counts cover the last {plural(messages.value.length, 'message')}.</p>
+        )}
       </header>
       {last.length === 0 && <p class="faint">No messages yet.</p>}
       <ol>
@@ -396,13 +394,14 @@ const TalkLink = ({ kind, children }: { kind: string; children: ComponentChildre
 
 function MessageRow(line: MessageLine) {
   const { said, blocks: about } = line;
-  const { at, entry, who, kind, text } = said;
+  const { at, who, kind, stance, text } = said;
   return (
     <>
-      <span class="faint">{at === 0 ? `entry ${format(entry)}` : moment(at)}</span>{' '}
+      <span class="faint">{moment(at)}</span>{' '}
       <b>{countSenders(line) || <Name text={agents.rows[who]?.name ?? ''} most={32} />}</b>{' '}
       <span class="faint">
         {messageKinds[kind]}
+        {stance !== '' && `, ${stance}`}
         {about.size > 1 && `, ${format(about.size)} blocks`}
       </span>
       {text !== '' && (

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
-import { createKindLookup, kinds } from '../components/bands.js';
+import { createKindLookup, getMainSorting, kindOf, kinds, useGroups } from '../components/bands.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import { AgentLink, cleanText, describeAgent } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
@@ -14,6 +14,7 @@ import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
+  useGroups();
   // Axes have no sign. A moving map is aligned with the previous map. The map at a fixed entry is
   // not aligned, so that its link always shows the same map.
   const { mode, follows } = clock.value;
@@ -124,10 +125,11 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
       for (const list of lists) list.removeEventListener('change', again);
     };
   }, []);
+  const sorting = getMainSorting();
   useEffect(() => {
     if (layout && canvas.current)
-      drawMap(canvas.current, layout, createKindLookup('personality'), alliances);
-  }, [layout, alliances, look]);
+      drawMap(canvas.current, layout, createKindLookup(sorting), alliances);
+  }, [layout, alliances, look, sorting]);
   const nearest = ({ clientX, clientY }: MouseEvent) => {
     const at = canvas.current!.getBoundingClientRect();
     const [x, y] = [clientX - at.left, clientY - at.top];
@@ -187,7 +189,7 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
 
 function KindLegend() {
   agents.count.value;
-  const all = kinds('personality');
+  const all = kinds(getMainSorting());
   const named = all.slice(0, COLORS);
   return (
     <ul class="legend">
@@ -221,6 +223,7 @@ function Shape({ index }: { index: number }) {
 
 function Places({ opinion, names }: { opinion: Opinion; names: [string, string] }) {
   const [page, turn] = usePage();
+  const sorting = getMainSorting();
   const { agents: numbers, x, y } = opinion;
   const order = [...numbers.keys()].sort(
     (one, other) => Math.hypot(x[other]!, y[other]!) - Math.hypot(x[one]!, y[one]!),
@@ -229,11 +232,11 @@ function Places({ opinion, names }: { opinion: Opinion; names: [string, string] 
     <>
       <Rows
         caption="Agents by position, farthest from the middle first"
-        head={['agent', 'personality', names[0], names[1]]}
+        head={['agent', sorting, names[0], names[1]]}
         numeric={[2, 3]}
         rows={slicePage(order, page).map((place) => [
           <AgentLink number={numbers[place]!} />,
-          cleanText(agents.rows[numbers[place]!]?.personality ?? '', 32),
+          cleanText(kindOf(sorting, numbers[place]!), 32),
           x[place]!.toFixed(2),
           y[place]!.toFixed(2),
         ])}

@@ -101,9 +101,11 @@ function List({ kind }: { kind: Kinds }) {
 }
 
 function Live({ onOlder }: { onOlder(): void }) {
+  const { lines, from } = useLines();
   return (
     <>
-      <Lines lines={useLines()} />
+      <p class="faint">Counts cover messages from entry {format(from)} on.</p>
+      <Lines lines={lines} />
       <p class="pages">
         <button type="button" class="button" onClick={onOlder}>
           Show pages
@@ -168,7 +170,7 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
         <button type="button" class="button" disabled={isNewest} onClick={() => onTurn(null)}>
           Newest
         </button>{' '}
-        {`entries from ${next === null ? 0 : format(next)}`}{' '}
+        {`entries ${next === null ? 0 : format(next)} to ${format(before - 1)}`}{' '}
         <button type="button" class="button" disabled={next === null} onClick={() => onTurn(next)}>
           Older
         </button>
@@ -215,6 +217,7 @@ function Spoken({ line }: { line: MessageLine }) {
         {countSenders(line) !== '' && <b>{countSenders(line)}</b>}
         <span class="faint">
           {messageKinds[one.kind]}
+          {one.stance !== '' && `, ${one.stance}`}
           {one.kind !== 'meme' && (
             <>
               , <BlockLink number={one.what} />
@@ -270,12 +273,14 @@ const LINES_KEPT = 80;
 const LINES_AT_FIRST = 40;
 
 interface Seen {
+  /** First entry whose messages are counted. */
+  from: number;
   entry: number;
   spoken: number;
 }
 
-/** Returns the lines, newest first. */
-function useLines(): readonly Line[] {
+/** Returns the lines, newest first, and the entry from which they count messages. */
+function useLines(): { lines: readonly Line[]; from: number } {
   const [lines, set] = useState<readonly Line[]>([]);
   const seen = useRef<Seen | null>(null);
   useEffect(() => {
@@ -292,7 +297,7 @@ function useLines(): readonly Line[] {
       set((before) => looked(before, seen));
     }
   }, [entry]);
-  return lines;
+  return { lines, from: seen.current?.from ?? messages.value[0]?.entry ?? 0 };
 }
 
 const linesOf = (all: readonly Message[]): readonly Line[] =>
@@ -302,8 +307,9 @@ function looked(before: readonly Line[], seen: { current: Seen | null }): readon
   const entry = position.peek()?.entry ?? 0;
   const { remarks = 0, memes = 0 } = totals.peek() ?? {};
   const last = seen.current;
-  seen.current = { entry, spoken: remarks + memes };
   const all = messages.peek();
+  const from = last?.from ?? all[0]?.entry ?? 0;
+  seen.current = { from, entry, spoken: remarks + memes };
   if (!last) return linesOf(all);
   const fresh = all.filter((one) => one.entry > last.entry);
   if (fresh.length === 0) return before;

@@ -22,6 +22,7 @@ import {
   type AgentRow,
   type AllianceRow,
   type BlockRow,
+  formatRowValue,
   type Introductions,
   type Message,
   type RowBatch,
@@ -151,7 +152,9 @@ export class Builder {
     this.#push(seq, at, type, who, what, code);
     const text = says && memberOf(data, says.of);
     if (!text) return;
-    this.#addMessage({ entry: seq, at, who, kind: says.kind, what, text: text as string });
+    const stance = formatRowValue(value, code);
+    const said = { entry: seq, at, who, kind: says.kind, what, stance, text: text as string };
+    this.#addMessage(said);
   }
 
   #meme(seq: number, at: number, data: EventData['meme_posted']): void {
@@ -160,10 +163,11 @@ export class Builder {
     this.#memes += 1;
     const { type } = data.content;
     const caption = shortened(data.content.caption);
-    const meme = { number, id: data.meme_id, creator, type, caption, entry: seq };
+    const meme = { number, id: data.meme_id, creator, type, caption, entry: seq, at };
     this.#introduced.memes.push(meme);
     this.#push(seq, at, 'meme_posted', creator, number);
-    this.#addMessage({ entry: seq, at, who: creator, kind: 'meme', what: number, text: caption });
+    const said = { entry: seq, at, who: creator, kind: 'meme', what: number, stance: '' } as const;
+    this.#addMessage({ ...said, text: caption });
   }
 
   #ally(seq: number, at: number, data: EventData['alliance_update']): void {

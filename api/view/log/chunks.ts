@@ -175,7 +175,7 @@ export function createInitialSnapshot({ genesis, epoch }: ServedNetwork): Snapsh
  */
 
 /** Must change with the encoding and with the rows. */
-const CHUNK_FORMAT = 'view 2';
+const CHUNK_FORMAT = 'view 3';
 
 /** Encodes a snapshot. An agent is encoded as status, dormant, reputation, votes, memes, blocks. */
 export function encodeSnapshot({ agents, ...rest }: Snapshot): string {

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Message, type RowBatch, rowKinds } from '../../../dist/api/view/model.js';
+import {
+  formatRowValue,
+  type Message,
+  type RowBatch,
+  rowKinds,
+  viewRows,
+} from '../../../dist/api/view/model.js';
 import { sliceRowBatch } from '../../../dist/api/view/row-batch.js';
 import {
   decodeRunArchive,
@@ -33,7 +39,10 @@ function spoken(batch: RowBatch, texts: readonly string[]): RowBatch {
     if (!kind || row % 3 === 0) return [];
     const text = kind === 'meme' && row % 2 === 0 ? caption : (texts[row % texts.length] ?? '');
     const entry = from + rows.entry[row]!;
-    return [{ entry, at: rows.at[row]!, who: rows.who[row]!, kind, what: rows.what[row]!, text }];
+    const by = { at: rows.at[row]!, who: rows.who[row]!, what: rows.what[row]! };
+    const { value } = viewRows[rowKinds[code]!];
+    const stance = kind === 'meme' ? '' : formatRowValue(value, rows.value[row]!);
+    return [{ entry, ...by, kind, stance, text }];
   });
   return { ...batch, said, omitted: 0 };
 }
@@ -93,7 +102,7 @@ test('run archive: stores repetitions compactly', () => {
     },
     said: each((row) => row).map((row) => ({
       ...{ entry: row, at: 1_700_000_000_000 + 3 * row, who: row % 1_000, kind: 'reason' },
-      ...{ what: Math.floor(row / 1_000), text: `because of ${row % 7}` },
+      ...{ what: Math.floor(row / 1_000), stance: 'approve', text: `because of ${row % 7}` },
     })) as Message[],
     introduced: { agents: [], blocks: [], memes: [], alliances: [] },
   };

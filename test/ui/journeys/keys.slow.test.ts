@@ -261,14 +261,28 @@ test.skipIf(!hasBrowser)(`keys: steps and resumes a run ${needs}`, async () => {
   const page = await pageOf(begun);
   const { tab } = await open(browser, `${page.url}/ui/#token=${page.token}`, modes.light);
   await settled(tab);
+  const seqNow = async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq;
+  const before = await seqNow();
+  await tabTo(tab, /^Step$/);
+  for (let steps = 0; steps < 5; steps += 1) await press(tab, 'Enter');
+  await expect.poll(seqNow).toBeGreaterThan(before);
+  // The start band is gone, and the menu has the controls.
+  await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
+  const menu = tab.locator('.world');
+  const isOpen = () => menu.evaluate((element) => (element as HTMLDetailsElement).open);
+  await tabTo(tab, /^Network paused$/);
+  await press(tab, 'Enter');
+  await press(tab, 'Escape');
+  expect(await isOpen()).toBe(false);
+  await press(tab, 'Enter');
+  await tab.locator('main').click({ position: { x: 2, y: 2 } });
+  expect(await isOpen()).toBe(false);
   await tabTo(tab, /^Network paused$/);
   await press(tab, 'Enter');
   await tabTo(tab, /^Step$/);
-  const before = await page.read<{ seq: number }>('/api/v1/meta');
+  const stepped = await seqNow();
   for (let steps = 0; steps < 5; steps += 1) await press(tab, 'Enter');
-  await expect
-    .poll(async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq)
-    .toBeGreaterThan(before.seq);
+  await expect.poll(seqNow).toBeGreaterThan(stepped);
   await tabTo(tab, /^Resume$/, 'Shift+Tab');
   await press(tab, 'Space');
   expect(await begun.ended).toMatchObject({ code: 0 });

@@ -70,7 +70,8 @@ test('batch cache: stays within its memory limit with long texts', () => {
   for (let frame = 0; frame < frames; frame += 1) {
     const [from, to] = [50 * frame, 50 * frame + 49];
     const said = Array.from({ length: 50 }, (_, place) => ({
-      ...{ entry: from + place, at: 0, who: 0, kind: 'remark' as const, what: 0, text },
+      ...{ entry: from + place, at: 0, who: 0, kind: 'remark' as const, what: 0, stance: '' },
+      text,
     }));
     tape.add({ ...none, from, to, said }, to);
     expect(tape.bytes).toBeLessThanOrEqual(MAX_CACHE_BYTES);

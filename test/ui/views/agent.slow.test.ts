@@ -231,7 +231,8 @@ test.skipIf(!hasBrowser)(`agent: follows the link of a neighbour ${needs}`, asyn
 test.skipIf(!hasBrowser)(
   `agents: groups and colours agents by scenario group ${needs}`,
   async () => {
-    const { tab, complaints } = await open(browser, `${url}/ui/agents?band=group&color=group`);
+    // Groups are the default bands of a scenario with several groups.
+    const { tab, complaints } = await open(browser, `${url}/ui/agents?color=group`);
     // Bands are by personality until the groups are loaded.
     const named = () => tab.locator('.band-name').allInnerTexts();
     await expect.poll(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);

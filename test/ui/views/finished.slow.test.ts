@@ -132,3 +132,36 @@ test.skipIf(!hasBrowser).each(checkedModes)(
     }
   },
 );
+
+test.skipIf(!hasBrowser)(
+  `finished: times of a list have one form, and remarks show their sentiment ${needs}`,
+  async () => {
+    // Longer than 100 s, so that early and late times would have two forms.
+    const long = await keptRun(join(folder, 'long'), '--agents', '20', '--blocks', '45');
+    const { url } = await explored(long);
+    const { memes, said } = await madeView(url);
+    const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=memes`, modes.light);
+    const times = tab.locator('.talk-lines .when');
+    await times.first().waitFor();
+    for (const text of await times.allInnerTexts()) expect(text).toMatch(/^\d+:\d\d\.\d, entry /);
+    expect(memes.every(({ at }) => at > 0)).toBe(true);
+    await tab.goto(`${url}/ui/talk?kind=remarks`);
+    const by = tab.locator('.talk-lines .by');
+    await by.first().waitFor();
+    for (const text of await by.allInnerTexts()) {
+      expect(text).toMatch(/remark, (positive|negative|neutral)/);
+    }
+    // The Now view states the window of its counts, and all quotation marks match.
+    await tab.goto(`${url}/ui/now`);
+    await tab.getByText(`Counts cover the last ${said.length} messages`).waitFor();
+    const marks = await tab
+      .locator('.spoken q')
+      .evaluateAll((quotes) =>
+        quotes.map((quote) =>
+          ['::before', '::after'].map((part) => getComputedStyle(quote, part).content).join(''),
+        ),
+      );
+    expect([...new Set(marks)]).toEqual(['"\u201c""\u201d"']);
+    expect(complaints).toEqual([]);
+  },
+);
