@@ -64,12 +64,11 @@ function toRankings(
   options: readonly string[],
 ): Ranking[] {
   const positions = new Map(options.map((name, position) => [name, position]));
-  return preferences.map(({ weight, ballot: { ranking } }) => {
-    return {
-      weight,
-      tiers: ranking.map((tier) => [tier].flat().map((name) => positions.get(name)!)),
-    };
-  });
+  // Rankings share the tiers of one option, because an election can have very many rankings.
+  const singles = new Map(options.map((name, position) => [name, [position]]));
+  const toTier = (tier: string | readonly string[]) =>
+    typeof tier === 'string' ? singles.get(tier)! : tier.map((name) => positions.get(name)!);
+  return preferences.map(({ weight, ballot }) => ({ weight, tiers: ballot.ranking.map(toTier) }));
 }
 
 /** Weights by pairs of options: `pairs[a][b]` is the weight that prefers option a to option b. */

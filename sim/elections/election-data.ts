@@ -10,7 +10,6 @@ import {
   type MessageRow,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
-import { type CsvError, parseSync } from '../../report/bundled/csv.js';
 import { electionMessages } from './messages.js';
 
 /** PrefLib file types with orders: strict orders and orders with ties, complete and incomplete. */
@@ -61,6 +60,10 @@ export interface ElectionData {
   readonly ballots: readonly CountedBallot[];
   /** Number of voters: the sum of the counts. */
   readonly voters: number;
+  /** Most points of an alternative in a ballot; 0 in data without points. */
+  readonly points: number;
+  /** Lines that were left out because of an invalid ballot. Absent if there are none. */
+  readonly skipped?: { lines: number; first: { line: number; problem: string } } | undefined;
 }
 
 type ElectionCode = keyof typeof electionMessages;
@@ -105,16 +108,51 @@ export function findDataType(file: string): DataType {
   return refuse(1, 'UNKNOWN_TYPE', { type: shorten(ending), expected: dataTypes.join(', ') });
 }
 
+export interface ReadOptions {
+  /** Leaves out lines with an invalid ballot and counts them. */
+  skipInvalid?: boolean;
+}
+
 /**
  * Reads election data.
  * @throws {ElectionError} with the line of the first problem.
  */
-export function readElection(text: string, type: DataType): ElectionData {
+export function readElection(
+  text: string,
+  type: DataType,
+  { skipInvalid = false }: ReadOptions = {},
+): ElectionData {
   const bytes = Buffer.byteLength(text);
   const limit = electionLimits.bytes;
   if (bytes > limit) return refuse(1, 'TOO_LARGE', { bytes, limit });
-  const content = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  return type === 'pb' ? readPabulib(content) : readPrefLib(content, type);
+  const lines = new Lines(text);
+  const ballots = new Ballots(skipInvalid);
+  return type === 'pb' ? readPabulib(lines, ballots) : readPrefLib(lines, ballots, type);
+}
+
+/** Lines of a text, read one at a time. */
+class Lines {
+  /** Number of the last line that was read, from 1. */
+  number = 0;
+  readonly #text: string;
+  readonly #end = /\r\n|\r|\n/g;
+  #at: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#at = text.startsWith('\uFEFF') ? 1 : 0;
+  }
+
+  /** Returns the next line, or null after the last one. */
+  next(): string | null {
+    if (this.#at > this.#text.length) return null;
+    this.number += 1;
+    this.#end.lastIndex = this.#at;
+    const found = this.#end.exec(this.#text);
+    const line = this.#text.slice(this.#at, found?.index);
+    this.#at = found ? this.#end.lastIndex : this.#text.length + 1;
+    return line;
+  }
 }
 
 const INTEGER = /^\d{1,15}$/;
@@ -139,21 +177,65 @@ function checkName(line: number, name: string): void {
   refuse(line, 'INVALID_NAME', { value: shorten(name), most: electionLimits.nameCharacters });
 }
 
+/** Problems of one ballot, which do not concern other lines. */
+const skippable: ReadonlySet<ElectionCode> = new Set([
+  ...(['LATE_HEADER', 'INVALID_COUNT', 'INVALID_ORDER', 'UNKNOWN_ALTERNATIVE'] as const),
+  ...(['REPEATED_ALTERNATIVE', 'TIE', 'INCOMPLETE', 'WRONG_CELLS', 'INVALID_POINTS'] as const),
+]);
+
 /** Collects ballots, and refuses data that exceeds the limits. */
 class Ballots {
   readonly list: CountedBallot[] = [];
   voters = 0;
+  points = 0;
+  skipped: ElectionData['skipped'];
+  readonly #skipInvalid: boolean;
 
-  add(one: CountedBallot): void {
+  constructor(skipInvalid: boolean) {
+    this.#skipInvalid = skipInvalid;
+  }
+
+  /** Adds the ballot of a line. Skips an invalid ballot if that is allowed. */
+  add(line: number, read: () => Pick<CountedBallot, 'count' | 'ballot'>): void {
     const { ballots, voters } = electionLimits;
-    this.list.push(one);
-    this.voters += one.count;
-    const { line } = one;
+    const found = this.#skipInvalid ? this.#readOrSkip(line, read) : read();
+    if (found === null) return;
+    const { count: voted, ballot } = found;
+    this.list.push({ count: voted, ballot, line });
+    this.voters += voted;
+    this.points = Math.max(this.points, ballot.points?.[0] ?? 0);
     const count = this.list.length;
     if (count > ballots) refuse(line, 'TOO_MANY', { what: 'ballots', count, limit: ballots });
     if (this.voters <= voters) return;
     refuse(line, 'TOO_MANY', { what: 'voters', count: this.voters, limit: voters });
   }
+
+  #readOrSkip<T>(line: number, read: () => T): T | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ElectionError && skippable.has(error.code))) throw error;
+      this.skipped ??= { lines: 0, first: { line, problem: error.message } };
+      this.skipped.lines += 1;
+      return null;
+    }
+  }
+
+  /** Refuses a number of the file that differs from the sum. Skipped lines are missing in sums. */
+  checkSum(name: string, given: { value: string; line: number } | undefined, sum: number): void {
+    if (this.skipped || given === undefined || given.value === String(sum)) return;
+    refuse(given.line, 'WRONG_SUM', { name, value: shorten(given.value), sum });
+  }
+
+  result() {
+    const { list, voters, points, skipped } = this;
+    return { ballots: list, voters, points, ...(skipped ? { skipped } : {}) };
+  }
+}
+
+/** Returns a tier of one alternative. Ballots share these tiers, so that large files fit memory. */
+function createSingles(count: number): (readonly number[])[] {
+  return Array.from({ length: count }, (_, alternative) => [alternative]);
 }
 
 /*
@@ -167,41 +249,48 @@ interface Header {
   end: number;
 }
 
-function readPrefLib(text: string, type: OrderType): ElectionData {
-  const lines = text.split(/\r\n|\r|\n/);
-  const header = readHeader(lines);
+/** Most lines before the first order. */
+const MOST_HEADERS = electionLimits.alternatives + 1_000;
+
+function readPrefLib(lines: Lines, ballots: Ballots, type: OrderType): ElectionData {
+  const { header, first } = readHeader(lines);
   checkType(header, type);
   const alternatives = readAlternatives(header);
-  const ballots = new Ballots();
-  for (let index = header.end; index < lines.length; index += 1) {
-    const content = lines[index]!.trim();
-    const line = index + 1;
-    if (content === '') continue;
-    if (content.startsWith('#')) refuse(line, 'LATE_HEADER', { name: shorten(content) });
-    ballots.add(readOrder(line, content, type, alternatives.length));
+  const orders = new OrderReader(type, alternatives.length);
+  for (let whole = first; whole !== null; whole = lines.next()) {
+    const content = whole.trim();
+    const line = lines.number;
+    if (content !== '') ballots.add(line, () => orders.read(line, content));
   }
-  const { list, voters } = ballots;
-  if (list.length === 0) refuse(lines.length, 'EMPTY', { what: 'orders' });
-  checkSum(header, 'NUMBER VOTERS', voters);
-  checkSum(header, 'NUMBER UNIQUE ORDERS', list.length);
+  const { length } = ballots.list;
+  if (length === 0) refuse(lines.number, 'EMPTY', { what: 'orders' });
+  ballots.checkSum('NUMBER VOTERS', header.values.get('NUMBER VOTERS'), ballots.voters);
+  const orderCount = 'NUMBER UNIQUE ORDERS';
+  ballots.checkSum(orderCount, header.values.get(orderCount), length);
   const title = header.values.get('TITLE')?.value ?? '';
-  return { title, form: 'ranking', alternatives, ballots: list, voters };
+  return { title, form: 'ranking', alternatives, ...ballots.result() };
 }
 
-function readHeader(lines: readonly string[]): Header {
+/** Returns the header, and the first line after it. */
+function readHeader(lines: Lines): { header: Header; first: string | null } {
   const values: Header['values'] = new Map();
-  let end = 0;
-  for (const [index, whole] of lines.entries()) {
-    const content = whole.trim();
-    if (content !== '' && !content.startsWith('#')) break;
-    end = index + 1;
+  for (;;) {
+    const end = lines.number;
+    const first = lines.next();
+    const content = first?.trim() ?? '';
+    if (first === null || (content !== '' && !content.startsWith('#'))) {
+      return { header: { values, end }, first };
+    }
+    const { number } = lines;
+    const limit = MOST_HEADERS;
+    if (number > limit)
+      refuse(number, 'TOO_MANY', { what: 'metadata lines', count: number, limit });
     const colon = content.indexOf(':');
     if (colon < 0) continue;
     const key = content.slice(1, colon).trim().toUpperCase();
-    if (values.has(key)) refuse(end, 'REPEATED', { name: 'key', value: shorten(key) });
-    values.set(key, { value: content.slice(colon + 1).trim(), line: end });
+    if (values.has(key)) refuse(number, 'REPEATED', { name: 'key', value: shorten(key) });
+    values.set(key, { value: content.slice(colon + 1).trim(), line: number });
   }
-  return { values, end };
 }
 
 function checkType({ values }: Header, type: OrderType): void {
@@ -228,65 +317,96 @@ function readAlternatives({ values, end }: Header): string[] {
   return [...seen];
 }
 
-function checkSum({ values }: Header, name: string, sum: number): void {
-  const given = values.get(name);
-  if (given === undefined || given.value === String(sum)) return;
-  refuse(given.line, 'WRONG_SUM', { name, value: shorten(given.value), sum });
-}
+/** Parses orders, such as `5: 1,{2,3},4`. */
+class OrderReader {
+  readonly #type: OrderType;
+  readonly #size: number;
+  readonly #singles: readonly (readonly number[])[];
+  /** Line in which an alternative was last named. */
+  readonly #named: Uint32Array;
 
-function readOrder(line: number, content: string, type: OrderType, size: number): CountedBallot {
-  const colon = content.indexOf(':');
-  if (colon < 0) return refuse(line, 'INVALID_ORDER', { value: shorten(content) });
-  const bounds = [1, electionLimits.voters] as const;
-  const count = integerIn(line, 'count', content.slice(0, colon).trim(), bounds);
-  const tiers = readTiers(line, content.slice(colon + 1), size);
-  const value = shorten(content);
-  if (type.startsWith('s') && tiers.some(({ length }) => length > 1)) {
-    refuse(line, 'TIE', { type, value, expected: type === 'soc' ? 'toc' : 'toi' });
+  constructor(type: OrderType, size: number) {
+    this.#type = type;
+    this.#size = size;
+    this.#singles = createSingles(size);
+    this.#named = new Uint32Array(size);
   }
-  const named = tiers.reduce((sum, { length }) => sum + length, 0);
-  if (type.endsWith('c') && named < size) {
-    refuse(line, 'INCOMPLETE', { type, value, expected: type === 'soc' ? 'soi' : 'toi' });
-  }
-  return { count, ballot: { tiers }, line };
-}
 
-/** Parses `1,{2,3},4`. */
-function readTiers(line: number, text: string, size: number): number[][] {
-  const tiers: number[][] = [];
-  const seen = new Set<number>();
-  let inTie = false;
-  let isNext = true;
-  const broken = (): never => refuse(line, 'INVALID_ORDER', { value: shorten(text.trim()) });
-  for (const [token] of text.matchAll(/\d+|\S/g)) {
-    if (token === ',') {
-      if (isNext) broken();
-      isNext = true;
-    } else if (token === '{') {
-      if (inTie || !isNext) broken();
-      inTie = true;
-      tiers.push([]);
-    } else if (token === '}') {
-      if (!inTie || isNext) broken();
-      inTie = false;
-    } else {
-      if (!isNext) broken();
-      const position = positionOf(line, token, size);
-      if (seen.has(position)) refuse(line, 'REPEATED_ALTERNATIVE', { value: token.slice(0, 20) });
-      seen.add(position);
-      if (inTie) tiers.at(-1)!.push(position);
-      else tiers.push([position]);
-      isNext = false;
+  /** @throws {ElectionError} */
+  read(line: number, content: string): Pick<CountedBallot, 'count' | 'ballot'> {
+    if (content.startsWith('#')) refuse(line, 'LATE_HEADER', { name: shorten(content) });
+    const colon = content.indexOf(':');
+    if (colon < 0) return refuse(line, 'INVALID_ORDER', { value: shorten(content) });
+    const bounds = [1, electionLimits.voters] as const;
+    const count = integerIn(line, 'count', content.slice(0, colon).trim(), bounds);
+    const tiers = this.#readTiers(line, content, colon + 1);
+    const type = this.#type;
+    if (type.startsWith('s') && tiers.some(({ length }) => length > 1)) {
+      const expected = type === 'soc' ? 'toc' : 'toi';
+      refuse(line, 'TIE', { type, value: shorten(content), expected });
     }
+    if (type.endsWith('c')) {
+      const named = tiers.reduce((sum, { length }) => sum + length, 0);
+      const expected = type === 'soc' ? 'soi' : 'toi';
+      if (named < this.#size) {
+        refuse(line, 'INCOMPLETE', { type, value: shorten(content), expected });
+      }
+    }
+    return { count, ballot: { tiers } };
   }
-  return inTie || isNext ? broken() : tiers;
+
+  #readTiers(line: number, text: string, from: number): (readonly number[])[] {
+    const tiers: (readonly number[])[] = [];
+    let tie: number[] | null = null;
+    let isNext = true;
+    const broken = (): never => refuse(line, 'INVALID_ORDER', { value: shorten(text.slice(from)) });
+    for (let at = from; at < text.length; ) {
+      const character = text[at]!;
+      if (character === ',') {
+        if (isNext) broken();
+        isNext = true;
+      } else if (character === '{') {
+        if (tie || !isNext) broken();
+        tie = [];
+      } else if (character === '}') {
+        if (!tie || isNext) return broken();
+        tiers.push(tie.length === 1 ? this.#singles[tie[0]!]! : tie);
+        tie = null;
+      } else if (isDigit(text.charCodeAt(at)) || !/\s/.test(character)) {
+        if (!isNext) broken();
+        const end = findEnd(text, at);
+        const position = this.#readPosition(line, text.slice(at, end));
+        if (tie) tie.push(position);
+        else tiers.push(this.#singles[position]!);
+        isNext = false;
+        at = end - 1;
+      }
+      at += 1;
+    }
+    return tie || isNext ? broken() : tiers;
+  }
+
+  #readPosition(line: number, token: string): number {
+    const number = INTEGER.test(token) ? Number(token) : 0;
+    if (number < 1 || number > this.#size) {
+      const value = shorten(token.slice(0, 20));
+      refuse(line, 'UNKNOWN_ALTERNATIVE', { value, expected: `1 to ${this.#size}` });
+    }
+    if (this.#named[number - 1] === line) {
+      refuse(line, 'REPEATED_ALTERNATIVE', { value: token.slice(0, 20) });
+    }
+    this.#named[number - 1] = line;
+    return number - 1;
+  }
 }
 
-function positionOf(line: number, token: string, size: number): number {
-  const number = INTEGER.test(token) ? Number(token) : 0;
-  if (number >= 1 && number <= size) return number - 1;
-  const value = shorten(token.slice(0, 20));
-  return refuse(line, 'UNKNOWN_ALTERNATIVE', { value, expected: `1 to ${size}` });
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
+/** Returns the end of the number, or of the one other character, at a position. */
+function findEnd(text: string, at: number): number {
+  let end = at;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  return Math.max(end, at + 1);
 }
 
 /*
@@ -303,36 +423,9 @@ interface Section {
   name: string;
   line: number;
   columns: string[];
-  rows: Row[];
 }
 
 const sectionNames = ['META', 'PROJECTS', 'VOTES'] as const;
-
-function readPabulib(text: string): ElectionData {
-  const [meta, projects, votes] = readSections(readRows(text)) as [Section, Section, Section];
-  const about = readMeta(meta);
-  const type = about.get('vote_type');
-  const isKnown = type !== undefined && Object.hasOwn(voteForms, type.value);
-  const form = isKnown ? voteForms[type.value] : undefined;
-  if (form === undefined) {
-    const value = shorten(type?.value ?? '');
-    const expected = Object.keys(voteForms).join(', ');
-    return refuse(type?.line ?? meta.line, 'INVALID_TYPE', { type: value, expected });
-  }
-  const { alternatives, positions } = readProjects(projects);
-  const ballots = readVotes(votes, form, positions);
-  const counts: [key: string, sum: number][] = [
-    ['num_projects', alternatives.length],
-    ['num_votes', ballots.voters],
-  ];
-  for (const [name, sum] of counts) {
-    const given = about.get(name);
-    if (given === undefined || given.value === String(sum)) continue;
-    refuse(given.line, 'WRONG_SUM', { name, value: shorten(given.value), sum });
-  }
-  const title = about.get('description')?.value ?? '';
-  return { title, form, alternatives, ballots: ballots.list, voters: ballots.voters };
-}
 
 /** Forms of the ballots, by `vote_type`. */
 const voteForms: Record<string, ElectionData['form']> = {
@@ -343,92 +436,216 @@ const voteForms: Record<string, ElectionData['form']> = {
   scoring: 'points',
 };
 
-/** Maximum length of a row, in characters. */
-const LARGEST_ROW = 1_000_000;
-const MOST_ROWS = electionLimits.ballots + electionLimits.alternatives + 1_000;
-
-function readRows(text: string): Row[] {
-  const rows: Row[] = [];
-  try {
-    parseSync(text, {
-      delimiter: ';',
-      max_record_size: LARGEST_ROW,
-      on_record: (cells, { lines: line }) => {
-        rows.push({ line, cells });
-        return null;
-      },
-      // Published files contain quotes inside unquoted values.
-      relax_quotes: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      to: MOST_ROWS + 1,
-      trim: true,
-    });
-  } catch (error) {
-    const { lines, message } = error as CsvError & { lines?: number };
-    return refuse(lines ?? 1, 'INVALID_CSV', { detail: shorten(message) });
-  }
-  const last = rows.at(-1);
-  if (rows.length <= MOST_ROWS || !last) return rows;
-  return refuse(last.line, 'TOO_MANY', { what: 'lines', count: rows.length, limit: MOST_ROWS });
+function readPabulib(lines: Lines, ballots: Ballots): ElectionData {
+  const rows = new Rows(lines);
+  const meta = new Meta(beginSection(rows, 0));
+  const projectsAt = readSection(rows, 1, meta.section, (row) => meta.add(row));
+  const projects = new Projects(projectsAt);
+  const votesAt = readSection(rows, 2, projectsAt, (row) => projects.add(row));
+  const form = meta.readForm();
+  const { alternatives, positions } = projects.finish();
+  let votes: VoteReader | null = null;
+  readSection(rows, 3, votesAt, (row) => {
+    votes ??= new VoteReader(votesAt, form, positions);
+    const reader = votes;
+    ballots.add(row.line, () => reader.read(row));
+  });
+  votes ??= new VoteReader(votesAt, form, positions);
+  if (ballots.list.length === 0) refuse(votesAt.line, 'EMPTY', { what: 'votes' });
+  ballots.checkSum('num_projects', meta.values.get('num_projects'), alternatives.length);
+  ballots.checkSum('num_votes', meta.values.get('num_votes'), ballots.voters);
+  const title = meta.values.get('description')?.value ?? '';
+  return { title, form, alternatives, ...ballots.result() };
 }
 
-/** Divides the rows into sections. */
-function readSections(rows: readonly Row[]): Section[] {
-  const sections: Section[] = [];
-  for (const { line, cells } of rows) {
-    const next = sectionNames[sections.length];
-    const isTitle = next !== undefined && cells[0] === next && cells.slice(1).every(isEmpty);
-    const section = sections.at(-1);
-    if (isTitle) sections.push({ name: next, line, columns: [], rows: [] });
-    else if (!section) return refuse(line, 'NO_SECTION', { name: 'META' });
-    else if (section.columns.length === 0) section.columns = cells.map((cell) => cell.trim());
-    else section.rows.push({ line, cells });
+/** Begins the first section, whose title must be the first row. */
+function beginSection(rows: Rows, next: number): Section {
+  const name = sectionNames[next]!;
+  const row = rows.next();
+  if (row && isTitle(row, name)) return { name, line: row.line, columns: [] };
+  return refuse(row?.line ?? 1, 'NO_SECTION', { name });
+}
+
+/**
+ * Reads the rows of a section up to the title of the next one, which it returns. The first row has
+ * the names of the columns.
+ */
+function readSection(rows: Rows, next: number, section: Section, add: (row: Row) => void): Section {
+  const name = sectionNames[next];
+  let last = section.line;
+  for (let row = rows.next(); row !== null; row = rows.next()) {
+    last = row.line;
+    if (name !== undefined && isTitle(row, name)) return { name, line: row.line, columns: [] };
+    if (section.columns.length === 0) section.columns = row.cells;
+    else add(row);
   }
-  const missing = sectionNames[sections.length];
-  if (missing === undefined) return sections;
-  return refuse(rows.at(-1)?.line ?? 1, 'NO_SECTION', { name: missing });
+  return name === undefined ? section : refuse(last, 'NO_SECTION', { name });
 }
 
 const isEmpty = (cell: string): boolean => cell === '';
 
-function readMeta({ rows }: Section) {
-  const values = new Map<string, { value: string; line: number }>();
-  for (const { line, cells } of rows) {
-    const [key = '', value = ''] = cells;
+const isTitle = ({ cells }: Row, name: string): boolean =>
+  cells[0] === name && cells.slice(1).every(isEmpty);
+
+/** Most rows of the section META. */
+const MOST_META = 1_000;
+
+class Meta {
+  readonly section: Section;
+  readonly values = new Map<string, { value: string; line: number }>();
+
+  constructor(section: Section) {
+    this.section = section;
+  }
+
+  add({ line, cells: [key = '', value = ''] }: Row): void {
+    const { values } = this;
     if (values.has(key)) refuse(line, 'REPEATED', { name: 'key', value: shorten(key) });
     values.set(key, { value, line });
+    const count = values.size;
+    if (count > MOST_META) refuse(line, 'TOO_MANY', { what: 'keys', count, limit: MOST_META });
   }
-  return values;
+
+  readForm(): ElectionData['form'] {
+    const type = this.values.get('vote_type');
+    const isKnown = type !== undefined && Object.hasOwn(voteForms, type.value);
+    const form = isKnown ? voteForms[type.value] : undefined;
+    if (form !== undefined) return form;
+    const value = shorten(type?.value ?? '');
+    const expected = Object.keys(voteForms).join(', ');
+    return refuse(type?.line ?? this.section.line, 'INVALID_TYPE', { type: value, expected });
+  }
 }
 
-function columnIn({ name: section, line, columns }: Section, name: string): number {
+/** Longest row, in characters, and most cells of a row. */
+const LONGEST_ROW = 1_000_000;
+const MOST_CELLS = 1_000;
+
+/** Rows of values that are separated by semicolons and may be quoted. Skips empty lines. */
+class Rows {
+  readonly #lines: Lines;
+
+  constructor(lines: Lines) {
+    this.#lines = lines;
+  }
+
+  next(): Row | null {
+    for (let text = this.#lines.next(); text !== null; text = this.#lines.next()) {
+      const line = this.#lines.number;
+      checkLength(line, text.length);
+      const cells = text.includes('"') ? this.#readQuoted(text, line) : splitCells(text);
+      const count = cells.length;
+      if (count > MOST_CELLS)
+        refuse(line, 'TOO_MANY', { what: 'values', count, limit: MOST_CELLS });
+      if (count > 1 || cells[0] !== '') return { line, cells };
+    }
+    return null;
+  }
+
+  /** A quoted value may contain semicolons, doubled quotes and line ends. */
+  #readQuoted(first: string, line: number): string[] {
+    const cells: string[] = [];
+    let text = first;
+    let size = text.length;
+    for (let at = 0; at <= text.length && cells.length <= MOST_CELLS; ) {
+      while (isBlank(text[at])) at += 1;
+      let value = '';
+      if (text[at] === '"') {
+        const parts: string[] = [];
+        let end = findQuote(text, at + 1);
+        for (let from = at + 1; end < 0; from = 0) {
+          parts.push(text.slice(from));
+          const more = this.#lines.next();
+          if (more === null) return refuse(line, 'INVALID_CSV', { detail: 'quote without an end' });
+          size += more.length + 1;
+          checkLength(line, size);
+          text = more;
+          at = -1;
+          end = findQuote(text, 0);
+        }
+        parts.push(text.slice(at + 1, end));
+        value = parts.join('\n').replaceAll('""', '"');
+        at = end + 1;
+        while (isBlank(text[at])) at += 1;
+        // Published files contain quotes inside unquoted values.
+        if (at < text.length && text[at] !== ';') {
+          const rest = endOfCell(text, at);
+          value = `"${value}"${text.slice(end + 1, rest)}`;
+          at = rest;
+        }
+      } else {
+        const end = endOfCell(text, at);
+        value = text.slice(at, end);
+        at = end;
+      }
+      cells.push(value.trim());
+      at += 1;
+    }
+    return cells;
+  }
+}
+
+function checkLength(line: number, count: number): void {
+  const what = 'characters in a row';
+  if (count > LONGEST_ROW) refuse(line, 'TOO_MANY', { what, count, limit: LONGEST_ROW });
+}
+
+function splitCells(text: string): string[] {
+  const cells = text.split(';', MOST_CELLS + 1);
+  for (const [at, cell] of cells.entries()) cells[at] = cell.trim();
+  return cells;
+}
+
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
+
+const endOfCell = (text: string, at: number): number => {
+  const end = text.indexOf(';', at);
+  return end < 0 ? text.length : end;
+};
+
+/** Returns the position of the next quote that is not doubled, or -1. */
+function findQuote(text: string, from: number): number {
+  let at = text.indexOf('"', from);
+  while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
+  return at;
+}
+
+function findColumn({ name: section, line, columns }: Section, name: string): number {
   const at = columns.indexOf(name);
   return at >= 0 ? at : refuse(line, 'NO_COLUMN', { section, name });
 }
 
-/** Returns the cells of a row. Trailing empty cells may be missing or superfluous. */
-function cellsOf({ columns }: Section, { line, cells }: Row): string[] {
+/** Checks the number of cells. Trailing empty cells may be missing or superfluous. */
+function checkCells({ columns }: Section, { line, cells }: Row): void {
   const expected = columns.length;
-  if (cells.slice(expected).every(isEmpty) && cells.length > 1) return cells;
-  return refuse(line, 'WRONG_CELLS', { count: cells.length, expected });
+  const isFitting = cells.length <= expected || cells.slice(expected).every(isEmpty);
+  if (!isFitting || cells.length < 2) {
+    refuse(line, 'WRONG_CELLS', { count: cells.length, expected });
+  }
 }
 
-function readProjects(section: Section) {
-  const idAt = columnIn(section, 'project_id');
-  const nameAt = section.columns.indexOf('name');
-  const positions = new Map<string, number>();
-  const names = new Set<string>();
-  const limit = electionLimits.alternatives;
-  for (const row of section.rows) {
-    const { line } = row;
-    const cells = cellsOf(section, row);
-    const id = cells[idAt] ?? '';
+class Projects {
+  readonly #section: Section;
+  readonly #positions = new Map<string, number>();
+  readonly #names = new Set<string>();
+
+  constructor(section: Section) {
+    this.#section = section;
+  }
+
+  add(row: Row): void {
+    const { line, cells } = row;
+    const names = this.#names;
+    const positions = this.#positions;
+    checkCells(this.#section, row);
+    const id = cells[findColumn(this.#section, 'project_id')] ?? '';
     checkName(line, id);
     if (positions.has(id)) refuse(line, 'REPEATED', { name: 'project', value: shorten(id) });
     positions.set(id, positions.size);
     const count = positions.size;
+    const limit = electionLimits.alternatives;
     if (count > limit) refuse(line, 'TOO_MANY', { what: 'projects', count, limit });
+    const nameAt = this.#section.columns.indexOf('name');
     const name = nameAt < 0 || cells[nameAt] === '' ? id : (cells[nameAt] ?? id);
     // Project names may repeat, but ids are unique.
     const unique = names.has(name) ? `${name} ${id}` : name;
@@ -436,32 +653,60 @@ function readProjects(section: Section) {
     if (names.has(unique)) refuse(line, 'REPEATED', { name: 'name', value: shorten(unique) });
     names.add(unique);
   }
-  if (names.size === 0) refuse(section.line, 'EMPTY', { what: 'projects' });
-  return { alternatives: [...names], positions };
+
+  finish(): { alternatives: string[]; positions: ReadonlyMap<string, number> } {
+    findColumn(this.#section, 'project_id');
+    if (this.#names.size === 0) refuse(this.#section.line, 'EMPTY', { what: 'projects' });
+    return { alternatives: [...this.#names], positions: this.#positions };
+  }
 }
 
-function readVotes(
-  section: Section,
-  form: ElectionData['form'],
-  positions: ReadonlyMap<string, number>,
-): Ballots {
-  const voteAt = columnIn(section, 'vote');
-  const pointsAt = form === 'points' ? columnIn(section, 'points') : -1;
-  const ballots = new Ballots();
-  for (const row of section.rows) {
-    const { line } = row;
-    const cells = cellsOf(section, row);
-    const named = readProjectIds(line, cells[voteAt] ?? '', positions);
-    if (form === 'points') {
-      const ballot = rankByPoints(named, readPoints(line, cells[pointsAt] ?? '', named.length));
-      ballots.add({ count: 1, ballot, line });
-      continue;
-    }
-    const tiers = form === 'ranking' ? named.map((one) => [one]) : [named];
-    ballots.add({ count: 1, ballot: { tiers: named.length === 0 ? [] : tiers }, line });
+class VoteReader {
+  readonly #section: Section;
+  readonly #form: ElectionData['form'];
+  readonly #positions: ReadonlyMap<string, number>;
+  readonly #singles: readonly (readonly number[])[];
+  readonly #voteAt: number;
+  readonly #pointsAt: number;
+  /** Ballots by their text. Many voters cast the same ballot. */
+  readonly #known = new Map<string, Preference>();
+
+  constructor(
+    section: Section,
+    form: ElectionData['form'],
+    positions: ReadonlyMap<string, number>,
+  ) {
+    this.#section = section;
+    this.#form = form;
+    this.#positions = positions;
+    this.#singles = createSingles(positions.size);
+    this.#voteAt = findColumn(section, 'vote');
+    this.#pointsAt = form === 'points' ? findColumn(section, 'points') : -1;
   }
-  if (ballots.list.length === 0) refuse(section.line, 'EMPTY', { what: 'votes' });
-  return ballots;
+
+  /** @throws {ElectionError} */
+  read(row: Row): Pick<CountedBallot, 'count' | 'ballot'> {
+    checkCells(this.#section, row);
+    const { line, cells } = row;
+    const vote = cells[this.#voteAt] ?? '';
+    const points = cells[this.#pointsAt] ?? '';
+    const text = points === '' ? vote : `${vote};${points}`;
+    let ballot = this.#known.get(text);
+    if (!ballot) {
+      ballot = this.#readBallot(line, vote, points);
+      this.#known.set(text, ballot);
+    }
+    return { count: 1, ballot };
+  }
+
+  #readBallot(line: number, vote: string, points: string): Preference {
+    const named = readProjectIds(line, vote, this.#positions);
+    if (this.#form === 'points') {
+      return rankByPoints(named, readPoints(line, points, named.length));
+    }
+    if (named.length === 0) return { tiers: [] };
+    return { tiers: this.#form === 'ranking' ? named.map((one) => this.#singles[one]!) : [named] };
+  }
 }
 
 function readProjectIds(
@@ -482,8 +727,9 @@ function readProjectIds(
   return [...found];
 }
 
+/** Splits a list. Values beyond the largest number of alternatives repeat one of them. */
 const listOf = (text: string): string[] =>
-  text === '' ? [] : text.split(',').map((one) => one.trim());
+  text === '' ? [] : text.split(',', electionLimits.alternatives + 1).map((one) => one.trim());
 
 function readPoints(line: number, text: string, count: number): number[] {
   const most = electionLimits.points;

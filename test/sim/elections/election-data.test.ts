@@ -215,6 +215,46 @@ describe('Pabulib', () => {
   });
 });
 
+test('Pabulib values may be quoted, over several lines, and contain quotes', () => {
+  const projects = ['1;x;"a; ""b"""', '2;"x\ny"; c "d" ', '4;x; "e" f', '5 ; "" ; g'];
+  const text = pabulib({ meta: ['vote_type;approval'], projects }, ['v;vote', '1;"1,2"', '']);
+  const data = readElection(text.replaceAll('\n', '\r\n'), 'pb');
+  expect(data.alternatives).toEqual(['a; "b"', 'c "d"', '"e" f', 'g']);
+  expect(data.ballots).toMatchObject([{ ballot: { tiers: [[0, 1]] }, line: 14 }]);
+  expect(readElection(text, 'pb')).toEqual(data);
+});
+
+test('rows and headers are bounded before they are parsed', () => {
+  const approval = { meta: ['vote_type;approval'] };
+  const long = (row: string) => refusal(pabulib(approval, ['v;vote', row]), 'pb');
+  expect(long(`1;1${';'.repeat(20_000_000)}`)).toEqual({ code: 'TOO_MANY', line: 12 });
+  expect(long(`1;1${';'.repeat(2_000)}`)).toEqual({ code: 'TOO_MANY', line: 12 });
+  expect(long(`1;"${'\n'.repeat(2_000_000)}"`)).toEqual({ code: 'TOO_MANY', line: 12 });
+  expect(long(`1;${'"";'.repeat(300_000)}`)).toEqual({ code: 'TOO_MANY', line: 12 });
+  const meta = Array.from({ length: 1_001 }, (_, at) => `key${at};1`);
+  expect(refusal(pabulib({ meta }, []), 'pb')).toEqual({ code: 'TOO_MANY', line: 1_003 });
+  const headers = Array.from({ length: 2_001 }, (_, at) => `# K${at}: 1`).join('\n');
+  expect(refusal(headers, 'soc')).toEqual({ code: 'TOO_MANY', line: 2_001 });
+});
+
+test('invalid ballots can be skipped, but no other problem', () => {
+  const skipInvalid = true;
+  const orders = ['2: 1', '3: 7', 'x', '4: 2', '# TITLE: late'];
+  const text = prefLib('soi', orders, ['# NUMBER VOTERS: 9']);
+  const data = readElection(text, 'soi', { skipInvalid });
+  expect(data).toMatchObject({ voters: 6, skipped: { lines: 3, first: { line: 10 } } });
+  const votes = pabulib({ meta: ['vote_type;approval', 'num_votes;3'] }, [
+    ...['v;vote', '1;1', '2;9', '3;1,1'],
+  ]);
+  expect(readElection(votes, 'pb', { skipInvalid })).toMatchObject({
+    voters: 1,
+    skipped: { lines: 2, first: { line: 14 } },
+  });
+  const none = prefLib('soi', ['x']);
+  expect(() => readElection(none, 'soi', { skipInvalid })).toThrow(ElectionError);
+  expect(readElection(prefLib('soi', ['1: 1']), 'soi', { skipInvalid }).skipped).toBe(undefined);
+});
+
 test('the type follows from the file extension', () => {
   expect(['a/b.c.soc', 'X.TOI', 'town.pb'].map(findDataType)).toEqual(['soc', 'toi', 'pb']);
   expect(() => findDataType('votes.csv')).toThrow(ElectionError);
