@@ -1,25 +1,30 @@
 /** Output lines for `recount`. */
+import { ballotUses, describeBallots, labelOption } from '../../sim/elections/rule-ballots.js';
+import type { ChosenRule } from '../../sim/rules/chosen-rule.js';
 import { type Outcome, undecidedText } from '../../sim/rules/recorded-polls.js';
-import type {
-  DescribedRecount,
-  RecountedBlock,
-  RecountRow,
-  RuleSums,
-  VoterSums,
+import {
+  type DescribedRecount,
+  type RecountedBlock,
+  type RecountRow,
+  type RuleSums,
+  skippedText,
+  type VoterSums,
 } from '../../sim/rules/recount.js';
 
 /** Limit on listed blocks and voters. --json lists all of them. */
 const MOST = 20;
 
 export function recountLines(found: DescribedRecount): string[] {
-  const { source, policy, undecided, blocks, rules, voters } = found;
+  const { source, policy, undecided, blocks, rules, voters, skipped } = found;
   const left = undecidedText(undecided);
   const rest = left === null ? '' : `; left out: ${left}`;
   const recorded = policy === null ? '' : `, recorded under ${policy}`;
   return [
     `${source}: ${blocks.length} ${blocks.length === 1 ? 'block' : 'blocks'}${recorded}${rest}`,
+    ...(skipped ? [skippedText(skipped)] : []),
     '',
     ...ruleTable(found),
+    ...ballotLines(rules),
     '',
     ...(policy === null ? outcomeLines(blocks, rules) : blockLines(blocks, rules)),
     ...voterLines(voters, rules),
@@ -37,7 +42,7 @@ function ruleTable({ policy, blocks, rules }: DescribedRecount): string[] {
     'with a pivotal voter',
     'ballots',
     'converted',
-    'dropped',
+    'left out',
   ];
   const recorded = [
     'recorded',
@@ -50,10 +55,16 @@ function ruleTable({ policy, blocks, rules }: DescribedRecount): string[] {
     ...statuses.map((status) => `${counts[status] ?? 0}`),
     policy === null ? '' : `${differs}`,
     exceeded > 0 ? `${pivotal} of ${blocks.length - exceeded}` : `${pivotal}`,
-    ...[ballots.kept, ballots.converted, ballots.dropped].map(String),
+    ...[ballots.kept, ballots.converted + ballots.listed, ballots.tied + ballots.dropped].map(
+      String,
+    ),
   ]);
   return align([header, ...(policy === null ? [] : [recorded]), ...rows]);
 }
+
+/** Names ballots that count in another way than recorded, or not at all. */
+const ballotLines = (rules: readonly RuleSums[]): string[] =>
+  rules.flatMap((sums) => describeBallots(sums).map((text) => `${sums.rule}: ${text}`));
 
 /** Aligns the first column left, and all others right. */
 function align(rows: readonly (readonly string[])[]): string[] {
@@ -66,16 +77,18 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-const outcomeText = ({ status, choice }: Outcome): string =>
-  choice === undefined ? status : `${status} ${choice}`;
+const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
+  choice === undefined ? status : `${status} ${labelOption(row, choice)}`;
 
-function resultText({ outcome, fault, waits, pivotal }: RecountedBlock): string {
+function resultText(row: RecountRow, result: RecountedBlock): string {
+  const { outcome, fault, waits, pivotal } = result;
   const parts = [
     ...(fault === undefined ? [] : [fault]),
+    ...describeBallots(result),
     ...(waits > 0 ? [`${waits} absent`] : []),
     ...(pivotal === null || pivotal.length === 0 ? [] : [`${pivotal.length} pivotal`]),
   ];
-  return `${outcomeText(outcome)}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+  return `${outcomeText(row, outcome)}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }
 
 const blockName = ({ number, height }: RecountRow): string => `block ${number} (height ${height})`;
@@ -87,9 +100,9 @@ function blockLines(blocks: readonly RecountRow[], rules: readonly RuleSums[]): 
   const lines = differing
     .slice(0, MOST)
     .flatMap((row) => [
-      `${blockName(row)}: ${outcomeText(row.recorded!)}`,
+      `${blockName(row)}: ${outcomeText(row, row.recorded!)}`,
       ...row.rules.flatMap((one, at) =>
-        one.differs ? [`  ${rules[at]!.rule}: ${resultText(one)}`] : [],
+        one.differs ? [`  ${rules[at]!.rule}: ${resultText(row, one)}`] : [],
       ),
     ]);
   const more = differing.length - MOST;
@@ -101,8 +114,13 @@ function outcomeLines(blocks: readonly RecountRow[], rules: readonly RuleSums[])
   return blocks.flatMap((row) =>
     row.rules.flatMap((one, at) => {
       const standings = Object.entries(one.standings ?? {}).sort(([, a], [, b]) => b - a);
-      const scores = standings.map(([name, score]) => `${name} ${score}`).join(', ');
-      return [`${rules[at]!.rule}: ${resultText(one)}`, ...(scores === '' ? [] : [`  ${scores}`])];
+      const scores = standings
+        .map(([name, score]) => `${labelOption(row, name)} ${score}`)
+        .join(', ');
+      return [
+        `${rules[at]!.rule}: ${resultText(row, one)}`,
+        ...(scores === '' ? [] : [`  ${scores}`]),
+      ];
     }),
   );
 }
@@ -129,4 +147,58 @@ function notes(rules: readonly RuleSums[]): string[] {
       : []),
   ]);
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** A file of several: its recount, or the reason why it cannot be counted. */
+export type FileRecount = DescribedRecount | { source: string; problem: string };
+
+/** Lists the choices of several files of election data, one line per file. */
+export function fileLines(files: readonly FileRecount[], rules: readonly ChosenRule[]): string[] {
+  const header = ['file', 'voters', ...rules.map(({ label }) => label)];
+  const rows = files.map((file) => {
+    if ('problem' in file) return [file.source, '', `not counted: ${file.problem}`];
+    const [row] = file.blocks;
+    const skipped = file.skipped ? [skippedText(file.skipped)] : [];
+    return [
+      file.source,
+      `${row!.votes}`,
+      ...row!.rules.map((one) => resultText(row!, one)),
+      ...skipped,
+    ];
+  });
+  return align([header, ...rows]);
+}
+
+export const tableColumns = [
+  ...['source', 'block', 'block_hash', 'voters', 'rule', 'status', 'choice', 'choice_label'],
+  ...ballotUses,
+  ...['scale_to', 'scale_from', 'fault', 'skipped_lines', 'problem'],
+];
+
+/** Rows of a table with one line for each source, block and rule. */
+export function* toTableRows(
+  files: readonly FileRecount[],
+): Iterable<Record<string, string | number | null>> {
+  const none = Object.fromEntries(tableColumns.map((name) => [name, null]));
+  for (const file of files) {
+    const { source } = file;
+    if ('problem' in file) {
+      yield { ...none, source, problem: file.problem };
+      continue;
+    }
+    for (const row of file.blocks) {
+      for (const [at, { outcome, ballots, scale, fault }] of row.rules.entries()) {
+        const { choice = null } = outcome;
+        yield {
+          ...none,
+          ...{ source, block: row.number, block_hash: row.block_hash, voters: row.votes },
+          ...{ rule: file.rules[at]!.rule, status: outcome.status, choice },
+          choice_label: choice === null ? null : (row.labels?.[choice] ?? null),
+          ...ballots,
+          ...{ scale_to: scale?.to ?? null, scale_from: scale?.from ?? null },
+          ...{ fault: fault ?? null, skipped_lines: file.skipped?.lines ?? null },
+        };
+      }
+    }
+  }
 }

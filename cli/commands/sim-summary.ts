@@ -1,5 +1,6 @@
 /** Text summary of a simulation. */
 import { decidedText } from '../../report/shared/verdicts.js';
+import { describeElections } from '../../sim/elections/rule-ballots.js';
 import type { Finding, SimResult } from '../../sim/index.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
@@ -17,6 +18,7 @@ export function summary(result: SimResult): string[] {
       : []),
     ...(result.findings ?? []).map((one) => ['finding', findingText(one)] as const),
     ['ended by', result.ended_by],
+    ...describeElections(result.elections).map((what) => ['election', what] as const),
     ...censored.map((what) => ['cut short', what] as const),
     ['blocks', `${measures.proposed} proposed: ${closed}`],
     ['votes', number(measures.votes ?? 0)],

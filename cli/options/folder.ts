@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
 import { type Store, StoreError } from '../../engine/store/store.js';
+import { hasFile, readJson } from '../../report/folder.js';
 import { writeStderr } from '../output/output.js';
 
 /**
@@ -21,6 +22,24 @@ export function storeFolder(folder: string): string {
 export function openForReading(folder: string, whole = false): Store {
   const path = storeFolder(folder);
   return openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true, whole });
+}
+
+/**
+ * Returns the names that alternatives have in the election data of a saved run, by option; only
+ * those that differ. A data folder has none.
+ *
+ * @throws {StoreError} if the run's summary is unreadable.
+ */
+export function readOptionLabels(folder: string): Record<string, string> {
+  if (!hasFile(folder, 'summary.json')) return {};
+  const summary = readJson<{ elections?: Record<string, { labels?: object } | null> } | null>(
+    folder,
+    'summary.json',
+  );
+  const labels = Object.values(summary?.elections ?? {}).flatMap((use) =>
+    Object.entries(use?.labels ?? {}),
+  );
+  return Object.fromEntries(labels.filter(([, label]) => typeof label === 'string'));
 }
 
 /**

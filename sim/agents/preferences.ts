@@ -2,9 +2,9 @@
  * Strategies whose agents have preferences over a block's options: ballots of election data, and
  * preferences drawn from a culture. A preference becomes the ballot that the network's rule takes.
  */
-import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
+import { bisect } from '../../engine/rules/network-rule.js';
 import type { Preference } from '../elections/election-data.js';
-import { type BallotForm, findBallotForm } from '../elections/rule-ballots.js';
+import { BallotMaker, findBallotForm, restrictPreference } from '../elections/rule-ballots.js';
 import type { Stream } from '../rng.js';
 import type { ReadElection } from '../scenario/files.js';
 import type { StrategyOf } from '../scenario/schema/strategies.js';
@@ -21,8 +21,8 @@ interface BallotsOptions {
 
 /** Casts the ballots of election data. */
 export function createBallots({ strategy, election, firstOf }: BallotsOptions): Strategy {
-  const { take, approves } = strategy;
-  const { ballots, voters, options } = election;
+  const { take } = strategy;
+  const { ballots, voters, options, points } = election;
   let sum = 0;
   const ends = ballots.map(({ count }) => {
     sum += count;
@@ -44,25 +44,13 @@ export function createBallots({ strategy, election, firstOf }: BallotsOptions): 
   return {
     ...byPersonality,
     vote(agent, world, block) {
-      const preference = restrict(preferenceOf(agent), options, block.options);
-      castPreference(agent, world, block, preference, approves);
+      const all = preferenceOf(agent);
+      const positions = options.map((name) => block.options.indexOf(name));
+      const preference = block.options.length > 0 ? restrictPreference(all, positions) : all;
+      const maker = new BallotMaker(world.rule, { ...strategy, points });
+      castPreference(agent, world, block, preference, maker);
     },
   };
-}
-
-/** Returns the preference over the options of a block, without the alternatives that it lacks. */
-function restrict(
-  { tiers, points }: Preference,
-  names: readonly string[],
-  options: readonly string[],
-): Preference {
-  if (options.length === 0) return points ? { tiers, points } : { tiers };
-  const positions = names.map((name) => options.indexOf(name));
-  const kept = points?.filter((_, at) => positions[tiers.flat()[at]!]! >= 0);
-  const rest = tiers
-    .map((tier) => tier.map((one) => positions[one]!).filter((position) => position >= 0))
-    .filter(({ length }) => length > 0);
-  return kept ? { tiers: rest, points: kept } : { tiers: rest };
 }
 
 /** Draws preferences from a culture. */
@@ -90,7 +78,8 @@ export function createCulture(strategy: StrategyOf<'culture'>): Strategy {
           : drawOrder(strategy, count, agent.rng('preferences', block));
       const tiers = order.map((option) => [option]);
       const approves = strategy.approves ?? Math.ceil(count / 2);
-      castPreference(agent, world, block, { tiers }, approves);
+      const maker = new BallotMaker(world.rule, { ties: 'refuse', approves });
+      castPreference(agent, world, block, { tiers }, maker);
     },
   };
 }
@@ -154,77 +143,14 @@ function castPreference(
   world: World,
   block: BlockTalk,
   preference: Preference,
-  approves: number,
+  maker: BallotMaker,
 ): void {
-  const isWanted = preference.tiers.length > 0 || block.options.length === 0;
+  const { options } = block;
+  const isWanted = preference.tiers.length > 0 || options.length === 0;
   const decision = isWanted ? 'approve' : 'reject';
-  const form = findBallotForm(world.rule);
-  const wanted =
-    isWanted && form !== null && block.options.length > 0
-      ? makers[form](preference, { options: block.options, approves, rule: world.rule })
-      : undefined;
-  // A module can refuse ballots for reasons of its own. A vote without a ballot is always valid.
-  const isValid = wanted !== undefined && !world.rule.findBallotProblem(wanted, block);
-  const ballot = isValid ? { ballot: wanted } : {};
+  const { ballot } =
+    isWanted && options.length > 0 ? maker.make(preference, options, block) : { ballot: undefined };
   const reason = reasons[decision];
-  castVote(agent, world, block, { decision, withoutMemes: decision, reason, ...ballot });
-}
-
-interface Making {
-  options: readonly string[];
-  /** Smallest number of options that an approval names, in whole tiers. */
-  approves: number;
-  rule: NetworkRule;
-}
-
-type Maker = (preference: Preference, making: Making) => object | undefined;
-
-/** Ballots by form. A ballot is undefined if the preference does not distinguish the options. */
-const makers: Record<BallotForm, Maker> = {
-  option({ tiers }, { options }) {
-    const [best] = flatten(tiers, options.length);
-    return best === undefined ? undefined : { option: options[best]! };
-  },
-  ranking({ tiers }, { options }) {
-    const order = flatten(tiers, options.length);
-    return order.length === 0 ? undefined : { ranking: order.map((one) => options[one]!) };
-  },
-  approved({ tiers }, { options, approves }) {
-    const approved: number[] = [];
-    for (const tier of tiers) if (approved.length < approves) approved.push(...tier);
-    return { approved: approved.sort((one, other) => one - other).map((one) => options[one]!) };
-  },
-  scores({ tiers, points }, { options, rule }) {
-    const highest = rule.values.highest ?? options.length - 1;
-    if (points) {
-      const entries = tiers.flat().map((one, at) => [options[one]!, points[at]!] as const);
-      return {
-        scores: Object.fromEntries(entries.map(([name, one]) => [name, Math.min(one, highest)])),
-      };
-    }
-    const scores: Record<string, number> = {};
-    let above = 0;
-    for (const tier of tiers) {
-      above += tier.length;
-      const below = options.length - above;
-      // A tier at the end, and the only tier of an approval, has the score of its best place.
-      const best = tier === tiers[0] ? options.length - 1 : below;
-      const score = Math.floor((highest * best) / Math.max(1, options.length - 1));
-      for (const one of tier) scores[options[one]!] = score;
-    }
-    return { scores };
-  },
-  votes: () => undefined,
-};
-
-/**
- * Returns the order without its last tier if this tier is tied and completes the order, because a
- * ranking has no preference between the options that it leaves out. Other ties follow the list of
- * options.
- */
-function flatten(tiers: readonly (readonly number[])[], options: number): number[] {
-  const last = tiers.at(-1) ?? [];
-  const named = tiers.reduce((sum, { length }) => sum + length, 0);
-  const rest = named === options && last.length > 1 ? tiers.slice(0, -1) : tiers;
-  return rest.flatMap((tier) => [...tier].sort((one, other) => one - other));
+  const cast = ballot === undefined ? {} : { ballot };
+  castVote(agent, world, block, { decision, withoutMemes: decision, reason, ...cast });
 }

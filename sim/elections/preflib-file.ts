@@ -1,10 +1,5 @@
 /** Writes ballots as a PrefLib file of the most restrictive type that fits all orders. */
-import {
-  type ElectionData,
-  type OrderType,
-  type Preference,
-  rankByPoints,
-} from './election-data.js';
+import type { ElectionData, OrderType, Preference } from './election-data.js';
 
 export interface PrefLibFile {
   type: OrderType;
@@ -64,32 +59,6 @@ const plainText = (value: string | number): string =>
   String(value)
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
-
-/**
- * Returns the preference of a ballot over a block's options, or null if the ballot has none.
- * Approved options are tied, above all others. Options without a score have 0.
- */
-export function toPreference(ballot: unknown, options: readonly string[]): Preference | null {
-  if (typeof ballot !== 'object' || ballot === null) return null;
-  const { ranking, option, approved, scores } = ballot as Record<string, unknown>;
-  const positions = (names: readonly unknown[]): number[] =>
-    names.map((name) => options.indexOf(name as string)).filter((position) => position >= 0);
-  if (Array.isArray(ranking)) {
-    const tiers = ranking.map((tier: unknown) => positions([tier].flat()));
-    return { tiers: tiers.filter(({ length }) => length > 0) };
-  }
-  if (typeof option === 'string') return { tiers: positions([option]).map((one) => [one]) };
-  const all = options.map((_, position) => position);
-  if (Array.isArray(approved)) {
-    const named = new Set(positions(approved));
-    const tiers = [[...named], all.filter((one) => !named.has(one))];
-    return { tiers: tiers.filter(({ length }) => length > 0) };
-  }
-  if (typeof scores !== 'object' || scores === null) return null;
-  const given = scores as Record<string, unknown>;
-  const points = options.map((name) => (Object.hasOwn(given, name) ? Number(given[name]) : 0));
-  return rankByPoints(all, points);
-}
 
 interface CountedOrder {
   count: number;

@@ -47,6 +47,8 @@ export class Collector implements Observer {
   readonly totals: Counts = noCounts();
   /** Block under observation. */
   watched: WatchedBlock | null = null;
+  /** Names of alternatives in election data, by option; only those that differ. */
+  labels: Readonly<Record<string, string>> = {};
   /**
    * Time of the last finalized or rejected block in milliseconds since 1970; 0 before the first.
    */
@@ -222,6 +224,7 @@ export class Collector implements Observer {
       messages: this.#messages,
       slots: this.#slots,
       findings: this.#findings,
+      labels: this.labels,
     });
   }
 

@@ -31,6 +31,8 @@ export const tables = {
     approve: 'approving weight',
     reject: 'rejecting weight',
     choice: 'option that the rule chose; empty without a choice',
+    choice_label:
+      'name of the chosen alternative in the election file; empty if the option has this name',
     standings: 'scores at the end of voting by name, as JSON; empty if the rule gives none',
     votes: 'number of votes',
     proposed_ms: 'time of the proposal',

@@ -122,12 +122,12 @@ function* blockRows(reads: RunReads, collected: Collected): Iterable<Row<'blocks
 
 function blockRow(
   reads: RunReads,
-  { population, startMs }: Collected,
+  { population, startMs, labels }: Collected,
   figure: BlockFigure,
 ): Row<'blocks.csv'> {
   const { hash, status, proposedAt, closedAt } = figure;
   const block = reads.block(hash)!;
-  const { tally, producer } = block;
+  const { tally, producer, choice = null } = block;
   const ordinal = population.ordinalOf(producer.id);
   const group = population.groupOf(ordinal);
   return {
@@ -146,7 +146,8 @@ function blockRow(
     electors: reads.record('blocks', hash)!.context.electors,
     approve: tally.approve,
     reject: tally.reject,
-    choice: block.choice ?? null,
+    choice,
+    choice_label: choice !== null && Object.hasOwn(labels, choice) ? labels[choice]! : null,
     standings: block.standings ? JSON.stringify(block.standings) : null,
     votes: figure.votes,
     proposed_ms: proposedAt - startMs,
@@ -307,4 +308,5 @@ interface Collected {
   messages: Messages;
   slots: DecisionAudit;
   findings: Findings;
+  labels: Readonly<Record<string, string>>;
 }

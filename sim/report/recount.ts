@@ -15,8 +15,14 @@ import {
 import { format, formatTick, plural } from '../../report/shared/format.js';
 import { outcomes } from '../../report/shared/outcomes.js';
 import { variable } from '../../report/shared/palette.js';
+import { describeBallots, labelOption } from '../elections/rule-ballots.js';
 import { type Outcome, undecidedText } from '../rules/recorded-polls.js';
-import type { DescribedRecount, RecountedBlock, RecountRow } from '../rules/recount.js';
+import {
+  type DescribedRecount,
+  type RecountedBlock,
+  type RecountRow,
+  skippedText,
+} from '../rules/recount.js';
 
 /** Statuses that a rule gives, from left to right. */
 const statuses = ['finalized', 'rejected', 'expired'] as const;
@@ -27,7 +33,7 @@ const MOST_VOTERS = 100;
 const RECORDED = 'recorded';
 
 export function recountPage(found: DescribedRecount): string {
-  const { source, policy, blocks, undecided } = found;
+  const { source, policy, blocks, rules, skipped, undecided } = found;
   const left = undecidedText(undecided);
   const origin = policy === null ? 'election data' : `a network with the policy ${policy}`;
   const differing = blocks.filter((row) => row.rules.some(({ differs }) => differs));
@@ -38,7 +44,7 @@ export function recountPage(found: DescribedRecount): string {
 <p>Each block is counted again with its recorded votes. Agents do not vote again. A vote without a
 ballot means what the rule says, and an elector that had not voted counts as absent.${
       left === null ? '' : ` Left out: ${left}.`
-    }</p>\n`,
+    }</p>\n${skipped ? html`<p>${skippedText(skipped)}</p>\n` : null}${ballotsPart(rules)}`,
     section('Outcomes', figure(outcomesChart(found)), sumsTable(found)),
     section(
       policy === null ? 'Choices' : 'Blocks with different outcomes',
@@ -133,7 +139,7 @@ function blocksChart(
       ...(row.recorded === null ? [] : [row.recorded]),
       ...row.rules.map(({ outcome }) => outcome),
     ];
-    return all.map((outcome, rule) => toCell(names[rule]!, blocks[at]!, outcome));
+    return all.map((outcome, rule) => toCell(names[rule]!, blocks[at]!, row, outcome));
   });
   const left = rows.length - drawn.length;
   return {
@@ -172,8 +178,13 @@ function blocksChart(
 
 const labelOf = ({ number: block }: RecountRow): string => `${block}`;
 
-const toCell = (rule: string, block: string, { status, choice = '' }: Outcome): Cell => ({
-  ...{ rule, block, choice },
+const toCell = (
+  rule: string,
+  block: string,
+  row: RecountRow,
+  { status, choice = '' }: Outcome,
+): Cell => ({
+  ...{ rule, block, choice: labelOption(row, choice) },
   status: status as Cell['status'],
 });
 
@@ -184,7 +195,7 @@ function sumsTable({ policy, rules, blocks }: DescribedRecount): Html {
     { name: 'rule', kind: 'text' },
     ...statuses.map(number),
     ...(policy === null ? [] : ['differ'].map(number)),
-    ...['with a pivotal voter', 'ballots kept', 'converted', 'dropped'].map(number),
+    ...['with a pivotal voter', 'ballots kept', 'converted', 'left out'].map(number),
     { name: 'SHA-256 of the module', kind: 'text' },
   ];
   const rows = rules.map((sums): Content[] => {
@@ -195,19 +206,34 @@ function sumsTable({ policy, rules, blocks }: DescribedRecount): Html {
       ...statuses.map((status) => format(counts[status] ?? 0)),
       ...(policy === null ? [] : [format(differs)]),
       exceeded > 0 ? `${format(pivotal)} of ${format(searched)}` : format(pivotal),
-      ...[ballots.kept, ballots.converted, ballots.dropped].map((count) => format(count)),
+      format(ballots.kept),
+      format(ballots.converted + ballots.listed),
+      format(ballots.tied + ballots.dropped),
       sha256 === null ? '–' : code(sha256),
     ];
   });
   return table('Blocks and ballots by rule', columns, rows);
 }
 
-const outcomeText = ({ status, choice }: Outcome): string =>
-  choice === undefined ? status : `${status}: ${choice}`;
+/** Names ballots that count in another way than recorded, or not at all. */
+function ballotsPart(rules: DescribedRecount['rules']): Html | null {
+  const lines = rules.flatMap((sums) =>
+    describeBallots(sums).map((what) => html`<li>${sums.rule}: ${what}</li>\n`),
+  );
+  return lines.length === 0 ? null : html`<ul>\n${lines}</ul>\n`;
+}
 
-function resultText({ outcome, fault, waits }: RecountedBlock): string {
-  const notes = [...(fault ? [fault] : []), ...(waits > 0 ? [`${format(waits)} absent`] : [])];
-  return `${outcomeText(outcome)}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
+const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
+  choice === undefined ? status : `${status}: ${labelOption(row, choice)}`;
+
+function resultText(row: RecountRow, result: RecountedBlock): string {
+  const { outcome, fault, waits } = result;
+  const notes = [
+    ...(fault ? [fault] : []),
+    ...describeBallots(result),
+    ...(waits > 0 ? [`${format(waits)} absent`] : []),
+  ];
+  return `${outcomeText(row, outcome)}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
 }
 
 function blocksTable(
@@ -224,8 +250,8 @@ function blocksTable(
     .slice(0, MOST_ROWS)
     .map((row): Content[] => [
       `${row.number} (height ${format(row.height)})`,
-      ...(row.recorded === null ? [] : [outcomeText(row.recorded)]),
-      ...row.rules.map(resultText),
+      ...(row.recorded === null ? [] : [outcomeText(row, row.recorded)]),
+      ...row.rules.map((one) => resultText(row, one)),
     ]);
   const left = rows.length - cells.length;
   return html`<details>

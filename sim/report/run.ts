@@ -24,6 +24,7 @@ import {
 } from '../../report/shared/measures.js';
 import { decidedText, endingText, runVerdicts } from '../../report/shared/verdicts.js';
 import { commandLine } from '../../report/shell.js';
+import { describeElections } from '../elections/rule-ballots.js';
 import { tables } from '../measure/dictionary.js';
 import type { SimResult } from '../run/result.js';
 import { groupsChart, reputationChart, SeriesData } from './agent-charts.js';
@@ -234,12 +235,15 @@ ${detail}</li>`,
 }
 
 /** Reason why the run ended, and its effects on the data. Older run folders contain neither. */
-function ending({ ended_by, censored = [], reported }: Partial<SimResult>): Html | null {
+function ending({ ended_by, censored = [], elections, reported }: Partial<SimResult>): Html | null {
   if (ended_by === undefined) return null;
   const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);
+  const uses = describeElections(elections).map((what) => html`<li>${what}</li>`);
   const cut = censored.map((what) => html`<li>${what}</li>`);
   return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>
-${cut.length === 0 ? null : html`<p>Censored data:</p>\n<ul>${cut}</ul>\n`}${
+${uses.length === 0 ? null : html`<p>Election data:</p>\n<ul>${uses}</ul>\n`}${
+  cut.length === 0 ? null : html`<p>Censored data:</p>\n<ul>${cut}</ul>\n`
+}${
   missing.length === 0
     ? null
     : html`<p>Warnings about measures of scripts:</p>\n<ul>${missing}</ul>\n`

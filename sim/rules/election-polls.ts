@@ -12,6 +12,7 @@ import {
   type Preference,
   readElection,
 } from '../elections/election-data.js';
+import { labelOptions, nameOptions, restrictPreference } from '../elections/rule-ballots.js';
 import { mix } from '../rng.js';
 import type { RecordedPoll } from './recorded-polls.js';
 
@@ -21,40 +22,51 @@ const endings = ['.soc', '.soi', '.toc', '.toi', '.pb'];
 export const isElectionFile = (path: string): boolean =>
   endings.includes(extname(path).toLowerCase());
 
-/** Longest name of an option in a ballot. */
-const NAME_LENGTH = 64;
-
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+export interface PollOptions {
+  /**
+   * Number of alternatives to keep: those with the most first choices. If absent, a file with more
+   * alternatives than a block may have options is refused.
+   */
+  most?: number | undefined;
+  /** Leaves out lines with an invalid ballot. */
+  skipInvalid?: boolean | undefined;
+}
+
+/** A poll, and the lines that were left out. */
+export interface ElectionPoll {
+  poll: RecordedPoll;
+  skipped?: ElectionData['skipped'];
+}
+
 /**
- * Reads a file as one poll. The ballots of one line of the file form one elector, whose weight is
- * their number. All voters approve, so only their ballots matter. A ballot is a ranking as far as
- * the order is strict, an approval of the first tier if that is tied, or scores.
- *
- * @param most number of alternatives to keep: those with the most first choices. If absent, a file
- * with more alternatives than a block may have options is refused.
+ * Reads a file as one poll. The voters with the same ballot form one elector, whose weight is their
+ * number. All voters approve, so only their ballots matter: a ranking with tiers of equal options,
+ * an approval, or scores.
  */
 export function readElectionPoll(
   file: string,
-  most: number | undefined,
-): RecordedPoll | { problem: string } {
-  const data = readData(file);
+  { most, skipInvalid = false }: PollOptions = {},
+): ElectionPoll | { problem: string } {
+  const data = readData(file, skipInvalid);
   if ('problem' in data) return data;
   const count = data.alternatives.length;
   if (most === undefined && count > OPTIONS) {
     const advice = `--options ${OPTIONS} keeps those with the most first choices`;
     return { problem: `has ${count} alternatives; a rule chooses among ${OPTIONS}; ${advice}` };
   }
-  const kept = most === undefined ? data.alternatives.keys() : findLeading(data, most);
-  const names = nameOptions(data.alternatives);
-  const options = [...kept].sort((a, b) => a - b);
-  return toPoll(data, basename(file), names, options);
+  const kept = most === undefined ? [...data.alternatives.keys()] : findLeading(data, most);
+  const poll = toPoll(data, basename(file), kept);
+  return { poll, ...(data.skipped ? { skipped: data.skipped } : {}) };
 }
 
-function readData(file: string): (ElectionData & { text: string }) | { problem: string } {
+type HashedData = ElectionData & { sha256: string };
+
+function readData(file: string, skipInvalid: boolean): HashedData | { problem: string } {
   try {
     const text = utf8.decode(readBounded(file, electionLimits.bytes));
-    return { ...readElection(text, findDataType(file)), text };
+    return { ...readElection(text, findDataType(file), { skipInvalid }), sha256: sha256Hex(text) };
   } catch (error) {
     if (error instanceof ElectionError) {
       return { problem: `has an error in line ${error.line}: ${error.message}` };
@@ -67,80 +79,92 @@ function readData(file: string): (ElectionData & { text: string }) | { problem: 
 }
 
 /**
- * Returns the alternatives that most voters put first. If counts are equal, the alternative that
- * comes first in the file precedes.
+ * Returns the alternatives that most voters put first, in the order of the file. If counts are
+ * equal, the alternative that comes first in the file precedes.
  */
 function findLeading({ alternatives, ballots }: ElectionData, most: number): number[] {
   const firsts = alternatives.map(() => 0);
   for (const { count, ballot } of ballots) {
     for (const one of ballot.tiers[0] ?? []) firsts[one]! += count;
   }
-  return [...firsts.keys()].sort((a, b) => firsts[b]! - firsts[a]! || a - b).slice(0, most);
+  const leading = [...firsts.keys()].sort((a, b) => firsts[b]! - firsts[a]! || a - b);
+  return leading.slice(0, most).sort((a, b) => a - b);
 }
 
-/** Shortens long names. Names stay unique. */
-function nameOptions(alternatives: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return alternatives.map((name, at) => {
-    const short = name.length <= NAME_LENGTH && !taken.has(name);
-    const own = short ? name : `${name.slice(0, NAME_LENGTH - 8).toWellFormed()} #${at + 1}`;
-    taken.add(own);
-    return own;
-  });
+/** Electors of a poll, and their votes. */
+interface Electorate {
+  electors: (RecordedPoll['electors'][number] & { weight: number; voters: number })[];
+  votes: RecordedPoll['votes'][number][];
 }
 
-function toPoll(
-  { ballots, text }: ElectionData & { text: string },
-  name: string,
-  names: readonly string[],
-  kept: readonly number[],
-): RecordedPoll {
+function toPoll(data: HashedData, name: string, kept: readonly number[]): RecordedPoll {
+  const { alternatives, ballots, form } = data;
+  const named = nameOptions(alternatives, false);
+  const options = kept.map((one) => named[one]!);
+  const labels = labelOptions(
+    options,
+    kept.map((one) => alternatives[one]!),
+  );
+  const places = new Map(kept.map((one, at) => [one, at]));
+  const positions = alternatives.map((_, at) => places.get(at) ?? -1);
+  const { electors, votes }: Electorate = { electors: [], votes: [] };
+  // The reader gives voters with the same text the same ballot.
+  const known = new Map<Preference, Electorate['electors'][number]>();
+  for (const { count, ballot, line } of ballots) {
+    const elector = known.get(ballot);
+    if (elector) {
+      elector.weight += count;
+      elector.voters += count;
+      continue;
+    }
+    const agent = electors.length;
+    const added = new Elector(agent, `${name}:${line}`, count);
+    known.set(ballot, added);
+    electors.push(added);
+    const recorded = toBallot(restrictPreference(ballot, positions), form, options);
+    votes.push({ elector: agent, decision: 'approve', ballot: recorded, ms: 0 });
+  }
   return {
-    hash: sha256Hex(text),
-    number: 0,
-    height: 0,
-    options: kept.map((one) => names[one]!),
-    recorded: null,
-    electors: ballots.map(({ count, line }, at) => ({
-      agent: at,
-      agent_id: agentIdOf(at),
-      name: `${name}:${line}`,
-      personality: '',
-      weight: count,
-      voters: count,
-    })),
-    votes: ballots.map(({ ballot }, at) => {
-      const found = toBallot(ballot, names, new Set(kept));
-      const vote = { elector: at, decision: 'approve' as const, ms: 0 };
-      return found === undefined ? vote : { ...vote, ballot: found };
-    }),
-    waiting: 0,
+    ...{ hash: data.sha256, number: 0, height: 0, options },
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...{ recorded: null, electors, votes, waiting: 0 },
   };
 }
 
-const agentIdOf = (number: number): string =>
-  `agent_${[0, 1, 2, 3].map((part) => mix(number, part).toString(16).padStart(8, '0')).join('')}`;
+/** The voters of one ballot. The id is computed on demand, because most are never read. */
+class Elector {
+  readonly personality = '';
+  weight: number;
+  voters: number;
 
-/** Returns undefined for a voter that states no preference among these alternatives. */
+  constructor(
+    readonly agent: number,
+    readonly name: string,
+    count: number,
+  ) {
+    this.weight = count;
+    this.voters = count;
+  }
+
+  get agent_id(): string {
+    const parts = [0, 1, 2, 3].map((part) => mix(this.agent, part).toString(16).padStart(8, '0'));
+    return `agent_${parts.join('')}`;
+  }
+}
+
+/** Returns a preference as a ballot of its own form, which need not be that of a rule. */
 function toBallot(
   { tiers, points }: Preference,
-  names: readonly string[],
-  kept: ReadonlySet<number>,
-): object | undefined {
-  if (points) {
-    const scored = tiers.flat().map((one, at) => [one, points[at]!] as const);
-    const scores = scored
-      .filter(([one]) => kept.has(one))
-      .map(([one, score]) => [names[one], score]);
-    return scores.length === 0 ? undefined : { scores: Object.fromEntries(scores) };
+  form: ElectionData['form'],
+  options: readonly string[],
+): object {
+  const toNames = (tier: readonly number[]) => tier.map((one) => options[one]!);
+  if (form === 'approval') return { approved: toNames(tiers.flat()) };
+  if (!points) {
+    return {
+      ranking: tiers.map((tier) => (tier.length === 1 ? options[tier[0]!]! : toNames(tier))),
+    };
   }
-  const left = tiers
-    .map((tier) => tier.filter((one) => kept.has(one)))
-    .filter(({ length }) => length);
-  const [first] = left;
-  if (!first) return undefined;
-  if (first.length > 1) return { approved: first.map((one) => names[one]) };
-  const tie = left.findIndex(({ length }) => length > 1);
-  const strict = tie < 0 ? left : left.slice(0, tie);
-  return { ranking: strict.map(([one]) => names[one!]) };
+  const scores = tiers.flat().map((one, at) => [options[one]!, points[at]!] as const);
+  return { scores: Object.fromEntries(scores) };
 }

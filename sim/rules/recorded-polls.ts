@@ -39,6 +39,8 @@ export interface RecordedPoll {
   number: number;
   height: number;
   options: readonly string[];
+  /** Original names of options, by name; only those that differ. */
+  labels?: Readonly<Record<string, string>>;
   /** Null if the source of the votes records no outcome. */
   recorded: Outcome | null;
   electors: readonly (RecordedElector & {
@@ -103,8 +105,14 @@ export interface RecordedBlocks {
   polls(): Iterable<RecordedPoll>;
 }
 
-/** Lists a network's decided blocks. Each poll is read when it is needed. */
-export function readPolls(store: Store): RecordedBlocks {
+/**
+ * Lists a network's decided blocks. Each poll is read when it is needed.
+ * @param labels original names of options.
+ */
+export function readPolls(
+  store: Store,
+  labels: Readonly<Record<string, string>> = {},
+): RecordedBlocks {
   const undecided: Undecided = { voting: 0, orphaned: 0 };
   const found: { ordinal: number; hash: string }[] = [];
   for (const { json } of store.range('blocks')) {
@@ -113,11 +121,12 @@ export function readPolls(store: Store): RecordedBlocks {
     else found.push({ ordinal: context.ordinal, hash: context.block_hash });
   }
   found.sort((a, b) => a.ordinal - b.ordinal);
+  const own = Object.keys(labels).length === 0 ? {} : { labels };
   return {
     count: found.length,
     undecided,
     *polls() {
-      for (const { hash } of found) yield readPoll(store, hash);
+      for (const { hash } of found) yield { ...readPoll(store, hash), ...own };
     },
   };
 }

@@ -7,8 +7,17 @@ import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter, type PollElectors } from '../../engine/rules/poll-counter.js';
 import type { PollBlock, Verdict } from '../../engine/rules/rule.js';
-import { type ConvertedBallots, convertBallot } from './ballot-conversion.js';
+import {
+  BallotMaker,
+  type BallotUses,
+  ballotUses,
+  countNoBallots,
+  findMostPoints,
+  type Scale,
+  type TieBreak,
+} from '../elections/rule-ballots.js';
 import type { ChosenRule } from './chosen-rule.js';
+import type { ElectionPoll } from './election-polls.js';
 import type { Outcome, RecordedPoll, Undecided } from './recorded-polls.js';
 
 /** A voter whose vote decides, and the outcomes without it; null if the outcome is the same. */
@@ -33,7 +42,10 @@ export interface RecountedBlock {
   votes: number;
   /** Number of electors that could still have voted, and that the recount counts as absent. */
   waits: number;
-  ballots: ConvertedBallots;
+  /** Numbers of voters with a ballot, by its use. */
+  ballots: BallotUses;
+  /** Scale of scores. Absent if the scores are those of the ballots. */
+  scale?: Scale;
   /** Null if the rule failed, or the search exceeds its limit. */
   pivotal: PivotalVoter[] | null;
   /** Votes that the search for pivotal voters would count, if that exceeds the limit. */
@@ -46,6 +58,8 @@ export interface RecountRow {
   number: number;
   height: number;
   options: readonly string[];
+  /** Original names of options, by name; only those that differ. */
+  labels?: Readonly<Record<string, string>>;
   electors: number;
   votes: number;
   recorded: Outcome | null;
@@ -68,7 +82,10 @@ export interface RuleSums {
   /** Number of blocks whose electors could still have voted. */
   waits: number;
   faults: number;
-  ballots: ConvertedBallots;
+  ballots: BallotUses;
+  /** Number of blocks whose scores have another scale, and the scale of the first of them. */
+  scaled: number;
+  scale?: Scale;
   /** Number of blocks with a pivotal voter, and of blocks whose search exceeds the limit. */
   pivotal: number;
   exceeded: number;
@@ -97,11 +114,14 @@ export interface DescribedRecount extends Recount {
   /** Rule of the network; null for election data. */
   policy: string | null;
   undecided: Undecided;
+  /** Lines of election data that were left out. Absent if there are none. */
+  skipped?: ElectionPoll['skipped'];
 }
 
 export interface RecountOptions {
   /** Largest number of votes that the search for pivotal voters counts, for a block and a rule. */
   mostVotes: number;
+  ties: TieBreak;
   signal?: AbortSignal;
   onProgress?(done: number): void;
 }
@@ -110,13 +130,13 @@ export interface RecountOptions {
 export async function recount(
   polls: Iterable<RecordedPoll>,
   rules: readonly ChosenRule[],
-  { mostVotes, signal, onProgress }: RecountOptions,
+  { mostVotes, ties, signal, onProgress }: RecountOptions,
 ): Promise<Recount> {
   const blocks: RecountRow[] = [];
   const pause = pausing(signal);
   let complete = true;
   for (const poll of polls) {
-    const counts = rules.map(({ rule }) => new PollCount(rule, poll));
+    const counts = rules.map((rule) => new PollCount(rule, poll, ties));
     const row: RecountRow = { ...describePoll(poll), rules: counts.map((one) => one.result()) };
     for (const [at, one] of counts.entries()) {
       complete &&= await findPivotal(one, row.rules[at]!, mostVotes, pause);
@@ -134,10 +154,11 @@ export async function recount(
 }
 
 function describePoll(poll: RecordedPoll) {
-  const { hash, number, height, options, electors, votes, recorded } = poll;
+  const { hash, number, height, options, labels, electors, votes, recorded } = poll;
   const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0);
   return {
     ...{ block_hash: hash, number, height, options },
+    ...(labels === undefined ? {} : { labels }),
     electors: sum(electors.map(({ voters }) => voters)),
     votes: sum(votes.map(({ elector }) => electors[elector]!.voters)),
     recorded,
@@ -159,6 +180,20 @@ function pausing(signal: AbortSignal | undefined): () => Promise<boolean> {
   };
 }
 
+/** Thrown for a ballot with ties that a rule does not take, if no option says how to break them. */
+export class TieError extends Error {
+  constructor(
+    readonly poll: RecordedPoll,
+    /** Name of the voter. */
+    readonly voter: string,
+    readonly rule: string,
+    /** Tied options. */
+    readonly tie: readonly string[],
+  ) {
+    super(`tie: ${tie.join(', ')}; ${rule} accepts no ties`);
+  }
+}
+
 /** Change of one voter's vote: null removes the vote. */
 interface Change {
   /** Position of the vote. */
@@ -169,22 +204,34 @@ interface Change {
 /** The votes on one block, as a rule counts them. */
 class PollCount {
   readonly poll: RecordedPoll;
-  readonly ballots: ConvertedBallots = { kept: 0, converted: 0, dropped: 0 };
+  readonly ballots = countNoBallots();
+  readonly scale: Scale | null;
   readonly #rule: NetworkRule;
   readonly #block: PollBlock;
   readonly #electors: PollElectors;
   /** Ballots by vote, as the rule takes them. */
   readonly #ballots: readonly unknown[];
 
-  constructor(rule: NetworkRule, poll: RecordedPoll) {
+  /** @throws {TieError} */
+  constructor({ rule, label }: ChosenRule, poll: RecordedPoll, ties: TieBreak) {
     const { hash, height, options, electors, votes } = poll;
     this.poll = poll;
     this.#rule = rule;
     this.#block = { hash, height, options: rule.usesOptions ? options : [] };
     this.#electors = createElectors(electors);
-    this.#ballots = votes.map(({ ballot, elector }) =>
-      convertBallot(rule, this.#block, ballot, this.ballots, electors[elector]!.voters),
-    );
+    const points = findMostPoints(votes.map(({ ballot }) => ballot));
+    const maker = new BallotMaker(rule, { ties, points });
+    this.scale = maker.scale;
+    this.#ballots = votes.map(({ ballot, elector }) => {
+      // A vote without a ballot means what the rule says, and other rules ignore ballots.
+      if (ballot === undefined || !rule.takesBallots) return undefined;
+      const { voters, name } = electors[elector]!;
+      const made = maker.convert(ballot, options, this.#block);
+      if (made.use === 'tied' && ties === 'refuse')
+        throw new TieError(poll, name, label, made.tie!);
+      this.ballots[made.use] += voters;
+      return made.ballot;
+    });
   }
 
   result(): RecountedBlock {
@@ -200,6 +247,7 @@ class PollCount {
       votes,
       waits: isEarly ? 0 : waiting,
       ballots: this.ballots,
+      ...(this.scale ? { scale: this.scale } : {}),
       pivotal: null,
     };
   }
@@ -292,16 +340,19 @@ function sumRule(
   const sums: RuleSums = {
     ...{ rule: label, policy: genesis.policy, parameters: rule.values, sha256, statuses: {} },
     ...{ differs: 0, differing: [], waits: 0, faults: 0 },
-    ballots: { kept: 0, converted: 0, dropped: 0 },
+    ballots: countNoBallots(),
+    scaled: 0,
     ...{ pivotal: 0, exceeded: 0 },
   };
   for (const { block_hash, rules } of blocks) {
-    const { outcome, differs, waits, fault, ballots, pivotal, exceeds } = rules[at]!;
+    const { outcome, differs, waits, fault, ballots, scale, pivotal, exceeds } = rules[at]!;
     sums.statuses[outcome.status] = (sums.statuses[outcome.status] ?? 0) + 1;
     if (differs) sums.differing.push(block_hash);
     if (waits > 0) sums.waits += 1;
     if (fault !== undefined) sums.faults += 1;
-    for (const use of ['kept', 'converted', 'dropped'] as const) sums.ballots[use] += ballots[use];
+    for (const use of ballotUses) sums.ballots[use] += ballots[use];
+    if (scale !== undefined) sums.scaled += 1;
+    if (scale !== undefined) sums.scale ??= scale;
     if (pivotal !== null && pivotal.length > 0) sums.pivotal += 1;
     if (exceeds !== undefined) sums.exceeded += 1;
   }
@@ -324,4 +375,9 @@ function sumVoters(blocks: readonly RecountRow[], rules: number): VoterSums[] {
   return [...voters.values()].sort(
     (a, b) => total(b) - total(a) || (a.agent_id < b.agent_id ? -1 : 1),
   );
+}
+
+export function skippedText({ lines, first }: NonNullable<ElectionPoll['skipped']>): string {
+  const { line, problem } = first;
+  return `left out: ${lines} invalid ${lines === 1 ? 'line' : 'lines'}; line ${line}: ${problem}`;
 }

@@ -11,9 +11,10 @@ import { type CreatedAgents, createAgentRng, createAgents } from '../agents/crea
 import type { Deciders } from '../agents/deciders/deciders.js';
 import type { ScriptedAgent, World } from '../agents/port.js';
 import type { Scripts } from '../agents/script/scripts.js';
+import type { ElectionUse } from '../elections/rule-ballots.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
-import { findOptions, loadData, type ScenarioData } from '../scenario/files.js';
+import { findOptions, loadData, loadElectionUses, type ScenarioData } from '../scenario/files.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Faults } from '../world/faults.js';
@@ -61,6 +62,8 @@ export interface Assembly<W extends World, O extends Observer> {
   graph: KnownGraph;
   /** SHA-256 of each data file, by its path in the scenario. */
   files: Record<string, string>;
+  /** Uses of ballots, by file of election data. */
+  elections: Record<string, ElectionUse>;
   /** Null without interventions. */
   interventions: Interventions | null;
 }
@@ -74,11 +77,14 @@ export async function assemble<W extends World, O extends Observer>(
   const { elections } = data;
   const producers = findOptions(options.scenario, elections);
   const scenario = { ...options.scenario, producers };
+  const rule = createRuleFinder(scenario, options.genesis);
+  const uses = elections.size === 0 ? {} : loadElectionUses(scenario, data, rule());
   const { agents, scripts, changed } = await createAgents(scenario, { ...options, elections });
   try {
     drawAnew(agents, seed, options.seq);
     const society = { agents, changed, scripts, data };
-    return { ...put(society, { ...options, scenario }), agents, scripts };
+    const put = putInWorld(society, { ...options, scenario }, rule);
+    return { ...put, elections: uses, agents, scripts };
   } catch (error) {
     scripts?.close();
     throw error;
@@ -89,10 +95,11 @@ interface Created extends CreatedAgents {
   data: ScenarioData;
 }
 
-function put<W extends World, O extends Observer>(
+function putInWorld<W extends World, O extends Observer>(
   { agents, changed: strategies, scripts, data }: Created,
   options: AssemblyOptions<W, O>,
-): Omit<Assembly<W, O>, 'agents' | 'scripts'> {
+  rule: () => NetworkRule,
+): Omit<Assembly<W, O>, 'agents' | 'scripts' | 'elections'> {
   const { scenario, seed, networkId } = options;
   const startMs = options.startMs();
   const neighbours = drawnGraph(scenario, seed, data.edges);
@@ -107,7 +114,7 @@ function put<W extends World, O extends Observer>(
   const world = options.worldOf({
     scenario,
     networkId,
-    rule: createRuleFinder(scenario, options.genesis),
+    rule,
     agents,
     behaviour,
     sendsCommands: options.sendsCommands ?? false,

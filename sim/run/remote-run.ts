@@ -15,6 +15,7 @@ import { composeStatus } from '../../engine/protocol/compose.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import { deriveSecret, type ScriptedAgent } from '../agents/port.js';
+import { collectLabels } from '../elections/rule-ballots.js';
 import { Collector } from '../measure/collector.js';
 import type { RunReads } from '../measure/results.js';
 import { scenarioError } from '../scenario/problem.js';
@@ -131,12 +132,14 @@ async function runToEnd(
     settledAt,
     scripts,
     files,
+    elections,
     neighbours,
   }: Assembly<LiveWorld, Collector>,
   started: number,
 ): Promise<SimResult> {
   const { scenario, options, hooks, keeper } = run;
   const { startMs } = world;
+  collector.labels = collectLabels(elections);
   const ending = new Ending(hastened(run), collector, settledAt, startMs);
   const end: { by: EndedBy | null } = { by: null };
   await world.run(() => {
@@ -158,9 +161,9 @@ async function runToEnd(
   const modules = scripts?.modules ?? {};
   const ended = { verdict, ended_by: end.by, broken: null };
   const reported = collectReports(scripts, world, finished);
-  const about = { seed, scenario, modules, files, ...ended, refusals, finished, reported };
+  const about = { seed, scenario, modules, files, elections, ...ended, refusals, finished };
   const result = createResult(
-    { ...about, acted: null, startMs, endMs, wallMs, made: hooks.made },
+    { ...about, reported, acted: null, startMs, endMs, wallMs, made: hooks.made },
     figuresOf(gateway, run, meta),
   );
   await keeper.keep(result, finished, neighbours);

@@ -13,6 +13,7 @@ import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
 import type { Reported, Scripts } from '../agents/script/scripts.js';
 import type { Finding } from '../audit/findings.js';
+import type { ElectionUse } from '../elections/rule-ballots.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
 import type { RunResults } from '../measure/results.js';
@@ -65,6 +66,8 @@ export interface SimResult extends Partial<Provenance> {
   modules: Record<string, string>;
   /** SHA-256 of each data file and prompt, by its path in the scenario. */
   files: Record<string, string>;
+  /** Uses of the ballots of election data, by file. Absent without election data. */
+  elections?: Record<string, ElectionUse>;
   /** Server URL and speed of agent time. Absent for simulations. */
   url?: string;
   speed?: number;
@@ -137,6 +140,7 @@ interface RunEnd
     | 'reported'
     | 'deciders'
   > {
+  elections: Record<string, ElectionUse>;
   /** Results of interventions; null without interventions. */
   acted: Acted[] | null;
   /** Watched block's status. */
@@ -173,6 +177,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
     scenario,
     modules,
     files,
+    ...(Object.keys(end.elections).length === 0 ? {} : { elections: end.elections }),
     verifier,
     verdict,
     ended_by,

@@ -14,6 +14,7 @@ import { StoreError } from '../../engine/store/store.js';
 import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
 import { Auditor } from '../audit/auditor.js';
+import { collectLabels } from '../elections/rule-ballots.js';
 import { Collector } from '../measure/collector.js';
 import type { DecisionLine } from '../measure/decisions.js';
 import type { Row } from '../measure/dictionary.js';
@@ -223,6 +224,7 @@ async function runAssembled(
     settledAt,
     scripts,
     files,
+    elections,
     neighbours,
     graph,
     interventions,
@@ -233,6 +235,7 @@ async function runAssembled(
   const { watch } = running.options;
   if (watch !== undefined) collector.watched = { hash: watch, status: null, alliances: null };
   const ending = new Ending(scenario, collector, settledAt, START_MS);
+  collector.labels = collectLabels(elections);
   hooks.onGraph?.(graph);
   interventions?.begin(world, collector, () => network.applied);
   const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
@@ -246,6 +249,7 @@ async function runAssembled(
     modules: scripts?.modules ?? {},
     ...(deciders ? { deciders: deciders.figures } : {}),
     files: { ...files, ...deciders?.files },
+    elections,
     acted: interventions?.acted ?? null,
     verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
     ended_by,

@@ -5,14 +5,21 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, posix, relative, resolve, win32 } from 'node:path';
 import { sha256Hex } from '../../engine/protocol/signing.js';
-import { isUnloadedModule, ruleOf } from '../../engine/rules/network-rule.js';
+import { isUnloadedModule, type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import {
   type ElectionData,
   ElectionError,
   findDataType,
   readElection,
 } from '../elections/election-data.js';
-import { findBallotForm, findDataProblem, toOptionNames } from '../elections/rule-ballots.js';
+import {
+  BallotMaker,
+  type ElectionUse,
+  findOptionsProblem,
+  labelOptions,
+  nameOptions,
+  surveyBallots,
+} from '../elections/rule-ballots.js';
 import { groupSizes, inhabitants, listStrategies, type PopulationSource } from './population.js';
 import {
   type Finding,
@@ -75,7 +82,7 @@ function namedFiles(scenario: Scenario): Named[] {
     const take: Named['take'] = (text, { elections }) => {
       if (elections.has(file)) return;
       const found = readElection(text, findDataType(file));
-      elections.set(file, { ...found, options: toOptionNames(found.alternatives) });
+      elections.set(file, { ...found, options: nameOptions(found.alternatives, true) });
     };
     all.push({ at: [...path, 'file'], file, take });
   }
@@ -90,35 +97,70 @@ export function dataFiles(scenario: Scenario): string[] {
 /** Returns the first problem with a data file, or null. */
 export function dataProblem(scenario: Scenario, folder: string): Problem | null {
   const found = readData(scenario, folder);
-  return 'problem' in found ? found.problem : electionProblem(scenario, found.data);
+  if ('problem' in found) return found.problem;
+  const { policy, rule: { file: _, ...rule } = {} } = scenario.consensus;
+  // The rule of a module is known only once the sandbox is loaded.
+  const known = isUnloadedModule({ policy }) ? null : ruleOf({ policy, rule });
+  const used = useElections(scenario, found.data, known);
+  return 'problem' in used ? used.problem : null;
 }
 
-/** Checks that the agents can cast the ballots of their elections with the network's rule. */
-function electionProblem(scenario: Scenario, { elections }: ScenarioData): Problem | null {
+/**
+ * Returns the uses of the ballots, by file.
+ * @throws {ScenarioError} if agents cannot cast their ballots under the rule.
+ */
+export function loadElectionUses(
+  scenario: Scenario,
+  data: ScenarioData,
+  rule: NetworkRule,
+): Record<string, ElectionUse> {
+  const used = useElections(scenario, data, rule);
+  if ('problem' in used) throw problemError(used.problem);
+  return used.uses;
+}
+
+function useElections(
+  scenario: Scenario,
+  { elections }: ScenarioData,
+  rule: NetworkRule | null,
+): { uses: Record<string, ElectionUse> } | { problem: Problem } {
   const sizes = groupSizes(scenario);
-  const { policy, rule: { file: _, ...rule } = {} } = scenario.consensus;
+  const uses: Record<string, ElectionUse> = {};
   for (const { path, strategy } of listStrategies(scenario)) {
     if (strategy.kind !== 'ballots') continue;
     const { file, take, ties } = strategy;
     const at = [...path, 'file'];
-    const { voters } = elections.get(file)!;
+    const election = elections.get(file)!;
+    const { voters, options: names, alternatives } = election;
     const [list, index] = path;
     if (take === 'listed' && list !== 'agents') {
-      return { path: [...path, 'take'], ...invalid(take, 'drawn, in an intervention') };
+      return {
+        problem: { path: [...path, 'take'], ...invalid(take, 'drawn, in an intervention') },
+      };
     }
     const agents = sizes[Number(index)]!;
     if (take === 'listed' && voters !== agents) {
-      return { path: at, ...finding('WRONG_VOTERS', { file, voters, agents }) };
+      return { problem: { path: at, ...finding('WRONG_VOTERS', { file, voters, agents }) } };
     }
-    // The rule of a module is known only once the sandbox is loaded.
-    const form = isUnloadedModule({ policy }) ? null : findBallotForm(ruleOf({ policy, rule }));
-    const { options } = findOptions(scenario, elections);
-    const found = findDataProblem(elections.get(file)!, { options, ties, form });
-    if (!found) continue;
-    const detail = found.line === undefined ? found.detail : `line ${found.line}: ${found.detail}`;
-    return { path: at, ...finding('INVALID_ELECTION', { file, detail }) };
+    const options = findOptions(scenario, elections).options ?? names;
+    const maker = rule && new BallotMaker(rule, { ...strategy, points: election.points });
+    const survey = maker && surveyBallots(election, names, options, maker);
+    const problem = findOptionsProblem(names, options) ?? (ties === 'refuse' ? survey?.tied : null);
+    if (problem) {
+      const { line, detail: what } = problem;
+      const detail = line === undefined ? what : `line ${line}: ${what}`;
+      return { problem: { path: at, ...finding('INVALID_ELECTION', { file, detail }) } };
+    }
+    const labels = labelOptions(names, alternatives);
+    uses[file] = {
+      ballots: Object.fromEntries(
+        Object.entries(survey?.uses ?? {}).filter(([, count]) => count > 0),
+      ),
+      ...(maker?.scale ? { scale: maker.scale } : {}),
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    };
   }
-  return null;
+  return { uses };
 }
 
 /**

@@ -124,7 +124,9 @@ async function run(folder: string, flags: Flags): Promise<void> {
   const { block, out, from, type = [], agent = [] } = flags;
   expectOrdered(from, flags.to);
   if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
-  const { openForReading, warnBeyondEnd } = await import('../../options/folder.js');
+  const { openForReading, readOptionLabels, warnBeyondEnd } = await import(
+    '../../options/folder.js'
+  );
   const { buildColumns, selectEvents } = await import('./columns.js');
   const { createSink } = await import('./sinks.js');
   const store = openForReading(folder);
@@ -135,7 +137,8 @@ async function run(folder: string, flags: Flags): Promise<void> {
     warnBeyondEnd('event', end, { '--from': from, '--to': flags.to });
     if (format === 'preflib') {
       const { exportPrefLib } = await import('./preflib.js');
-      await exportPrefLib(store, { from, to, agents: new Set(agent), block, out });
+      const labels = readOptionLabels(folder);
+      await exportPrefLib(store, { from, to, agents: new Set(agent), block, out, labels });
       return;
     }
     const columns = buildColumns(type.length === 0 ? eventTypes : type);

@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import type { EventData } from '../../../engine/protocol/schema/event.js';
 import type { Store } from '../../../engine/store/store.js';
 import { WholeFile } from '../../../report/folder.js';
-import { toPreference, writePrefLib } from '../../../sim/elections/preflib-file.js';
+import { writePrefLib } from '../../../sim/elections/preflib-file.js';
+import { labelOption, toPreference } from '../../../sim/elections/rule-ballots.js';
 import { UsageError } from '../../output/exit.js';
 import { writeStderr, writeStdoutAsync } from '../../output/output.js';
 import { selectEvents } from './columns.js';
@@ -16,6 +17,8 @@ interface Poll {
   ballots: unknown[];
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 export interface PrefLibOptions {
   from: number;
   to: number;
@@ -24,6 +27,8 @@ export interface PrefLibOptions {
   block: string | undefined;
   /** Folder for all blocks, or file for one block. Default: standard output. */
   out: string | undefined;
+  /** Original names of options, by name; only those that differ. */
+  labels: Labels;
 }
 
 /**
@@ -31,11 +36,11 @@ export interface PrefLibOptions {
  * @throws {StoreError} if a file cannot be written.
  */
 export async function exportPrefLib(store: Store, options: PrefLibOptions): Promise<void> {
-  const { block, out } = options;
+  const { block, out, labels } = options;
   if (block === undefined) {
     mkdirSync(out!);
     let files = 0;
-    for (const poll of readPolls(store, options)) files += writePoll(poll, out!) ? 1 : 0;
+    for (const poll of readPolls(store, options)) files += writePoll(poll, out!, labels) ? 1 : 0;
     writeStderr(`${files} files written to ${out}`);
     return;
   }
@@ -48,7 +53,7 @@ export async function exportPrefLib(store: Store, options: PrefLibOptions): Prom
     throw new UsageError('INVALID_VALUE', { option: '--block', value: block, expected });
   }
   const name = basename(out ?? nameOf(poll.proposal)).replace(/\.(?:soc|soi|toc|toi)$/, '');
-  const file = format(poll, name);
+  const file = format(poll, name, labels);
   if (file === null) {
     const expected = 'a block whose approving votes have ballots over its options';
     throw new UsageError('INVALID_VALUE', { option: '--block', value: block, expected });
@@ -86,26 +91,28 @@ const nameOf = ({ height, block_hash }: EventData['block_proposal']): string =>
   `block-${height}-${block_hash.slice(0, 12)}`;
 
 /** Returns null if no ballot is a preference over the options. */
-function format({ proposal, options, ballots }: Poll, name: string) {
+function format({ proposal, options, ballots }: Poll, name: string, labels: Labels) {
   const counted = ballots.flatMap((one) => {
     const ballot = toPreference(one, options);
     return ballot ? [{ count: 1, ballot }] : [];
   });
   if (counted.length === 0) return null;
+  const named = options.map((option) => labelOption({ labels }, option));
   return writePrefLib({
     name,
     title: `Block ${proposal.block_hash}`,
     description: 'Ballots of approving votes, one per voter, without weights',
-    alternatives: options,
+    // Names of alternatives are unique in a file.
+    alternatives: new Set(named).size === options.length ? named : options,
     ballots: counted,
     date: proposal.timestamp.slice(0, 10),
   });
 }
 
 /** Returns false if the block has no ballots over its options. */
-function writePoll(poll: Poll, folder: string): boolean {
+function writePoll(poll: Poll, folder: string, labels: Labels): boolean {
   const name = nameOf(poll.proposal);
-  const file = format(poll, name);
+  const file = format(poll, name, labels);
   if (!file) return false;
   write(folder, `${name}.${file.type}`, file.text);
   return true;

@@ -212,9 +212,11 @@ export const Strategy = Type.Union(
         default: 'listed',
         description: 'listed: one ballot per agent, in order; drawn: each agent draws one',
       }),
-      ties: Type.Enum(['refuse', 'list'], {
+      ties: Type.Enum(['refuse', 'list', 'drop'], {
         default: 'refuse',
-        description: 'ties in a ranking: refuse the file, or order them as in the list of options',
+        description:
+          'ties that the rule does not take: refuse the file, order them as in the list of ' +
+          'options, or drop the ballot',
       }),
       approves: integerFrom(
         1,

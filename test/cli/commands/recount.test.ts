@@ -221,8 +221,156 @@ test('recount: counts election data under several rules', async () => {
   ]);
 });
 
+const tiedOrders = `# NUMBER ALTERNATIVES: 3
+# ALTERNATIVE NAME 1: A
+# ALTERNATIVE NAME 2: B
+# ALTERNATIVE NAME 3: C
+47: 1,3,2
+43: 3,2,1
+4: {1,3},2
+6: 2,{1,3}
+`;
+const pabulib = (type: string, projects: string[], rows: string[]) =>
+  [
+    ...['META', 'key;value', `vote_type;${type}`, 'PROJECTS', 'project_id;cost'],
+    ...[...projects.map((one) => `${one};1`), 'VOTES', ...rows, ''],
+  ].join('\n');
+const pairs = pabulib(
+  'approval',
+  ['A', 'B', 'C'],
+  [...['voter_id;vote', '1;A,B', '2;A,B', '3;A,B', '4;A,B', '5;C']],
+);
+
+function write(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+test('recount: orders with ties elect the Condorcet winner under rules with ties', async () => {
+  const file = write('ties.toc', tiedOrders);
+  const { blocks, rules } = await recount(file, '--rule', 'schulze', '--rule', 'ranked_pairs');
+  // A beats B 51:49 and C 47:43.
+  expect(blocks[0]!.rules.map(({ outcome }) => outcome.choice)).toEqual(['A', 'A']);
+  expect(rules.map(({ ballots }) => ballots.kept)).toEqual([100, 100]);
+  const approvals = await recount(write('pairs.pb', pairs), '--rule', 'schulze', '--rule', 'borda');
+  expect(approvals.blocks[0]!.rules.map(({ outcome }) => outcome.choice)).toEqual(['A', 'A']);
+});
+
+test.each([
+  ['plurality', 4],
+  ['instant_runoff', 4],
+])('recount: %s needs to know how to break ties, and names the ballots', async (rule, touched) => {
+  const file = write(`pairs-${rule}.pb`, pairs);
+  const refused = await runCommand(['recount', file, '--rule', rule]);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expectOneLine(refused);
+  expect(refused.stderr).toContain(':11: ');
+  const listed = await recount(file, '--rule', rule, '--ties', 'list');
+  expect(listed.blocks[0]!.rules[0]).toMatchObject({
+    outcome: { choice: 'A' },
+    ballots: { listed: touched, converted: 1, tied: 0 },
+  });
+  const dropped = await recount(file, '--rule', rule, '--ties', 'drop');
+  expect(dropped.blocks[0]!.rules[0]).toMatchObject({
+    outcome: { choice: 'C' },
+    ballots: { listed: 0, converted: 1, tied: touched },
+  });
+  const { stdout } = await runCommand(['recount', file, '--rule', rule, '--ties', 'drop']);
+  expect(linesOf(stdout).find((line) => line.startsWith(`${rule}: finalized C`))).toContain(
+    `${touched} ballots`,
+  );
+});
+
+test('recount: recorded ballots with ties are refused, listed or dropped by name', async () => {
+  const path = temporaryFolder();
+  const people = await newPopulation({ path, genesis: { policy: 'schulze' }, verifier: 'inline' });
+  const agents = await people.joinMany(3, ['validator', 'producer']);
+  const hash = await people.open(agents[0]!, {
+    options: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+  });
+  for (const [at, ranking] of [[['c', 'b']], ['a'], [['c', 'b']]].entries()) {
+    const fields = { block_hash: hash, decision: 'approve' as const, ballot: { ranking } };
+    answerOf(await people.submit(composeVote(agents[at]!, people.stamp(), fields)));
+  }
+  const same = await recount(path, '--rule', 'schulze', '--rule', 'approval');
+  expect(same.blocks[0]!.rules).toMatchObject([
+    { differs: false, ballots: { kept: 3 } },
+    { outcome: { choice: 'b' }, ballots: { converted: 3 } },
+  ]);
+  const refused = await runCommand(['recount', path, '--rule', 'schulze', '--rule', 'plurality']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expectOneLine(refused);
+  const listed = await recount(path, '--rule', 'instant_runoff', '--ties', 'list');
+  expect(listed.rules[0]).toMatchObject({ ballots: { listed: 2, converted: 0, kept: 1 } });
+  const unfit = await runCommand(['recount', path, '--rule', 'liquid']);
+  expect(unfit.stdout).toMatch(/^liquid: 3 ballots left out/m);
+});
+
+test('recount: scores of one count have one scale, which the result names', async () => {
+  const rows = ['1;A,B;9,8', '2;A,B;9,8', '3;A,B;9,8', '4;A,B;9,8', '5;B,A;11,10', '6;B,A;11,10'];
+  const text = pabulib('cumulative', ['A', 'B'], ['voter_id;vote;points', ...rows]);
+  const file = write('points.pb', text);
+  const { blocks } = await recount(file, '--rule', 'score');
+  expect(blocks[0]!.rules[0]).toMatchObject({
+    outcome: { choice: 'A' },
+    scale: { from: 11, to: 10 },
+    standings: { A: 4 * 8 + 2 * 9, B: 4 * 7 + 2 * 10 },
+  });
+  const exact = await recount(file, '--rule', 'score', '--parameter', 'highest=11');
+  expect(exact.blocks[0]!.rules[0]!.scale).toBe(undefined);
+  expect(exact.blocks[0]!.rules[0]!.standings).toEqual({ A: 4 * 9 + 20, B: 4 * 8 + 22 });
+  const { stdout } = await runCommand(['recount', file, '--rule', 'score']);
+  expect(stdout).toMatch(/^score: finalized A .*10 \/ 11/m);
+});
+
+test('recount: alternatives whose shortened names are equal stay apart', async () => {
+  const names = ['A'.repeat(80), `${'A'.repeat(56)} #2`, 'B'];
+  const header = names.map((name, at) => `# ALTERNATIVE NAME ${at + 1}: ${name}\n`).join('');
+  const orders = '2: 1\n2: 2\n3: 3\n';
+  const file = write('long.soi', `# NUMBER ALTERNATIVES: 3\n${header}${orders}`);
+  const { blocks } = await recount(file, '--rule', 'plurality');
+  expect(blocks[0]!.rules[0]!.outcome.choice).toBe('B');
+  const { stdout } = await runCommand(['recount', file, '--rule', 'plurality']);
+  for (const name of names) expect(stdout).toContain(name);
+});
+
+test('recount: several files give one table, with a row for a file that fails', async () => {
+  const files = [write('one.toc', tiedOrders), write('two.pb', pairs)];
+  const out = join(folder, 'choices.csv');
+  const rules = ['--rule', 'schulze', '--rule', 'borda'];
+  const { code, stdout, stderr } = await runCommand(['recount', ...files, ...rules, '--out', out]);
+  expect(code, stderr).toBe(0);
+  expect(linesOf(stdout)).toHaveLength(3);
+  expect(csvRows(out)).toMatchObject([
+    { source: files[0], voters: '100', rule: 'schulze', choice: 'A', kept: '100' },
+    { source: files[0], rule: 'borda', choice: 'C' },
+    { source: files[1], voters: '5', rule: 'schulze', choice: 'A', converted: '5' },
+    { source: files[1], rule: 'borda', choice: 'A' },
+  ]);
+  const broken = write('broken.toc', `${tiedOrders}3: 9\n7: x\n`);
+  const failed = await runCommand(['recount', broken, ...files, ...rules, '--json']);
+  expect(failed.code).toBe(2);
+  const found = JSON.parse(failed.stdout) as { complete: boolean; files: object[] };
+  expect(found).toMatchObject({
+    complete: true,
+    files: [
+      { source: broken, problem: expect.stringContaining('line 9') },
+      { source: files[0] },
+      { source: files[1] },
+    ],
+  });
+  const skipping = await recount(broken, ...rules, '--skip-invalid');
+  expect(skipping).toMatchObject({ skipped: { lines: 2, first: { line: 9 } } });
+  const text = await runCommand(['recount', broken, ...rules, '--skip-invalid']);
+  expect(text.stdout).toMatch(/^left out: 2 invalid lines; line 9: /m);
+});
+
 test.each([
   ['no rule', [run]],
+  ['a run among files', [run, join(folder, 't.soi'), '--rule', 'bft']],
+  ['a page for several files', ['a.soi', 'b.soi', '--rule', 'bft', '--out', 'x.html']],
+  ['--skip-invalid for a network', [run, '--rule', 'bft', '--skip-invalid']],
   ['an unknown rule', [run, '--rule', 'nope']],
   ['a rule that is a missing file', [run, '--rule', join(folder, 'none.js')]],
   ['a parameter that the rule does not have', [run, '--rule', 'bft', '--parameter', 'size=3']],

@@ -6,7 +6,7 @@ import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/s
 import { expect, onTestFinished, test } from 'vitest';
 import { exportPrefLib } from '../../../dist/cli/commands/events/preflib.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
-import { toPreference } from '../../../dist/sim/elections/preflib-file.js';
+import { toPreference } from '../../../dist/sim/elections/rule-ballots.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 /** Runs the scenario `capital` by a rule, and opens its network. */
@@ -23,7 +23,7 @@ async function hold(policy: string) {
   const path = join(out, 'network');
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   onTestFinished(() => store.close());
-  const all = { from: 1, to: store.meta()!.event_seq, agents: new Set<string>() };
+  const all = { from: 1, to: store.meta()!.event_seq, agents: new Set<string>(), labels: {} };
   return { store, all, folder };
 }
 

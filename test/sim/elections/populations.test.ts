@@ -1,13 +1,18 @@
 /** Populations with ballots of election data, and with preferences drawn from a culture. */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { checkCertificate, type Event, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, loadScenario, ScenarioError, simulate, withValues } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
+import { summary } from '../../../dist/cli/commands/sim-summary.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
-import { findBallotForm, toOptionNames } from '../../../dist/sim/elections/rule-ballots.js';
+import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
+import { findBallotForm, nameOptions } from '../../../dist/sim/elections/rule-ballots.js';
+import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';
 import { certificateOf } from '../../engine/certificate/town.js';
 import { createRule } from '../../engine/rules/polls.js';
+import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 import { csvRows, replayHere } from '../../support/runs.js';
@@ -164,6 +169,61 @@ describe('ballots of a file', () => {
     expect(votes.map(({ ballot }) => ballot)).toEqual(Array(3).fill({ ranking: ['A-a', 'B-b'] }));
   });
 
+  test.each([
+    ['schulze', { ranking: [['A-a', 'B-b'], 'C-c', 'D-d'] }, undefined],
+    ['instant_runoff', { ranking: ['A-a', 'B-b', 'C-c', 'D-d'] }, { listed: 3, converted: 2 }],
+    ['plurality', { option: 'A-a' }, { listed: 3, converted: 2 }],
+    ['approval', { approved: ['A-a', 'B-b'] }, undefined],
+  ])('with ties reach %s, and the result names those with broken ties', async (...given) => {
+    const [policy, ballot, uses = { converted: 5 }] = given;
+    const strategy = { kind: 'ballots', file: 'data.toc', ties: 'list' };
+    const text = dataOf('toc', ['3: {2,1},3,4', '1: 3,{1,2,4}', '1: 4,1,2,3']);
+    const { result, votes } = await hold(town({ file: 'data.toc', text, strategy, policy }));
+    expect(votes.filter((vote) => isDeepStrictEqual(vote.ballot, ballot))).toHaveLength(3);
+    expect(result.elections?.['data.toc']?.ballots).toEqual(uses);
+    const dropping = { ...strategy, ties: 'drop' };
+    const dropped = await hold(town({ file: 'data.toc', text, strategy: dropping, policy }));
+    const cast = dropped.votes.filter((vote) => vote.ballot !== undefined);
+    expect(cast).toHaveLength('listed' in uses ? 2 : 5);
+  });
+
+  test('with more points than scores have one scale', async () => {
+    const text = [
+      ...['META', 'key;value', 'vote_type;cumulative', 'PROJECTS', 'project_id;cost', 'A;1', 'B;1'],
+      ...['VOTES', 'voter_id;vote;points', '1;A,B;9,8', '2;A,B;9,8', '3;A,B;9,8', '4;A,B;9,8'],
+      ...['5;B,A;11,10', ''],
+    ].join('\n');
+    const path = town({ file: 'data.pb', text, policy: 'score' });
+    const { result, blocks } = await hold(path);
+    expect(result.elections?.['data.pb']).toMatchObject({ scale: { from: 11, to: 10 } });
+    expect(JSON.parse(blocks[0]!.standings!)).toEqual({ A: 4 * 8 + 9, B: 4 * 7 + 10 });
+  });
+
+  test('keep the names of alternatives as labels, in tables and in exports', async () => {
+    const names = ['Zoë', 'Zoé', '東京', 'plain'];
+    const text = dataOf('soc', ['3: 1,2,3,4', '2: 3,1,2,4'], names);
+    const { out, result, blocks } = await hold(town({ text }));
+    expect(result.elections?.['data.soc']?.labels).toEqual({
+      Zo: 'Zoë',
+      'Zo-2': 'Zoé',
+      'option-3': '東京',
+    });
+    expect(blocks[0]).toMatchObject({ choice: 'Zo', choice_label: 'Zoë' });
+    const found = JSON.parse(
+      (await runCommand(['recount', out, '--rule', 'borda', '--json'])).stdout,
+    ) as DescribedRecount;
+    expect(found.blocks[0]!.labels).toMatchObject({ Zo: 'Zoë' });
+    const counted = await runCommand(['recount', out, '--rule', 'plurality']);
+    expect(counted.stdout).not.toContain('Zo-2');
+    const ballots = join(temporaryFolder(), 'ballots');
+    const exported = await runCommand(['events', out, '--format', 'preflib', '--out', ballots]);
+    expect(exported.code, exported.stderr).toBe(0);
+    const [file] = readdirSync(ballots);
+    const read = readElection(readFileSync(join(ballots, file!), 'utf8'), findDataType(file!));
+    expect(read.alternatives).toEqual(names);
+    expect(summary(result).join('\n')).toContain('東京');
+  });
+
   test('of Burlington 2009, drawn by 400 agents, have similar shares', async () => {
     const path = town({
       strategy: { kind: 'ballots', file: 'burlington-2009.soi', take: 'drawn' },
@@ -198,7 +258,7 @@ describe('ballots of a file', () => {
       [
         'a tie in a ranking',
         dataOf('toc', ['4: 1,2,3,4', '1: {1,2},3,4']),
-        { file: 'data.toc' },
+        { file: 'data.toc', policy: 'instant_runoff' },
         ...(['file', 'INVALID_ELECTION', /line 8: tie: A-a, B-b/] as const),
       ],
       [
@@ -308,7 +368,7 @@ describe('cultures', () => {
 
 test('names of options are unique and valid', () => {
   const names = ['Łódź', '', '  ', 'a b', 'a/b', 'a-b', '-x-', 'é'.repeat(9), 'n'.repeat(90)];
-  const found = toOptionNames(names);
+  const found = nameOptions(names, true);
   expect(new Set(found).size).toBe(names.length);
   for (const name of found) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
   expect(found.slice(3, 7)).toEqual(['a-b', 'a-b-5', 'a-b-6', 'x']);
