@@ -14,6 +14,7 @@ import {
   type PollBlock,
   type PollVote,
   RuleError,
+  type Tie,
   type Verdict,
 } from './rule.js';
 
@@ -135,6 +136,14 @@ export class PollCounter {
       { block: this.#block, electors, votes: this.#votes, over },
       this.#rule.values,
     );
+  }
+
+  /** Returns the tie that the order of the options decided; null if there is none. */
+  findTie(): Tie | null {
+    const { rule, values } = this.#rule;
+    if (isWeightRule(rule) || !rule.findTie) return null;
+    const electors = electorsOf(this.#electors);
+    return rule.findTie({ block: this.#block, electors, votes: this.#votes, over: true }, values);
   }
 
   /**

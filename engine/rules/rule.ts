@@ -83,6 +83,16 @@ export interface Verdict {
   thrown?: string;
 }
 
+/** A choice that would have been another one if the options had been in another order. */
+export interface Tie {
+  /** Step of the count at which options were equal, as in docs/rules.md. */
+  step: string;
+  /** Options that win in some order, in order of the block. */
+  winners: readonly string[];
+  /** False if there are too many orders to try. Then no option outside `winners` wins in any. */
+  exact: boolean;
+}
+
 /** Reasons for which a rule fails. */
 const ruleFaults = [
   'RULE_THREW',
@@ -129,6 +139,11 @@ export interface BallotRule extends RuleText {
   /** True if the rule can decide before all electors have voted. */
   decidesEarly?: boolean;
   tally(poll: Poll, values: Values): Verdict;
+  /**
+   * Returns the tie that the order of the options decided in a finished poll, or null. A tie is
+   * derived from the ballots and is not part of the verdict, so no log contains it.
+   */
+  findTie?(poll: Poll, values: Values): Tie | null;
   counter?(electors: readonly Elector[], values: Values, block: PollBlock): BallotCounter;
 }
 

@@ -1,4 +1,14 @@
-import { type Approvals, approvals, createElection, electAt, OPTIONS } from '../election.js';
+import {
+  type Approvals,
+  approvals,
+  createElection,
+  createTie,
+  electAt,
+  findHighest,
+  OPTIONS,
+  TieSearch,
+} from '../election.js';
+import type { Tie } from '../rule.js';
 
 /** Least common multiple of 1 to 16, so that the share of a ballot is always an integer. */
 const WHOLE = 720_720;
@@ -20,21 +30,67 @@ export const rule = createElection<Approvals>({
   ...approvals,
   elect(preferences, options, { seats }) {
     const ballots = preferences.map(({ weight, ballot: { approved } }) => {
-      return { weight, approved: approved.map((name) => options.indexOf(name)), elected: 0 };
+      return { weight, approved: approved.map((name) => options.indexOf(name)) };
     });
     const size = Math.min(seats!, options.length);
-    const places = options.map(() => 0);
-    for (let place = size; place > 0; place -= 1) {
-      // A score is below 2^27 * 720,720, and thus a safe integer.
-      const scores = places.map((taken): number => (taken > 0 ? -1 : 0));
-      for (const { weight, approved, elected } of ballots) {
-        const share = (weight * WHOLE) / (elected + 1);
-        for (const option of approved) if (places[option] === 0) scores[option]! += share;
-      }
-      const member = scores.indexOf(Math.max(...scores));
-      places[member] = place;
-      for (const one of ballots) if (one.approved.includes(member)) one.elected += 1;
-    }
-    return electAt(options, places, places.indexOf(size));
+    const members: number[] = [];
+    while (members.length < size) members.push(findNext(ballots, members, options.length)[0]!);
+    const places = options.map((_, option) =>
+      members.includes(option) ? size - members.indexOf(option) : 0,
+    );
+    const findTie = () => findSeatTie(ballots, options, size);
+    return electAt(options, places, members[0]!, findTie);
   },
 });
+
+interface ApprovalBallot {
+  weight: number;
+  /** Positions of options. */
+  approved: readonly number[];
+}
+
+/** Returns the options with the largest sum for the next seat. */
+function findNext(
+  ballots: readonly ApprovalBallot[],
+  members: readonly number[],
+  count: number,
+): number[] {
+  // A score is below 2^27 * 720,720, and thus a safe integer.
+  const scores = Array.from({ length: count }, (_, option) => (members.includes(option) ? -1 : 0));
+  for (const { weight, approved } of ballots) {
+    const elected = approved.filter((option) => members.includes(option)).length;
+    const share = (weight * WHOLE) / (elected + 1);
+    for (const option of approved) if (scores[option]! >= 0) scores[option]! += share;
+  }
+  return findHighest(scores);
+}
+
+/**
+ * Returns the tie for the first seat, or else the first tie that decided which options get a seat.
+ * Each sequence of seats is that of some order of the options: the option that is elected first
+ * comes first in it.
+ */
+function findSeatTie(
+  ballots: readonly ApprovalBallot[],
+  options: readonly string[],
+  size: number,
+): Tie | null {
+  const elect = (members: readonly number[]) => findNext(ballots, members, options.length);
+  const sizes = { options: options.length, ballots: ballots.length };
+  const search = new TieSearch(sizes, (members) =>
+    members.length === size
+      ? { won: members }
+      : { next: elect(members).map((option) => [...members, option]) },
+  );
+  const members: number[] = [];
+  for (let seat = 1; seat <= size; seat += 1) {
+    const step = `seat ${seat}`;
+    const next = elect(members);
+    if (next.length > 1 && seat === 1) return createTie(options, next, step);
+    const seated = next.length > 1 ? search.winners(members) : new Set<number>();
+    if (!search.isExact) return createTie(options, options.keys(), step, false);
+    if (seated.size > size) return createTie(options, seated, step);
+    members.push(next[0]!);
+  }
+  return null;
+}

@@ -1,10 +1,11 @@
-import { electAt } from '../election.js';
+import { createTie, electAt } from '../election.js';
 import {
   comparePairs,
   createRankedElection,
   marginsParameter,
   type Pairs,
 } from '../preferences.js';
+import type { Tie } from '../rule.js';
 
 /**
  * Won pairs are locked from the strongest to the weakest, except those that contradict pairs locked
@@ -25,17 +26,22 @@ export const rule = createRankedElection({
   parameters: marginsParameter,
   takesTies: true,
   elect(rankings, options, { margins }) {
-    const above = lockPairs(comparePairs(rankings, options.length), margins === 1);
+    const pairs = comparePairs(rankings, options.length);
+    const won = sortWonPairs(pairs, margins === 1);
+    const above = lockPairs(pairs.length, won);
     const below = above.map((row) => row.filter(Boolean).length);
-    const best = above.findIndex((_, option) => !above.some((row) => row[option]));
-    return electAt(options, below, best);
+    return electAt(options, below, findTop(above)[0]!, () => findTie(won, options));
   },
 });
 
+/** Returns the options that no option is above. */
+const findTop = (above: readonly (readonly boolean[])[]): number[] =>
+  [...above.keys()].filter((option) => !above.some((row) => row[option]));
+
 /** Returns the order that the locked pairs give: `above[a][b]` if option a is above option b. */
-function lockPairs(pairs: Pairs, byMargin: boolean): boolean[][] {
-  const above = pairs.map((row) => row.map(() => false));
-  for (const { winner, loser } of sortWonPairs(pairs, byMargin)) {
+function lockPairs(count: number, won: readonly WonPair[]): boolean[][] {
+  const above = Array.from({ length: count }, () => Array.from({ length: count }, () => false));
+  for (const { winner, loser } of won) {
     if (above[loser]![winner]) continue;
     for (const [a, row] of above.entries()) {
       if (a !== winner && !row[winner]) continue;
@@ -46,7 +52,7 @@ function lockPairs(pairs: Pairs, byMargin: boolean): boolean[][] {
 }
 
 /** Returns the won pairs, strongest first. */
-function sortWonPairs(pairs: Pairs, byMargin: boolean) {
+function sortWonPairs(pairs: Pairs, byMargin: boolean): WonPair[] {
   const won = pairs.flatMap((row, winner) =>
     row.flatMap((weight, loser) => {
       const against = pairs[loser]![winner]!;
@@ -56,5 +62,88 @@ function sortWonPairs(pairs: Pairs, byMargin: boolean) {
     }),
   );
   // The sort is stable, and `won` is in order of options.
-  return won.sort((one, other) => other.strength - one.strength || one.against - other.against);
+  return won.sort(compareStrength);
+}
+
+interface WonPair {
+  winner: number;
+  loser: number;
+  strength: number;
+  /** Weight that prefers the loser, which decides between pairs of equal strength; 0 by margins. */
+  against: number;
+}
+
+const compareStrength = (one: WonPair, other: WonPair): number =>
+  other.strength - one.strength || one.against - other.against;
+
+/** Largest number of options in pairs of equal strength whose orders are all tried: 5,040 orders. */
+const MOST_ORDERED = 7;
+
+/**
+ * Tries every order of the options in pairs of equal strength. An option that is in no such pair may
+ * come anywhere in the order.
+ */
+function findTie(won: readonly WonPair[], options: readonly string[]): Tie | null {
+  const count = options.length;
+  const top = findTop(lockPairs(count, won));
+  const equal = won.filter((pair) =>
+    won.some((other) => other !== pair && compareStrength(pair, other) === 0),
+  );
+  const involved = [...new Set(equal.flatMap(({ winner, loser }) => [winner, loser]))];
+  // Without a cycle, all pairs are locked in every order.
+  if (!hasCycle(count, won)) return createTie(options, top, 'top');
+  if (involved.length > MOST_ORDERED) {
+    return createTie(options, findSmithSet(count, won), 'pairs', false);
+  }
+  const winners = new Set<number>();
+  for (const order of permute(involved)) {
+    const place = (option: number) => order.indexOf(option);
+    const sorted = [...won].sort(
+      (one, other) =>
+        compareStrength(one, other) ||
+        place(one.winner) - place(other.winner) ||
+        place(one.loser) - place(other.loser),
+    );
+    const ends = findTop(lockPairs(count, sorted));
+    const first = ends.filter((option) => place(option) >= 0).sort((a, b) => place(a) - place(b));
+    for (const option of ends) {
+      if (place(option) < 0 || option === first[0]) winners.add(option);
+    }
+  }
+  return createTie(options, winners, top.length > 1 ? 'top' : 'pairs');
+}
+
+/** Returns true if the won pairs contain a cycle: then some option is above itself. */
+function hasCycle(count: number, won: readonly WonPair[]): boolean {
+  const left = new Set(Array.from({ length: count }, (_, option) => option));
+  for (;;) {
+    const top = [...left].filter(
+      (option) => !won.some(({ winner, loser }) => loser === option && left.has(winner)),
+    );
+    if (top.length === 0) return left.size > 0;
+    for (const option of top) left.delete(option);
+  }
+}
+
+/**
+ * Returns the smallest set whose options win against all others. Ranked pairs never choose an
+ * option outside this set, in any order of equal pairs (Tideman 1987).
+ */
+function findSmithSet(count: number, won: readonly WonPair[]): number[] {
+  const wins = (a: number, b: number) => won.some((one) => one.winner === a && one.loser === b);
+  const all = Array.from({ length: count }, (_, option) => option);
+  const sets = all.map((start) => {
+    const set = new Set([start]);
+    // An option joins if a member does not win against it.
+    for (const member of set) for (const one of all) if (!wins(member, one)) set.add(one);
+    return [...set];
+  });
+  return sets.sort((one, other) => one.length - other.length)[0]!;
+}
+
+function* permute(list: readonly number[]): Generator<readonly number[]> {
+  if (list.length === 0) yield [];
+  for (const one of list) {
+    for (const rest of permute(list.filter((other) => other !== one))) yield [one, ...rest];
+  }
 }

@@ -1,4 +1,4 @@
-import { electAt } from '../election.js';
+import { electFirst } from '../election.js';
 import {
   comparePairs,
   createRankedElection,
@@ -28,7 +28,7 @@ export const rule = createRankedElection({
     const beats = (a: number, b: number) => paths[a]![b]! > paths[b]![a]!;
     const positions = [...options.keys()];
     const beaten = positions.map((a) => positions.filter((b) => beats(a, b)).length);
-    const best = positions.findIndex((a) => !positions.some((b) => beats(b, a)));
-    return electAt(options, beaten, best);
+    const unbeaten = positions.filter((a) => !positions.some((b) => beats(b, a)));
+    return electFirst(options, beaten, unbeaten, 'unbeaten');
   },
 });

@@ -10,6 +10,7 @@ import {
   isWeightRule,
   type PollBlock,
   type PollVote,
+  type Tie,
   type Verdict,
 } from '../../../dist/engine/rules/rule.js';
 import { root } from '../../support/paths.js';
@@ -89,6 +90,10 @@ export const decidePoll = (rule: NetworkRule, poll: TestPoll): Verdict => countP
 export function tallyPoll(rule: NetworkRule, poll: TestPoll, over: boolean): Verdict {
   return (rule.rule as BallotRule).tally({ ...toPoll(poll), over }, rule.values);
 }
+
+/** Returns the tie in a finished poll that the order of the options decided, or null. */
+export const findPollTie = (rule: NetworkRule, poll: TestPoll): Tie | null =>
+  (rule.rule as BallotRule).findTie!({ ...toPoll(poll), over: true }, rule.values);
 
 /** Returns true if the rule refuses a ballot on a block with these options. */
 export const isRefused = (rule: NetworkRule, ballot: unknown, options: readonly string[]) =>
