@@ -7,8 +7,10 @@
 import { setMaxListeners } from 'node:events';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { note } from './messages.js';
+import { MOST } from './options.js';
 import {
   type Answer,
+  activeAgents,
   forEachLimited,
   isRecord,
   LoadError,
@@ -111,7 +113,55 @@ async function changeAll(
     statusChange(agent, { ...change, timestamp: stamp(agent.ordinal, now()) }),
   );
   const signed = await signRequests(signers, changes);
-  await forEachLimited(signed, AT_A_TIME, (request) => asker.ask(request, signal));
+  await forEachLimited(signed, AT_A_TIME, async (request) => {
+    const { data, text } = await asker.ask(request, signal);
+    if (data === undefined) {
+      const values = { number: request.agent + 1, status: change.status, response: text };
+      throw new LoadError('STATUS_REFUSED', values);
+    }
+  });
+}
+
+/** Keys derived at a time. */
+const KEYS_OF_PART = 4_096;
+
+/**
+ * Sets agents of the seed inactive that an earlier run left active. Keys are derived from the seed
+ * until all active agents of the server are known or the largest run is covered.
+ * @param from ordinal of the first agent to set inactive.
+ * @returns the number of agents.
+ * @throws {LoadError}
+ */
+async function retire(from: number, means: Means): Promise<number> {
+  const { asker, signers } = means;
+  const active = await activeAgents(asker);
+  const left: Agent[] = [];
+  for (let first = from; first < MOST.agents + MOST.updaters && active.size > 0; ) {
+    const ordinals = Array.from({ length: KEYS_OF_PART }, (_, index) => first + index);
+    for (const [index, publicKey] of (await signers.publicKeys(ordinals)).entries()) {
+      const id = active.get(publicKey);
+      if (id === undefined) continue;
+      left.push({ ordinal: first + index, publicKey, id, headers: {} });
+      active.delete(publicKey);
+    }
+    first += KEYS_OF_PART;
+  }
+  await changeAll(left, { status: 'inactive', reason: 'the load run is over' }, means);
+  return left.length;
+}
+
+/** Retires all agents of a seed. Returns their number. @throws {LoadError} */
+export async function cleanUp(url: string, seed: string): Promise<number> {
+  const asker = new ServerClient(url, CONNECTIONS);
+  const signers = new Signers({ seed, run: '', networkId: '' });
+  try {
+    const { offsetMs } = await readSurroundings(asker);
+    const now = () => Date.now() + offsetMs;
+    const stamp = (_: number, wantedMs: number) => new Date(Math.round(wantedMs)).toISOString();
+    return await retire(0, { asker, signers, now, stamp, progress: () => {} });
+  } finally {
+    await Promise.all([signers.close(), asker.close()]);
+  }
 }
 
 function statusChange(
@@ -205,6 +255,17 @@ export class AgentPool {
     capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
   ): Promise<void> {
     await register(keys, this.agents, { ...this.#means, capabilitiesOf });
+  }
+
+  /**
+   * Retires the agents that an earlier run with this seed left active, if the user named the seed.
+   * @param from ordinal of the first agent that this run does not use.
+   * @throws {LoadError}
+   */
+  async retireLeft(from: number): Promise<void> {
+    if (!this.context.options.seedNamed || this.context.options.shard) return;
+    const count = await retire(from, this.#means);
+    if (count > 0) this.progress(`${count} agents of an earlier run with this seed set inactive`);
   }
 
   /** Signs requests ahead until the run is over. */

@@ -10,7 +10,7 @@ import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
 import { note } from './messages.js';
-import type { Shard } from './options.js';
+import { MOST, type Shard } from './options.js';
 import { newHistogram, percentile, record as sample } from './recorder.js';
 import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
@@ -55,8 +55,6 @@ const POLL_MS = 20;
 const WATCH_MS = 1_000;
 /** Margin for larger blocks, which take longer. */
 const MARGIN = 1.25;
-/** Limits for the option --agents, and for a block in the protocol. */
-export const MOST = { agents: 100_000, batch: 1_000 } as const;
 
 export class Chain {
   readonly #plan: ChainPlan;

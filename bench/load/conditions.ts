@@ -15,7 +15,13 @@ import {
 } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
 import { conditionMessages, unmeasuredMessages } from './messages.js';
-import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
+import {
+  arrivalsPerS,
+  type LoadOptions,
+  parseDuration,
+  parseNumber,
+  type WorkloadName,
+} from './options.js';
 import type { LoadResult } from './result.js';
 import type { OperationName } from './workload.js';
 
@@ -75,17 +81,18 @@ export function parseConditions(
   const option = '--fail-on';
   return split(texts).map((text) => {
     const named = { option, condition: quote(text) } as const;
-    const { figure, operator, sign, number, unit } = partsOf(text, option);
+    const { figure, operator, sign, bound: written } = partsOf(text, option);
     if (operator === '=') throw new ConditionError('NO_COMPARISON', named);
     if (sign === '') {
-      const bound = boundOf(named, figure, number, unit);
+      const bound = boundOf(named, figure, written);
       return { option, text, figure, operator, bound, relative: false };
     }
     if (!relative) throw new ConditionError('NO_BASE', named);
-    if (unit !== '%') {
+    const change = parseShare(written);
+    if (change === null) {
       throw new ConditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
     }
-    const bound = (sign === '-' ? -number : number) / 100;
+    const bound = sign === '-' ? -change : change;
     return { option, text, figure, operator, bound, relative: true };
   });
 }
@@ -103,7 +110,7 @@ export function slo(texts: readonly string[]): Condition[] {
     if (!/[<>=]/.test(text)) {
       throw new ConditionError('NOT_AN_OBJECTIVE', { ...named, example: 'p99=200ms' });
     }
-    const { figure, operator, sign, number, unit } = partsOf(text, option);
+    const { figure, operator, sign, bound } = partsOf(text, option);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
       const example = `${figure.name}=${examples[figure.unit]}`;
@@ -114,7 +121,7 @@ export function slo(texts: readonly string[]): Condition[] {
       text: text.replace(operator, holds),
       figure,
       operator: holds === '>=' ? '<' : '>',
-      bound: boundOf(named, figure, number, unit),
+      bound: boundOf(named, figure, bound),
       relative: false,
     };
   });
@@ -270,59 +277,54 @@ function exceeds(value: number, { operator, bound }: Condition): boolean {
 const split = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => text.split(',')).map((text) => text.trim());
 
-const shape = /^([\w.]+)\s*(>=|<=|>|<|=)\s*([+-]?)(\d{1,12}(?:\.\d{1,6})?)\s*(us|ms|s|%|)$/;
+const shape = /^([\w.]{1,60})\s*(>=|<=|>|<|=)\s*([+-]?)([\w.]{1,60}(?:\/s|%)?)$/;
 
 interface Parts {
   figure: Figure;
   operator: Condition['operator'] | '=';
   sign: string;
-  number: number;
-  unit: string;
+  /** Bound without its sign. */
+  bound: string;
 }
 
 function partsOf(text: string, option: ConditionOption): Parts {
-  const [, name, operator, sign, digits, unit] = shape.exec(text) ?? [];
-  if (name === undefined) {
-    throw new ConditionError('SYNTAX', { option, condition: quote(text) });
-  }
-  const figure = findFigure(name);
+  const [, name, operator, sign, bound] = shape.exec(text) ?? [];
+  const known = bound !== undefined && Object.values(units).some((parse) => parse(bound) !== null);
+  if (!known) throw new ConditionError('SYNTAX', { option, condition: quote(text) });
+  const figure = findFigure(name!);
   if (!figure) {
-    const values = { option, condition: quote(text), figure: name, known: vocabulary };
+    const values = { option, condition: quote(text), figure: name!, known: vocabulary };
     throw new ConditionError('UNKNOWN_FIGURE', values);
   }
-  return {
-    figure,
-    operator: operator as Parts['operator'],
-    sign: sign!,
-    number: Number(digits),
-    unit: unit!,
-  };
+  return { figure, operator: operator as Parts['operator'], sign: sign!, bound };
 }
 
 const examples: Record<Figure['unit'], string> = { ms: '200ms', share: '1%', per_s: '1000' };
-const factors: Record<Figure['unit'], Record<string, number>> = {
-  ms: { us: 0.001, ms: 1, s: 1_000 },
-  share: { '%': 0.01 },
-  per_s: { '': 1 },
+const parseShare = (text: string): number | null => {
+  const percent = text.endsWith('%') ? parseNumber(text.slice(0, -1)) : null;
+  return percent === null ? null : percent / 100;
+};
+/** Parsers of a bound in the unit of its figure. */
+const units: Record<Figure['unit'], (text: string) => number | null> = {
+  ms: parseDuration,
+  share: parseShare,
+  per_s: (text) => parseNumber(text.replace(/\/s$/, '')),
 };
 const wanted: Record<Figure['unit'], string> = {
-  ms: 'a time in us, ms or s',
+  ms: 'a time in us, ms, s or m',
   share: 'a share in percent',
   per_s: 'a rate per second, without a unit',
 };
 
 function boundOf(
   named: { option: ConditionOption; condition: string },
-  { name, unit: of }: Figure,
-  number: number,
-  unit: string,
+  { name, unit }: Figure,
+  text: string,
 ): number {
-  const factor = factors[of][unit];
-  if (factor === undefined) {
-    const values = { ...named, figure: name, kind: wanted[of] };
-    throw new ConditionError('WRONG_UNIT', { ...values, example: examples[of] });
-  }
-  return number * factor;
+  const bound = units[unit](text);
+  if (bound !== null) return bound;
+  const values = { ...named, figure: name, kind: wanted[unit] };
+  throw new ConditionError('WRONG_UNIT', { ...values, example: examples[unit] });
 }
 
 const quote = (text: string) => JSON.stringify(text);

@@ -46,7 +46,9 @@ export const vocabulary =
   'accepted_per_s; of_target; deliveries_per_s';
 
 /** Returns null for an unknown name. */
-export function findFigure(name: string): Figure | null {
+export function findFigure(written: string): Figure | null {
+  // Reports print p99.9 for p999.
+  const name = written.replace(/(^|\.)p99\.9$/, '$1p999');
   const scope = name.split('.');
   const last = scope.pop()!;
   const percentile = percentiles.find((one) => one === last);

@@ -23,6 +23,7 @@ export const loadMessages = {
     text: 'agent {number} of {count} not registered: {response}',
     fix: 'use a server without rate limits, such as folkmoot serve --limits off',
   },
+  STATUS_REFUSED: { text: 'agent {number} not set {status}: {response}' },
   RATE_LIMITED: {
     text: 'the rate limits of the server (profile {profile}) are too low for this load: {limits}',
     fix: 'start the server with {option}, or lower the load',
@@ -40,7 +41,7 @@ export const loadMessages = {
   },
   OTHER_VALIDATORS: {
     text: '{others} other active validators: a block needs {needed} approvals from {agents} agents',
-    fix: 'use --agents {least} or more, or a server without other agents',
+    fix: 'use --agents {least} or more, a server without other agents, or folkmoot load cleanup',
   },
   OTHERS_MUST_VOTE: {
     text:
@@ -181,6 +182,10 @@ const verdictMessages = {
   CLOCK_UNKNOWN: { text: 'clock of generator {number} is unknown: no server_time' },
   INTERRUPTED: { text: 'run interrupted' },
   SERVER_GONE: { text: 'server unreachable for {seconds} s' },
+  AGENTS_LEFT: {
+    text: 'agents of this run may still be active',
+    fix: 'set them inactive with folkmoot load cleanup --seed {seed} --url {url}',
+  },
   EPOCH_CHANGED: { text: 'server changed its epoch from {before} to {after}' },
   NO_META: { text: 'cannot check the server after the run: {reason}' },
   SIGNING_FAILED: { text: 'signing failed: {reason}' },

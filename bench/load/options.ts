@@ -26,6 +26,8 @@ export interface LoadOptions {
   connections: number;
   /** Seed for keys and random choices; random by default. */
   seed: string;
+  /** True if the user named the seed, so that an earlier run may have used it. */
+  seedNamed?: boolean;
   /** Leaves the agents active on the server. */
   keepAgents: boolean;
   /** Part of a run on several generators. `rate` is then the rate of this part. */
@@ -38,6 +40,35 @@ export interface Shard {
   count: number;
   /** Start of the warm-up on all generators, in milliseconds since 1970. */
   startAtMs: number;
+}
+
+/** Limits for --agents, for a block in the protocol, and for the updaters of `subscribers`. */
+export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000 } as const;
+
+/** A number as people write it: 1500, 1.5e3 or 1.5k. */
+export const numberPattern = /^(\d{1,12}(?:\.\d{1,6})?)(?:e(\d{1,2})|([kM]))?$/;
+
+/** Returns null for any other text. */
+export function parseNumber(text: string): number | null {
+  const [, digits, exponent = '0', prefix] = numberPattern.exec(text) ?? [];
+  if (digits === undefined) return null;
+  const zeros = prefix === 'k' ? 3 : prefix === 'M' ? 6 : Number(exponent);
+  return Number(`${digits}e${zeros}`);
+}
+
+/** A duration with units, from the largest to the smallest: 90s, 1m30s or 250us. */
+export const durationPattern = new RegExp(
+  `^(?=\\d)${['h', 'm(?!s)', 's', 'ms', 'us']
+    .map((unit) => `(?:(\\d{1,12}(?:\\.\\d{1,6})?)${unit})?`)
+    .join('')}$`,
+);
+const unitsMs = [3_600_000, 60_000, 1_000, 1, 0.001];
+
+/** Returns milliseconds; null for any other text. */
+export function parseDuration(text: string): number | null {
+  const parts = durationPattern.exec(text)?.slice(1);
+  if (!parts) return null;
+  return parts.reduce((sum, part, index) => sum + Number(part ?? 0) * unitsMs[index]!, 0);
 }
 
 /** Workloads that several generators can share. */

@@ -69,6 +69,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     await run.drain();
     await run.checkEpoch();
     await run.readClockAfter();
+    run.noteAgents();
     return run.result();
   } finally {
     await run.close();
@@ -163,6 +164,13 @@ class Run {
       const values = { before: epoch, after: after.server.epoch ?? 'none' };
       this.#fail(note('EPOCH_CHANGED', values).text);
     }
+  }
+
+  /** Notes how to retire agents that the end of a failed run may not reach. */
+  noteAgents(): void {
+    const { seed, url, agents, keepAgents } = this.#options;
+    if (this.#ended !== 'failed' || agents === 0 || keepAgents) return;
+    this.#notes.push(note('AGENTS_LEFT', { seed, url }).text);
   }
 
   result(): LoadResult {

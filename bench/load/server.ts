@@ -215,6 +215,17 @@ export async function validatorKeys(asker: ServerClient): Promise<string[]> {
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
 }
 
+/** Reads the ids of all active agents, by public key. @throws {LoadError} `NO_VALIDATORS` */
+export async function activeAgents(asker: ServerClient): Promise<Map<string, string>> {
+  const target = '/api/v1/network/agents';
+  const { validators, producers } = (await asker.read(target)).data;
+  if (!Array.isArray(validators) || !Array.isArray(producers)) {
+    throw new LoadError('NO_VALIDATORS', { url: asker.url, target });
+  }
+  const entries = [...validators, ...producers].filter(isRecord);
+  return new Map(entries.map((one) => [String(one.public_key).toLowerCase(), String(one.id)]));
+}
+
 /** Reads the head from an optional endpoint; null if unknown. */
 async function newestFinalized(asker: ServerClient): Promise<string | null> {
   const target = '/api/v1/blocks?status=finalized&limit=1';

@@ -4,6 +4,7 @@
  * configuration files have one definition.
  */
 import { InvalidArgumentError } from 'commander';
+import { durationPattern, parseDuration, parseNumber } from '../../bench/load/options.js';
 import { UsageError } from '../output/exit.js';
 
 /** JSON Schema of an option's value in a configuration file. */
@@ -53,11 +54,12 @@ export function integer({ least, most }: { least: number; most: number }): Parse
   });
 }
 
-export function positive(most: number): Parser<number> {
+/** Parses a rate per second, such as 1500, 1.5k or 100/s. */
+export function ratePerSecond(most: number): Parser<number> {
   return typed({ type: 'number', exclusiveMinimum: 0, maximum: most }, (text) => {
-    const value = Number(text);
-    if (/^\d{1,9}(\.\d{1,3})?$/.test(text) && value > 0 && value <= most) return value;
-    throw new InvalidArgumentError(`expected a number above 0, up to ${most}`);
+    const value = parseNumber(text.replace(/\/s$/, ''));
+    if (value !== null && value > 0 && value <= most) return value;
+    throw new InvalidArgumentError(`expected a rate per second above 0, up to ${most}`);
   });
 }
 
@@ -80,22 +82,26 @@ export function halfWidth(text: string): HalfWidth {
   );
 }
 
-const unitsMs = { ms: 1, s: 1_000, m: 60_000 } as const;
-
-const durationPattern = /^(\d{1,7}(?:\.\d{1,3})?)(ms|s|m)$/;
-
-/** Parses a duration with a unit. Returns whole milliseconds. */
+/** Parses a duration with units. Returns whole milliseconds. */
 export function duration({ leastMs, mostMs }: { leastMs: number; mostMs: number }): Parser<number> {
   const schema = { type: 'string', pattern: durationPattern.source };
   const parse = (text: string): number => {
-    const [, number, unit] = durationPattern.exec(text) ?? [];
-    const value = Math.round(Number(number) * unitsMs[(unit ?? 'ms') as keyof typeof unitsMs]);
+    const value = Math.round(parseDuration(text) ?? Number.NaN);
     if (value >= leastMs && value <= mostMs) return value;
     throw new InvalidArgumentError(
-      `expected a duration such as 500ms, 10s or 2m, from ${leastMs} ms to ${mostMs / 60_000} m`,
+      `expected a duration such as 500ms, 10s or 1m30s, from ${leastMs} ms to ${mostMs / 60_000} m`,
     );
   };
   return typed(schema, parse, (ms) => `${ms}ms`);
+}
+
+/** Parses a whole number, which may have the form 1e3 or 1k. */
+export function wholeNumber({ least, most }: { least: number; most: number }): Parser<number> {
+  return typed({ type: 'integer', minimum: least, maximum: most }, (text) => {
+    const value = parseNumber(text);
+    if (Number.isInteger(value) && value! >= least && value! <= most) return value!;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  });
 }
 
 const textList = { type: 'array', items: { type: 'string', minLength: 1 } };

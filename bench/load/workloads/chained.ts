@@ -8,10 +8,10 @@ import { authInput } from '../../../engine/protocol/signing.js';
 import { bisect } from '../../../engine/rules/network-rule.js';
 import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
-import { Chain, MOST } from '../chain.js';
+import { Chain } from '../chain.js';
 import { EventStream } from '../event-stream.js';
 import { note } from '../messages.js';
-import { arrivalsPerS, type LoadOptions, type Shard } from '../options.js';
+import { arrivalsPerS, type LoadOptions, MOST, type Shard } from '../options.js';
 import { LoadError, readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
 import { readChainEvent } from '../voting.js';
@@ -96,6 +96,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   if (plan.batch > 0 && pool.surroundings.networkId === null)
     throw new LoadError('NO_NETWORK_ID', {});
   const keys = await pool.keys(count);
+  await pool.retireLeft(count);
   const validators = await electorateWith(pool, keys);
   await pool.register(keys, (ordinal) =>
     ordinal < producers ? ['validator', 'producer'] : ['validator'],

@@ -54,7 +54,7 @@ export function junitXml(result: LoadResult, usable: boolean, judged: readonly J
   const properties = Object.entries({
     verdict: result.verdict,
     seed: result.seed,
-    commit: result.commit,
+    generator_commit: result.commit,
     server: result.server.url,
     server_version: result.server.version ?? 'unknown',
   }).map(([name, value]) => `      <property name="${name}" value="${xml(value)}"/>`);

@@ -10,7 +10,7 @@ import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
-import { collect, duration, integer, positive } from '../../options/options.js';
+import { collect, duration, ratePerSecond, wholeNumber } from '../../options/options.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import {
   assertUiServerFlags,
@@ -49,8 +49,9 @@ Workloads and their defaults:
 ${workloads()}
 
 Latency counts from the scheduled time of a request, so it includes server
-stalls. For transactions, --rate counts transactions. Durations have a unit:
-500ms, 10s, 2m. Start the server with folkmoot serve --limits off.
+stalls. For transactions, --rate counts transactions. Durations have units:
+500ms, 10s, 1m30s. Numbers may have the form 1k or 1e3, and rates 100/s. Start
+the server with folkmoot serve --limits off.
 
 Verdicts:
   VALID           figures are valid
@@ -94,9 +95,36 @@ export function loadCommand(): Command {
   return configurable<LoadFlags>(command, { name: 'load', check, run })
     .description('load-test a live server: throughput and latency')
     .addHelpText('after', help)
+    .addCommand(loadCleanupCommand())
     .addCommand(loadCompareCommand())
     .addCommand(loadMergeCommand());
 }
+
+function loadCleanupCommand(): Command {
+  return withUrl(new Command('cleanup'))
+    .description('set agents that a load run left active inactive')
+    .requiredOption('--seed <text>', 'seed of the run, printed when it starts')
+    .addHelpText(
+      'after',
+      helpText({
+        notes: `
+A run sets its agents inactive at its end. If its server fails, or the run is
+killed, they stay active, and later blocks wait for their votes.`,
+        examples: [
+          'load cleanup --seed 2f29b15b526b3647',
+          'load cleanup --seed 7 --url http://127.0.0.1:8081',
+          'load cleanup --seed nightly',
+        ],
+      }),
+    )
+    .action(async ({ url, seed }: UrlFlags & { seed: string }) => {
+      const { cleanUp } = await import('../../../bench/load/agents.js');
+      const count = await cleanUp(withoutSlash(url), seed);
+      writeStdout(`${count} agents set inactive`);
+    });
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 /** @throws {UsageError} @throws {ConditionError} @throws {UnmeasuredError} */
 async function check(flags: LoadFlags): Promise<void> {
@@ -223,7 +251,7 @@ interface LoadFlags extends UrlFlags, WatchFlags, ShardFlags {
 }
 
 const names: readonly WorkloadName[] = ['votes', 'transactions', 'mixed', 'reads', 'subscribers'];
-const whole = (least: number, most: number) => integer({ least, most });
+const whole = (least: number, most: number) => wholeNumber({ least, most });
 const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
 const HOUR_MS = 3_600_000;
 
@@ -237,7 +265,7 @@ function addLoadOptions(command: Command): Command {
     .option('--agents <n>', 'number of agents, one key each', whole(1, 100_000))
     .addOption(
       new Option('--rate <r>', 'requests per second, open loop')
-        .argParser(positive(1_000_000))
+        .argParser(ratePerSecond(1_000_000))
         .conflicts('concurrency'),
     )
     .option('--concurrency <c>', 'concurrent requests, closed loop', whole(1, 10_000))
@@ -290,7 +318,7 @@ function loadOptions(flags: LoadFlags): LoadOptions {
   };
   const rate = (flags.rate ?? defaults.rate) / (shard?.count ?? 1);
   return {
-    url: url.replace(/\/+$/, ''),
+    url: withoutSlash(url),
     workload,
     rate: flags.concurrency === undefined ? rate : null,
     concurrency: flags.concurrency ?? null,
@@ -302,6 +330,7 @@ function loadOptions(flags: LoadFlags): LoadOptions {
     finalityTimeoutMs: flags.finalityTimeout ?? defaults.finalityTimeoutMs,
     connections: flags.connections ?? defaults.connections,
     seed: flags.seed ?? randomBytes(8).toString('hex'),
+    seedNamed: flags.seed !== undefined,
     // The generators share their agents, and do not end at the same time.
     keepAgents: flags.keepAgents ?? shard !== undefined,
     ...(shard && startAt !== undefined

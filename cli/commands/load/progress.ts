@@ -1,6 +1,6 @@
 /** Load run progress on standard error, one line per second. */
 import type { LoadOptions } from '../../../bench/load/options.js';
-import type { Probe } from '../../../bench/load/result.js';
+import type { Probe, Second } from '../../../bench/load/result.js';
 import type { LoadHooks } from '../../../bench/load/run.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { writeStderr } from '../../output/output.js';
@@ -11,7 +11,8 @@ const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'drain
 
 export function showLoad(options: LoadOptions): LoadDisplay {
   return {
-    onTarget: (server) => writeStderr(`folkmoot load ${options.workload}: ${serverLine(server)}`),
+    onTarget: (server) =>
+      writeStderr(`folkmoot load ${options.workload}: ${serverLine(server)}, seed ${options.seed}`),
     onPreparing: (line) => writeStderr(line),
     onSecond({ phase, elapsedMs, second }) {
       const { warmupMs, durationMs } = options;
@@ -21,13 +22,16 @@ export function showLoad(options: LoadOptions): LoadDisplay {
       if (phase === 'measured' && !second) return;
       const time = `${Math.round(passed / 1000)}/${Math.round(whole / 1000)} s`;
       const shown = phase === 'measured' && second;
-      const p99 = shown ? (second.response_p99 ?? Number.NaN).toFixed(1) : '';
-      const what = shown
-        ? `: ${second.accepted} accepted/s, ${second.failed} failed, p99 ${p99} ms`
-        : '';
+      const what = shown ? `: ${secondText(second)}` : '';
       writeStderr(`${names[phase]} ${time}${what}`);
     },
   };
+}
+
+/** Formats one second. Without a response it has no p99. */
+export function secondText({ accepted, failed, response_p99: p99 }: Second): string {
+  const time = p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`;
+  return `${accepted} accepted/s, ${failed} failed${time}`;
 }
 
 /** Prints a search probe, with R before and after. */
@@ -35,7 +39,9 @@ export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
 ) {
-  const outcome = holds ? `passed, p99 ${p99?.toFixed(1)} ms` : `failed, ${reasons[0] ?? verdict}`;
+  const outcome = holds
+    ? `passed${p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`}`
+    : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
   writeStderr(`bracket ${bracket + 1}: ${rounded(rate)}/s ${outcome}${speed}`);

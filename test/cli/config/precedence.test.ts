@@ -48,7 +48,7 @@ function samplesOf({ section, key, schema: { type, enum: values, minimum, patter
   if (type === 'array') return [['https://a:1'], ['https://b:1'], ['https://c:1']];
   if (type === 'integer') return [1, 2, 3].map((more) => (minimum ?? 0) + more);
   if (type === 'number') return [1, 2.5, 3];
-  return pattern?.includes('ms|s|m') ? ['500ms', '1500ms', '2500ms'] : ['a', 'b', 'c'];
+  return pattern?.includes('ms)?') ? ['500ms', '1500ms', '2500ms'] : ['a', 'b', 'c'];
 }
 
 const textOf = (value: unknown) => String(value);

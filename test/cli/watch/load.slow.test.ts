@@ -1,6 +1,6 @@
 /** `folkmoot load --watch`: a load run's page, and the end of the command. */
 import { once } from 'node:events';
-import { truncateSync } from 'node:fs';
+import { readFileSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -156,6 +156,22 @@ test.each(['SIGINT', 'SIGTERM'] as const)('load --watch: %s ends a waiting run',
   await run.shown();
   expect(await run.stop(by)).toEqual({ code: null, signal: by });
   expect((await following).at(-1)!.said).toContain('interrupted');
+});
+
+test.each([
+  'SIGINT',
+  'SIGTERM',
+] as const)('load: %s: INCOMPLETE, no threshold passes, and the exit of the signal', async (by) => {
+  const { url } = await live();
+  const junit = join(temporaryFolder(), 'junit.xml');
+  const limits = ['--fail-on', 'errors>99%', '--junit', junit];
+  const run = begin(['load', '--url', url, ...reads, '--duration', '10m', ...limits, '--json']);
+  await run.printed(/^measuring /m);
+  expect(await run.stop(by)).toEqual({ code: null, signal: by });
+  expect(resultIn(run.stdout())).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
+  const xml = readFileSync(junit, 'utf8');
+  expect(xml).toMatch(/tests="2" failures="0" errors="2"/);
+  expect(xml).toMatch(/<property name="generator_commit"/);
 });
 
 test.each([

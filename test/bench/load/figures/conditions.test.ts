@@ -1,4 +1,5 @@
 /** Conditions and objectives: parsing, checks, and errors. */
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   assertMeasured,
@@ -13,6 +14,8 @@ import {
 import {
   type LoadOptions,
   loadDefaults,
+  parseDuration,
+  parseNumber,
   workloadDefaults,
 } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
@@ -48,6 +51,14 @@ test.each([
   ['p90<=50ms', 'p90<=50ms: 50 ms'],
   ['p95>75ms', null],
   ['p999>299ms', 'p999>299ms: 300 ms'],
+  ['p99.9>299ms', 'p99.9>299ms: 300 ms'],
+  ['vote.p99.9>0.299s', 'vote.p99.9>0.299s: 300 ms'],
+  ['vote.response.p99.9>301ms', null],
+  ['finality.p99>=1s500ms', 'finality.p99>=1s500ms: 1.5 s'],
+  ['finality.p99>1m', null],
+  ['tps<1k', 'tps<1k: 800/s'],
+  ['tps<8e2', null],
+  ['accepted_per_s<=950/s', 'accepted_per_s<=950/s: 950/s'],
   ['max>1s', null],
   ['response.p99>100ms', 'response.p99>100ms: 200 ms'],
   ['service.p99>39ms', 'service.p99>39ms: 40 ms'],
@@ -226,6 +237,11 @@ test.each<[string, ConditionError['problem']]>([
   ['p99>', 'SYNTAX'],
   ['p99>200 parsecs', 'SYNTAX'],
   ['p99>1e999ms', 'SYNTAX'],
+  ['p99>1s1m', 'SYNTAX'],
+  ['p99.99>1s', 'UNKNOWN_FIGURE'],
+  ['vote.p99.9.p99>1s', 'UNKNOWN_FIGURE'],
+  ['p99>100/s', 'WRONG_UNIT'],
+  ['tps<1m', 'WRONG_UNIT'],
   ['p98>200ms', 'UNKNOWN_FIGURE'],
   ['vote.finality.p99>1s', 'UNKNOWN_FIGURE'],
   ['unknown.p99>1s', 'UNKNOWN_FIGURE'],
@@ -242,6 +258,40 @@ test.each<[string, ConditionError['problem']]>([
   expect(parse).toThrow(ConditionError);
   const message = expect.stringContaining(`--fail-on: ${JSON.stringify(text)}`);
   expect(parse).toThrow(expect.objectContaining({ problem, message }));
+});
+
+test('quantities: a duration is the sum of its parts, and numbers may have a prefix', () => {
+  const units = [
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+    ['ms', 1],
+  ] as const;
+  const parts = fc.tuple(...units.map(() => fc.option(fc.nat(9_999))));
+  fc.assert(
+    fc.property(parts, (counts) => {
+      const known = units.flatMap(([unit, ms], index) => {
+        const count = counts[index] ?? null;
+        return count === null ? [] : [{ text: `${count}${unit}`, ms: count * ms }];
+      });
+      const sum = known.reduce((all, { ms }) => all + ms, 0);
+      const text = known.map((one) => one.text).join('');
+      expect(parseDuration(text)).toBe(known.length > 0 ? sum : null);
+      if (known.length > 1)
+        expect(
+          parseDuration(
+            known
+              .map((one) => one.text)
+              .reverse()
+              .join(''),
+          ),
+        ).toBe(null);
+    }),
+  );
+  expect(['1e3', '1k', '1.5k', '2M', '7'].map(parseNumber)).toEqual([1e3, 1e3, 1_500, 2e6, 7]);
+  expect(['', 'k', '-1', '1e999', '0x10', '1 k', '1kk'].map(parseNumber)).toEqual(
+    Array(7).fill(null),
+  );
 });
 
 test('conditions: refuse changes that are not in percent, and invalid objectives', () => {

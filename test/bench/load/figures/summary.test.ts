@@ -1,6 +1,7 @@
 /** Printed output of a load run: the summary, and one line per probe. */
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { secondText } from '../../../../dist/cli/commands/load/progress.js';
 import { loadSummary as linesOf } from '../../../../dist/cli/commands/load/summary.js';
 import { loadResult, saturation } from '../fixture.js';
 
@@ -36,6 +37,12 @@ test('summary: reports an early end with the verdict', () => {
   const cut = loadResult({}, { ended: 'interrupted', verdict: 'INCOMPLETE', measured_s: 3.1234 });
   const [first] = loadSummary(cut).split('\n');
   expect(first).toMatch(/^verdict +INCOMPLETE; .*interrupted after 3\.1 of 10 s$/);
+});
+
+test('progress: a second without a response has no p99', () => {
+  const [second] = loadResult().seconds;
+  expect(secondText({ ...second!, response_p99: 12.34 })).toMatch(/, p99 12\.3 ms$/);
+  expect(secondText({ ...second!, accepted: 0, response_p99: null })).not.toMatch(/p99|NaN/);
 });
 
 test('summary: reports too few samples for a p99.9', () => {

@@ -1,12 +1,9 @@
 /** Failing servers: the run ends in time, with the figures so far and the right verdict. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { expectOneLine } from '../../../support/command.js';
-import { freePort, temporaryFolder } from '../../../support/fixture.js';
-import { begin } from '../../../support/running-command.js';
+import { freePort } from '../../../support/fixture.js';
 import { expectSound, load, operation } from '../generator.js';
 import { reads } from '../known/behaviour.js';
 import { knownServer, treated } from '../known/known-server.js';
@@ -44,24 +41,6 @@ test.concurrent('ends: a server dies during a run: exit 14, with figures so far'
   expect(result.measured_s).toBeLessThan(30);
 });
 
-test.concurrent.each([
-  'SIGINT',
-  'SIGTERM',
-] as const)('ends: %s: INCOMPLETE, no threshold passes, and the exit of the signal', async (by) => {
-  const server = await knownServer({});
-  const junit = join(temporaryFolder(), 'junit.xml');
-  const limits = ['--fail-on', 'errors>99%', '--junit', junit];
-  const args = ['load', '--url', server.url, ...short, '--duration', '60s', ...limits, '--json'];
-  const run = begin(args);
-  await run.printed(/^measuring /m);
-  expect(await run.stop(by)).toEqual({ code: null, signal: by });
-  const result = JSON.parse(run.stdout()) as LoadResult;
-  expectSound(result);
-  expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
-  expect(result.measured_s).toBeLessThan(60);
-  expect(readFileSync(junit, 'utf8')).toMatch(/tests="2" failures="0" errors="2"/);
-});
-
 test.concurrent('ends: fails if the epoch changed during the run', async () => {
   const behaviours = [{ on: reads, after: 5, does: 'newEpoch', startMs: 300 }] as const;
   const result = await load(await knownServer({ behaviours }), { rate: 100, durationMs: 800 });
@@ -94,6 +73,7 @@ test.concurrent('ends: fails if the server restarts with new data', async () => 
   });
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.measured_s).toBeLessThan(30);
+  expect(result.reasons.join()).toContain('load cleanup --seed known --url');
   expect(operation(result, 'vote').accepted).toBe(
     treated(await server.record(), 'answer', ['vote']).filter(({ status }) => status === 201)
       .length,

@@ -9,6 +9,7 @@ import {
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { runLoad } from '../../../../dist/bench/load/run.js';
 import { deriveSignatory } from '../../../../dist/sim/agents/port.js';
+import { runCommand } from '../../../support/command.js';
 import { full } from '../../../support/counts.js';
 import { transports, world } from '../../../support/service/server.js';
 import { type Agent, propose, vote } from '../../../support/service/signer.js';
@@ -120,6 +121,31 @@ test('votes: reactivates agents of an earlier run with the same seed', async () 
   expectAllAccepted(await runLoad(options));
   expectAllAccepted(await runLoad({ ...options, keepAgents: true }));
   expect(await validatorsOf(server)).toHaveLength(4);
+});
+
+test('votes: retires agents that an earlier run with the same seed left active', async () => {
+  const server = await world({ limits: 'off' });
+  const options = asked(server.url, { agents: 4, rate: 50, durationMs: 300 });
+  expectAllAccepted(await runLoad({ ...options, agents: 40, keepAgents: true }));
+  // 40 validators that never vote block a smaller run.
+  await expect(runLoad(options)).rejects.toMatchObject({ problem: 'OTHER_VALIDATORS' });
+  expectAllAccepted(await runLoad({ ...options, seedNamed: true }));
+  expect(await validatorsOf(server)).toEqual([]);
+});
+
+test('cleanup: sets the agents of a seed inactive, and no others', async () => {
+  const server = await world({ limits: 'off' });
+  const other = await server.join('other', { capabilities: ['validator'] });
+  const options = asked(server.url, { agents: 8, rate: 50, durationMs: 300, keepAgents: true });
+  expectAllAccepted(await runLoad(options));
+  const clean = (of: string) => runCommand(['load', 'cleanup', '--seed', of, '--url', server.url]);
+  expect(await clean('another')).toMatchObject({ code: 0, stdout: '0 agents set inactive\n' });
+  expect(await validatorsOf(server)).toHaveLength(9);
+  expect(await clean(seed)).toMatchObject({ code: 0, stdout: '8 agents set inactive\n' });
+  expect(await validatorsOf(server)).toEqual([
+    expect.objectContaining({ public_key: other.publicKey }),
+  ]);
+  expect(await clean(seed)).toMatchObject({ code: 0, stdout: '0 agents set inactive\n' });
 });
 
 test('mixed: sends all operations in their shares', async () => {
