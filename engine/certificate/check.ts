@@ -6,7 +6,7 @@
 import { canonical } from '../protocol/canonical.js';
 import { agentId, sha256Hex } from '../protocol/signing.js';
 import type { NetworkRule } from '../rules/network-rule.js';
-import { checkVerdict } from '../rules/rule.js';
+import { checkVerdict, type Tie } from '../rules/rule.js';
 import { decodeEntries, type Entry } from './chain.js';
 import {
   CERTIFICATE_BYTES,
@@ -84,6 +84,8 @@ export interface CertificateHolds {
   proposal: CertifiedProposal;
   /** In counting order. */
   votes: CertifiedVote[];
+  /** Tie that the order of the options decided. */
+  tied?: Tie;
   /** Entry ranges in the certificate, with the log's digests after each range. */
   spans: SpanDigests[];
   /** Facts proved by the certificate alone, as sentences. */
@@ -182,7 +184,8 @@ function checked(
   const electors = [written, ...registered.map(({ entry }) => entry)];
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
   const unproven = rule ? null : source;
-  const grounds = { claim, parameters: genesis, proposal, unproven, ...entriesFor };
+  const { tied } = tally;
+  const grounds = { claim, parameters: genesis, proposal, unproven, tied, ...entriesFor };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
   // Signatures are verified last, since they cost most.
@@ -190,7 +193,7 @@ function checked(
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
   const sentences = statement(grounds, known);
-  const holds = { holds: true as const, claim, genesis, proposal };
+  const holds = { holds: true as const, claim, genesis, proposal, ...(tied ? { tied } : {}) };
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 

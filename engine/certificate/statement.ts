@@ -1,5 +1,6 @@
 /** States the facts that a certificate proves and the assumptions that it needs. */
 import { lowerAscii } from '../protocol/unicode.js';
+import { describeTie, type Tie } from '../rules/rule.js';
 import type { Entry } from './chain.js';
 import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';
 import type { CertifiedGenesis, CertifiedProposal } from './requests.js';
@@ -61,6 +62,7 @@ export interface Grounds {
   opened: Entry;
   votes: readonly CountedVote[];
   closed: Entry;
+  tied: Tie | null;
 }
 
 /** Returns proved facts and required assumptions. */
@@ -71,7 +73,7 @@ export function statement(
   return { proves: proven(grounds), trusts: trustedFor(grounds, spans) };
 }
 
-function proven({ claim, parameters, proposal, votes, unproven }: Grounds): string[] {
+function proven({ claim, parameters, proposal, votes, unproven, tied }: Grounds): string[] {
   const { network_id, block_hash, status, approve, reject, total, choice } = claim;
   const chosen = choice === undefined ? '' : `, with the choice ${choice}`;
   const { policy, weights } = parameters;
@@ -84,7 +86,7 @@ function proven({ claim, parameters, proposal, votes, unproven }: Grounds): stri
       ? []
       : [
           `With policy ${policy} and weights ${weights}, these votes make the block ` +
-            `${status}${chosen}.`,
+            `${status}${chosen}${tied ? `; ${describeTie(tied)}` : ''}.`,
         ]),
   ];
 }

@@ -11,7 +11,7 @@ import {
   ruleOf,
 } from '../rules/network-rule.js';
 import { createElectors, PollCounter } from '../rules/poll-counter.js';
-import type { PollBlock, Verdict } from '../rules/rule.js';
+import type { PollBlock, Tie, Verdict } from '../rules/rule.js';
 import type { Entry } from './chain.js';
 import { CertificateError } from './format.js';
 import {
@@ -222,6 +222,8 @@ export interface CertifiedTally extends Verdict {
   reject: number;
   voted: number;
   vetoed: boolean;
+  /** Tie that the order of the options decided; null if there is none, or if no rule is known. */
+  tied: Tie | null;
 }
 
 /**
@@ -286,7 +288,8 @@ export function computeTally(rule: NetworkRule, poll: CertifiedPoll): CertifiedT
   }
   if (verdict.status === null && atDeadline) verdict = counter.verdict(true);
   const { approve, reject, voted, vetoes } = counter.counts;
-  return { approve, reject, voted, vetoed: vetoes > 0, ...verdict };
+  const tied = verdict.status === 'finalized' ? counter.findTie() : null;
+  return { approve, reject, voted, vetoed: vetoes > 0, tied, ...verdict };
 }
 
 /** Counts votes whose rule is not known. The record of the block supplies the outcome. */
@@ -296,7 +299,7 @@ export function countVotes(
 ): CertifiedTally {
   const sums = { approve: 0, reject: 0 };
   for (const { decision, weight } of votes) sums[decision] += weight;
-  return { ...sums, voted: votes.length, ...outcome };
+  return { ...sums, voted: votes.length, tied: null, ...outcome };
 }
 
 function electorsOf(

@@ -25,6 +25,8 @@ import type {
   ReputationView,
 } from '../protocol/schema/view.js';
 import { ruleOf } from '../rules/network-rule.js';
+import { createElectors, PollCounter } from '../rules/poll-counter.js';
+import type { Tie } from '../rules/rule.js';
 import type { Batch, RangeOptions, StoreMeta } from '../store/store.js';
 import type { Clock } from './clock.js';
 
@@ -227,6 +229,28 @@ export abstract class StateViews {
   block(hash: string): BlockView | undefined {
     const block = this.record('blocks', hash);
     return block && this.#blockView(block);
+  }
+
+  /** Returns the tie in a finalized block that the order of its options decided, or null. */
+  findTie(hash: string): Tie | null {
+    const { state, context } = this.record('blocks', hash) ?? {};
+    if (state !== 'finalized' || context?.choice === undefined) return null;
+    const { ordinal, height, electorate, options = [], proposed_at } = context;
+    const { agents, weights } = this.record('electorates', electorate)!;
+    const electors = agents.map((agent, at) => ({ agent, weight: weights[at]!, personality: '' }));
+    const counter = new PollCounter(
+      ruleOf(this.#genesis),
+      { hash, height, options },
+      createElectors(electors),
+    );
+    const places = new Map(agents.map((agent, at) => [agent, at]));
+    for (const { key, value } of this.records('votes', { from: [ordinal], to: [ordinal + 1] })) {
+      const agent = (key as readonly number[])[1]!;
+      const { at, ...vote } = value;
+      const by = { elector: places.get(agent)!, agent_id: '', personality: '' };
+      counter.add({ ...vote, ...by, ms: at - proposed_at });
+    }
+    return counter.findTie();
   }
 
   #blockView({ state, context }: RecordOf['blocks']): BlockView {

@@ -93,6 +93,13 @@ export interface Tie {
   exact: boolean;
 }
 
+/** Describes a tie in a clause. */
+export function describeTie({ step, winners, exact }: Tie): string {
+  const names = `${winners.slice(0, -1).join(', ')} or ${winners.at(-1)}`;
+  const limit = exact ? '' : ', and no other option,';
+  return `the order of the options decided (${step}); in another order ${names}${limit} can win`;
+}
+
 /** Reasons for which a rule fails. */
 const ruleFaults = [
   'RULE_THREW',

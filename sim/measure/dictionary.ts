@@ -33,6 +33,9 @@ export const tables = {
     choice: 'option that the rule chose; empty without a choice',
     choice_label:
       'name of the chosen alternative in the election file; empty if the option has this name',
+    tied:
+      'options that win in some order of the options, as JSON; empty if the order did not ' +
+      'decide, and for a run on a server',
     standings: 'scores at the end of voting by name, as JSON; empty if the rule gives none',
     votes: 'number of votes',
     proposed_ms: 'time of the proposal',

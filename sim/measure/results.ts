@@ -4,6 +4,7 @@
  */
 
 import type { Views } from '../../engine/node/views.js';
+import type { Tie } from '../../engine/rules/rule.js';
 import type { DecisionAudit } from '../audit/decisions.js';
 import type { Finding, Findings } from '../audit/findings.js';
 import type { MessageKind } from '../world/messages.js';
@@ -148,6 +149,8 @@ function blockRow(
     reject: tally.reject,
     choice,
     choice_label: choice !== null && Object.hasOwn(labels, choice) ? labels[choice]! : null,
+    choice: block.choice ?? null,
+    tied: winnersOf(reads.findTie?.(hash)),
     standings: block.standings ? JSON.stringify(block.standings) : null,
     votes: figure.votes,
     proposed_ms: proposedAt - startMs,
@@ -156,6 +159,9 @@ function blockRow(
     warmup: Number(figure.warmup),
   };
 }
+
+const winnersOf = (tie: Tie | null | undefined): string | null =>
+  tie ? JSON.stringify(tie.winners) : null;
 
 function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents.csv'>> {
   const { population, activity, alliances } = collected;
@@ -286,6 +292,8 @@ export const countClosed = ({ finalized, rejected, expired, orphaned }: Counts):
 /** Network reads at the end of a run. */
 export interface RunReads extends Pick<Views, 'agent' | 'agents' | 'block' | 'reputation'> {
   record(table: 'blocks', hash: string): { context: { electors: number } } | undefined;
+  /** Absent if the ballots cannot be read. */
+  findTie?(hash: string): Tie | null;
 }
 
 interface Collected {

@@ -108,7 +108,8 @@ function outcomeOf(
     counter.add({ ...vote, elector, agent_id, personality, ms: 0 });
   }
   const { status, choice, standings } = counter.verdict(true);
-  return { status: status ?? 'voting', choice, standings };
+  const tied = status === 'finalized' ? counter.findTie() : null;
+  return { status: status ?? 'voting', choice, standings, tied };
 }
 
 const encoder = new TextEncoder();

@@ -1,5 +1,6 @@
 /** Messages between the page and the verify worker. */
 import type { RuleGenesis } from '../../dist/engine/rules/network-rule.js';
+import type { Tie } from '../../dist/engine/rules/rule.js';
 
 /** Result of a signature check; `unchecked` in a network without signatures. */
 export type Verdict = 'holds' | 'failed' | 'unchecked';
@@ -30,6 +31,8 @@ export interface Outcome {
   status: string;
   choice?: string | undefined;
   standings?: Readonly<Record<string, number>> | undefined;
+  /** Tie that the order of the options decided. */
+  tied: Tie | null;
 }
 
 export interface BlockChecked {

@@ -1,5 +1,6 @@
 /** The block view: proposal, outcome, checks in the browser, votes and certificate. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { describeTie } from '../../dist/engine/rules/rule.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { explainOutcome, Glyph, networkRule, TallyBar } from '../components/block.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
@@ -399,7 +400,8 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
   const same =
     scores.length === Object.keys(standings).length &&
     scores.every(([name, score]) => standings[name] === score);
-  const [found, told] = [of, { status, choice }].map((one) =>
+  const outcomes: Pick<Outcome, 'status' | 'choice'>[] = [of, { status, choice }];
+  const [found, told] = outcomes.map((one) =>
     one.choice === undefined ? one.status : `${one.status}, with the choice ${one.choice}`,
   );
   return (
@@ -410,6 +412,7 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
         : same
           ? `These votes give the outcome ${told}.`
           : `These votes give the outcome ${told}, but other standings.`}
+      {of.tied && <span data-testid="tied">{` But ${describeTie(of.tied)}.`}</span>}
     </li>
   );
 }

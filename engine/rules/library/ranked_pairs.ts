@@ -76,12 +76,12 @@ interface WonPair {
 const compareStrength = (one: WonPair, other: WonPair): number =>
   other.strength - one.strength || one.against - other.against;
 
-/** Largest number of options in pairs of equal strength whose orders are all tried: 5,040 orders. */
+/** Largest number of options in pairs of equal strength, all of whose orders are tried: 5,040. */
 const MOST_ORDERED = 7;
 
 /**
- * Tries every order of the options in pairs of equal strength. An option that is in no such pair may
- * come anywhere in the order.
+ * Tries every order of the options in pairs of equal strength. An option that is in no such pair
+ * may come anywhere in the order.
  */
 function findTie(won: readonly WonPair[], options: readonly string[]): Tie | null {
   const count = options.length;
