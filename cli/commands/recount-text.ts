@@ -1,4 +1,6 @@
 /** Output lines for `recount`. */
+import { describeTie } from '../../engine/rules/rule.js';
+import { plural } from '../../report/shared/format.js';
 import { ballotUses, describeBallots, labelOption } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule } from '../../sim/rules/chosen-rule.js';
 import { type Outcome, undecidedText } from '../../sim/rules/recorded-polls.js';
@@ -81,9 +83,10 @@ const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
   choice === undefined ? status : `${status} ${labelOption(row, choice)}`;
 
 function resultText(row: RecountRow, result: RecountedBlock): string {
-  const { outcome, fault, waits, pivotal } = result;
+  const { outcome, fault, tied, waits, pivotal } = result;
   const parts = [
     ...(fault === undefined ? [] : [fault]),
+    ...(tied ? [describeTie(tied, (name) => labelOption(row, name))] : []),
     ...describeBallots(result),
     ...(waits > 0 ? [`${waits} absent`] : []),
     ...(pivotal === null || pivotal.length === 0 ? [] : [`${pivotal.length} pivotal`]),
@@ -137,10 +140,11 @@ function voterLines(voters: readonly VoterSums[], rules: readonly RuleSums[]): s
 }
 
 function notes(rules: readonly RuleSums[]): string[] {
-  const lines = rules.flatMap(({ rule, waits, faults, exceeded }) => [
+  const lines = rules.flatMap(({ rule, waits, faults, ties, exceeded }) => [
     ...(waits > 0
       ? [`${rule}: in ${waits} blocks, electors could still have voted; they count as absent`]
       : []),
+    ...(ties > 0 ? [`${rule}: the order of the options decided in ${plural(ties, 'block')}`] : []),
     ...(faults > 0 ? [`${rule}: the rule failed in ${faults} blocks`] : []),
     ...(exceeded > 0
       ? [`${rule}: pivotal voters of ${exceeded} blocks exceed the limit; raise --most`]
@@ -170,7 +174,17 @@ export function fileLines(files: readonly FileRecount[], rules: readonly ChosenR
 }
 
 export const tableColumns = [
-  ...['source', 'block', 'block_hash', 'voters', 'rule', 'status', 'choice', 'choice_label'],
+  ...[
+    'source',
+    'block',
+    'block_hash',
+    'voters',
+    'rule',
+    'status',
+    'choice',
+    'choice_label',
+    'winners',
+  ],
   ...ballotUses,
   ...['scale_to', 'scale_from', 'fault', 'skipped_lines', 'problem'],
 ];
@@ -187,13 +201,14 @@ export function* toTableRows(
       continue;
     }
     for (const row of file.blocks) {
-      for (const [at, { outcome, ballots, scale, fault }] of row.rules.entries()) {
+      for (const [at, { outcome, tied, ballots, scale, fault }] of row.rules.entries()) {
         const { choice = null } = outcome;
         yield {
           ...none,
           ...{ source, block: row.number, block_hash: row.block_hash, voters: row.votes },
           ...{ rule: file.rules[at]!.rule, status: outcome.status, choice },
           choice_label: choice === null ? null : (row.labels?.[choice] ?? null),
+          winners: tied ? JSON.stringify(tied.winners) : null,
           ...ballots,
           ...{ scale_to: scale?.to ?? null, scale_from: scale?.from ?? null },
           ...{ fault: fault ?? null, skipped_lines: file.skipped?.lines ?? null },

@@ -94,10 +94,13 @@ export interface Tie {
 }
 
 /** Describes a tie in a clause. */
-export function describeTie({ step, winners, exact }: Tie): string {
-  const names = `${winners.slice(0, -1).join(', ')} or ${winners.at(-1)}`;
-  const limit = exact ? '' : ', and no other option,';
-  return `the order of the options decided (${step}); in another order ${names}${limit} can win`;
+export function describeTie(
+  { step, winners, exact }: Tie,
+  label: (name: string) => string = (name) => name,
+): string {
+  const labels = winners.map(label);
+  const names = `${labels.slice(0, -1).join(', ')} or ${labels.at(-1)}`;
+  return `tie at ${step}: ${exact ? '' : 'at most '}${names} wins, by the order of the options`;
 }
 
 /** Reasons for which a rule fails. */

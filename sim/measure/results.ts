@@ -149,7 +149,6 @@ function blockRow(
     reject: tally.reject,
     choice,
     choice_label: choice !== null && Object.hasOwn(labels, choice) ? labels[choice]! : null,
-    choice: block.choice ?? null,
     tied: winnersOf(reads.findTie?.(hash)),
     standings: block.standings ? JSON.stringify(block.standings) : null,
     votes: figure.votes,

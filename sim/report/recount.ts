@@ -1,4 +1,5 @@
 /** HTML page about a recount: outcomes by rule, blocks with different outcomes, pivotal voters. */
+import { describeTie } from '../../engine/rules/rule.js';
 import { axisX, axisY, barX, cell, text } from '../../report/bundled/plot.js';
 import { type Chart, figure } from '../../report/figure.js';
 import {
@@ -227,9 +228,10 @@ const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
   choice === undefined ? status : `${status}: ${labelOption(row, choice)}`;
 
 function resultText(row: RecountRow, result: RecountedBlock): string {
-  const { outcome, fault, waits } = result;
+  const { outcome, fault, tied, waits } = result;
   const notes = [
     ...(fault ? [fault] : []),
+    ...(tied ? [describeTie(tied, (name) => labelOption(row, name))] : []),
     ...describeBallots(result),
     ...(waits > 0 ? [`${format(waits)} absent`] : []),
   ];

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter, type PollElectors } from '../../engine/rules/poll-counter.js';
-import type { PollBlock, Verdict } from '../../engine/rules/rule.js';
+import type { PollBlock, Tie, Verdict } from '../../engine/rules/rule.js';
 import {
   BallotMaker,
   type BallotUses,
@@ -36,6 +36,8 @@ export interface RecountedBlock {
   standings?: Readonly<Record<string, number>>;
   /** Reason for which the rule failed. */
   fault?: string;
+  /** Tie that the order of the options decided. */
+  tied?: Tie;
   /** True if the recorded outcome is different. */
   differs: boolean;
   /** Number of votes until the decision. */
@@ -82,6 +84,8 @@ export interface RuleSums {
   /** Number of blocks whose electors could still have voted. */
   waits: number;
   faults: number;
+  /** Number of blocks in which the order of the options decided. */
+  ties: number;
   ballots: BallotUses;
   /** Number of blocks whose scores have another scale, and the scale of the first of them. */
   scaled: number;
@@ -235,7 +239,8 @@ class PollCount {
   }
 
   result(): RecountedBlock {
-    const { verdict, votes, isEarly } = this.count();
+    const { counter, verdict, votes, isEarly } = this.count();
+    const tied = counter.findTie();
     const { recorded, waiting } = this.poll;
     const outcome = outcomeOf(verdict);
     const { standings, fault } = verdict;
@@ -243,6 +248,7 @@ class PollCount {
       outcome,
       ...(standings === undefined ? {} : { standings }),
       ...(fault === undefined ? {} : { fault }),
+      ...(tied ? { tied } : {}),
       differs: recorded !== null && !isSameOutcome(outcome, recorded),
       votes,
       waits: isEarly ? 0 : waiting,
@@ -274,10 +280,10 @@ class PollCount {
         counter.add(ballot === undefined ? vote : { ...vote, ballot });
         counted += this.poll.electors[elector]!.voters;
         const verdict = counter.verdict(false);
-        if (verdict.status !== null) return { verdict, votes: counted, isEarly: true };
+        if (verdict.status !== null) return { counter, verdict, votes: counted, isEarly: true };
       }
     }
-    return { verdict: counter.verdict(true), votes: counted, isEarly: false };
+    return { counter, verdict: counter.verdict(true), votes: counted, isEarly: false };
   }
 
   /** Returns the electors with one voter of a group as an elector of its own, in last place. */
@@ -339,17 +345,18 @@ function sumRule(
 ): RuleSums {
   const sums: RuleSums = {
     ...{ rule: label, policy: genesis.policy, parameters: rule.values, sha256, statuses: {} },
-    ...{ differs: 0, differing: [], waits: 0, faults: 0 },
+    ...{ differs: 0, differing: [], waits: 0, faults: 0, ties: 0 },
     ballots: countNoBallots(),
     scaled: 0,
     ...{ pivotal: 0, exceeded: 0 },
   };
   for (const { block_hash, rules } of blocks) {
-    const { outcome, differs, waits, fault, ballots, scale, pivotal, exceeds } = rules[at]!;
+    const { outcome, differs, waits, fault, tied, ballots, scale, pivotal, exceeds } = rules[at]!;
     sums.statuses[outcome.status] = (sums.statuses[outcome.status] ?? 0) + 1;
     if (differs) sums.differing.push(block_hash);
     if (waits > 0) sums.waits += 1;
     if (fault !== undefined) sums.faults += 1;
+    if (tied) sums.ties += 1;
     for (const use of ballotUses) sums.ballots[use] += ballots[use];
     if (scale !== undefined) sums.scaled += 1;
     if (scale !== undefined) sums.scale ??= scale;

@@ -412,7 +412,7 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
         : same
           ? `These votes give the outcome ${told}.`
           : `These votes give the outcome ${told}, but other standings.`}
-      {of.tied && <span data-testid="tied">{` But ${describeTie(of.tied)}.`}</span>}
+      {of.tied && <span data-testid="tied">{` ${toSentence(describeTie(of.tied))}`}</span>}
     </li>
   );
 }

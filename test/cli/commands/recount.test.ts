@@ -257,6 +257,38 @@ test('recount: orders with ties elect the Condorcet winner under rules with ties
   expect(approvals.blocks[0]!.rules.map(({ outcome }) => outcome.choice)).toEqual(['A', 'A']);
 });
 
+test('recount: names the other winner of a tied elimination, in any order', async () => {
+  const orders = (names: readonly string[]) => {
+    const at = (name: string) => names.indexOf(name) + 1;
+    const line = (count: number, ...order: string[]) => `${count}: ${order.map(at).join()}`;
+    return [
+      `# NUMBER ALTERNATIVES: ${names.length}`,
+      ...names.map((name, number) => `# ALTERNATIVE NAME ${number + 1}: ${name}`),
+      line(4, 'Ann', 'Bob', 'Cal'),
+      line(3, 'Bob', 'Cal', 'Ann'),
+      line(3, 'Cal', 'Ann', 'Bob'),
+      '',
+    ].join('\n');
+  };
+  for (const [names, choice] of [
+    [['Ann', 'Bob', 'Cal'], 'Ann'],
+    [['Ann', 'Cal', 'Bob'], 'Cal'],
+  ] as const) {
+    const file = write(`tied-${choice}.soc`, orders(names));
+    const { blocks, rules } = await recount(file, '--rule', 'instant_runoff', '--rule', 'borda');
+    const [runoff, borda] = blocks[0]!.rules;
+    expect(runoff).toMatchObject({ outcome: { choice } });
+    expect(runoff!.tied).toEqual({
+      ...{ step: 'elimination 1', exact: true },
+      winners: names.filter((name) => name !== 'Bob'),
+    });
+    expect(borda).not.toHaveProperty('tied');
+    expect(rules.map(({ ties }) => ties)).toEqual([1, 0]);
+    const { stdout } = await runCommand(['recount', file, '--rule', 'instant_runoff']);
+    expect(stdout).toMatch(/tie at elimination 1/);
+  }
+});
+
 test.each([
   ['plurality', 4],
   ['instant_runoff', 4],

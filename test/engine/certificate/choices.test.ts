@@ -14,13 +14,13 @@ import { certificateOf } from './town.js';
 const named = ['a', 'a', 'a', 'b', 'c'];
 
 /** Returns the certificate of a block whose voters name these options; '' names none. */
-async function decided(genesis: Partial<GenesisOptions>): Promise<string> {
+async function decided(genesis: Partial<GenesisOptions>, ballots = named): Promise<string> {
   const path = temporaryFolder();
   const people = await newPopulation({ path, genesis, verifier: 'inline' });
   const agents = await people.joinMany(6, ['validator', 'producer']);
   const options = ['a', 'b', 'c'].map((name) => ({ name }));
   const hash = await people.open(agents[0]!, { options });
-  for (const [at, option] of [...named, ''].entries()) {
+  for (const [at, option] of [...ballots, ''].entries()) {
     const ballot = option === '' ? {} : { ballot: { option } };
     const fields = { block_hash: hash, decision: 'approve' as const, ...ballot };
     answerOf(await people.submit(composeVote(agents[at]!, people.stamp(), fields)));
@@ -228,6 +228,16 @@ test.each([
 
 test('checkCertificate: accepts the base certificates of these tests', async () => {
   for (const base of Object.values(await bases())) expect(codeOf(base)).toBe('holds');
+});
+
+test('checkCertificate: reports a tie that the order of the options decided', async () => {
+  const { plurality } = await bases();
+  expect(checkCertificate(plurality)).not.toHaveProperty('tied');
+  const tied = await decided({ policy: 'plurality' }, ['c', 'b', 'b', 'c', 'a']);
+  const checked = checkCertificate(tied);
+  expect(checked).toMatchObject({ holds: true, claim: { choice: 'b' } });
+  expect(checked).toMatchObject({ tied: { step: 'sums', winners: ['b', 'c'], exact: true } });
+  expect(checked.holds && checked.proves.join()).toContain('tie at sums');
 });
 
 test('checkCertificate: without the module, the choice is an assumption', async () => {

@@ -199,6 +199,13 @@ describe('ballots of a file', () => {
     expect(JSON.parse(blocks[0]!.standings!)).toEqual({ A: 4 * 8 + 9, B: 4 * 7 + 10 });
   });
 
+  test('mark a tie in blocks.csv', async () => {
+    const text = dataOf('soc', ['4: 1,2,3', '3: 2,3,1', '3: 3,1,2'], ['Ann', 'Bob', 'Cal']);
+    const path = town({ text, policy: 'instant_runoff', count: 10 });
+    const { blocks } = await hold(path);
+    expect(blocks[0]).toMatchObject({ choice: 'Ann', tied: '["Ann","Cal"]' });
+  });
+
   test('keep the names of alternatives as labels, in tables and in exports', async () => {
     const names = ['Zoë', 'Zoé', '東京', 'plain'];
     const text = dataOf('soc', ['3: 1,2,3,4', '2: 3,1,2,4'], names);
