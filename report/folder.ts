@@ -21,7 +21,7 @@ import { describeSystemError } from '../engine/protocol/messages.js';
 import { parseUnique } from '../engine/protocol/repeated-members.js';
 import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
-import { parse } from './bundled/csv.js';
+import { parse, restoreCell } from './bundled/csv.js';
 
 /** Files of which a run, a sweep or a load run writes at least one. */
 const outputFiles = [
@@ -100,15 +100,21 @@ export function readJson<T>(folder: string, name: string): T {
 /** Streams the rows, so memory use does not grow with the file. */
 export async function* tableRows(folder: string, name: string): AsyncGenerator<TableRow> {
   const source = createReadStream(join(folder, name));
-  const parser = parse({ columns: true, record_delimiter: '\n' });
+  const columns = (header: string[]) => header.map(restoreCell);
+  const parser = parse({ columns, record_delimiter: '\n' });
   source.on('error', (error) => parser.destroy(error));
   try {
-    for await (const row of source.pipe(parser)) yield row as TableRow;
+    for await (const row of source.pipe(parser)) yield restoreRow(row as TableRow);
   } catch (cause) {
     throw unreadable(folder, name, cause);
   } finally {
     source.destroy();
   }
+}
+
+function restoreRow(row: TableRow): TableRow {
+  for (const [name, cell] of Object.entries(row)) row[name] = restoreCell(cell);
+  return row;
 }
 
 function unreadable(folder: string, name: string, cause: unknown): StoreError {

@@ -2,7 +2,7 @@
  * CSV (RFC 4180 with LF line ends) and NDJSON files. Each file is written completely or not at all,
  * in batches of rows.
  */
-import { stringify } from './bundled/csv.js';
+import { type CsvOptions, formatRows } from './bundled/csv.js';
 import { WholeFile } from './folder.js';
 
 /** Rows per write. One write costs as much as formatting about ten rows. */
@@ -12,17 +12,18 @@ type Cell = string | number | null;
 
 /** CSV file. A row is an object keyed by column, or an array in column order. */
 export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
-  readonly #columns: string[];
+  readonly #options: CsvOptions;
   readonly #file: WholeFile;
   #waiting: R[] = [];
 
   /**
+   * @param raw writes text that a spreadsheet would run as a formula as it is.
    * @throws {StoreError} `UNREADABLE` if the file cannot be written. All methods throw this error.
    */
-  constructor(folder: string, name: string, columns: readonly string[]) {
-    this.#columns = [...columns];
+  constructor(folder: string, name: string, columns: readonly string[], raw = false) {
+    this.#options = { columns, raw };
     this.#file = new WholeFile(folder, name);
-    this.#file.write(stringify([this.#columns]));
+    this.#file.write(formatRows([columns], { raw }));
   }
 
   add(row: R): void {
@@ -56,7 +57,7 @@ export class CsvFile<R extends Record<string, Cell> | readonly Cell[]> {
 
   #flush(): void {
     if (this.#waiting.length === 0) return;
-    this.#file.write(stringify(this.#waiting, { columns: this.#columns }));
+    this.#file.write(formatRows(this.#waiting, this.#options));
     this.#waiting = [];
   }
 }

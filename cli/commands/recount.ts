@@ -26,6 +26,7 @@ interface Flags {
   skipInvalid?: boolean;
   ties: TieBreak;
   most?: number;
+  rawCells?: boolean;
   out?: string;
   json?: boolean;
 }
@@ -76,6 +77,7 @@ export function recountCommand(): Command {
       integer({ least: 0, most: 1_000_000_000_000 }),
     )
     .option('--out <file>', 'HTML file to write, with charts, or CSV file')
+    .option('--raw-cells', 'CSV file: leave formulas in text as they are')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -216,7 +218,7 @@ async function countFiles(sources: string[], rules: readonly ChosenRule[], flags
     const { fileLines } = await import('./recount-text.js');
     await writeStdoutAsync(...fileLines(files, rules));
   }
-  if (out !== undefined) await writeTable(out, files);
+  if (out !== undefined) await writeTable(out, files, flags);
   if (!complete) {
     writeStderr(`folkmoot: interrupted after ${files.length} of ${sources.length} files`);
     await flushStdout();
@@ -252,8 +254,9 @@ async function describeRecount(
 async function countPolls(
   counted: Counted,
   rules: readonly ChosenRule[],
-  { most: mostVotes = MOST_VOTES, ties, out, json }: Flags,
+  flags: Flags,
 ): Promise<void> {
+  const { most: mostVotes = MOST_VOTES, ties, out, json } = flags;
   const { count } = counted;
   const { signal, end } = interruption();
   const progress = count > 1 ? showCount(count, 'blocks') : null;
@@ -265,23 +268,28 @@ async function countPolls(
     const { recountLines } = await import('./recount-text.js');
     await writeStdoutAsync(...recountLines(described));
   }
-  if (described.complete) return out === undefined ? undefined : writePage(out, described);
+  if (described.complete) return out === undefined ? undefined : writePage(out, described, flags);
   const done = `${described.blocks.length} of ${count} blocks`;
   writeStderr(`folkmoot: interrupted after ${done}; the result contains these blocks only`);
   await flushStdout();
   end();
 }
 
-async function writePage(file: string, described: DescribedRecount): Promise<void> {
-  if (/\.csv$/i.test(file)) return writeTable(file, [described]);
+async function writePage(file: string, described: DescribedRecount, flags: Flags): Promise<void> {
+  if (/\.csv$/i.test(file)) return writeTable(file, [described], flags);
   const { writeRecount } = await import('../../sim/report/index.js');
   await writeRecount(file, described);
   writeStderr(`report: ${file}`);
 }
 
-async function writeTable(file: string, files: readonly FileRecount[]): Promise<void> {
+async function writeTable(
+  file: string,
+  files: readonly FileRecount[],
+  { rawCells = false }: Flags,
+): Promise<void> {
   const { CsvFile } = await import('../../report/tables.js');
   const { tableColumns, toTableRows } = await import('./recount-text.js');
-  new CsvFile(dirname(file), basename(file), tableColumns).finishWith(toTableRows(files));
+  const table = new CsvFile(dirname(file), basename(file), tableColumns, rawCells);
+  table.finishWith(toTableRows(files));
   writeStderr(`table: ${file}`);
 }

@@ -1,8 +1,12 @@
 /** Report contents, reproducible bytes, and bounded sizes. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { measures as dictionary, writeRunReport, writeSweepReport } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
+import { tableRows } from '../../dist/report/folder.js';
+import { CsvFile } from '../../dist/report/tables.js';
 import { START_MS } from '../support/citizens.js';
 import { counts, heavy } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';
@@ -296,4 +300,41 @@ test('errors: refuses a folder without a finished run or sweep, and a torn table
   await expect(writeRunReport(folder)).rejects.toMatchObject({ code: 'UNREADABLE' });
   rmSync(join(folder, 'blocks.csv'));
   await expect(writeRunReport(folder)).rejects.toThrow('blocks.csv');
+});
+
+const cells = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.stringMatching(/^'{0,3}[=+@\t\r\n\uff1d-][a-z0-9(.'", ]{0,5}$/),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+);
+
+test('tables: no text is a formula, every text can be restored, and numbers stay', async () => {
+  const folder = temporaryFolder();
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(cells, { minLength: 1 }), fc.boolean(), async (column, raw) => {
+      count += 1;
+      const name = `${count}.csv`;
+      const file = new CsvFile<(string | number)[]>(folder, name, ['=cell', 'b'], raw);
+      file.finishWith(column.map((cell) => [cell, 1]));
+      const text = readFileSync(join(folder, name), 'utf8');
+      const rowsAfterHeader: string[][] = parse(text, { from: 2, record_delimiter: '\n' });
+      const written = rowsAfterHeader.map(([cell]) => cell!);
+      if (raw) {
+        expect(written).toEqual(column.map(String));
+        return;
+      }
+      const formulas = written.filter((cell) => /^[=+\-@\t\r\n＋－＝＠]/.test(cell));
+      for (const cell of formulas) expect(cell).toMatch(/^[+-][\d.]+(?:e[+-]?\d+)?$/i);
+      for (const [at, cell] of column.entries()) {
+        if (typeof cell === 'number') expect(written[at]).toBe(String(cell));
+      }
+      const rows: string[] = [];
+      for await (const row of tableRows(folder, name)) rows.push(row['=cell']!);
+      expect(rows).toEqual(column.map(String));
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -13,6 +13,7 @@ interface Flags {
   block?: string;
   from: number;
   to?: number;
+  rawCells?: boolean;
   out?: string;
 }
 
@@ -40,6 +41,7 @@ export function eventsCommand(): Command {
     .option('--from <seq>', 'first event', position, 1)
     .option('--to <seq>', 'last event', position)
     .option('--block <hash>', 'preflib: one block, by its hash or first digits', blockOf)
+    .option('--raw-cells', 'csv: leave formulas in text as they are')
     .option('--out <path>', 'new file or folder (default: standard output)')
     .addHelpText(
       'after',
@@ -51,7 +53,8 @@ ${eventTypes.map((type) => `  ${type}`).join('\n')}
 NDJSON contains each event as published: {data, seq, type}. CSV and Parquet have
 one column for each member of the selected types, such as validator_id for
 validator.id. Lists are JSON. Times are UTC. CSV escapes control characters as
-JSON does. Parquet requires --out.
+JSON does, and puts an apostrophe before text that a spreadsheet would run as a
+formula, except with --raw-cells. Parquet requires --out.
 
 PrefLib contains the ballots of the approving votes on blocks with options, one
 file per block in the new folder --out, or one file with --block. Rankings are
@@ -121,6 +124,9 @@ function formatOf({ format, out }: Flags): Format {
 async function run(folder: string, flags: Flags): Promise<void> {
   checkBlock(flags);
   const format = formatOf(flags);
+  if (flags.rawCells && format !== 'csv') {
+    throw new UsageError('OPTION_REQUIRES', { option: '--raw-cells', required: '--format csv' });
+  }
   const { block, out, from, type = [], agent = [] } = flags;
   expectOrdered(from, flags.to);
   if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
@@ -148,6 +154,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
       ...(out === undefined ? {} : { out }),
       columns,
       about,
+      raw: flags.rawCells === true,
     });
     try {
       const wanted = { from, to, types: new Set(type), agents: new Set(agent) };

@@ -1,7 +1,7 @@
 /** Export outputs: standard output, or a file that appears only when complete. */
 import { basename, dirname } from 'node:path';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
-import { stringify } from '../../../report/bundled/csv.js';
+import { formatRows } from '../../../report/bundled/csv.js';
 import { WholeFile } from '../../../report/folder.js';
 import { escapeControls, writeStdoutAsync } from '../../output/output.js';
 import { type Cells, type Column, type SelectedEvent, type Sink, toCells } from './columns.js';
@@ -14,6 +14,8 @@ export interface SinkOptions {
   /** File to write (default: standard output). */
   out?: string;
   columns: readonly Column[];
+  /** Writes CSV text that a spreadsheet would run as a formula as it is. */
+  raw: boolean;
   /** Metadata for a Parquet file. */
   about: Record<string, string>;
 }
@@ -22,13 +24,13 @@ export interface SinkOptions {
  * @throws {StoreError} `UNREADABLE` if the file cannot be written. The sink's methods throw the
  * same error.
  */
-export async function createSink({ format, out, columns, about }: SinkOptions): Promise<Sink> {
+export async function createSink({ format, out, columns, about, raw }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
   if (format === 'parquet') {
     const { parquetSink } = await import('./parquet.js');
     return parquetSink(file!, columns, about);
   }
-  return lineSink(file, format === 'csv' ? csvLines(columns) : jsonLines);
+  return lineSink(file, format === 'csv' ? csvLines(columns, raw) : jsonLines);
 }
 
 /** Formats events as lines. An empty list returns the header. */
@@ -37,7 +39,7 @@ type LinesOf = (some: readonly SelectedEvent[]) => string[];
 const jsonLines: LinesOf = (some) => some.map(({ json }) => json);
 
 /** Formats one line per row. Control characters are escaped as in JSON. */
-function csvLines(columns: readonly Column[]): LinesOf {
+function csvLines(columns: readonly Column[], raw: boolean): LinesOf {
   const names = columns.map(({ name }) => name);
   const row = (cells: Cells) =>
     columns.map(({ name, kind }) => {
@@ -47,7 +49,7 @@ function csvLines(columns: readonly Column[]): LinesOf {
     });
   return (some) => {
     const rows = some.length === 0 ? [names] : some.map(({ event }) => row(toCells(event)));
-    return stringify(rows).trimEnd().split('\n');
+    return formatRows(rows, { raw }).trimEnd().split('\n');
   };
 }
 

@@ -367,6 +367,22 @@ test('recount: alternatives whose shortened names are equal stay apart', async (
   for (const name of names) expect(stdout).toContain(name);
 });
 
+test('recount: the table has no formulas of strangers, except with --raw-cells', async () => {
+  const name = '=HYPERLINK("http://x.test")';
+  const file = write(
+    'formula.soi',
+    `# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: ${name}
+# ALTERNATIVE NAME 2: B\n1: 1\n`,
+  );
+  const choiceIn = async (out: string, ...args: string[]) => {
+    const { code } = await runCommand(['recount', file, '--rule', 'borda', '--out', out, ...args]);
+    expect(code).toBe(0);
+    return csvRows(out)[0]!.choice;
+  };
+  expect(await choiceIn(join(folder, 'safe.csv'))).toBe(`'${name}`);
+  expect(await choiceIn(join(folder, 'raw.csv'), '--raw-cells')).toBe(name);
+});
+
 test('recount: several files give one table, with a row for a file that fails', async () => {
   const files = [write('one.toc', tiedOrders), write('two.pb', pairs)];
   const out = join(folder, 'choices.csv');
