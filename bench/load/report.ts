@@ -349,7 +349,7 @@ function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {
   const failed = ended === 'failed' ? ['The run failed. The figures cover the time before.'] : [];
   const meaning = loadVerdictText(verdict, saturation !== null);
   return html`<div class="verdict${verdict === 'VALID' ? null : ' bad'}">
-<p><strong>Verdict: ${verdict}.</strong> ${meaning}</p>
+<p><strong>Verdict: ${verdict}${ended === 'failed' ? ', failed' : null}.</strong> ${meaning}</p>
 ${[...failed, ...reasons].map((text) => html`<p>${text}</p>\n`)}</div>
 `;
 }

@@ -97,7 +97,7 @@ test('report: shows the verdict, the measurements, and commands to reproduce the
   );
   expect(text).toContain("load compare BASE.json result.json --fail-on 'p99>+10%'");
   const { p99 } = result.operations[0]!.response;
-  expect(text).toContain(`p99 response ${Math.round(p99! * 100) / 100} ms`);
+  expect(text).toContain(`p99 response, vote ${Math.round(p99! * 100) / 100} ms`);
 });
 
 test('report: the command that repeats the run has all options except defaults', async () => {
