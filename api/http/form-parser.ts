@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { Busboy } from '@fastify/busboy';
 import { limits } from '../../engine/protocol/limits.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { excerpt } from '../../engine/protocol/text.js';
 
 /** Timeout for one form. The largest form takes a few milliseconds. */
 const FORM_MS = 5_000;
@@ -128,7 +129,9 @@ interface FormProblem {
 
 type ParsedForm = MemeUpload | FormProblem;
 
-const known = new Set(['caption', 'tags', 'signature']);
+const FILE = 'meme_file';
+/** Parts that a form may contain once. */
+const once = new Set([FILE, 'caption', 'signature']);
 const FIELD_BYTES = 16 * 1024;
 const MOST_FIELDS = 32;
 /** Event-loop turns after which the library has processed all bytes. */
@@ -142,21 +145,29 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     if (!parser) return;
     const fields = new Map<string, string[]>();
     const unknown = new Set<string>();
+    const found: string[] = [];
     let file: Buffer | null = null;
+    const add = (name: string) => {
+      if (once.has(name) && found.includes(name)) bad(`${name} appears twice`, `/${name}`);
+      if (!once.has(name) && name !== 'tags') unknown.add(name);
+      found.push(name);
+    };
     // Contrary to its types, the library passes undefined for a part without a name.
     parser.on('field', (given: string | undefined, value, _nameTruncated, valueTruncated) => {
       const name = given ?? '';
+      add(name);
+      if (name === FILE) bad(`${FILE} has no file name, so it is a text field`, `/${FILE}`);
       if (valueTruncated) bad(`field ${name} too large (limit ${FIELD_BYTES} bytes)`, `/${name}`);
-      if (!known.has(name)) unknown.add(name);
       fields.set(name, [...(fields.get(name) ?? []), value]);
     });
-    parser.on('file', (name, stream) => {
+    parser.on('file', (given: string | undefined, stream) => {
+      const name = given ?? '';
+      add(name);
       const chunks: Buffer[] = [];
       stream.on('error', (error: Error) => bad(`file cannot be read: ${error.message}`));
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('data', (chunk: Buffer) => name === FILE && chunks.push(chunk));
       stream.on('end', () => {
-        if (name === 'meme_file') file = Buffer.concat(chunks);
-        else unknown.add(name ?? '');
+        if (name === FILE) file = Buffer.concat(chunks);
       });
     });
     parser.on('error', (error: Error) => bad(`cannot be read: ${error.message}`));
@@ -165,7 +176,7 @@ export function parseForm({ contentType, body, fileBytes }: FormTask): Promise<P
     parser.on('finish', () => {
       const tags = tagsOf(fields.get('tags') ?? []);
       if (!tags) return bad('tags must be a repeated field or a JSON array of strings', '/tags');
-      if (!file) return bad('missing file: meme_file', '/meme_file');
+      if (!file) return bad(`missing file: ${FILE} (found ${listed(found)})`, `/${FILE}`);
       const first = (name: string) => fields.get(name)?.[0] ?? '';
       const [caption, signature] = [first('caption'), first('signature')];
       resolve({ caption, tags, signature, file, unknown: [...unknown] });
@@ -186,7 +197,7 @@ function open(
       limits: {
         fieldSize: FIELD_BYTES,
         fields: MOST_FIELDS,
-        files: 1,
+        files: MOST_FIELDS,
         fileSize: fileBytes + 1,
         parts: MOST_FIELDS,
       },
@@ -201,6 +212,15 @@ function afterTurns(turns: number, then: () => void): void {
   if (turns === 0) then();
   else setImmediate(() => afterTurns(turns - 1, then));
 }
+
+/** Formats the names of the parts for a message. */
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_SHOWN).map((name) => excerpt(name));
+  if (names.length > MOST_SHOWN) shown.push('...');
+  return shown.join(', ') || 'no parts';
+}
+
+const MOST_SHOWN = 8;
 
 function tagsOf(values: string[]): string[] | null {
   const [only] = values;

@@ -239,7 +239,7 @@ export type BoundRead = (
 ) => ReadResult | Promise<ReadResult>;
 
 export function boundRead<N extends ReadName>(name: N): BoundRead {
-  const askedOf = parameterReader<(typeof reads)[N]>(reads[name]);
+  const askedOf = parameterReader<(typeof reads)[N]>(reads[name], ['at']);
   return (network, params, query) => {
     const sent = askedOf(params, query);
     if ('refusal' in sent) return sent;
@@ -250,11 +250,18 @@ export function boundRead<N extends ReadName>(name: N): BoundRead {
 
 /**
  * Returns a parser for a route's parameters, which parses path parameters first, then the query. An
- * invalid value is refused before any read.
+ * invalid value is refused before any read. A list may be sent as one value with commas or as a
+ * repeated parameter.
+ *
+ * @param elsewhere query parameters of the route that another parser reads.
  */
-export function parameterReader<D extends Declared>({ parameters = {}, query: known = {} }: D) {
+export function parameterReader<D extends Partial<Declared>>(
+  { parameters = {}, query: known = {} }: D,
+  elsewhere: readonly string[] = [],
+) {
   const inPath = Object.entries(parameters);
   const inQuery = Object.entries(known);
+  const names = new Set([...Object.keys(known), ...elsewhere]);
   return (
     params: readonly string[],
     query: URLSearchParams,
@@ -265,13 +272,36 @@ export function parameterReader<D extends Declared>({ parameters = {}, query: kn
       asked[name] = parameter.read(value);
       if (asked[name] === undefined) return badPath(name, value, parameter.expected);
     }
+    const bracketed = query.size > 0 && bracketedName(query, names);
+    if (bracketed) return bracketed;
     for (const [name, parameter] of inQuery) {
-      const value = query.get(name);
+      const values = query.getAll(name);
+      const isList = (parameter.schema as { type?: string }).type === 'array';
+      if (values.length > 1 && !isList) return repeatedQuery(name, values.length);
+      const value = values.length === 0 ? null : values.join(',');
       asked[name] = parameter.read(value);
       if (asked[name] === undefined) return badQuery(name, value, parameter.expected);
     }
     return { asked: asked as Asked<D> };
   };
+}
+
+/** Refuses a name such as `topics[]`, with which some clients send a list or an object. */
+function bracketedName(
+  query: URLSearchParams,
+  names: ReadonlySet<string>,
+): { refusal: Refusal } | null {
+  for (const sent of query.keys()) {
+    const [, name = ''] = /^([^[]+)\[.*\]$/s.exec(sent) ?? [];
+    if (!names.has(name)) continue;
+    const values = { sent: excerpt(sent), name };
+    return { refusal: refuse('QUERY_PARAMETER_BRACKETS', values, { pointer: `/${name}` }) };
+  }
+  return null;
+}
+
+function repeatedQuery(name: string, count: number): { refusal: Refusal } {
+  return { refusal: refuse('QUERY_PARAMETER_REPEATED', { name, count }, { pointer: `/${name}` }) };
 }
 
 function badPath(name: string, value: string, expected: string): { refusal: Refusal } {

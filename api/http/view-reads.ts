@@ -27,6 +27,7 @@ import {
   badQuery,
   boundRead,
   committedRead,
+  parameterReader,
   parseQuery,
   rateLimited,
 } from './reads.js';
@@ -83,14 +84,16 @@ export function historicalRead(name: keyof typeof reads): Handler {
 const asksForThen = ({ target, path }: RequestHead) =>
   target.length > path.length && parseQuery(target).has('at');
 
+const askedMoment = parameterReader({ query: { at } } as const);
+
 const readThen =
   (read: BoundRead) =>
   async ({ services: { past, network }, params, head }: Call): Promise<Answer> => {
     const query = parseQuery(head.target);
-    const entry = at.read(query.get('at')) ?? null;
-    if (entry === null) return badQuery('at', query.get('at'), at.expected);
+    const sent = askedMoment([], query);
+    if ('refusal' in sent) return sent;
     if (!past) return { refusal: refuse('HISTORY_UNAVAILABLE') };
-    const found = await past.at(entry);
+    const found = await past.at(sent.asked.at!);
     if ('reason' in found) return { refusal: found };
     const result = await read({ epoch: network.epoch, read: found.read }, params, query);
     return 'refusal' in result ? result : success(200, result.data);

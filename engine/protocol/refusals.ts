@@ -274,6 +274,16 @@ export const refusalMessages = {
     text: 'invalid query parameter {name}: {value} (expected {expected})',
     fix: 'correct the query',
   },
+  QUERY_PARAMETER_REPEATED: {
+    reason: 'SCHEMA',
+    text: 'query parameter {name} appears {count} times',
+    fix: 'send it once',
+  },
+  QUERY_PARAMETER_BRACKETS: {
+    reason: 'SCHEMA',
+    text: 'invalid query parameter: {sent}',
+    fix: 'write {name} without brackets; a list has commas or a repeated name',
+  },
   FORM_INVALID: {
     reason: 'SCHEMA',
     text: 'invalid form: {problem}',

@@ -125,6 +125,55 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     expect(await there.digest()).toBe(before);
   });
 
+  const part = (name: string, value: string, more = '') =>
+    `--a-boundary-of-forms\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const otherFile = part('picture', 'x', '; filename="x"');
+
+  test.each<[string, (text: string) => string, string, string[]]>([
+    ['two captions', (text) => part('caption', 'B') + text, '/caption', ['caption']],
+    ['two signatures', (text) => part('signature', 'ab') + text, '/signature', ['signature']],
+    [
+      'two files',
+      (text) => part('meme_file', 'x', '; filename="x"') + text,
+      '/meme_file',
+      ['twice'],
+    ],
+    [
+      'a file without a file name',
+      (text) => text.replace(/; filename="meme"\r\nContent-Type: .*/, ''),
+      '/meme_file',
+      ['file name'],
+    ],
+    [
+      'only a file of another name',
+      (text) => otherFile + text.replace('name="meme_file"', 'name="upload"'),
+      '/meme_file',
+      ['"picture"', '"upload"', '"caption"', '"tags"'],
+    ],
+  ])('a form with %s: names the part', async (_, change, pointer, words) => {
+    const { there, ada } = await begin();
+    const request = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
+    const answer = await there.send(changed(request, change));
+    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expect(answer.error.details.pointer).toBe(pointer);
+    for (const word of words) expect(answer.error.message).toContain(word);
+  });
+
+  test('a form with other files: ignores them, before and after meme_file, and lists them', async () => {
+    const { there, ada } = await begin();
+    const request = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
+    const after = (text: string) =>
+      text.replace(
+        '--a-boundary-of-forms--',
+        `${part('second', 'y', '; filename="y"')}--a-boundary-of-forms--`,
+      );
+    const answer = await there.send(changed(request, (text) => otherFile + after(text)));
+    expect([answer.status, answer.headers.get('folkmoot-unknown')]).toEqual([
+      201,
+      '/picture, /second',
+    ]);
+  });
+
   test('a form without a boundary, or with too many fields: answers 400', async () => {
     const { there, ada } = await begin();
     const good = meme(ada, { file: 'Hello' });

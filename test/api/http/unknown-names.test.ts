@@ -90,6 +90,35 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([write.status, namesOf(write)]).toEqual([200, '/more, ?dry_run']);
   });
 
+  test('a query: joins a repeated list, refuses any other repeated name and brackets', async () => {
+    const there = await begin();
+    await there.join('Ada');
+    const seqs = async (query: string) => {
+      const { events } = await there.read(`/api/v1/events?${query}`);
+      return (events as { seq: number }[]).map(({ seq }) => seq);
+    };
+    const [network, blocks] = [await seqs('topics=network'), await seqs('topics=blocks')];
+    expect([network.length > 0, blocks]).toEqual([true, []]);
+    expect(await seqs('topics=blocks&topics=network')).toEqual(network);
+    expect(await seqs('topics=blocks,consensus&topics=network')).toEqual(network);
+    for (const [query, pointer] of [
+      ['events?limit=1&limit=2', '/limit'],
+      ['events?topics[]=network', '/topics'],
+      ['events?topics%5B0%5D=network', '/topics'],
+      ['events?topics=network&topics=', '/topics'],
+      ['network/state?at=0&at=1', '/at'],
+      ['network/state?at[]=1', '/at'],
+      ['view?at=0&at=0', '/at'],
+      ['blocks?status=voting&status=final', '/status'],
+    ]) {
+      const refused = await there.get(`/api/v1/${query}`);
+      expectError(refused, 400, 'INVALID_REQUEST', 'SCHEMA');
+      expect([query, refused.error.details.pointer]).toEqual([query, pointer]);
+    }
+    const unknown = await there.get('/api/v1/network/state?x[]=1&x=1&x=2');
+    expect([unknown.status, namesOf(unknown)]).toEqual([200, '?x%5B%5D, ?x']);
+  });
+
   test('a form: lists unknown fields', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
