@@ -60,7 +60,10 @@ const pageMessages = {
   },
   CERTIFICATE_INVALID: { text: 'invalid certificate: {message}' },
   // Pasted requests.
-  REQUEST_TOO_LONG: { text: 'request too long: {length} characters', fix: 'paste one request' },
+  REQUEST_TOO_LONG: {
+    text: 'request too long: {length} bytes as JSON (limit {limit} MiB)',
+    fix: 'paste one request',
+  },
   REQUEST_NOT_JSON: { text: 'invalid JSON: {message}' },
   REQUEST_INCOMPLETE: {
     text: 'missing method, target or headers',

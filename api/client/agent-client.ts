@@ -78,9 +78,20 @@ export class AgentClient extends NetworkClient {
   /**
    * Votes on a block. The agent must be in the block's electorate. The first vote counts. A later,
    * different vote is refused and lowers the agent's reputation.
+   *
+   * Blocks close while votes are under way, so a vote that comes too late is a result, not an
+   * error: its `outcome` is `closed`.
    */
-  vote(fields: compose.VoteFields) {
-    return this.#write<'vote'>((at) => compose.composeVote(this.#by, at, fields));
+  async vote(fields: compose.VoteFields): Promise<VoteResult> {
+    try {
+      const sent = await this.#write<'vote'>((at) => compose.composeVote(this.#by, at, fields));
+      return { outcome: 'voted', ...sent };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'VOTING_CLOSED') throw error;
+      const block_status = error.details.block_status as VoteResult['block_status'];
+      const block_hash = fields.block_hash.toLowerCase();
+      return { outcome: 'closed', block_hash, block_status, error };
+    }
   }
 
   /** Proposes a block. The default parent is the current head. */
@@ -188,6 +199,17 @@ export class AgentClient extends NetworkClient {
     }
   }
 }
+
+/** A vote that the network has, or that came after the end of voting on its block. */
+export type VoteResult =
+  | ({ outcome: 'voted' } & AnswerOf['vote'])
+  | {
+      outcome: 'closed';
+      block_hash: string;
+      block_status: AnswerOf['vote']['block_status'];
+      /** The refusal, for a caller that treats a late vote as an error. */
+      error: ApiError;
+    };
 
 /** Optional fields in a status change. */
 export interface StatusChange {

@@ -36,7 +36,7 @@ export type {
   NetworkState,
   ReputationView,
 } from '../../engine/protocol/schema/view.js';
-export type { MemePost, Proposal, StatusChange } from './agent-client.js';
+export type { MemePost, Proposal, StatusChange, VoteResult } from './agent-client.js';
 export { AgentClient, type AgentClientOptions, loadKeys, saveKeys } from './agent-client.js';
 export type {
   AgentVotePage,

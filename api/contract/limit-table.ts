@@ -91,8 +91,7 @@ export const serverBounds = {
     propose: bounds.proposalBytes,
     /** The file and the surrounding form. */
     meme: bounds.memeFileBytes + 64 * KIB,
-    /** A request grows when escaped in a JSON string. */
-    debug_verify: 2 * bounds.proposalBytes,
+    debug_verify: bounds.describedRequestBytes,
   },
   /** Bodies in flight (received or processed), in total and per address. */
   bodiesInFlightBytes: 256 * MIB,

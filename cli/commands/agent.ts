@@ -148,7 +148,9 @@ function addConsensus(add: Add): void {
             decision,
             ...omitAbsent({ reason, meme_references, ballot }),
           };
-          return client.vote(fields);
+          const { outcome: _, ...voted } = await client.vote(fields);
+          if ('error' in voted) throw voted.error;
+          return voted;
         },
         adviseOpenBlocks,
       ),

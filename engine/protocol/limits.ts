@@ -12,6 +12,8 @@ export const limits = {
   bodyBytes: 64 * 1024,
   proposalBytes: 2 * 1024 * 1024,
   memeFileBytes: 1024 * 1024,
+  /** A request as JSON for `debug/verify`: it grows when escaped in a string. */
+  describedRequestBytes: 4 * 1024 * 1024,
   /** Total size of an agent's meme files. */
   memeQuotaBytes: 64 * 1024 * 1024,
   openBlocks: 8,

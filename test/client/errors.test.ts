@@ -57,6 +57,26 @@ test('ApiError: has the retry time of RATE_LIMITED', async () => {
   expect((error as ApiError).retryAfter).toBeGreaterThan(50);
 });
 
+test('vote: on a closed block is an outcome; without a server it throws', async () => {
+  const { url, stop } = await live();
+  const agents = [];
+  for (let seed = 1; seed <= 4; seed += 1) agents.push(await agentOf(url, seed));
+  const late = agents.pop()!;
+  const { block_hash } = await late.propose();
+  const vote = { block_hash: block_hash.toUpperCase(), decision: 'approve' } as const;
+  const sent = [];
+  for (const agent of agents) sent.push(await agent.vote(vote));
+  expect(sent.at(-1)).toMatchObject({ outcome: 'voted', block_status: 'finalized' });
+  expect(await late.vote(vote)).toEqual({
+    outcome: 'closed',
+    block_hash,
+    block_status: 'finalized',
+    error: expect.objectContaining({ reason: 'VOTING_CLOSED', status: 409 }),
+  });
+  await stop();
+  expect(await failureOf(late.vote(vote))).toBeInstanceOf(UnreachableError);
+});
+
 test("clock: is corrected by the server's time with one more request", async () => {
   const hour = 3_600_000;
   let ahead = hour;

@@ -42,7 +42,11 @@ describe.each(['node', 'uws'] as const)('client over %s', (transport) => {
     const { block_hash } = proposed;
     await client.vote({ block_hash, decision: 'approve', reason: 'mine' });
     const last = await another.vote({ block_hash, decision: 'approve' });
-    expect(last).toMatchObject({ block_status: 'finalized', tally: { approve: 2, needed: 2 } });
+    expect(last).toMatchObject({
+      outcome: 'voted',
+      block_status: 'finalized',
+      tally: { approve: 2, needed: 2 },
+    });
 
     const state = await client.networkState();
     expect(state).toMatchObject({ block_height: 1, head_hash: block_hash, network_id: 'testnet' });

@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { MemeRow } from '../../api/view/model.js';
+import { limits } from '../../engine/protocol/limits.js';
 import { PageError } from '../messages.js';
 import { readImageSize } from './image-size.js';
 import { AgentLink, cleanText, EntryLink, toSentence } from './labels.js';
@@ -68,8 +69,7 @@ function Open({ content, caption }: { content: Content; caption: string }) {
   );
 }
 
-/** Limit on the file size, above the protocol's limit of 1 MiB. */
-const MOST_BYTES = 6 * 1024 * 1024;
+const MOST_BYTES = limits.memeFileBytes;
 /** Limits on pixels per side and in total. Every phone can decode an image of this size. */
 const MOST_SIDE = 8_192;
 const MOST_PIXELS = 24_000_000;

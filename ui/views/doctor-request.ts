@@ -2,6 +2,7 @@
  * Parses a pasted request: a curl command, raw HTTP, or JSON. Also declares the type of the
  * server's response.
  */
+import { limits } from '../../engine/protocol/limits.js';
 import { PageError } from '../messages.js';
 
 export interface DescribedRequest {
@@ -11,19 +12,31 @@ export interface DescribedRequest {
   body: string;
 }
 
-/** Limit in characters. The server accepts a pasted request of at most 4 MiB. */
-const MOST_PASTED = 6 * 1024 * 1024;
 /** Maximum number of input characters that an error quotes. */
 const MOST_QUOTED = 80;
 
 /** @throws {PageError} if the text is not a request */
 export function parseRequest(pasted: string): DescribedRequest {
   const text = pasted.trim().replaceAll('\r\n', '\n');
-  const { length } = text;
-  if (length > MOST_PASTED) throw new PageError('REQUEST_TOO_LONG', { length });
+  if (text.length > limits.describedRequestBytes) throw tooLong(text.length);
   if (text.startsWith('{')) return fromJson(text);
   return /^curl\s/.test(text) ? fromCurl(text) : fromHttp(text);
 }
+
+/**
+ * Encodes a request for the server.
+ *
+ * @throws {PageError} if the server would refuse the length
+ */
+export function encodeRequest(request: DescribedRequest): string {
+  const text = JSON.stringify(request);
+  const { length } = new TextEncoder().encode(text);
+  if (length > limits.describedRequestBytes) throw tooLong(length);
+  return text;
+}
+
+const tooLong = (length: number) =>
+  new PageError('REQUEST_TOO_LONG', { length, limit: limits.describedRequestBytes / 1024 ** 2 });
 
 function fromJson(text: string): DescribedRequest {
   let value: Partial<DescribedRequest>;

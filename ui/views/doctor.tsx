@@ -5,7 +5,12 @@ import { cleanText, toSentence } from '../components/labels.js';
 import { Fact, Lines } from '../components/lists.js';
 import { Mark, Unavailable } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
-import { type DescribedRequest, parseRequest, type Verification } from './doctor-request.js';
+import {
+  type DescribedRequest,
+  encodeRequest,
+  parseRequest,
+  type Verification,
+} from './doctor-request.js';
 
 const EXAMPLE = `POST /api/v1/consensus/vote
 X-Agent-Public-Key: 0123…
@@ -29,7 +34,7 @@ export function View() {
       const answer = await fetchPath('/api/v1/debug/verify', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(request),
+        body: encodeRequest(request),
       });
       const { data } = (await answer.json()) as { data: Verification };
       set({ is: 'answered', request, answer: data });

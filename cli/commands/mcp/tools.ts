@@ -361,7 +361,8 @@ const vote = tool({
   acts: true,
   async call({ block_hash, decision, reason, meme_references, ballot }, { by }) {
     const fields = { block_hash, decision, ...omitAbsent({ reason, meme_references, ballot }) };
-    const answer = await by.client.vote(fields);
+    const { outcome: _, ...answer } = await by.client.vote(fields);
+    if ('error' in answer) throw answer.error;
     const { approve, reject, needed } = answer.tally;
     const said = sentence`Voted ${decision}: the block is ${answer.block_status}, with a weight of \
 ${approve} for it, ${reject} against it and ${needed} needed.`;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { limits } from '../../../dist/engine/protocol/limits.js';
 import { PageError, type PageProblem } from '../../../ui/messages.js';
-import { parseRequest } from '../../../ui/views/doctor-request.js';
+import { encodeRequest, parseRequest } from '../../../ui/views/doctor-request.js';
 
 const vote = {
   method: 'POST',
@@ -53,7 +54,18 @@ test.each<[PageProblem, string]>([
   ['ADDRESS_MISSING', 'curl -X POST'],
   ['ADDRESS_INVALID', 'curl http://['],
   ['BODY_IN_FILE', 'curl http://x -d @body.json'],
-  ['REQUEST_TOO_LONG', `POST /${'x'.repeat(7 * 1024 * 1024)}`],
+  ['REQUEST_TOO_LONG', `POST /${'x'.repeat(limits.describedRequestBytes)}`],
 ])('doctor: reports %s', (problem, pasted) => {
   expect(problemOf(pasted)).toBe(problem);
+});
+
+test('doctor: sends what the server reads, counted in bytes of JSON', () => {
+  const request = { ...parseRequest(raw), body: '' };
+  const room = limits.describedRequestBytes - encodeRequest(request).length;
+  expect(encodeRequest({ ...request, body: 'x'.repeat(room) })).toHaveLength(
+    limits.describedRequestBytes,
+  );
+  for (const body of ['x'.repeat(room + 1), '"'.repeat(room / 2 + 1), 'ä'.repeat(room / 2 + 1)]) {
+    expect(() => encodeRequest({ ...request, body })).toThrow(PageError);
+  }
 });
