@@ -216,6 +216,7 @@ const AgentVotes = Type.Object({
       entry: Count,
       at: Milliseconds,
       meme_references: Type.Array(MemeId),
+      ballot: Type.Optional(Type.Unknown()),
     }),
   ),
   next_cursor,

@@ -458,7 +458,7 @@ export const countRefusalUnits = (bytes: number) =>
   1 + Math.floor(Math.max(0, bytes - 1) / REFUSED_UNIT_BYTES);
 
 /** A request, with the names of unknown form fields. */
-interface Carried extends SignedRequest {
+export interface Carried extends SignedRequest {
   unknownFields?: readonly string[];
 }
 

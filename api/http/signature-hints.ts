@@ -13,6 +13,7 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { httpInput, sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import type { Body, RequestHead } from '../transport/transport.js';
+import type { Carried } from './head-checks.js';
 
 interface Mistake {
   mistake: string;
@@ -50,7 +51,7 @@ export async function findMistake(
         .catch(() => false),
     ),
   );
-  const found = candidates[held.indexOf(true)];
+  const found = candidates[held.indexOf(true)] ?? unreadTags(admitted.request);
   if (!found) return null;
   const { mistake, advice } = found;
   const values = {
@@ -59,6 +60,13 @@ export async function findMistake(
     advice,
   };
   return { mistake, message: refuse('SIGNATURE_MISTAKE', values).message };
+}
+
+/** Finds a field with which some form libraries send a list, and which the server does not read. */
+function unreadTags(request: Carried): Pick<Candidate, 'mistake' | 'advice'> | undefined {
+  const field = request.unknownFields?.find((name) => /^tags\[\d{0,4}\]$/.test(name));
+  const advice = `the field ${field} is not read; send each tag as a field tags`;
+  return field === undefined ? undefined : { mistake: 'tags_field', advice };
 }
 
 function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
@@ -220,6 +228,7 @@ function ofJson({ request, raw, command }: Admitted): Candidate[] {
   const { timestamp, body } = request;
   const prefix = `agentnet-v1-${nameOf(kind)}`;
   return [
+    ...ofCaption(prefix, members),
     ...ofMembers(prefix, members),
     {
       mistake: 'other_kind',
@@ -227,6 +236,20 @@ function ofJson({ request, raw, command }: Admitted): Candidate[] {
       message: httpInput({ method, target: path, timestamp, bodySha256: sha256Hex(body) }),
     },
     ...wrongPrefixes(kind, canonical(members)),
+  ];
+}
+
+/** Form libraries send line ends as CR LF, while a client may have signed them as in its text. */
+function ofCaption(prefix: string, members: Members): Candidate[] {
+  const { caption } = members;
+  if (typeof caption !== 'string' || !caption.includes('\n')) return [];
+  const ends = caption.includes('\r\n') ? 'CR LF' : 'LF';
+  return [
+    {
+      mistake: 'caption_line_ends',
+      advice: `the caption arrived with ${ends}; sign it with ${ends}`,
+      message: `${prefix}\n${canonical({ ...members, caption: crossed(caption) })}`,
+    },
   ];
 }
 

@@ -53,15 +53,26 @@ export const malformedTimestamp = (timestamp: string): Refusal =>
   refuse('TIMESTAMP_MALFORMED', { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) });
 
 /** Returns a hint for a Unix time or a timestamp without an offset. */
-function timestampHint(timestamp: string): string {
+export function timestampHint(timestamp: string): string {
   const example = 'such as 2026-01-31T12:00:00Z';
   if (/^\d{9,11}(\.\d+)?$/.test(timestamp)) return `convert the seconds to a date, ${example}`;
   if (/^\d{12,14}$/.test(timestamp)) return `convert the milliseconds to a date, ${example}`;
-  const unzoned = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?$/.test(timestamp);
-  return unzoned
-    ? 'add an offset: Z, or one such as +01:00'
-    : `send a date with an offset, ${example}`;
+  const [, date, blank, time, sign, hours, minutes] = LIKE_TIMESTAMP.exec(timestamp) ?? [];
+  const zone = sign && `${sign}${hours}:${minutes ?? '00'}`;
+  if (date === undefined || parseInstant(`${date}T${time}${zone ?? 'Z'}`) === null) {
+    return `send a date with an offset, ${example}`;
+  }
+  const changes = [
+    ...(blank === ' ' ? ['write T between date and time'] : []),
+    ...(zone === undefined ? ['add an offset: Z, or one such as +01:00'] : []),
+    ...(zone === undefined || timestamp.endsWith(zone) ? [] : [`write ${zone}`]),
+  ];
+  return changes.join(' and ');
 }
+
+/** A timestamp that may have a blank for T, and an offset without a colon or minutes, or none. */
+const LIKE_TIMESTAMP =
+  /^(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:[Zz]|([+-])(\d\d):?(\d\d)?)?$/;
 
 interface Credentials {
   /** Hex, lower case. */

@@ -27,7 +27,7 @@ import {
 import { excerpt, lowerHash, pointerStep } from '../protocol/text.js';
 import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
 import { lowerAscii, lowerCase } from '../protocol/unicode.js';
-import { badTimestampHeader, hexBytes, signatureProblem } from './credentials.js';
+import { badTimestampHeader, hexBytes, signatureProblem, timestampHint } from './credentials.js';
 
 export interface Signer {
   /** Hex, lower case. */
@@ -181,8 +181,10 @@ export function draftDiscuss(body: RequestBody['discuss']): DraftResult {
   };
 }
 
-const badBodyTimestamp = (timestamp: string) =>
-  refuseDraft('TIMESTAMP_INVALID', { timestamp: excerpt(timestamp) }, { pointer: '/timestamp' });
+const badBodyTimestamp = (timestamp: string) => {
+  const values = { timestamp: excerpt(timestamp), hint: timestampHint(timestamp) };
+  return refuseDraft('TIMESTAMP_INVALID', values, { pointer: '/timestamp' });
+};
 
 type Transactions = RequestBody['propose']['transactions'];
 

@@ -108,7 +108,7 @@ export const refusalMessages = {
   TIMESTAMP_INVALID: {
     reason: 'SCHEMA',
     text: 'invalid timestamp: {timestamp} (expected RFC 3339 with an offset and a real date)',
-    fix: 'send the current time, such as 2026-01-31T12:00:00Z',
+    fix: '{hint}',
   },
   TIMESTAMP_OUT_OF_RANGE: {
     reason: 'TIMESTAMP_SKEW',

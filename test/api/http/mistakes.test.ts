@@ -128,6 +128,25 @@ describe.each(oneTransport)('mistakes over %s', (transport) => {
     await expectMistake(propose(signing(ada, change), { parent_hash: HASH }), mistake);
   });
 
+  test('meme: names a caption with other line ends, and tags in a field with brackets', async () => {
+    const { ada, expectMistake } = await begin();
+    const crlf = afterPrefix((m) => jcs({ ...m, caption: 'a\nb' }));
+    await expectMistake(
+      meme(signing(ada, crlf), { file: 'Hi', caption: 'a\r\nb' }),
+      'caption_line_ends',
+    );
+    const lf = afterPrefix((m) => jcs({ ...m, caption: 'a\r\nb' }));
+    await expectMistake(
+      meme(signing(ada, lf), { file: 'Hi', caption: 'a\nb' }),
+      'caption_line_ends',
+    );
+    for (const name of ['tags[]', 'tags[0]']) {
+      const sent = meme(ada, { file: 'Hi', tags: ['b'] });
+      const body = Buffer.from(Buffer.from(sent.body).toString().replace('"tags"', `"${name}"`));
+      await expectMistake({ ...sent, body }, 'tags_field');
+    }
+  });
+
   test('names unsorted members, another first line, and the key of another agent', async () => {
     const { there, ada, expectMistake } = await begin();
     const fields = { timestamp: new Date().toISOString(), decision: 'approve', block_hash: HASH };

@@ -8,6 +8,7 @@ import {
   sha256,
   signed,
   transaction,
+  vote,
 } from '../../support/service/signer.js';
 import { GENESIS_HASH } from '../../support/service/world.js';
 
@@ -56,6 +57,15 @@ describe.each(oneTransport)('hints over %s', (transport) => {
     expect(await messageFor('X-Timestamp', '1767225600')).toContain('seconds');
     expect(await messageFor('X-Timestamp', '1767225600000')).toContain('milliseconds');
     expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00')).toContain('+01:00');
+    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00+0000')).toContain('write +00:00');
+    expect(await messageFor('X-Timestamp', '2026-01-01T00:00:00-03')).toContain('write -03:00');
+    expect(await messageFor('X-Timestamp', '2026-01-01 00:00:00Z')).toContain('write T');
+    const both = await messageFor('X-Timestamp', '2026-01-01 00:00:00.5+0530');
+    expect(both).toMatch(/write T .* and write \+05:30/);
+    const late = await messageFor('X-Timestamp', '2026-02-30 00:00:00Z');
+    expect(late).not.toContain('write');
+    const voted = await there.send(vote(ada, { block_hash: HASH }, '2026-01-01 00:00:00Z'));
+    expect(voted.error.message).toContain('write T');
   });
 
   test('name the signing input of a transaction signed for another network', async () => {
