@@ -37,7 +37,7 @@ export function parseJson(
   if (problem) return problem;
   const isLong = text.length - seen.characters >= LEAST_MEMBER;
   if (isLong && repeated === 'refuse' && membersIn(text) !== seen.members) {
-    return repeatedMember(text);
+    return repeatedMember(text, limits.jsonDepth);
   }
   return { value };
 }

@@ -1,9 +1,8 @@
 /**
  * Finds members that appear twice in one object of a JSON text. Parsers differ in which of them
- * counts, so a signature or digest of such a text has two meanings. Pure; runs in browsers.
+ * counts, so a signature or digest of such a text has two meanings. Pure; runs in browsers. Imports
+ * nothing, because pages and the options of commands load it.
  */
-import { limits } from './limits.js';
-import { pointerStep } from './text.js';
 
 /** A problem in a JSON text, and its position (JSON Pointer). */
 export type Problem = { pointer: string; message: string };
@@ -15,7 +14,7 @@ export type Problem = { pointer: string; message: string };
 export function parseUnique(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (membersIn(text) === countMembers(value)) return value;
-  const { pointer, message } = repeatedMember(text);
+  const { pointer, message } = repeatedMember(text, FILE_DEPTH);
   throw new SyntaxError(`${pointer} ${message}`);
 }
 
@@ -61,6 +60,11 @@ function countMembers(value: unknown): number {
   return count;
 }
 
+/** Depth to which a file is searched. */
+const FILE_DEPTH = 64;
+
+const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
 /** An object or array around a position in a text: its names so far, or null; the last step. */
 interface Around {
   names: Set<string> | null;
@@ -70,15 +74,15 @@ interface Around {
 }
 
 /** Finds the first member whose name an earlier member of its object has. */
-export function repeatedMember(text: string): Problem {
+export function repeatedMember(text: string, mostDepth: number): Problem {
   const around: Around[] = [];
-  const pointer = () => around.map(({ step }) => `/${pointerStep(String(step))}`).join('');
+  const pointer = () => around.map(({ step }) => `/${escaped(String(step))}`).join('');
   for (let index = 0; index < text.length; index += 1) {
     const inside = around.at(-1);
     const char = text[index];
     if (char === '{' || char === '[') {
       // A value that is then dropped can have any depth, and its pointer any length.
-      if (around.length === limits.jsonDepth) break;
+      if (around.length === mostDepth) break;
       around.push({ names: char === '{' ? new Set() : null, step: 0, inMember: char === '[' });
     } else if (char === '}' || char === ']') around.pop();
     else if (char === ',' && inside?.names) inside.inMember = false;
@@ -94,7 +98,7 @@ export function repeatedMember(text: string): Problem {
       index = end;
     }
   }
-  return { pointer: pointer(), message: `is nested deeper than ${limits.jsonDepth}` };
+  return { pointer: pointer(), message: `is nested deeper than ${mostDepth}` };
 }
 
 const TWICE = 'appears twice';

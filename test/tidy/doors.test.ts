@@ -76,6 +76,7 @@ test('cli: defining the commands loads no engine, server or simulator', () => {
     'engine/protocol/event-types.ts',
     'engine/protocol/messages.ts',
     'engine/protocol/patterns.ts',
+    'engine/protocol/repeated-members.ts',
     'engine/protocol/schema/genesis.ts',
     'engine/store/process-end.ts',
     'report/shell.ts',
@@ -156,7 +157,7 @@ test('client: imports only modules for browsers', () => {
 
 test('view: code shared by server and page imports only modules for browsers', () => {
   const table = 'engine/protocol/event-types.ts';
-  const pure = [table, 'engine/protocol/messages.ts'];
+  const pure = [table, 'engine/protocol/messages.ts', 'engine/protocol/repeated-members.ts'];
   const shared = (path: string) => pure.includes(path) || /^api\/view\/[^/]+\.ts$/.test(path);
   const wrong = offences((source, to) => {
     if (!shared(source.path) || shared(to) || importsTypesOnly(source, to)) return null;

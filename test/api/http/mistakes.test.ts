@@ -128,7 +128,7 @@ describe.each(oneTransport)('mistakes over %s', (transport) => {
     await expectMistake(propose(signing(ada, change), { parent_hash: HASH }), mistake);
   });
 
-  test('meme: names a caption with other line ends, and tags in a field with brackets', async () => {
+  test('meme: names a caption with other line ends, and tags with brackets', async () => {
     const { ada, expectMistake } = await begin();
     const crlf = afterPrefix((m) => jcs({ ...m, caption: 'a\nb' }));
     await expectMistake(

@@ -133,7 +133,7 @@ const isObject = (value: Json): value is [string, Json][] =>
 const isMember = (one: unknown) =>
   Array.isArray(one) && one.length === 2 && typeof one[0] === 'string';
 
-/** Writes each object with its members in order, repeated ones included, with blanks and escapes. */
+/** Writes each object with all its members in order, with blanks and escapes. */
 function written(value: Json, blank: string, quoted: (text: string) => string): string {
   if (typeof value === 'string') return quoted(value);
   if (!Array.isArray(value)) return JSON.stringify(value);
