@@ -85,6 +85,7 @@ export const socketLimits = {
   authMs: 10_000,
   heartbeatMs: 30_000,
   missedHeartbeats: 2,
+  /** Except with limits `off`, like the next two. */
   connectionsPerAgent: 4,
   messagesPerMinute: 100,
   controlsPerMinute: 100,

@@ -8,8 +8,7 @@ import type { CommandKind } from '../../engine/protocol/schema/command.js';
  */
 export type Profile = 'spec' | 'bench' | 'off';
 
-/** `claim`: an address with the known key that a request names, even if unverified. */
-type CountedFor = 'agent' | 'address' | 'claim';
+type CountedFor = 'agent' | 'address';
 
 interface Limit {
   /** In profile `spec`. */
@@ -42,16 +41,19 @@ const table = {
   alliance_respond: perAgent(30),
   alliance_leave: perAgent(30),
   read: per('address', 600),
-  failed_signature: per('claim', 60),
-  /** Covers all claimed keys together. A key with a recent valid signature is exempt. */
-  failed_signature_total: per('address', 600),
   /** Failed signatures that the server diagnoses. */
-  explained: per('claim', 5, 'units'),
-  /** Requests without a valid signature, in units of REFUSED_UNIT_BYTES, rounded up. */
-  refused: per('claim', 600, 'units'),
-  refused_total: per('address', 1_200, 'units'),
-  /** All requests except health checks and metrics. */
+  explained: per('address', 20, 'units'),
+  /**
+   * Writes without a valid signature and with small bodies, in units of WRITE_UNIT_BYTES. Agents
+   * that sent a valid signature from the address recently are exempt.
+   */
+  refused: { ...per('address', 128, 'units'), seconds: 1 },
+  /** Larger bodies without a valid signature. */
+  refused_large: { ...per('address', 8 * MIB, 'bytes'), seconds: 10 },
+  /** All requests except health checks, metrics and signed requests. */
   requests: { ...per('address', 1_000), seconds: 1 },
+  /** Writes that name a registered key, in units of WRITE_UNIT_BYTES of a small body. */
+  signed_requests: { ...per('address', 1_000, 'units'), seconds: 1 },
   request_bytes: { ...per('address', 16 * MIB, 'bytes'), seconds: 1 },
   connections: { ...per('address', 2_000), seconds: 10 },
   /** Bytes written to the log and its indexes, excluding memes and proposals. */
@@ -75,8 +77,10 @@ export const limitTable: Readonly<Record<LimitName, Limit>> = table;
 /** All limit names, as `--limits-file` accepts them. */
 export const limitNames = Object.keys(table) as LimitName[];
 
-/** Size of a refusal unit. A refusal costs one unit, plus one for each further unit begun. */
-export const REFUSED_UNIT_BYTES = 32 * KIB;
+/** Size of a unit of writes. Malformed JSON of this size costs as much as a false signature. */
+export const WRITE_UNIT_BYTES = KIB;
+/** Size of a unit of `debug/verify`. */
+export const DEBUG_UNIT_BYTES = 32 * KIB;
 /**
  * Bytes that a request writes in addition to its body and file, for the entry head, records and
  * events.
@@ -96,6 +100,18 @@ export const serverBounds = {
   /** Bodies in flight (received or processed), in total and per address. */
   bodiesInFlightBytes: 256 * MIB,
   bodiesOfAddressBytes: 64 * MIB,
+  /**
+   * The same by class of bodies, so that one class cannot exclude the other classes: small bodies
+   * or large bodies, with or without an earlier valid signature of the agent from the address.
+   */
+  bodyClasses: {
+    small: { total: 32 * MIB, ofAddress: 4 * MIB },
+    large: { total: 96 * MIB, ofAddress: 16 * MIB },
+    provenSmall: { total: 32 * MIB, ofAddress: 8 * MIB },
+    provenLarge: { total: 96 * MIB, ofAddress: 64 * MIB },
+    /** All bodies, while limits are off. */
+    unlimited: { total: 256 * MIB, ofAddress: 256 * MIB },
+  },
   /** Values in one JSON body, counted before parsing. */
   jsonValues: 65_536,
   /** Canonical JSON size of all unknown members together. */
@@ -145,12 +161,11 @@ export const perMinute = operationsOf(resolveLimits('spec')!);
 
 /** Selects the limits on operations per minute. */
 function operationsOf(figures: Figures) {
-  const { failed_signature_total: _, ...own } = figures;
   const rows = limitNames
-    .filter((name) => name in own && limitTable[name].seconds === 60)
+    .filter((name) => limitTable[name].seconds === 60)
     .filter((name) => limitTable[name].unit === 'requests')
     .map((name) => [name, figures[name]]);
-  return Object.fromEntries(rows) as Record<CommandKind | 'read' | 'failed_signature', number>;
+  return Object.fromEntries(rows) as Record<CommandKind | 'read', number>;
 }
 
 /**

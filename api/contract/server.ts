@@ -39,7 +39,7 @@ export const Meta = Type.Object({
       Type.Object({
         quota: Count,
         window_s: Count,
-        counted_for: Type.Enum(['agent', 'address', 'claim']),
+        counted_for: Type.Enum(['agent', 'address']),
         unit: Type.Enum(['requests', 'units', 'bytes']),
       }),
     ),

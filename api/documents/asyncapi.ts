@@ -63,7 +63,8 @@ const description = `Connect, send \`auth\`, then \`subscribe\`. Each event has 
 increases strictly on a connection. A client that subscribes to several topics of an event receives
 the event once. Messages are JSON texts of at most ${socketLimits.messageBytes} bytes. A client may
 send ${socketLimits.messagesPerMinute} messages a minute. An agent may have
-${socketLimits.connectionsPerAgent} connections. The server pings every
+${socketLimits.connectionsPerAgent} connections (neither limit applies with
+\`serve --limits off\`). The server pings every
 ${socketLimits.heartbeatMs / 1000} seconds and closes the connection after
 ${socketLimits.missedHeartbeats} missed pongs.
 Additions to the original interface are marked \`x-extension\`.

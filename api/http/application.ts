@@ -17,10 +17,9 @@ import type { KnownRun } from '../contract/run.js';
 import type { ClusterShown, ProofShown } from '../contract/server.js';
 import type { ScenarioShown } from '../contract/views.js';
 import { createBlockShare, EarlyProposals } from '../limits/block-share.js';
-import { ConnectionLimit } from '../limits/connections.js';
 import { Limits } from '../limits/limits.js';
 import { countRemoteUsage, refuseQuota } from '../limits/quota-refusals.js';
-import { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
+import { ChargedSignatures, ProvenAddresses } from '../limits/signature-quota.js';
 import { Connections } from '../socket/connections.js';
 import { Watchers } from '../socket/watch.js';
 import type { RequestTrace, ServerTracing } from '../tracing.js';
@@ -117,6 +116,8 @@ export interface App extends Application {
 
 /** Maximum time to wait for watchers when closing. */
 const LAST_FRAMES_MS = 1_000;
+/** Interval at which limits forget idle addresses and agents. */
+const SWEEP_MS = 10_000;
 
 export function createApplication(options: ApplicationOptions): App {
   const state = { ready: true };
@@ -124,8 +125,9 @@ export function createApplication(options: ApplicationOptions): App {
   const { connections } = services;
   const { trustedProxies = [] } = options;
   const headChecks = new HeadChecks(services, trustedProxies);
-  const policy = () => ({ quota: services.limits.figures?.connections ?? null, trustedProxies });
-  let connectionLimit = new ConnectionLimit(policy(), options.steady);
+  // Without the timer, a table that no request uses would keep the traces of a flood.
+  const sweeping = setInterval(() => services.limits.sweep(), SWEEP_MS);
+  sweeping.unref();
   const serving: Serving = {
     services,
     headChecks,
@@ -139,7 +141,7 @@ export function createApplication(options: ApplicationOptions): App {
   return {
     limits: serving.exchangeLimits,
     socketPath,
-    accepts: (peer) => connectionLimit.accepts(peer),
+    accepts: (peer) => headChecks.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),
     stopping() {
@@ -150,14 +152,16 @@ export function createApplication(options: ApplicationOptions): App {
       const late = sleep(LAST_FRAMES_MS, undefined, { ref: false });
       await Promise.race([connections.watchers?.catchUp(), late]);
     },
-    closeConnections: () => connections.close(),
+    closeConnections() {
+      clearInterval(sweeping);
+      connections.close();
+    },
     making: () => services.view.making(),
     changeLimits(profile, own) {
       const figures = resolveLimits(profile, own);
       if (!figures) throw new RangeError('limits cannot be switched off while serving');
       services.limits.change(profile, figures);
       if (services.blocks) services.blocks.quota = figures.vote;
-      connectionLimit = new ConnectionLimit(policy(), options.steady);
     },
     observe(onExchange) {
       serving.onExchange = onExchange;
@@ -174,14 +178,15 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
   const limits = new Limits(profile, resolveLimits(profile, options.figures), steady);
   const view = new ViewLog(network);
   const watchers = options.watch ? watchersOf(options, limits, view) : null;
-  const connections = new Connections({ network, watchers, now, steady });
+  const limited = limits.figures !== null;
+  const connections = new Connections({ network, watchers, limited, now, steady });
   const charged = new ChargedSignatures(steady);
   const blocks = createBlockShare(limits.figures, steady);
   network.onSpent?.(countRemoteUsage({ limits, charged, blocks }));
   return {
     network,
     limits,
-    attempts: new SignatureAttempts(limits, steady),
+    proven: new ProvenAddresses(steady),
     charged,
     large: new LargeBodies(),
     blocks,
@@ -189,7 +194,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     connections,
     view,
     past: options.history ? new HistoryReads(options.history) : null,
-    metrics: new Metrics(network, connections),
+    metrics: new Metrics(network, connections, limits),
     version,
     ui,
     control,

@@ -10,7 +10,7 @@ import type { ClusterShown, ProofShown } from '../contract/server.js';
 import type { ScenarioShown } from '../contract/views.js';
 import type { BlockShare, EarlyProposals } from '../limits/block-share.js';
 import type { Limits } from '../limits/limits.js';
-import type { ChargedSignatures, SignatureAttempts } from '../limits/signature-quota.js';
+import type { ChargedSignatures, ProvenAddresses } from '../limits/signature-quota.js';
 import type { Connections } from '../socket/connections.js';
 import type { RequestTrace, ServerTracing } from '../tracing.js';
 import type { Body, RequestHead } from '../transport/transport.js';
@@ -22,7 +22,7 @@ import type { Answer } from './response.js';
 export interface Services {
   readonly network: ServedNetwork;
   readonly limits: Limits;
-  readonly attempts: SignatureAttempts;
+  readonly proven: ProvenAddresses;
   readonly charged: ChargedSignatures;
   readonly large: LargeBodies;
   /** Shares the right to open blocks among producers; null if limits are off. */
@@ -75,8 +75,9 @@ export interface HandledRoute extends Route {
   readonly parameterNames: readonly string[];
 }
 
-/** Limit on waiting history reads. */
+/** Limits on waiting history reads, in total and from one address. */
 const MOST_WAITING = 16;
+const MOST_OF_ADDRESS = 4;
 
 export interface Progress {
   entry: number;
@@ -88,7 +89,8 @@ export class HistoryReads {
   readonly #closing = new AbortController();
   /** The most recent moment, cached because a client usually reads several things at one entry. */
   #last: { entry: number; moment: Promise<Moment> } | null = null;
-  #waiting = 0;
+  /** Addresses whose reads wait, one for each read. */
+  readonly #waiting: string[] = [];
   /** Progress of the current read; null when idle. */
   progress: Progress | null = null;
 
@@ -97,17 +99,20 @@ export class HistoryReads {
   }
 
   /**
-   * Returns the network as of an entry, or a refusal if too many reads are queued.
+   * Returns the network as of an entry, or a refusal if too many reads are queued, in total or from
+   * the address. `address` is empty while limits are off.
    *
    * @throws {RangeError} if the log does not contain the entry.
    * @throws {StoreError} if the stored data contradicts the log.
    */
-  async at(entry: number): Promise<Moment | Refusal> {
+  async at(entry: number, address: string): Promise<Moment | Refusal> {
     if (this.#last?.entry === entry) return this.#last.moment;
-    if (this.#waiting >= MOST_WAITING) {
-      return refuse('HISTORY_BUSY', { limit: MOST_WAITING });
+    const own = address === '' ? 0 : this.#waiting.filter((one) => one === address).length;
+    if (this.#waiting.length >= MOST_WAITING || own >= MOST_OF_ADDRESS) {
+      const limit = own >= MOST_OF_ADDRESS ? MOST_OF_ADDRESS : MOST_WAITING;
+      return refuse('HISTORY_BUSY', { limit });
     }
-    const look = { entry, moment: this.#openMoment(entry) };
+    const look = { entry, moment: this.#openMoment(entry, address) };
     this.#last = look;
     try {
       return await look.moment;
@@ -121,8 +126,8 @@ export class HistoryReads {
     this.#closing.abort(new Error('the server closes'));
   }
 
-  async #openMoment(entry: number): Promise<Moment> {
-    this.#waiting += 1;
+  async #openMoment(entry: number, address: string): Promise<Moment> {
+    this.#waiting.push(address);
     try {
       return await this.#history.at(entry, {
         signal: this.#closing.signal,
@@ -131,8 +136,8 @@ export class HistoryReads {
         },
       });
     } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) this.progress = null;
+      this.#waiting.splice(this.#waiting.indexOf(address), 1);
+      if (this.#waiting.length === 0) this.progress = null;
     }
   }
 }

@@ -23,38 +23,38 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import { type ReceivedRequest, requestFromHttp } from '../checks/request-checks.js';
-import { REFUSED_UNIT_BYTES, serverBounds } from '../contract/limit-table.js';
+import { serverBounds, WRITE_UNIT_BYTES } from '../contract/limit-table.js';
 import type { Route } from '../contract/routes.js';
-import { addressKey, clientAddress } from '../limits/connections.js';
+import { addressKey, clientAddress } from '../limits/addresses.js';
 import { type Account, type Limits, type Quota, refund, type Use } from '../limits/limits.js';
-import type { Claimant, SignatureAttempts } from '../limits/signature-quota.js';
+import type { ProvenAddresses } from '../limits/signature-quota.js';
 import type { RequestHead } from '../transport/transport.js';
 import { readForm } from './form-parser.js';
 
 interface Needs {
   network: ServedNetwork;
   limits: Limits;
-  attempts: SignatureAttempts;
+  proven: ProvenAddresses;
   now: () => number;
 }
 
 export class HeadChecks {
   readonly #network: ServedNetwork;
   readonly #limits: Limits;
-  readonly #attempts: SignatureAttempts;
+  readonly #proven: ProvenAddresses;
   readonly #trustedProxies: ReadonlySet<string>;
   readonly #now: () => number;
   /** Address and limit key from the previous request. */
   #last = { address: '', key: addressKey('') };
-  readonly #bodies: BodiesInFlight = { total: 0, byAddress: new Map() };
+  readonly #bodies = new BodiesInFlight();
   /** True if limits count addresses, here or on other nodes. Does not change. */
   readonly #counts: boolean;
 
-  constructor({ network, limits, attempts, now }: Needs, trustedProxies: Iterable<string>) {
+  constructor({ network, limits, proven, now }: Needs, trustedProxies: Iterable<string>) {
     this.#network = network;
     this.#limits = limits;
     this.#counts = limits.figures !== null || network.onSpent !== undefined;
-    this.#attempts = attempts;
+    this.#proven = proven;
     this.#trustedProxies = new Set(trustedProxies);
     this.#now = now;
   }
@@ -83,6 +83,9 @@ export class HeadChecks {
     const problem =
       mediaProblem(route.command, head.headers, declared !== 0) ??
       this.#credentialsProblem(route.command, head.headers, budget);
+    // After a refusal because of the head, no large body is read.
+    const refused = budget.reserveRefusal(problem ? 0 : bytes);
+    if (refused) return budget.refuse({ quota: refused });
     return problem ? budget.refuse({ refusal: problem }) : budget;
   }
 
@@ -90,7 +93,20 @@ export class HeadChecks {
     const publicKey = registeredKey(head.headers, this.#network.knows);
     // Reading the peer address costs as much as handling the rest of the head.
     const addressKey = this.#counts ? this.keyOf(head) : '';
-    return new RequestBudget(this.#limits, this.#bodies, { addressKey, publicKey, declared });
+    const proven = publicKey !== null && this.#proven.has(publicKey, addressKey);
+    const sender = { addressKey, publicKey, proven, declared };
+    return new RequestBudget(this.#limits, this.#bodies, sender);
+  }
+
+  /**
+   * Returns false for a connection from an address that opened too many. Connections from trusted
+   * proxies, and from networks whose addresses share an account, are limited by their requests.
+   */
+  accepts(peer: string): boolean {
+    const address = clientAddress(peer, undefined, none);
+    if (this.#limits.figures === null || this.#trustedProxies.has(address)) return true;
+    const account = this.#limits.address(addressKey(address));
+    return account.isShared || 'use' in account.take('connections');
   }
 
   /** Returns the first problem: key, then timestamp, then form of the signature. */
@@ -135,18 +151,21 @@ export class HeadChecks {
   /** Charges the cost that the head determines. Returns the exceeded quota, if any. */
   #exceeded(budget: RequestBudget, route: Route | null, bytes: number): Quota | null {
     const { address } = budget;
-    const request = address.take('requests');
+    // Counted separately, so that other requests from the address do not lock out its agents.
+    const isSigned = route?.command && budget.publicKey !== null;
+    // Larger bodies count in `request_bytes` and `refused_large`.
+    const units = bytes > serverBounds.body.small ? 1 : countUnits(bytes, WRITE_UNIT_BYTES);
+    const request = isSigned ? address.take('signed_requests', units) : address.take('requests');
     if ('exceeded' in request) return request.exceeded;
     const received = bytes > 0 ? address.take('request_bytes', bytes) : request;
     if ('exceeded' in received) return received.exceeded;
-    if (!route?.command) return null;
-    const attempts = this.#attempts.exceeded(budget);
-    if (attempts) return attempts;
-    const registrations = route.command === 'register' ? address.quota('register') : null;
-    if (registrations?.remaining === 0) return registrations;
-    return budget.reserveRefusal(bytes, this.#attempts.proven(budget));
+    const registrations = route?.command === 'register' ? address.quota('register') : null;
+    return registrations?.remaining === 0 ? registrations : null;
   }
 }
+
+/** Trusted proxies of a connection, before a head names a client. */
+const none: ReadonlySet<string> = new Set();
 
 const tooLarge = (bytes: number, limit: number): Refusal =>
   refuse('BODY_TOO_LARGE', { bytes, limit });
@@ -335,13 +354,36 @@ function nameOf(host: string): string | null {
 
 export type Problem = { quota: Quota } | { refusal: Refusal };
 
+type BodyClass = keyof typeof serverBounds.bodyClasses;
+
 /**
- * Bytes in request bodies in flight, in total and by address. Bounds the memory that a flood can
- * fill.
+ * Bytes in request bodies in flight, by class and address. Bounds the memory that a flood can fill.
  */
-interface BodiesInFlight {
-  total: number;
-  readonly byAddress: Map<string, number>;
+class BodiesInFlight {
+  /** Bytes by class, and by class and address. */
+  readonly #bytes = new Map<string, number>();
+
+  /** Adds bytes. Returns false if the class or the address has too many. */
+  take(kind: BodyClass, address: string, bytes: number): boolean {
+    const { total, ofAddress } = serverBounds.bodyClasses[kind];
+    const all = (this.#bytes.get(kind) ?? 0) + bytes;
+    const own = (this.#bytes.get(`${kind} ${address}`) ?? 0) + bytes;
+    if (all > total || own > ofAddress) return false;
+    this.#add(kind, bytes);
+    this.#add(`${kind} ${address}`, bytes);
+    return true;
+  }
+
+  release(kind: BodyClass, address: string, bytes: number): void {
+    this.#add(kind, -bytes);
+    this.#add(`${kind} ${address}`, -bytes);
+  }
+
+  #add(key: string, bytes: number): void {
+    const left = (this.#bytes.get(key) ?? 0) + bytes;
+    if (left > 0) this.#bytes.set(key, left);
+    else this.#bytes.delete(key);
+  }
 }
 
 interface Sender {
@@ -349,14 +391,14 @@ interface Sender {
   addressKey: string;
   /** Registered key that the request names, in lower case, or null. */
   publicKey: string | null;
+  /** True if the agent sent a valid signature from this address recently. */
+  proven: boolean;
   declared: number | null;
 }
 
-export class RequestBudget implements Claimant {
+export class RequestBudget {
   readonly publicKey: string | null;
   readonly address: Account;
-  /** Counts failed signatures and refusals per address and named key. */
-  readonly claim: Account;
   /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
@@ -365,21 +407,22 @@ export class RequestBudget implements Claimant {
    * costs more.
    */
   wanted = true;
+  readonly #proven: boolean;
   readonly #declared: number | null;
   readonly #limits: Limits;
   readonly #bodies: BodiesInFlight;
   #received = 0;
-  #reserved: (Use | null)[] | null = null;
-  #verified = false;
+  #bodyClass: BodyClass = 'unlimited';
+  #reserved: Use | null = null;
 
-  constructor(limits: Limits, bodies: BodiesInFlight, { addressKey, publicKey, declared }: Sender) {
+  constructor(limits: Limits, bodies: BodiesInFlight, sender: Sender) {
     this.#limits = limits;
     this.#bodies = bodies;
-    this.#declared = declared;
-    this.publicKey = publicKey;
-    this.address = limits.account(addressKey);
-    this.claim =
-      publicKey === null ? this.address : limits.account(`${addressKey} agent:${publicKey}`);
+    this.#declared = sender.declared;
+    this.#proven = sender.proven;
+    this.publicKey = sender.publicKey;
+    // An agent keeps an account of its address, even in a network whose other addresses share one.
+    this.address = limits.address(sender.addressKey, sender.proven);
   }
 
   refuse(problem: Problem): this {
@@ -391,71 +434,61 @@ export class RequestBudget implements Claimant {
   }
 
   take(bytes: number): boolean {
-    const { byAddress } = this.#bodies;
-    const { subject } = this.address;
-    const ofAddress = (byAddress.get(subject) ?? 0) + bytes;
-    const most = this.#limits.figures
-      ? serverBounds.bodiesOfAddressBytes
-      : Number.POSITIVE_INFINITY;
-    if (this.#received + bytes > this.bodyBytes) {
-      this.problem ??= { refusal: tooLarge(this.#received + bytes, this.bodyBytes) };
-    } else if (this.#bodies.total + bytes > serverBounds.bodiesInFlightBytes || ofAddress > most) {
+    const received = this.#received + bytes;
+    if (this.#received === 0) this.#bodyClass = this.#classOf();
+    if (received > this.bodyBytes) {
+      this.problem ??= { refusal: tooLarge(received, this.bodyBytes) };
+    } else if (!this.#bodies.take(this.#bodyClass, this.address.subject, bytes)) {
       this.problem ??= { refusal: refuse('BODIES_IN_FLIGHT') };
     } else {
-      this.#bodies.total += bytes;
-      byAddress.set(subject, ofAddress);
-      this.#received += bytes;
+      this.#received = received;
       return true;
     }
     return false;
   }
 
+  #classOf(): BodyClass {
+    if (!this.#limits.figures) return 'unlimited';
+    if (this.bodyBytes <= serverBounds.body.small) return this.#proven ? 'provenSmall' : 'small';
+    return this.#proven ? 'provenLarge' : 'large';
+  }
+
   release(): void {
     if (this.#received === 0) return;
-    const { byAddress } = this.#bodies;
-    const { subject } = this.address;
-    this.#bodies.total -= this.#received;
-    const left = (byAddress.get(subject) ?? 0) - this.#received;
-    if (left > 0) byAddress.set(subject, left);
-    else byAddress.delete(subject);
+    this.#bodies.release(this.#bodyClass, this.address.subject, this.#received);
     this.#received = 0;
   }
 
   /** Reserves the cost of a possible refusal. Returns the exceeded quota, if any. */
-  reserveRefusal(bytes: number, proven: boolean): Quota | null {
-    const units = countRefusalUnits(bytes);
-    const own = this.claim.take('refused', units);
-    if ('exceeded' in own) return own.exceeded;
-    this.#reserved = [own.use];
-    if (this.publicKey === null || proven) return null;
-    const all = this.address.take('refused_total', units);
-    if ('exceeded' in all) return all.exceeded;
-    this.#reserved.push(all.use);
+  reserveRefusal(bytes: number): Quota | null {
+    const { figures } = this.#limits;
+    const isSmall = bytes <= serverBounds.body.small;
+    if (!figures || (this.#proven && isSmall)) return null;
+    const name = isSmall ? 'refused' : 'refused_large';
+    const amount = isSmall ? countUnits(bytes, WRITE_UNIT_BYTES) : bytes;
+    // A single request is always possible.
+    const taken = this.address.take(name, Math.min(amount, figures[name]));
+    if ('exceeded' in taken) return taken.exceeded;
+    this.#reserved = taken.use;
     return null;
   }
 
-  /** Marks the signature as valid, so that a later refusal does not count against the address. */
+  /** Ends the reservation, because the signature is valid or was not tried. */
   markVerified(): void {
-    this.#verified = true;
+    refund(this.#reserved);
+    this.#reserved = null;
   }
 
-  /**
-   * Ends the reservation. A 4xx response except 429 counts against the address, unless the
-   * signature was valid. All other responses are free.
-   */
+  /** Ends the reservation. A 4xx response except 429 uses it up. All other responses are free. */
   conclude(status: number): void {
-    if (!this.#limits.figures) return;
-    const refused = status >= 400 && status < 500 && status !== 429 && !this.#verified;
-    const reserved = this.#reserved;
-    if (!refused) reserved?.forEach(refund);
-    else if (!reserved) this.claim.use('refused');
+    if (status < 400 || status >= 500 || status === 429) this.markVerified();
     this.#reserved = null;
   }
 }
 
-/** Returns the units that a refusal of this size costs. */
-export const countRefusalUnits = (bytes: number) =>
-  1 + Math.floor(Math.max(0, bytes - 1) / REFUSED_UNIT_BYTES);
+/** Returns the units begun, at least one. */
+export const countUnits = (bytes: number, unitBytes: number) =>
+  1 + Math.floor(Math.max(0, bytes - 1) / unitBytes);
 
 /** A request, with the names of unknown form fields. */
 export interface Carried extends SignedRequest {

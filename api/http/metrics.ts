@@ -4,6 +4,7 @@ import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { Durations, durationBoundsMs } from '../../engine/protocol/durations.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
+import type { Limits } from '../limits/limits.js';
 import type { Connections } from '../socket/connections.js';
 import {
   Counter,
@@ -33,7 +34,7 @@ export class Metrics {
    */
   readonly #requests = new Map<Route | null, Answered>();
 
-  constructor(network: ServedNetwork, connections: Connections) {
+  constructor(network: ServedNetwork, connections: Connections, limits: Limits) {
     const registers = [this.#registry];
     // Event loop lag, memory and handles of this process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
@@ -60,6 +61,7 @@ export class Metrics {
     if (folder !== null) {
       gauge('disk_free_bytes', 'Free space for the data folder', () => freeBytes(folder));
     }
+    gauge('limit_subjects', 'Addresses and agents with usage of limits', () => limits.subjects);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
     gauge('ws_watchers', 'Watching connections', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);

@@ -5,14 +5,14 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
 import { excerpt } from '../../engine/protocol/text.js';
 import { readable } from '../checks/damaged-archive.js';
-import { serverBounds } from '../contract/limit-table.js';
+import { DEBUG_UNIT_BYTES, serverBounds } from '../contract/limit-table.js';
 import { reads } from '../contract/reads.js';
 import type { AnswerOf, Asked, Declared } from '../contract/route.js';
 import type { DocumentName } from '../contract/server.js';
 import { runInSlices, type SlicedWork } from '../time-slices.js';
 import type { Body, RequestHead } from '../transport/transport.js';
 import type { Call, Handler } from './handler.js';
-import { countRefusalUnits } from './head-checks.js';
+import { countUnits } from './head-checks.js';
 import {
   type Answer,
   addQuotaHeaders,
@@ -351,7 +351,7 @@ function runSerially(handle: Handler, call: Call): ReturnType<Handler> {
 
 /** Computes the cost of a read: one, or more for a large `debug/verify` body. */
 const readCost = (body: Body): number =>
-  body === 'unread' || body.length === 0 ? 1 : countRefusalUnits(body.length);
+  body === 'unread' || body.length === 0 ? 1 : countUnits(body.length, DEBUG_UNIT_BYTES);
 
 export const committedRead = (read: BoundRead): Handler =>
   rateLimited(({ services: { network }, params, head }) => {

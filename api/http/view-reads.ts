@@ -88,12 +88,12 @@ const askedMoment = parameterReader({ query: { at } } as const);
 
 const readThen =
   (read: BoundRead) =>
-  async ({ services: { past, network }, params, head }: Call): Promise<Answer> => {
+  async ({ services: { past, network }, params, head, budget }: Call): Promise<Answer> => {
     const query = parseQuery(head.target);
     const sent = askedMoment([], query);
     if ('refusal' in sent) return sent;
     if (!past) return { refusal: refuse('HISTORY_UNAVAILABLE') };
-    const found = await past.at(sent.asked.at!);
+    const found = await past.at(sent.asked.at!, budget.address.subject);
     if ('reason' in found) return { refusal: found };
     const result = await read({ epoch: network.epoch, read: found.read }, params, query);
     return 'refusal' in result ? result : success(200, result.data);

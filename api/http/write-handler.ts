@@ -18,7 +18,6 @@ import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
 import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits/cost.js';
 import type { Quota } from '../limits/limits.js';
 import { refuseBlockShare } from '../limits/quota-refusals.js';
-import type { Reservation, Reserved } from '../limits/signature-quota.js';
 import type { RequestTrace } from '../tracing.js';
 import type { Call, Handler, Services } from './handler.js';
 import { signedRequest } from './head-checks.js';
@@ -117,7 +116,7 @@ function admit(write: Write): Answer | null {
   const { unreadMembers } = ruleOf(genesis);
   const { admission, unknown } = admitReceived(request, genesis.network_id, unreadMembers);
   write.unknown.push(...unknown);
-  if ('refusal' in admission) return refuseUnsigned(call, kind, admission.refusal, unknownInput);
+  if ('refusal' in admission) return refuseExplained(call, kind, admission.refusal, unknownInput);
   write.admitted = admission;
   return null;
 }
@@ -127,7 +126,7 @@ function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
   if (kind !== 'register' && call.budget.publicKey === null) return awaitRegistration(write);
   const stale = checkFreshness(admitted.signedAt, call.services.now());
-  return stale && refuseUnsigned(call, kind, stale, admitted);
+  return stale && refuseExplained(call, kind, stale, admitted);
 }
 
 async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answer | null> {
@@ -136,46 +135,19 @@ async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answe
   if (late) return { refusal: late };
   const refusal =
     checkKnownKey(admitted.command, network.knows) ?? checkFreshness(admitted.signedAt, now());
-  return refusal && refuseUnsigned(call, kind, refusal, admitted);
+  return refusal && refuseExplained(call, kind, refusal, admitted);
 }
 
-/** Verifies the request's signature, within the attempts that its claim has left. */
-function verify(write: Write): Answer | null | Promise<Answer | null> {
-  const reserving = write.call.services.attempts.reserve(write.call.budget);
-  if (!(reserving instanceof Promise)) return verifyReserved(write, reserving);
-  return reserving.then((reserved) => verifyReserved(write, reserved));
-}
-
-function verifyReserved(write: Write, reserved: Reserved): Answer | null | Promise<Answer | null> {
-  if ('exceeded' in reserved) return quotaExceeded(reserved.exceeded);
-  const { call, admitted } = write;
-  const { attempts, network } = call.services;
-  const conclude = (refusal: Refusal | null) => {
-    if (refusal) return refuseSignature(write, reserved, refusal);
-    attempts.release(reserved, false);
+/** Verifies the request's signature. The budget bounds the attempts. */
+function verify({ call, admitted }: Write): Promise<Answer | null> {
+  return call.services.network.verification.own(admitted).then((refusal) => {
+    if (refusal) return explainMismatch(call, refusal, admitted);
     call.budget.markVerified();
     return null;
-  };
-  return network.verification.own(admitted).then(conclude, (error) => {
-    attempts.release(reserved, false);
-    throw error;
   });
 }
 
-/** Explains a refused signature, then uses up its attempt. */
-async function refuseSignature(
-  { call, admitted }: Write,
-  reserved: Reservation,
-  refusal: Refusal,
-): Promise<Answer> {
-  try {
-    return await explainMismatch(call, refusal, admitted);
-  } finally {
-    call.services.attempts.release(reserved, refusal.reason === 'MISMATCH');
-  }
-}
-
-/** Diagnoses an invalid signature, but only for a claim's first few failures. */
+/** Diagnoses an invalid signature, but only for an address's first few failures. */
 async function explainMismatch(
   call: Call,
   refusal: Refusal,
@@ -183,7 +155,7 @@ async function explainMismatch(
 ): Promise<RefusalResponse> {
   const { services, head, budget } = call;
   const found =
-    refusal.reason === 'MISMATCH' && services.attempts.mayExplain(budget)
+    refusal.reason === 'MISMATCH' && 'use' in budget.address.take('explained')
       ? await findMistake(services.network, admitted, head.headers.get('host') ?? '')
       : null;
   const explained = found ? addMistake(refusal, found) : refusal;
@@ -193,9 +165,12 @@ async function explainMismatch(
 /** Charges the agent, unless a quota is exceeded. */
 function charge(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
-  const { limits, charged } = call.services;
-  const cost = computeCost(limits, charged, toOperation(admitted), call.budget.address);
+  const { limits, charged, proven } = call.services;
+  const { address } = call.budget;
+  const cost = computeCost(limits, charged, toOperation(admitted), address);
   write.cost = cost;
+  // Anyone can replay a signature in the log, from any address.
+  if (limits.figures && !cost.again) proven.add(admitted.command.public_key, address.subject);
   const exceeded = cost.exceeded();
   if (exceeded || kind === 'propose') return chargeAhead(write, exceeded);
   cost.charge();
@@ -308,9 +283,8 @@ function outcomeOf(
   return { outcome, durable: Promise.resolve() };
 }
 
-/** Responds to an outcome, and charges the agent, address or claim. */
+/** Responds to an outcome, and charges the agent or address. */
 function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
-  const { network, attempts } = call.services;
   if (!cost.again && (outcome.result === 'duplicate' || isLate(outcome))) {
     return chargeRead(call, answerOf(kind, outcome));
   }
@@ -318,10 +292,10 @@ function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
     return addQuotaHeaders(answerOf(kind, outcome), cost.left());
   }
   if (isReplay(outcome.refusal)) {
-    if (!cost.again) attempts.failed(call.budget);
-    return refuseExplained(call, kind, outcome.refusal, admitted);
+    const answer = refuseExplained(call, kind, outcome.refusal, admitted);
+    return cost.again ? answer : chargeRead(call, answer);
   }
-  const { network_id } = network.genesis;
+  const { network_id } = call.services.network.genesis;
   const refusal = explainTransaction(outcome.refusal, admitted, network_id);
   return addQuotaHeaders({ refusal }, cost.left());
 }
@@ -355,21 +329,7 @@ function answerOf(kind: CommandKind, outcome: Outcome): Answer {
  * Refuses a request because of its head. If the body is unread, the explanation contains no digest.
  */
 export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): RefusalResponse {
-  return refuseUnsigned(call, kind, refusal, inputByHead(kind, call.head, call.body));
-}
-
-/**
- * Refuses a request whose signature does not verify. A malformed signature counts as a failed
- * attempt.
- */
-function refuseUnsigned(
-  call: Call,
-  kind: CommandKind,
-  refusal: Refusal,
-  input: SignedInput,
-): RefusalResponse {
-  if (refusal.code === 'INVALID_SIGNATURE') call.services.attempts.failed(call.budget);
-  return refuseExplained(call, kind, refusal, input);
+  return refuseExplained(call, kind, refusal, inputByHead(kind, call.head, call.body));
 }
 
 function refuseExplained(

@@ -5,7 +5,7 @@
 
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Figures, serverBounds } from '../contract/limit-table.js';
-import { SlidingWindow } from './sliding-window.js';
+import { SlidingWindow, WindowPool } from './sliding-window.js';
 
 /** Window for pacing. Using half a minute instead of a minute halves a late producer's wait. */
 const PACE_MS = 30_000;
@@ -19,6 +19,8 @@ const MEMORY_MS = 300_000;
 /** Time for which a slot is reserved for a producer that is expected to ask again. */
 const GRACE_MS = 10_000;
 const SHORTEST_WAIT_MS = 1_000;
+/** Bound of windows and slots, which agents' quotas for proposals never reach. */
+const MOST_WINDOWS = 2 ** 22;
 
 interface Waiting {
   producer: string;
@@ -37,14 +39,15 @@ export class BlockShare {
   /** The quota for votes. May change while blocks wait. */
   quota: number;
   readonly #now: () => number;
+  readonly #pool = new WindowPool(MOST_WINDOWS, MOST_WINDOWS);
   /**
    * Blocks opened: in total and by producer within the window, and by producer within the tie-break
    * period.
    */
-  readonly #opened = new SlidingWindow(PACE_MS);
-  readonly #openedBy = new Windows(PACE_MS);
-  readonly #hadBy = new Windows(MEMORY_MS);
-  readonly #patient = new SlidingWindow(PACE_MS);
+  readonly #opened = new SlidingWindow(this.#pool, PACE_MS);
+  readonly #openedBy = new Windows(this.#pool, PACE_MS);
+  readonly #hadBy = new Windows(this.#pool, MEMORY_MS);
+  readonly #patient = new SlidingWindow(this.#pool, PACE_MS);
   readonly #waiting = new Map<string, Waiting>();
   #sweepAt = 0;
 
@@ -147,15 +150,17 @@ export class BlockShare {
 
 /** Windows by producer. Contains only producers with a block in their window. */
 class Windows extends Map<string, SlidingWindow> {
+  readonly #pool: WindowPool;
   readonly #windowMs: number;
 
-  constructor(windowMs: number) {
+  constructor(pool: WindowPool, windowMs: number) {
     super();
+    this.#pool = pool;
     this.#windowMs = windowMs;
   }
 
   of(producer: string): SlidingWindow {
-    const known = this.get(producer) ?? new SlidingWindow(this.#windowMs);
+    const known = this.get(producer) ?? new SlidingWindow(this.#pool, this.#windowMs);
     this.set(producer, known);
     return known;
   }
@@ -163,7 +168,9 @@ class Windows extends Map<string, SlidingWindow> {
   sweep(now: number): void {
     for (const [producer, own] of this) {
       own.forget(now);
-      if (own.total === 0) this.delete(producer);
+      if (own.total > 0) continue;
+      own.close();
+      this.delete(producer);
     }
   }
 }

@@ -78,7 +78,7 @@ class Counting implements Cost {
     { kind, publicKey, signature, bytes }: Operation,
     address: Account,
   ) {
-    const agent = limits.account(`agent:${publicKey}`);
+    const agent = limits.agent(publicKey);
     this.#kind = kind;
     this.#charged = charged;
     this.#publicKey = publicKey;

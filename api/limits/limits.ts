@@ -1,6 +1,8 @@
-/** Rate limits, as an exact sliding window per limit and subject. See limit-table.ts. */
+/** Rate limits, as a sliding window per limit and subject. See limit-table.ts. */
 import { type Figures, type LimitName, limitTable, type Profile } from '../contract/limit-table.js';
-import { SlidingWindow } from './sliding-window.js';
+import { widerSubject } from './addresses.js';
+import { NONE } from './sliding-window.js';
+import { UsageTable } from './usage-table.js';
 
 /** State of a quota. */
 export interface Quota {
@@ -12,37 +14,23 @@ export interface Quota {
   resetSeconds: number;
 }
 
-/** A use of a limit, with the window, time and amount needed for a refund. */
+/** A use of a limit, with what a refund needs. */
 export interface Use {
-  window: SlidingWindow;
+  account: Account;
+  name: LimitName;
   at: number;
   amount: number;
 }
 
 /** Refunds a use whose operation did not happen. */
 export function refund(use: Use | null): void {
-  use?.window.refund(use.at, use.amount);
+  use?.account.refund(use);
 }
 
 const unlimited = { use: null };
 
-/**
- * Number of subjects with separate windows. Further subjects share one window, which bounds the
- * memory.
- */
+/** Number of addresses and of agents that a table remembers. */
 const MOST_SUBJECTS = 65_536;
-const SWEEP_MS = 60_000;
-/** Approximate number of slots per window. Longer windows count in coarser steps. */
-const MOST_SLOTS = 60_000;
-
-/** A subject's windows, by limit. */
-interface Windows extends Map<LimitName, SlidingWindow> {
-  /**
-   * Set when a sweep removes the windows. A request that holds the windows then looks them up
-   * again.
-   */
-  swept?: true;
-}
 
 export class Limits {
   /** Changes only by `change`, as `figures`. */
@@ -51,9 +39,10 @@ export class Limits {
   figures: Figures | null;
   /** Monotonic clock in milliseconds. */
   readonly now: () => number;
-  readonly #subjects = new Map<string, Windows>();
-  readonly #others: Windows = new Map();
-  #sweepAt = 0;
+  /** Any client can fill this table. */
+  readonly #addresses = new UsageTable(MOST_SUBJECTS, widerSubject);
+  /** Only requests with a valid signature use this table. */
+  readonly #agents = new UsageTable(MOST_SUBJECTS, () => null);
 
   constructor(profile: Profile, figures: Figures | null, now: () => number) {
     this.profile = profile;
@@ -71,41 +60,28 @@ export class Limits {
     this.figures = figures;
   }
 
-  /** Returns a subject's account: `agent:KEY`, `address:ADDRESS`, or both. */
-  account(subject: string): Account {
-    return new Account(this, subject);
-  }
-
   /**
-   * Returns a subject's windows. Without `create`, returns undefined if the subject has no windows.
+   * Returns the account of an address. `own`: an account of this address even if the addresses of
+   * its network share one.
    */
-  windowsOf(subject: string, create: boolean): Windows | undefined {
-    const known = this.#subjects.get(subject);
-    if (known) return known;
-    if (this.#subjects.size >= MOST_SUBJECTS) return this.#others;
-    if (!create) return undefined;
-    const windows: Windows = new Map();
-    this.#subjects.set(subject, windows);
-    return windows;
+  address(subject: string, own = false): Account {
+    return new Account(this, this.#addresses, subject, own);
   }
 
-  /** Removes idle subjects, once per minute. */
-  sweep(now: number): void {
-    if (now < this.#sweepAt) return;
-    this.#sweepAt = now + SWEEP_MS;
-    for (const windows of [...this.#subjects.values(), this.#others]) removeEmpty(windows, now);
-    for (const [subject, windows] of this.#subjects) {
-      if (windows.size > 0) continue;
-      windows.swept = true;
-      this.#subjects.delete(subject);
-    }
+  agent(publicKey: string): Account {
+    return new Account(this, this.#agents, publicKey, true);
   }
-}
 
-function removeEmpty(windows: Windows, now: number): void {
-  for (const [name, window] of windows) {
-    window.forget(now);
-    if (window.total === 0) windows.delete(name);
+  /** Number of addresses and agents with usage. */
+  get subjects(): number {
+    return this.#addresses.size + this.#agents.size;
+  }
+
+  /** Forgets idle addresses and agents. */
+  sweep(): void {
+    const now = this.now();
+    this.#addresses.sweep(now);
+    this.#agents.sweep(now);
   }
 }
 
@@ -116,11 +92,21 @@ function removeEmpty(windows: Windows, now: number): void {
 export class Account {
   readonly subject: string;
   readonly #limits: Limits;
-  #windows: Windows | undefined;
+  readonly #table: UsageTable;
+  readonly #own: boolean;
+  #row = NONE;
+  #generation = 0;
 
-  constructor(limits: Limits, subject: string) {
+  constructor(limits: Limits, table: UsageTable, subject: string, own: boolean) {
     this.#limits = limits;
+    this.#table = table;
     this.subject = subject;
+    this.#own = own;
+  }
+
+  /** True if the addresses of the subject's network share this account. */
+  get isShared(): boolean {
+    return !this.#own && this.#table.isShared(this.subject);
   }
 
   /** Returns the quota for an operation of `amount`, or null if limits are off. */
@@ -130,14 +116,14 @@ export class Account {
     const quota = figures[name];
     const now = this.#limits.now();
     const { seconds } = limitTable[name];
-    const window = this.#open(false)?.get(name);
-    window?.forget(now);
-    const remaining = Math.max(0, quota - (window?.total ?? 0));
-    const free = window?.freeAt(Math.min(amount, quota), quota, now) ?? now;
-    const oldest = window?.oldest ?? now - seconds * 1000;
+    const row = this.#find();
+    const wanted = { amount: Math.min(amount, quota), quota, now };
+    const state = row === NONE ? null : this.#table.state(row, name, wanted);
+    const remaining = Math.max(0, quota - (state?.total ?? 0));
     // If enough is left, the time at which the oldest use expires; otherwise the time at which
     // enough is available.
-    const at = remaining >= amount ? oldest + seconds * 1000 : free;
+    const oldest = (state?.oldest ?? now - seconds * 1000) + seconds * 1000;
+    const at = remaining >= amount ? oldest : (state?.freeAt ?? now);
     const least = remaining >= amount ? 0 : 1;
     const resetSeconds = Math.max(least, Math.ceil((at - now) / 1000));
     return { name, quota, remaining, windowSeconds: seconds, resetSeconds };
@@ -145,32 +131,45 @@ export class Account {
 
   /** Uses `amount` regardless of the quota, as of `ageMs` ago. */
   use(name: LimitName, amount = 1, ageMs = 0): Use | null {
-    const windowMs = limitTable[name].seconds * 1000;
-    if (!this.#limits.figures || ageMs >= windowMs) return null;
+    if (!this.#limits.figures || ageMs >= limitTable[name].seconds * 1000) return null;
     const now = this.#limits.now();
-    this.#limits.sweep(now);
-    const windows = this.#open(true)!;
-    let window = windows.get(name);
-    if (!window) {
-      window = new SlidingWindow(windowMs, Math.ceil(windowMs / MOST_SLOTS));
-      windows.set(name, window);
-    }
-    return { window, at: window.use(now - ageMs, amount), amount };
+    const row = this.#open(now);
+    return { account: this, name, at: this.#table.use(row, name, now - ageMs, amount), amount };
   }
 
   /** Uses `amount` if available; otherwise returns the exceeded quota. */
   take(name: LimitName, amount = 1): { use: Use | null } | { exceeded: Quota } {
-    const quota = this.quota(name, amount);
-    if (!quota) return unlimited;
-    if (quota.remaining < amount) return { exceeded: quota };
+    const { figures } = this.#limits;
+    if (!figures) return unlimited;
+    const row = this.#find();
+    const used = row === NONE ? 0 : this.#table.total(row, name, this.#limits.now());
+    if (figures[name] - used < amount) return { exceeded: this.quota(name, amount)! };
     return { use: this.use(name, amount) };
   }
 
-  #open(create: boolean): Windows | undefined {
-    if (!this.#windows || this.#windows.swept) {
-      this.#windows = this.#limits.windowsOf(this.subject, create);
+  refund({ name, at, amount }: Use): void {
+    const row = this.#find();
+    if (row !== NONE) this.#table.refund(row, name, at, amount);
+  }
+
+  #find(): number {
+    if (this.#row !== NONE && this.#table.generation(this.#row) === this.#generation) {
+      return this.#row;
     }
-    return this.#windows;
+    return this.#remember(this.#table.find(this.subject, this.#own));
+  }
+
+  #open(now: number): number {
+    this.#table.makeRoom(now);
+    const known = this.#find();
+    if (known !== NONE) return known;
+    return this.#remember(this.#table.open(this.subject, this.#own, now));
+  }
+
+  #remember(row: number): number {
+    this.#row = row;
+    if (row !== NONE) this.#generation = this.#table.generation(row);
+    return row;
   }
 }
 

@@ -46,7 +46,7 @@ export function countRemoteUsage({ limits, charged, blocks }: Counters): (spent:
   return (spent) => {
     const { kind, publicKey, spender, outcome, ageMs } = spent;
     const known = outcome.result === 'refused' ? charged : once;
-    const cost = computeCost(limits, known, spent, limits.account(spender));
+    const cost = computeCost(limits, known, spent, limits.address(spender));
     if (cost.again) return;
     cost.charge(ageMs);
     cost.conclude(outcome);

@@ -1,159 +1,49 @@
 /**
- * Signatures being verified and failed signatures, counted by claim. A claim is an address together
- * with the known key that a request names. A unit is reserved before verification, so that
- * concurrent requests get no more attempts than sequential requests.
+ * Agents that sent a valid signature from an address recently. The limit on refused requests does
+ * not apply to them, so that other clients of the address cannot lock them out.
  */
 
 import { limits as bounds } from '../../engine/protocol/limits.js';
-import type { LimitName } from '../contract/limit-table.js';
-import type { Account, Limits, Quota } from './limits.js';
 
-/** The address and key that a request claims. */
-export interface Claimant {
-  address: Account;
-  /** Account of the address with the known key, or of the address alone without a known key. */
-  claim: Account;
-}
-
-/** Time for which a valid signature exempts a claim, and number of claims remembered. */
-const PROVEN_MS = 600_000;
+/** Time for which a valid signature counts, and the interval at which the time is renewed. */
+const PROVEN_MS = 86_400_000;
 const REFRESH_MS = 60_000;
-const MOST_PROVEN = 65_536;
+/** Most recent addresses of an agent, and most recent agents. */
+const MOST_ADDRESSES = 4;
+const MOST_AGENTS = 65_536;
 
-interface Pending {
-  count: number;
-  /** Requests waiting for a unit that other requests have reserved. */
-  waiting: (() => void)[];
-}
-
-type Unit = readonly [LimitName, Account];
-
-export interface Reservation {
-  readonly claimant: Claimant;
-  readonly units: readonly Unit[];
-}
-
-export type Reserved = Reservation | { exceeded: Quota };
-
-const keyOf = ([name, { subject }]: Unit) => `${name} ${subject}`;
-
-export class SignatureAttempts {
-  readonly #limits: Limits;
+export class ProvenAddresses {
   readonly #now: () => number;
-  readonly #pending = new Map<string, Pending>();
-  readonly #proven = new Map<string, number>();
+  /** Times of valid signatures, by key and address, oldest first. */
+  readonly #times = new Map<string, Map<string, number>>();
 
-  constructor(limits: Limits, now: () => number) {
-    this.#limits = limits;
+  constructor(now: () => number) {
     this.#now = now;
   }
 
-  /**
-   * Returns true if the claim had a valid signature recently. Failures by others then do not affect
-   * the claim.
-   */
-  proven({ claim }: Claimant): boolean {
-    const at = this.#proven.get(claim.subject);
-    return at !== undefined && Math.abs(this.#now() - at) < PROVEN_MS;
+  has(publicKey: string, address: string): boolean {
+    return this.#ageMs(publicKey, address) < PROVEN_MS;
   }
 
-  /** Returns the exhausted quota, if any. The claim's signatures are then not verified. */
-  exceeded(claimant: Claimant): Quota | null {
-    if (!this.#limits.figures) return null;
-    for (const [name, account] of this.#unitsOf(claimant)) {
-      const quota = account.quota(name);
-      if (quota?.remaining === 0) return quota;
-    }
-    return null;
+  /** Records a valid signature. A replayed signature proves nothing. */
+  add(publicKey: string, address: string): void {
+    if (this.#ageMs(publicKey, address) < REFRESH_MS) return;
+    const times = this.#times.get(publicKey) ?? new Map<string, number>();
+    setLast(times, address, this.#now(), MOST_ADDRESSES);
+    setLast(this.#times, publicKey, times, MOST_AGENTS);
   }
 
-  /** Returns true for the first failures in a minute, whose cause the server diagnoses. */
-  mayExplain({ claim }: Claimant): boolean {
-    return 'use' in claim.take('explained');
+  #ageMs(publicKey: string, address: string): number {
+    const at = this.#times.get(publicKey)?.get(address);
+    return at === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#now() - at);
   }
+}
 
-  /** Reserves a unit. If other requests hold all remaining units, waits until one is released. */
-  reserve(claimant: Claimant): Reserved | Promise<Reserved> {
-    if (!this.#limits.figures) return { claimant, units: [] };
-    const units = this.#unitsOf(claimant);
-    const full = units.find((unit) => this.#unreserved(unit) <= 0);
-    if (!full) {
-      for (const unit of units) this.#pendingOf(unit).count += 1;
-      return { claimant, units };
-    }
-    const pending = this.#pending.get(keyOf(full));
-    if (!pending) return { exceeded: full[1].quota(full[0])! };
-    return new Promise<void>((resume) => pending.waiting.push(resume)).then(() =>
-      this.reserve(claimant),
-    );
-  }
-
-  /** Releases the units, or uses them up if the signature failed. */
-  release(reservation: Reservation, failed: boolean): void {
-    if (!this.#limits.figures) return;
-    if (failed) this.failed(reservation.claimant);
-    else this.#prove(reservation.claimant);
-    for (const unit of reservation.units) this.#free(unit);
-  }
-
-  /** Counts a failure, with or without a verification. */
-  failed({ address, claim }: Claimant): void {
-    claim.use('failed_signature');
-    if (claim !== address) address.use('failed_signature_total');
-  }
-
-  /**
-   * Returns the units to reserve. Failures of all keys at one address also count together, but
-   * never lock out a proven key.
-   */
-  #unitsOf(claimant: Claimant): Unit[] {
-    const { address, claim } = claimant;
-    const own: Unit = ['failed_signature', claim];
-    if (claim === address || this.proven(claimant) || this.#untouched(own)) return [own];
-    return [own, ['failed_signature_total', address]];
-  }
-
-  /**
-   * Returns true without a failed or pending attempt, because the first attempt is always allowed.
-   */
-  #untouched(unit: Unit): boolean {
-    const quota = unit[1].quota(unit[0]);
-    return quota?.remaining === quota?.quota && !this.#pending.has(keyOf(unit));
-  }
-
-  #prove({ address, claim }: Claimant): void {
-    if (claim === address) return;
-    const claimKey = claim.subject;
-    const now = this.#now();
-    const at = this.#proven.get(claimKey);
-    if (at !== undefined && Math.abs(now - at) < REFRESH_MS) return;
-    this.#proven.delete(claimKey);
-    this.#proven.set(claimKey, now);
-    if (this.#proven.size <= MOST_PROVEN) return;
-    const [oldest] = this.#proven.keys();
-    this.#proven.delete(oldest!);
-  }
-
-  #free(unit: Unit): void {
-    const pending = this.#pending.get(keyOf(unit))!;
-    pending.count -= 1;
-    if (pending.count === 0) this.#pending.delete(keyOf(unit));
-    // Wakes one request. The last release wakes all requests, and requests without a unit are
-    // refused.
-    const woken = pending.waiting.splice(0, pending.count === 0 ? pending.waiting.length : 1);
-    for (const resume of woken) resume();
-  }
-
-  #unreserved(unit: Unit): number {
-    const quota = unit[1].quota(unit[0])!;
-    return quota.remaining - (this.#pending.get(keyOf(unit))?.count ?? 0);
-  }
-
-  #pendingOf(unit: Unit): Pending {
-    const pending = this.#pending.get(keyOf(unit)) ?? { count: 0, waiting: [] };
-    if (!this.#pending.has(keyOf(unit))) this.#pending.set(keyOf(unit), pending);
-    return pending;
-  }
+/** Sets the last entry of a map, and removes the first entries beyond `most`. */
+function setLast<V>(map: Map<string, V>, key: string, value: V, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > most) map.delete(map.keys().next().value!);
 }
 
 /*

@@ -37,6 +37,8 @@ export interface SessionHost {
   readonly steady: () => number;
   /** Null if watching is disabled. */
   readonly watchers: Watchers | null;
+  /** False to allow any number of messages. */
+  readonly limited: boolean;
   resumed: number;
   readonly usedAuths: UsedAuths;
   /** Records the agent. Replaces the agent's oldest connection if the agent has too many. */

@@ -13,6 +13,8 @@ export interface ConnectionsOptions {
   network: ServedNetwork;
   /** Null if watching is disabled. */
   watchers: Watchers | null;
+  /** False to allow any number of messages, and of connections per agent. */
+  limited: boolean;
   now: () => number;
   steady: () => number;
 }
@@ -21,6 +23,7 @@ export class Connections implements SessionHost {
   readonly network: ServedNetwork;
   readonly feed: Feed;
   readonly watchers: Watchers | null;
+  readonly limited: boolean;
   readonly now: () => number;
   readonly steady: () => number;
   /** Number of subscriptions that resumed an earlier connection. */
@@ -32,9 +35,10 @@ export class Connections implements SessionHost {
   readonly #unauthenticated = new Map<string, number>();
   readonly #heartbeat: NodeJS.Timeout;
 
-  constructor({ network, watchers, now, steady }: ConnectionsOptions) {
+  constructor({ network, watchers, limited, now, steady }: ConnectionsOptions) {
     this.network = network;
     this.watchers = watchers;
+    this.limited = limited;
     this.now = now;
     this.steady = steady;
     this.feed = new Feed(network);
@@ -71,7 +75,7 @@ export class Connections implements SessionHost {
     const open = this.#open.get(id) ?? new Set();
     this.#open.set(id, open.add(record));
     const [oldest] = open;
-    if (open.size > socketLimits.connectionsPerAgent) oldest?.session?.replace();
+    if (this.limited && open.size > socketLimits.connectionsPerAgent) oldest?.session?.replace();
   }
 
   watches(record: ConnectionRecord): void {

@@ -105,7 +105,7 @@ export class Session implements SocketHandlers, OpenSession {
 
   /** Counts control frames, which the transport answers. Too many frames count as a flood. */
   pinged(): void {
-    if (this.#closed) return;
+    if (this.#closed || !this.#host.limited) return;
     const { controlsPerMinute } = socketLimits;
     if (this.#controls.count(this.#host.steady()) > controlsPerMinute) this.end('tooFast');
   }
@@ -270,6 +270,7 @@ export class Session implements SocketHandlers, OpenSession {
   }
 
   #withinRate(): boolean {
+    if (!this.#host.limited) return true;
     const most = socketLimits.messagesPerMinute;
     if (this.#received.count(this.#host.steady()) <= most) return true;
     this.#warnings += 1;

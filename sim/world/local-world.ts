@@ -443,7 +443,7 @@ export class Quotas {
       this.#limits,
       unseen,
       operation,
-      this.#limits.account(`address:${from}`),
+      this.#limits.address(`address:${from}`),
     );
     const exceeded = cost.exceeded();
     if (exceeded && !cost.isFree(exceeded, look)) return { refusal: refuseQuota(exceeded) };

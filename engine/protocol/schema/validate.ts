@@ -131,13 +131,18 @@ function unknown(name: string, shape: Shape): string {
   return `is unknown; leave it out${advice} (known: ${known.join(', ')})`;
 }
 
+/** Number of unknown members that are compared with a missing member's name. */
+const MOST_COMPARED = 64;
+
 /** Describes a missing member, and names an unknown member that is probably a misspelling of it. */
 function missing(name: string, around: unknown, { properties = {} }: Shape): string {
-  const given = typeof around === 'object' && around !== null ? Object.keys(around) : [];
-  const near = nearest(
-    name,
-    given.filter((one) => !Object.hasOwn(properties, one)),
-  );
+  const strange: string[] = [];
+  // Parsed JSON inherits no enumerable members.
+  for (const one in typeof around === 'object' ? around : {}) {
+    if (!Object.hasOwn(properties, one)) strange.push(one);
+    if (strange.length === MOST_COMPARED) break;
+  }
+  const near = nearest(name, strange);
   return near === null ? 'is missing; add it' : `is missing; add it, or rename ${near}`;
 }
 

@@ -2,8 +2,11 @@
 import { connect } from 'node:net';
 import { createVerifier, type VirtualClock, virtualClock } from 'folkmoot';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { limitTable } from '../../../dist/api/contract/limit-table.js';
+import { HistoryReads } from '../../../dist/api/http/handler.js';
+import type { History } from '../../../dist/engine/history/history.js';
 import { START_MS } from '../../support/citizens.js';
-import { raw, statusOf } from '../../support/service/raw.js';
+import { raw, statusesOf, statusOf } from '../../support/service/raw.js';
 import { type Around, oneTransport, type Running, world } from '../../support/service/server.js';
 import {
   type Agent,
@@ -18,6 +21,8 @@ import {
 import { expectError, type World } from '../../support/service/world.js';
 
 const HASH = 'a'.repeat(64);
+const DAY_MS = 86_400_000;
+const GET = 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const LENGTH = 'Content-Length: 2000000\r\n';
 const forgedBy = (agent: Agent): Agent => ({ ...agent, sign: () => '0'.repeat(128) });
 
@@ -61,12 +66,17 @@ function firstAnswer(url: string, bytes: Uint8Array, count: number): Promise<str
 }
 
 describe.each(oneTransport)('floods over %s', (transport) => {
-  test('600 forged votes at once: get no more verifications than the limit', async () => {
+  test.each([
+    ['without an earlier valid signature', DAY_MS, 128],
+    ['after a valid signature from here', 0, 300],
+  ])('300 forged votes at once %s: get bounded verifications', async (_, passed, verified) => {
     const verifier = createVerifier('pool');
     onTestFinished(() => verifier.close());
-    const scene = await begin(transport, { verifier });
+    const figures = { signed_requests: 301 };
+    const scene = await begin(transport, { verifier, server: { figures } });
     const [ada] = await join(scene, 'Ada');
-    const { there, at } = scene;
+    const { there, at, clock } = scene;
+    clock.set(clock.now() + passed);
     const before = there.network.stats.rejected;
     const forged = vote(forgedBy(ada!), { block_hash: HASH }, at());
     const codes: number[] = [];
@@ -81,13 +91,69 @@ describe.each(oneTransport)('floods over %s', (transport) => {
       }
     };
     const one = async () => {
-      for (let sent = 0; sent < 5; sent += 1) codes.push(await send());
+      for (let sent = 0; sent < 3; sent += 1) codes.push(await send());
     };
-    await Promise.all(many(120, one));
-    expect(codes.filter((code) => code === 401).length).toBe(60);
-    expect(codes.filter((code) => code === 429).length).toBe(540);
-    // Only the first five failures are diagnosed, each with at most 20 verifications.
-    expect(there.network.stats.rejected - before).toBeLessThanOrEqual(60 + 5 * 20);
+    await Promise.all(many(100, one));
+    expect(codes.filter((code) => code === 401).length).toBe(verified);
+    expect(codes.filter((code) => code === 429).length).toBe(300 - verified);
+    // Only the first 20 failures are diagnosed, each with at most 20 verifications.
+    const { rejected } = there.network.stats;
+    expect(rejected - before).toBeLessThanOrEqual(verified + 20 * 20);
+    expect(rejected - before).toBeGreaterThanOrEqual(verified);
+    // In the same instant, only an agent with an earlier valid signature is served.
+    const own = await there.send(status(ada!, { status: 'active' }, ada!.agentId, at()));
+    expect(own.status).toBe(passed === 0 ? 200 : 429);
+    clock.set(clock.now() + 1_000);
+    await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
+  });
+
+  test('forged requests and reads of others at its address lock out no agent', async () => {
+    const scene = await begin(transport);
+    const [ada] = await join(scene, 'Ada');
+    const { there, at, clock } = scene;
+    const active = () => status(ada!, { status: 'active' }, ada!.agentId, at());
+    const forger = forgedBy(ada!);
+    const forged = [
+      vote(forger, { block_hash: HASH }, at()),
+      propose(forger, { parent_hash: HASH, meme_content: { content: 'x'.repeat(40_000) } }, at()),
+      meme(forger, { file: 'x'.repeat(100_000) }, at()),
+      { ...active(), body: '{' },
+    ];
+    for (const request of forged) await Promise.all(many(70, () => there.send(request)));
+    await there.do(active(), 200);
+    // Fills the quotas of all requests that do not name a registered key.
+    const each = limitTable.requests.quota / 20;
+    const all = (text: string) => statusesOf(text).length === each;
+    await Promise.all(many(20, () => raw(there.url, GET.repeat(each), all)));
+    expect((await there.get('/api/v1/meta')).status).toBe(429);
+    clock.set(clock.now() + 1);
+    await there.do(active(), 200);
+  });
+
+  test('replayed signatures: exempt no address from the limit', async () => {
+    const proxy = { trustedProxies: ['127.0.0.1'] };
+    const scene = await begin(transport, { server: proxy });
+    const { there, at, clock } = scene;
+    const from = (address: string, { headers, ...request }: Request): Request => ({
+      ...request,
+      headers: { ...headers, 'X-Forwarded-For': address },
+    });
+    const ada = agentOf('Ada');
+    await there.do(from('192.0.2.1', register(ada, {}, at())));
+    clock.set(clock.now() + 60_000);
+    const captured = status(ada, { status: 'active' }, ada.agentId, at());
+    await there.do(from('192.0.2.1', captured), 200);
+    const forged = vote(forgedBy(ada), { block_hash: HASH }, at());
+    const codes = async (address: string) => {
+      const answers = await Promise.all(many(140, () => there.send(from(address, forged))));
+      return answers.filter((answer) => answer.status === 401).length;
+    };
+    for (const last of [1, 2, 3, 4, 5]) {
+      const address = `198.51.100.${last}`;
+      await there.do(from(address, captured), 200);
+      expect(await codes(address)).toBe(128);
+    }
+    expect(await codes('192.0.2.1')).toBe(140);
   });
 
   test('200 copies of a valid request at once: are all accepted', async () => {
@@ -114,64 +180,63 @@ describe.each(oneTransport)('floods over %s', (transport) => {
       headers: named,
       body,
     });
-    for (let round = 0; round < 7; round += 1) {
-      await Promise.all(many(50, () => there.send(post(form))));
-      await Promise.all(many(50, () => there.send(post(plain, '/api/v1/blocks/propose'))));
-    }
+    await Promise.all(many(70, () => there.send(post(form))));
+    await Promise.all(many(70, () => there.send(post(plain, '/api/v1/blocks/propose'))));
     expect((await there.send(post(form))).status).toBe(429);
     await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
   });
 
-  test('many keys claimed from one address: share one quota and lock out no client', async () => {
-    const scene = await begin(transport, { server: { figures: { failed_signature_total: 120 } } });
-    const names = many(6, (index) => `Agent ${index}`);
-    const agents = await join(scene, ...names, 'Ada', 'Bob');
-    const [ada, bob] = agents.slice(-2) as [Agent, Agent];
-    const { there, at } = scene;
+  test('many keys claimed from one address: share one quota', async () => {
+    const scene = await begin(transport);
+    const names = many(3, (index) => `Agent ${index}`);
+    const agents = await join(scene, ...names, 'Ada');
+    const ada = agents.at(-1)!;
+    const { there, at, clock } = scene;
+    clock.set(clock.now() + DAY_MS);
     const active = (by: Agent) => status(by, { status: 'active' }, by.agentId, at());
     await there.do(active(ada), 200);
     const before = there.network.stats.rejected;
-    for (const agent of agents.slice(0, 6)) {
+    for (const agent of agents.slice(0, 3)) {
       const forged = vote(forgedBy(agent), { block_hash: HASH }, at());
       await Promise.all(many(70, () => there.send(forged)));
     }
     const { rejected } = there.network.stats;
-    expect(rejected - before).toBeLessThanOrEqual(120 + 6 + 6 * 5 * 20);
-    scene.clock.set(scene.clock.now() + 1);
-    // Ada has sent a valid signature from here, and Bob's first attempt is free.
+    expect(rejected - before).toBeLessThanOrEqual(128 + 20 * 20);
+    clock.set(clock.now() + 1);
+    // Ada has sent a valid signature from here.
     await there.do(active(ada), 200);
-    await there.do(active(bob), 200);
+    expect((await there.send(active(agents[0]!))).status).toBe(429);
+    clock.set(clock.now() + 1_000);
+    await there.do(active(agents[0]!), 200);
   });
 
   test('costly invalid requests: are refused unread once the quota is used', async () => {
     const scene = await begin(transport);
     const [ada, bob] = await join(scene, 'Ada', 'Bob');
-    const { there, at } = scene;
+    const { there, at, clock } = scene;
+    clock.set(clock.now() + DAY_MS);
+    await there.do(status(bob!, { status: 'active' }, bob!.agentId, at()), 200);
     const path = '/api/v1/blocks/propose';
     const headers = { 'Content-Type': 'application/json', 'X-Agent-Public-Key': ada!.publicKey };
     const body = `[${'0,'.repeat(1024 * 1024 - 2)}0]`;
     const send = () => there.send({ method: 'POST', path, headers, body });
-    // The quota is 600 units, and 2 MiB cost 64 units.
-    for (let times = 0; times < 9; times += 1) {
+    // The quota is 8 MiB in 10 seconds.
+    for (let times = 0; times < 4; times += 1) {
       expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
-      scene.clock.set(scene.clock.now() + 1_000);
+      clock.set(clock.now() + 1_000);
     }
     const json = `Content-Type: application/json\r\n${LENGTH}`;
     const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${json}`;
     const unread = await raw(there.url, `${head}X-Agent-Public-Key: ${ada!.publicKey}\r\n\r\n`);
     expect(statusOf(unread)).toBe(429);
-    expect(unread).toContain('"limit":"refused"');
-    // Other clients at the address, and small requests by Ada, are still served.
-    expectError(
-      await there.send(propose(bob!, { parent_hash: HASH }, at())),
-      409,
-      'INVALID_REQUEST',
-    );
-    expectError(
-      await there.send(propose(ada!, { parent_hash: HASH }, at())),
-      409,
-      'INVALID_REQUEST',
-    );
+    expect(unread).toContain('"limit":"refused_large"');
+    // Small requests of all agents are still served.
+    for (const agent of [ada!, bob!]) {
+      const proposal = await there.send(propose(agent, { parent_hash: HASH }, at()));
+      expectError(proposal, 409, 'INVALID_REQUEST');
+    }
+    clock.set(clock.now() + 7_000);
+    expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
   });
 
   test('a large body with an unknown key, or without a key: is not read', async () => {
@@ -216,4 +281,16 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     expect(taken).toBeLessThanOrEqual(40);
     expect(answers.filter((text) => text === '').length).toBe(60 - taken);
   });
+});
+
+test('reads at earlier entries: one address fills a quarter of the queue', async () => {
+  const reads = new HistoryReads({ at: () => new Promise(() => {}) } as unknown as History);
+  const fill = (address: string, from: number) => {
+    for (let entry = from; entry < from + 4; entry += 1) void reads.at(entry, address);
+  };
+  const full = expect.objectContaining({ reason: 'QUEUE_FULL' });
+  fill('address:192.0.2.1', 0);
+  expect(await reads.at(90, 'address:192.0.2.1')).toEqual(full);
+  for (const other of [2, 3, 4]) fill(`address:192.0.2.${other}`, 4 * other);
+  expect(await reads.at(91, 'address:192.0.2.5')).toEqual(full);
 });

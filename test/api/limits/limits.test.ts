@@ -1,9 +1,11 @@
 /** Rate limits of the profile `spec`: exact sliding windows, in virtual time. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type VirtualClock, virtualClock } from 'folkmoot';
-import { describe, expect, test } from 'vitest';
-import { addressKey } from '../../../api/limits/connections.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
-import { Limits } from '../../../dist/api/limits/limits.js';
+import { addressKey } from '../../../dist/api/limits/addresses.js';
+import { Limits, refund } from '../../../dist/api/limits/limits.js';
 import { START_MS } from '../../support/citizens.js';
 import { diskFolder } from '../../support/fixture.js';
 import { type Running, world } from '../../support/service/server.js';
@@ -196,23 +198,48 @@ describe('limits of an address', () => {
     expect((await there.get('/api/v1/network/state')).status).toBe(200);
   });
 
-  test('failed signatures: 60 a minute, then no signed request is verified', async () => {
+  test.each([
+    'vote',
+    'propose',
+    'meme',
+    'status',
+  ])('%s: 300 forged copies lock out no agent that was valid from the address', async (name) => {
     const scene = await begin();
     const { there, at, pass } = scene;
     const ada = await join(scene, 'Ada');
+    const [, , of] = operations.find(([each]) => each === name)!;
+    const forger = { ...ada, sign: agentOf('Forger').sign };
+    for (let sent = 0; sent < 300; sent += 50) {
+      const copies = Array.from({ length: 50 }, () => there.send(of(forger, at())));
+      for (const { status: code } of await Promise.all(copies)) expect(code).toBe(401);
+    }
+    await there.do(status(ada, { status: 'active' }, ada.agentId, at()), 200);
+    pass(1);
+    expect((await there.send(of(ada, at()))).status).not.toBe(429);
+  });
+
+  test('refused: 128 writes a second without a valid signature, from a new address', async () => {
+    const scene = await begin();
+    const { there, at, pass } = scene;
+    const ada = await join(scene, 'Ada');
+    pass(86_400_000);
     const forger = { ...ada, sign: agentOf('Forger').sign };
     const forged = () => there.send(vote(forger, { block_hash: HASH }, at()));
-    for (let used = 1; used <= 60; used += 1) expect((await forged()).status).toBe(401);
-    const refused = await there.send(status(ada, { status: 'active' }, ada.agentId, at()));
+    for (let used = 1; used <= 128; used += 1) expect((await forged()).status).toBe(401);
+    const own = () => there.send(status(ada, { status: 'active' }, ada.agentId, at()));
+    const refused = await own();
     expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
-    expect(refused.headers.get('ratelimit-policy')).toBe('"failed_signature";q=60;w=60');
-    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(refused.headers.get('ratelimit-policy')).toBe('"refused";q=128;w=1');
+    expect(refused.headers.get('retry-after')).toBe('1');
     const malformed = { ...vote(ada, { block_hash: HASH }, at()), body: '{' };
     expect((await there.send(malformed)).status).toBe(429);
     expect((await there.get('/api/v1/network/state')).status).toBe(200);
-    pass(60_000);
-    const { status: code } = await there.send(status(ada, { status: 'active' }, ada.agentId, at()));
-    expect(code).toBe(200);
+    pass(1_000);
+    expect((await own()).status).toBe(200);
+    // From now on, the limit does not apply to Ada.
+    for (let used = 1; used <= 200; used += 1) expect((await forged()).status).toBe(401);
+    pass(1);
+    expect((await own()).status).toBe(200);
   });
 
   test.each([
@@ -232,18 +259,111 @@ describe('limits of an address', () => {
   });
 });
 
-test('subjects: those above the limit share one quota until idle ones are removed', () => {
-  const clock = virtualClock(START_MS);
-  const limits = new Limits('spec', resolveLimits('spec'), clock.now);
-  const all = limits.figures!.read;
-  const use = (subject: string, amount = 1) => limits.account(subject).use('read', amount);
-  const remaining = (subject: string) => limits.account(subject).quota('read')?.remaining;
-  for (let subject = 0; subject < 65_536; subject += 1) use(`address:${subject}`);
-  use('address:a newcomer', all);
-  expect([remaining('address:another'), remaining('address:0')]).toEqual([0, all - 1]);
-  clock.set(clock.now() + 60_000);
-  use('address:a newcomer', all);
-  expect([remaining('address:a newcomer'), remaining('address:another')]).toEqual([0, all]);
+describe('a full table', () => {
+  const MOST = 65_536;
+  const table = () => {
+    const clock = virtualClock(START_MS);
+    const limits = new Limits('spec', resolveLimits('spec'), clock.now);
+    const account = (address: string) => limits.address(addressKey(address));
+    const get = (address: string) => 'use' in account(address).take('read');
+    const left = (address: string) => account(address).quota('read')!.remaining;
+    return { clock, limits, account, get, left, quota: limits.figures!.read };
+  };
+  const flood = (count: number, send: (index: number) => unknown) => {
+    for (let index = 0; index < count; index += 1) send(index);
+  };
+  /** Addresses of one /48, of one /16, and without a common network. */
+  const dense6 = (index: number) => `2001:db8:7:${index.toString(16)}::1`;
+  const dense4 = (index: number) => `10.9.${index >> 8}.${index & 255}`;
+  const sparse = (index: number) => `2001:${(index >> 8).toString(16)}:${index & 255}:1::1`;
+
+  test.each([
+    ['of one /48', dense6],
+    ['of many /24', dense4],
+    ['without a common network', sparse],
+  ])('addresses %s: lock out no newcomer, and leave other counts', (_, address) => {
+    const { get, left, limits, quota } = table();
+    flood(20, () => get('192.0.2.1'));
+    flood(MOST - 1, (index) => get(address(index)));
+    expect(limits.subjects).toBe(MOST);
+    get('192.0.2.1');
+    expect(get(address(MOST - 1))).toBe(true);
+    expect(limits.subjects).toBeLessThanOrEqual(MOST - MOST / 16 + 1);
+    for (const newcomer of ['198.51.100.7', '2001:db8:8::1', '203.0.113.9']) {
+      expect(left(newcomer)).toBe(quota);
+      expect(get(newcomer)).toBe(true);
+    }
+    expect(left('192.0.2.1')).toBe(quota - 21);
+    flood(3 * MOST, (index) => get(address(index % (MOST * 4))));
+    expect(limits.subjects).toBeLessThanOrEqual(MOST);
+    expect(get('198.51.100.8')).toBe(true);
+  });
+
+  test('a network with many addresses shares an account, until it is idle', () => {
+    const { account, get, left, limits, quota, clock } = table();
+    flood(MOST + 1, (index) => get(dense6(index % MOST)));
+    get('198.51.100.7');
+    expect(limits.subjects).toBe(2);
+    flood(quota, (index) => get(dense6(index)));
+    expect([left(dense6(9)), left(dense6(70_000 & 0xffff))]).toEqual([0, 0]);
+    expect(account(dense6(9)).isShared).toBe(true);
+    // An agent of this network has an account for its own address.
+    const agent = limits.address(addressKey(dense6(9)), true);
+    expect('use' in agent.take('read')).toBe(true);
+    clock.set(clock.now() + 60_000);
+    limits.sweep();
+    expect(limits.subjects).toBe(0);
+    expect([account(dense6(9)).isShared, left(dense6(9))]).toEqual([false, quota]);
+  });
+
+  test('requests in flight keep their counts when their subject is forgotten', () => {
+    const { account, get, left, clock, limits, quota } = table();
+    const flying = account('192.0.2.1');
+    const use = flying.use('read');
+    clock.set(clock.now() + 60_000);
+    limits.sweep();
+    get('198.51.100.7');
+    refund(use);
+    flying.use('read', 5);
+    expect([left('192.0.2.1'), left('198.51.100.7')]).toEqual([quota - 5, quota - 1]);
+  });
+
+  test('a subject takes at most 300 bytes', () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const bytes = () => {
+      gc();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const { account, limits } = table();
+    const before = bytes();
+    flood(MOST, (index) => {
+      const own = account(sparse(index));
+      for (const name of ['connections', 'requests', 'read'] as const) own.take(name);
+    });
+    const each = (bytes() - before) / MOST;
+    expect(limits.subjects).toBe(MOST);
+    expect(each).toBeLessThan(300);
+  });
+});
+
+test('idle subjects: are forgotten by a timer, without a request', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { there, pass } = await begin();
+  const subjects = async () => {
+    const text = await (await fetch(`${there.url}/metrics`)).text();
+    return Number(/^folkmoot_limit_subjects (\d+)$/m.exec(text)?.[1]);
+  };
+  await there.get('/api/v1/meta');
+  expect(await subjects()).toBe(1);
+  pass(60_000);
+  vi.advanceTimersByTime(10_000);
+  // The request for the metrics may have opened a connection.
+  pass(60_000);
+  vi.advanceTimersByTime(10_000);
+  expect(await subjects()).toBe(0);
 });
 
 describe('profiles', () => {

@@ -13,7 +13,6 @@ import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 const MINUTE_MS = 60_000;
 const QUOTA = 3;
 const key = 'a'.repeat(64);
-const subject = `agent:${key}`;
 const address = 'address:192.0.2.1';
 const signatureOf = (number: number) => number.toString(16).padStart(128, '0');
 
@@ -32,8 +31,8 @@ function door(now: () => number) {
   const blocks = new BlockShare(10, now);
   const count = countRemoteUsage({ limits, charged, blocks });
   const cost = (number: number) =>
-    computeCost(limits, charged, vote(number), limits.account(address));
-  const left = () => limits.account(subject).quota('vote')!.remaining;
+    computeCost(limits, charged, vote(number), limits.address(address));
+  const left = () => limits.agent(key).quota('vote')!.remaining;
   return { limits, blocks, count, cost, left };
 }
 
@@ -106,8 +105,8 @@ test('remote usage: counts accepted and refused requests, and no repeats', () =>
   expect(left()).toBe(QUOTA - 2);
   // Bytes count only for logged entries, against both agent and address.
   const { bytes, address_bytes } = limits.figures!;
-  expect(limits.account(subject).quota('bytes')!.remaining).toBe(bytes - 712);
-  expect(limits.account(address).quota('address_bytes')!.remaining).toBe(address_bytes - 712);
+  expect(limits.agent(key).quota('bytes')!.remaining).toBe(bytes - 712);
+  expect(limits.address(address).quota('address_bytes')!.remaining).toBe(address_bytes - 712);
 });
 
 test('remote usage: counts a request in flight here once, in either order', () => {

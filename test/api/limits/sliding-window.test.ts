@@ -1,17 +1,22 @@
-/** The sliding window, compared at random edges with a model that keeps every use. */
+/** Sliding windows of one pool, compared at random edges with a model that keeps every use. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SlidingWindow } from '../../../api/limits/sliding-window.js';
+import { SlidingWindow, WindowPool } from '../../../api/limits/sliding-window.js';
 
-type Step =
+/** `of`: which of the two windows. */
+type Step = { of: number } & (
   | { do: 'use'; amount: number }
   | { do: 'wait'; ms: number }
-  | { do: 'giveBack'; which: number };
+  | { do: 'giveBack'; which: number }
+  | { do: 'reopen' }
+);
 
+const of = fc.nat(1);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ do: fc.constant('use' as const), amount: fc.integer({ min: 1, max: 9 }) }),
-  fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: -3, max: 40 }) }),
-  fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(20) }),
+  fc.record({ of, do: fc.constant('use' as const), amount: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ of, do: fc.constant('wait' as const), ms: fc.integer({ min: -3, max: 40 }) }),
+  fc.record({ of, do: fc.constant('giveBack' as const), which: fc.nat(20) }),
+  fc.record({ of, do: fc.constant('reopen' as const) }),
 );
 
 /** Model by definition: all uses within the window. */
@@ -28,28 +33,37 @@ test.each([1, 7])('sliding window: equals its definition with slots of %i ms', (
       fc.array(step, { maxLength: 200 }),
       fc.integer({ min: 1, max: 60 }),
       (steps, ms) => {
-        const window = new SlidingWindow(ms, slotMs);
-        const model = new Model(ms);
+        // A pool with room for two full windows, so that a slot that is not freed fails the test.
+        const pool = new WindowPool(2, 2 * (ms + 1));
+        const begin = () => ({ window: new SlidingWindow(pool, ms, slotMs), model: new Model(ms) });
+        const both = [begin(), begin()];
         let now = 1_000_000;
-        let last = 0;
         for (const one of steps) {
+          if (one.do === 'wait') now += one.ms;
+          if (one.do === 'reopen') {
+            both[one.of]!.window.close();
+            both[one.of] = begin();
+          }
+          const { window, model } = both[one.of]!;
           window.forget(now);
           model.uses = model.live(now);
-          if (one.do === 'wait') now += one.ms;
           if (one.do === 'use') {
             // A use counts at the end of its slot. Time that goes back counts as the latest time.
-            last = Math.max(model.uses.at(-1)?.at ?? 0, Math.ceil(now / slotMs) * slotMs);
-            expect(window.use(now, one.amount)).toBe(last);
-            model.uses.push({ at: last, amount: one.amount });
+            const at = Math.max(model.uses.at(-1)?.at ?? 0, Math.ceil(now / slotMs) * slotMs);
+            expect(window.use(now, one.amount)).toBe(at);
+            model.uses.push({ at, amount: one.amount });
           }
           const given = model.uses[one.do === 'giveBack' ? one.which : -1];
           if (given) {
             window.refund(given.at, given.amount);
             model.uses.splice(model.uses.indexOf(given), 1);
           }
-          window.forget(now);
-          expect(window.total).toBe(model.total(now));
-          expect(window.oldest).toBe(model.live(now)[0]?.at ?? null);
+          for (const each of both) {
+            each.window.forget(now);
+            each.model.uses = each.model.live(now);
+            expect(each.window.total).toBe(each.model.total(now));
+            expect(each.window.oldest).toBe(each.model.live(now)[0]?.at ?? null);
+          }
         }
       },
     ),
@@ -66,7 +80,7 @@ test('sliding window: predicts exactly when enough is free', () => {
       fc.integer({ min: 1, max: 60 }),
       fc.integer({ min: 1, max: 20 }),
       (uses, windowMs, quota) => {
-        const window = new SlidingWindow(windowMs);
+        const window = new SlidingWindow(new WindowPool(1, 64), windowMs);
         let now = 0;
         for (const [wait, amount] of uses) {
           now += wait;
@@ -78,7 +92,7 @@ test('sliding window: predicts exactly when enough is free', () => {
           const at = window.freeAt(amount, quota, now);
           // Replays the same history up to just before that time, and up to that time.
           const replay = (until: number) => {
-            const copy = new SlidingWindow(windowMs);
+            const copy = new SlidingWindow(new WindowPool(1, 64), windowMs);
             let then = 0;
             for (const [wait, used] of uses) {
               then += wait;
@@ -94,5 +108,27 @@ test('sliding window: predicts exactly when enough is free', () => {
       },
     ),
     { numRuns: 200 },
+  );
+});
+
+test('sliding window: counts in steps of 1/64 beyond 64 uses, and never forgets early', () => {
+  const windowMs = 60_000;
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 1_500 }), (waits) => {
+      // 64 exact slots, 64 coarse slots, and one at each end.
+      const window = new SlidingWindow(new WindowPool(1, 130), windowMs);
+      const [exact, late] = [new Model(windowMs), new Model(windowMs * (1 + 1 / 32))];
+      let now = 1_000_000;
+      for (const wait of waits) {
+        now += wait;
+        window.forget(now);
+        window.use(now);
+        for (const model of [exact, late]) model.uses.push({ at: now, amount: 1 });
+      }
+      window.forget(now);
+      expect(window.total).toBeGreaterThanOrEqual(exact.total(now));
+      expect(window.total).toBeLessThanOrEqual(late.total(now));
+    }),
+    { numRuns: 100 },
   );
 });

@@ -108,6 +108,24 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
     expect((await live.closed).code).toBe(4429);
   });
 
+  test('limits off: allow any number of messages, and of connections of an agent', async () => {
+    const there = await begin({ limits: 'off' });
+    const ada = await there.join('Ada');
+    const all: Live[] = [];
+    for (let count = 0; count < 6; count += 1) all.push(await there.listen(ada));
+    const [first] = all;
+    for (let id = 0; id < 300; id += 1) {
+      first!.send({ type: 'ping', id });
+      first!.socket.ping();
+    }
+    const pongs = (await first!.settled()).filter(({ type }) => type === 'pong');
+    expect(pongs.length).toBeGreaterThanOrEqual(300);
+    expect(all.map(({ socket }) => socket.readyState)).toEqual(all.map(() => 1));
+    // The limits on sizes remain.
+    first!.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024 + 1));
+    expect((await first!.closed).code).toBe(1009);
+  });
+
   test('limits an address to 64 unauthenticated connections', async () => {
     const there = await begin({ limits: 'spec' });
     const ada = await there.join('Ada');

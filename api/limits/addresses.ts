@@ -1,35 +1,6 @@
-/** Client addresses behind trusted proxies, and the connection limit per address. */
-import { resolveLimits } from '../contract/limit-table.js';
-import { Limits } from './limits.js';
-
-export interface ConnectionPolicy {
-  /** Connections per address and window; null for unlimited connections. */
-  quota: number | null;
-  trustedProxies: readonly string[];
-}
-
-export class ConnectionLimit {
-  readonly #limits: Limits;
-  readonly #trusted: ReadonlySet<string>;
-
-  constructor({ quota, trustedProxies }: ConnectionPolicy, steady: () => number) {
-    const figures = quota === null ? null : resolveLimits('spec', { connections: quota });
-    this.#limits = new Limits('spec', figures, steady);
-    this.#trusted = new Set(trustedProxies);
-  }
-
-  accepts(peer: string): boolean {
-    const address = clientAddress(peer, undefined, none);
-    if (this.#trusted.has(address)) return true;
-    return 'use' in this.#limits.account(addressKey(address)).take('connections');
-  }
-}
-
-const none: ReadonlySet<string> = new Set();
-
-/*
- * Determines the client address behind proxies, believing only trusted proxies, and the key under
- * which limits count the address.
+/**
+ * Client addresses behind proxies, believing only trusted proxies, and the subjects under which
+ * limits count them.
  */
 
 /** Normalizes an address, by removing a port and converting IPv4-mapped IPv6 to IPv4. */
@@ -75,6 +46,18 @@ export function addressKey(address: string): string {
   }
   const [high = 0, low = 0] = groups.slice(6);
   return `address:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/**
+ * Returns the subject of an address's wider network, an IPv4 /24 or an IPv6 /48. Returns null for
+ * other subjects.
+ */
+export function widerSubject(subject: string): string | null {
+  if (subject.endsWith('::/64')) {
+    return `${subject.slice(0, subject.lastIndexOf(':', subject.length - 6))}::/48`;
+  }
+  const dot = subject.lastIndexOf('.');
+  return dot === -1 || subject.includes('/') ? null : `${subject.slice(0, dot)}.0/24`;
 }
 
 /** Parses an IPv6 address in any notation into eight groups. */
