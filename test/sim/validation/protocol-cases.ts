@@ -3,12 +3,13 @@
  * `tendermint`, `snowball`, `degroot` and `hegselmann-krause`.
  */
 
+import jstat from 'jstat';
 import { Streams } from '../../../dist/sim/rng.js';
 import { simulate } from '../../../dist/sim/run/simulate.js';
 import { loadScenario } from '../../../dist/sim/scenario/load.js';
 import type { Change } from '../../../dist/sim/scenario/problem.js';
 import { drawnGraph } from '../../../dist/sim/world/graph.js';
-import { type Row, type Size, scaled, type ValidationCase } from './case.js';
+import { LEVEL, type Row, type Size, scaled, type ValidationCase } from './case.js';
 
 /** Runs an included scenario with changed values; returns measures, and those of its script. */
 async function run(name: string, changes: readonly Change[]) {
@@ -18,6 +19,7 @@ async function run(name: string, changes: readonly Change[]) {
   return { scenario, measures, verdict, own: reported.groups.town ?? {} };
 }
 
+const { studentt } = jstat.jStat;
 const AGENTS = 16;
 const QUORUM = 11;
 
@@ -118,11 +120,62 @@ async function snowball(approves: number, blocks: number): Promise<Row[]> {
   ];
 }
 
+const [SAMPLE, ALPHA, CRASHED] = [10, 8, 20];
+/** Time in which all agents decide, if some have crashed. */
+const RUN_MS = 300_000;
+
+/** Chance that a random sample of the other agents contains at least `ALPHA` that are up. */
+function computeSuccess(): number {
+  const [up, down] = [TOWN - CRASHED - 1, CRASHED];
+  const samples = (from: number, size: number) =>
+    Array.from({ length: size }, (_, at) => (from - at) / (at + 1)).reduce((a, b) => a * b, 1);
+  const sizes = Array.from({ length: SAMPLE - ALPHA + 1 }, (_, missing) => missing);
+  const good = sizes.map((missing) => samples(up, SAMPLE - missing) * samples(down, missing));
+  return good.reduce((sum, one) => sum + one, 0) / samples(up + down, SAMPLE);
+}
+
+/**
+ * All agents that are up prefer the same, so only missing answers fail a round. The numbers of rounds
+ * are independent, with a known mean and variance.
+ */
+async function crashed(blocks: number): Promise<Row[]> {
+  const lasting = { start_ms: 1, length_ms: blocks * RUN_MS };
+  const { measures, own } = await run('snowball', [
+    ['agents.town.strategy.parameters.approves', 1],
+    ['producers.block_interval_ms', RUN_MS],
+    ['length', { virtual_ms: blocks * RUN_MS }],
+    ['faults', [{ kind: 'crash', ...lasting, whom: [{ group: 'town', count: CRASHED }] }]],
+  ]);
+  const success = computeSuccess();
+  const chance = (1 - success) * success ** BETA;
+  const variance = 1 / chance ** 2 - (2 * BETA + 1) / chance - success / (1 - success) ** 2;
+  const [decisions, mean] = [measures.slot_decisions!, own.rounds_mean!];
+  const half = studentt.inv(1 - (1 - LEVEL) / 2, decisions) * Math.sqrt(variance / decisions);
+  const what = `${TOWN} of ${TOWN} approve at first, ${CRASHED} crashed`;
+  const from = `${blocks} blocks`;
+  return [
+    {
+      what: `${what}: decisions for a block`,
+      theory: TOWN - CRASHED,
+      measured: decisions / blocks,
+      interval: null,
+      from,
+    },
+    {
+      what: `${what}: mean rounds`,
+      theory: (1 - success ** BETA) / chance,
+      measured: mean,
+      interval: [mean - half, mean + half],
+      from,
+    },
+  ];
+}
+
 async function snowballRows(size: Size): Promise<Row[]> {
   const blocks = scaled(size, 2, 20);
   const found: Row[] = [];
   for (const approves of [0.5, 0.7, 1]) found.push(...(await snowball(approves, blocks)));
-  return found;
+  return [...found, ...(await crashed(blocks))];
 }
 
 export const sampling: ValidationCase = {
@@ -131,10 +184,14 @@ export const sampling: ValidationCase = {
     'Each of 200 agents repeatedly asks k = 10 others and follows 8 equal answers (alpha). After ' +
     '10 such rounds in a row (beta) it decides. With these parameters a split is too rare to ' +
     'occur, however the preferences begin. If they begin equal, each agent needs beta rounds. ' +
-    'First preferences are random; their mean is given. The scenario is the included `snowball`.',
+    'If some agents have crashed, a round succeeds with the probability p that 8 of the 10 are ' +
+    'up, which is hypergeometric. The mean number of rounds up to 10 successes in a row is ' +
+    '(1 - p^10) / ((1 - p) p^10). First preferences are random; their mean is given. The ' +
+    'scenario is the included `snowball`.',
   source:
     'Team Rocket, Yin, Sekniqi, van Renesse and Sirer 2019, Scalable and probabilistic ' +
-    'leaderless BFT consensus through metastability',
+    'leaderless BFT consensus through metastability, figure 3; Feller 1968, An Introduction to ' +
+    'Probability Theory and Its Applications, volume 1, XIII.7 (runs)',
   rows: snowballRows,
 };
 
