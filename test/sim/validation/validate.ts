@@ -1,0 +1,38 @@
+/**
+ * `npm run validate [-- [-u] NAME...]`: measures cases, and prints their sections of
+ * docs/validation.md. Ends with 1 if a row does not hold or the page differs, and with 2 if a name is
+ * unknown. `-u` writes the sections into the page.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { full } from '../../support/counts.js';
+import { holds } from './case.js';
+import { cases } from './cases.js';
+import { composePage, page, section } from './page.js';
+
+const given = process.argv.slice(2);
+const names = given.filter((one) => one !== '-u');
+const known = cases.map(({ name }) => name);
+const unknown = names.find((name) => !known.includes(name));
+
+if (unknown === undefined) await validate();
+else {
+  console.error(`Unknown case: ${unknown}; expected one of ${known.join(', ')}`);
+  process.exitCode = 2;
+}
+
+async function validate(): Promise<void> {
+  const measured = new Map<string, string>();
+  const failed: string[] = [];
+  for (const one of cases) {
+    if (names.length > 0 && !names.includes(one.name)) continue;
+    const rows = await one.rows(full ? 'full' : 'small');
+    measured.set(one.name, section(one, rows));
+    console.log(measured.get(one.name));
+    failed.push(...rows.filter((row) => !holds(row)).map(({ what }) => `${one.name}: ${what}`));
+  }
+  for (const row of failed) console.error(`Does not hold: ${row}`);
+  const differs = full && composePage(cases, measured) !== readFileSync(page, 'utf8');
+  if (full && given.includes('-u')) writeFileSync(page, composePage(cases, measured));
+  else if (differs) console.error('docs/validation.md differs; write it with -u');
+  process.exitCode = failed.length > 0 || (differs && !given.includes('-u')) ? 1 : 0;
+}
