@@ -36,7 +36,7 @@ import {
   smallWorld,
   uplinks,
 } from './network-cases.js';
-import { boundedConfidence, rotation, sampling, weightedMeans } from './protocol-cases.js';
+import { boundedConfidence, pairs, rotation, sampling, weightedMeans } from './protocol-cases.js';
 
 import { delegation, paradox, rules, sortition } from './rule-cases.js';
 
@@ -321,4 +321,5 @@ export const cases: readonly ValidationCase[] = [
   sampling,
   weightedMeans,
   boundedConfidence,
+  pairs,
 ];

@@ -1,6 +1,6 @@
 /**
  * Cases about protocols and opinion dynamics that run as scripts: the included scenarios
- * `tendermint`, `snowball`, `degroot` and `hegselmann-krause`.
+ * `tendermint`, `snowball`, `degroot`, `hegselmann-krause` and `deffuant`.
  */
 
 import jstat from 'jstat';
@@ -335,4 +335,35 @@ export const boundedConfidence: ValidationCase = {
     'Hegselmann and Krause 2002, Journal of Artificial Societies and Social Simulation 5(3); ' +
     'iteration of the model',
   rows: boundedRows,
+};
+
+/** Runs for a time that is too short for consensus, so moves are under way at the end. */
+async function pairwise(latencyMs: number, confidence: number, size: Size): Promise<Row> {
+  const { own, measures } = await run('deffuant', [
+    ['agents.town.strategy.parameters.confidence', confidence],
+    ['links.latency', { distribution: 'constant', mean_ms: latencyMs, spread_ms: 0 }],
+    ['length', { virtual_ms: scaled(size, 20_000, 120_000) }],
+  ]);
+  return {
+    what: `${TOWN} agents, latency ${latencyMs} ms, confidence ${confidence}: change of the mean`,
+    theory: 0,
+    measured: own.mean_drift!,
+    interval: null,
+    from: `${measures.messages_sent} messages`,
+  };
+}
+
+export const pairs: ValidationCase = {
+  name: 'deffuant',
+  about:
+    'In an exchange, two agents move towards each other by the same amount. Therefore the mean of ' +
+    'all opinions is the same at every time, for every latency and confidence bound. ' +
+    'Opinions are integers, so this is exact. A move counts when the first of the two makes it. ' +
+    'The scenario is the included `deffuant`.',
+  source: 'Deffuant, Neau, Amblard and Weisbuch 2000, Advances in Complex Systems 3',
+  rows: async (size) => {
+    const found: Row[] = [];
+    for (const latency of [50, 200, 1_000]) found.push(await pairwise(latency, 0.5, size));
+    return [...found, await pairwise(200, 0.1, size)];
+  },
 };

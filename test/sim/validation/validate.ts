@@ -16,7 +16,7 @@ const unknown = names.find((name) => !known.includes(name));
 
 if (unknown === undefined) await validate();
 else {
-  console.error(`Unknown case: ${unknown}; expected one of ${known.join(', ')}`);
+  process.stderr.write(`Unknown case: ${unknown}; expected one of ${known.join(', ')}\n`);
   process.exitCode = 2;
 }
 
@@ -27,12 +27,12 @@ async function validate(): Promise<void> {
     if (names.length > 0 && !names.includes(one.name)) continue;
     const rows = await one.rows(full ? 'full' : 'small');
     measured.set(one.name, section(one, rows));
-    console.log(measured.get(one.name));
+    process.stdout.write(`${measured.get(one.name)}`);
     failed.push(...rows.filter((row) => !holds(row)).map(({ what }) => `${one.name}: ${what}`));
   }
-  for (const row of failed) console.error(`Does not hold: ${row}`);
+  for (const row of failed) process.stderr.write(`Does not hold: ${row}\n`);
   const differs = full && composePage(cases, measured) !== readFileSync(page, 'utf8');
   if (full && given.includes('-u')) writeFileSync(page, composePage(cases, measured));
-  else if (differs) console.error('docs/validation.md differs; write it with -u');
+  else if (differs) process.stderr.write('docs/validation.md differs; write it with -u\n');
   process.exitCode = failed.length > 0 || (differs && !given.includes('-u')) ? 1 : 0;
 }
