@@ -60,6 +60,7 @@ export const measureTitles = {
   slot_decisions: 'Decisions for slots',
   slot_conflicts: 'Slots in conflict',
   slot_spread_mean_ms: 'Mean time from first to last decision',
+  slot_values_spread: 'Largest difference of decisions',
 } as const satisfies Record<MeasureName, string>;
 
 /** Column titles for groups.csv in reports. */
@@ -249,8 +250,12 @@ export const measures = {
   decider_output_tokens: 'output tokens, as reported by the deciders',
   slots_decided: 'slots for which honest agents stated decisions (the command `decide` of scripts)',
   slot_decisions: 'decisions of honest agents, one for each agent and slot',
-  slot_conflicts: 'slots in which honest agents decided differently, or one changed its decision',
+  slot_conflicts:
+    'slots in which honest agents decided differently, by more than the tolerance that they state, ' +
+    'or one changed its decision',
   slot_spread_mean_ms: 'mean time from the first to the last decision for a slot',
+  slot_values_spread:
+    'largest difference of two decisions for one slot, among slots whose decisions are integers',
 } as const satisfies Readonly<Record<string, string>>;
 
 /**
@@ -328,6 +333,7 @@ export const measureKinds = {
   slot_decisions: 'count',
   slot_conflicts: 'count',
   slot_spread_mean_ms: 'mean',
+  slot_values_spread: 'percentile',
 } as const satisfies Record<MeasureName, MeasureKind>;
 
 export const captions = {

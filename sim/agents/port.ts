@@ -122,6 +122,8 @@ export interface SlotDecision {
   /** Slot and value as canonical JSON. */
   slot: string;
   value: string;
+  /** Permitted difference to other decisions, which are integers; null for none. */
+  tolerance: number | null;
   /** False if the decision is not audited. */
   honest: boolean;
 }

@@ -228,7 +228,11 @@ export class Collector implements Observer {
     });
   }
 
-  #told({ slot, value, earlier }: Contradiction): string {
+  #told({ slot, value, earlier, range }: Contradiction): string {
+    if (range) {
+      const { least, most, tolerance } = range;
+      return `slot ${slot}: decisions from ${least} to ${most}; expected at most ${tolerance} apart`;
+    }
     const { agent, at_ms } = this.#where(earlier.agent, earlier.at);
     const was = `${shortened(earlier.value)}, decided by ${agent} at ${at_ms} ms`;
     return `slot ${slot}: ${shortened(value)}; expected ${was}`;

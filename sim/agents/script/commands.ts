@@ -127,15 +127,18 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
       if (cancelWake(agent, name)) return;
       world.ignored(agent.ordinal, 'UNKNOWN_WAKE', `wake ${JSON.stringify(name)}`);
     },
-  decide({ slot, value }, { agent, world }) {
+  decide({ slot, value, tolerance = null }, { agent, world }) {
     const { text, bytes } = plainData(value, 'value');
+    if (tolerance !== null && !Number.isSafeInteger(value)) {
+      throw new TypeError(`invalid value: ${oneLine(text)}; expected an integer with a tolerance`);
+    }
     return () => {
       if (bytes > LARGEST_DATA_BYTES) {
         world.ignored(agent.ordinal, 'VALUE_TOO_LARGE', `value of ${bytes} bytes`);
         return;
       }
       const honest = agent.strategy.honest !== false;
-      world.decide(agent.ordinal, { slot: canonical(slot), value: text, honest });
+      world.decide(agent.ordinal, { slot: canonical(slot), value: text, tolerance, honest });
     };
   },
   send({ to, content }, { agent, world }) {
@@ -372,6 +375,13 @@ export const scriptCommands = {
       about('slot, such as a height or a block hash'),
     ),
     value: Type.Unknown(about(`plain data, at most ${LARGEST_DATA_BYTES} bytes`)),
+    tolerance: Type.Optional(
+      whole(
+        0,
+        Number.MAX_SAFE_INTEGER,
+        'largest permitted difference of two decisions, if the value is an integer; default: 0',
+      ),
+    ),
   }),
   rest: command('rest', 'sets the status to inactive or maintenance', {}),
   return: command('return', 'sets the status to active', {}),

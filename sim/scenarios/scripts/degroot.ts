@@ -12,6 +12,8 @@ const UNIT = 1_000_000_000;
  */
 const START_MS = 5_000;
 const ROUND_MS = 100;
+/** An agent decides its opinion after this round, and agrees with opinions that differ less. */
+const DECISION = { round: 1_000, tolerance: UNIT / 1_000 };
 
 interface Notes {
   opinion: number;
@@ -35,8 +37,13 @@ export const wake: ScriptFunction = (view) => {
   if (notes.sent !== null) notes.rounds += 1;
   const changed = notes.opinion !== notes.sent;
   notes.sent = notes.opinion;
+  const { opinion: value } = notes;
+  const { tolerance } = DECISION;
   return [
     { do: 'wake', ms: ROUND_MS },
+    ...(notes.rounds === DECISION.round
+      ? [{ do: 'decide', slot: 'opinion', value, tolerance } as const]
+      : []),
     ...(changed ? [{ do: 'send', content: notes.opinion } as const] : []),
   ];
 };

@@ -123,7 +123,13 @@ export function expectedMeasures(run: Told) {
     meme_references: sum('meme_references'),
     influence: ratio(turned.length, known.length),
     // No script runs, so no agent states a decision.
-    ...{ slots_decided: 0, slot_decisions: 0, slot_conflicts: 0, slot_spread_mean_ms: null },
+    ...{
+      slots_decided: 0,
+      slot_decisions: 0,
+      slot_conflicts: 0,
+      slot_spread_mean_ms: null,
+      slot_values_spread: null,
+    },
     never_joined: run.agents.filter(({ id }) => !network.read.agent(id)).length,
   };
 }

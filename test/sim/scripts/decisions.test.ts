@@ -14,6 +14,7 @@ interface Stated {
   ms: number;
   slot: number | string;
   value: unknown;
+  tolerance?: number;
 }
 
 const script = `
@@ -22,8 +23,8 @@ const script = `
   export const start = (view) => mine(view).map(({ ms }, note) =>
     ({ do: 'wake', ms: 4_000 + ms - view.nowMs, note }));
   export const wake = (view) => {
-    const { slot, value } = mine(view)[view.note];
-    return { do: 'decide', slot, value };
+    const { by, ms, ...decision } = mine(view)[view.note];
+    return { do: 'decide', ...decision };
   };`;
 
 /** Runs three agents that state decisions. Blocks decided by honest agents give the verdict. */
@@ -77,6 +78,40 @@ test('decide: different decisions are a conflict, and the run continues', async 
   const report = readFileSync(join(folder, 'report.html'), 'utf8');
   expect(report).toContain('Verdict: conflict.');
   expect(report.replaceAll('<wbr>', '')).toContain('CONFLICTING_DECISIONS');
+});
+
+const near = (values: unknown[], tolerances: (number | undefined)[]): Stated[] =>
+  values.map((value, by) => {
+    const tolerance = tolerances[by];
+    return { by, ms: 10 * by, slot: 7, value, ...(tolerance === undefined ? {} : { tolerance }) };
+  });
+
+test.each([
+  ['decisions within the tolerance agree', [598, 599], [1, 1], 1, 'pass'],
+  ['decisions beyond the tolerance conflict', [598, 600], [1, 1], 2, 'conflict'],
+  ['the tolerance holds for the whole range', [598, 600, 602], [2, 2, 2], 4, 'conflict'],
+  ['the smallest tolerance applies', [0, 10, 5], [10, 10, 9], 10, 'conflict'],
+  ['a decision without a tolerance states 0', [598, 599], [1, undefined], 1, 'conflict'],
+  ['negative integers', [-2, 1], [3, 3], 3, 'pass'],
+  ['another value does not agree with an integer', [598, 'a'], [9, undefined], null, 'conflict'],
+] as [
+  string,
+  unknown[],
+  (number | undefined)[],
+  number | null,
+  string,
+][])('decide: %s', async (_, values, tolerances, spread, verdict) => {
+  const { result } = await stated(near(values, tolerances));
+  expect([result.measures.slot_values_spread, result.verdict]).toEqual([spread, verdict]);
+  expect(result.measures.slot_conflicts).toBe(Number(verdict === 'conflict'));
+});
+
+test('decide: a finding names the range and the tolerance', async () => {
+  const { result } = await stated(near([0, 10, 5], [10, 10, 9]));
+  expect(result.findings).toMatchObject([{ name: 'CONFLICTING_DECISIONS', at_ms: 4_020 }]);
+  expect(result.findings![0]!.detail).toBe(
+    'slot 7: decisions from 0 to 10; expected at most 9 apart',
+  );
 });
 
 test('decide: an agent that decides twice differently keeps its first decision', async () => {
@@ -144,6 +179,9 @@ test.each([
   ['an empty slot', "''", '1', /slot/],
   ['no slot', 'undefined', '1', /slot/],
   ['a value that is not plain data', '1', '() => 1', /invalid value: function/],
+  ['a tolerance below 0', '1', '1, tolerance: -1', /tolerance/],
+  ['a fraction with a tolerance', '1', '0.5, tolerance: 1', /expected an integer/],
+  ['a text with a tolerance', '1', '"a", tolerance: 1', /expected an integer/],
 ])('decide: %s ends the run', async (_, slot, value, why) => {
   const text = `export const start = () => ({ do: 'decide', slot: ${slot}, value: ${value} });`;
   expect((await mistake(text)).message).toMatch(why);
@@ -170,12 +208,15 @@ test('sim: prints findings, and exits with 11 on a conflict', async () => {
   );
 });
 
-const Decision = fc.record({
-  by: fc.nat(2),
-  ms: fc.nat(50),
-  slot: fc.nat(2),
-  value: fc.constantFrom('a', 'b'),
-});
+const Decision = fc
+  .record({
+    by: fc.nat(2),
+    ms: fc.nat(50),
+    slot: fc.nat(2),
+    value: fc.constantFrom<unknown>('a', 1, 2, 4),
+    tolerance: fc.nat(3),
+  })
+  .map(({ tolerance, ...one }) => (one.value === 'a' ? one : { ...one, tolerance }));
 
 /** Recounts the findings and measures from the definition. */
 function recount(list: readonly Stated[]) {
@@ -190,9 +231,13 @@ function recount(list: readonly Stated[]) {
       firsts.find((one) => one.by === by && one.slot === slot)!.value !== value,
   );
   const slots = [...new Set(firsts.map(({ slot }) => slot))];
-  const split = slots.filter(
-    (slot) => new Set(firsts.filter((one) => one.slot === slot).map(({ value }) => value)).size > 1,
-  );
+  const split = slots.filter((slot) => {
+    const own = firsts.filter((one) => one.slot === slot);
+    const numbers = own.map(({ value }) => Number(value));
+    const spread = Math.max(...numbers) - Math.min(...numbers);
+    const least = Math.min(...own.map(({ tolerance = 0 }) => tolerance));
+    return new Set(own.map(({ value }) => value)).size > 1 && !(spread <= least);
+  });
   const conflicts = new Set([...split, ...changed.map(({ slot }) => slot)]);
   const spreads = slots.map((slot) => {
     const times = firsts.filter((one) => one.slot === slot).map(({ ms }) => ms);

@@ -160,6 +160,12 @@ test('snowball: agents continue after a crash', async () => {
   expect([measures.slots_decided, measures.slot_decisions]).toEqual([1, 200]);
 });
 
+test('degroot: agents decide one opinion, within the tolerance', async () => {
+  const { measures, verdict } = await outcome('degroot');
+  expect([verdict, measures.slots_decided, measures.slot_decisions]).toEqual(['pass', 1, 60]);
+  expect(measures.slot_values_spread).toBeLessThanOrEqual(1_000_000);
+});
+
 test('degroot: agents that trust only themselves keep their opinions', async () => {
   const weights = [0, 1, 2].map((row) => [0, 1, 2].map((column) => Number(row === column)));
   const { own } = await outcome(
