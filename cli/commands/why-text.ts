@@ -131,6 +131,7 @@ function reasonLines({ decisions }: Attribution): string[] {
     return `${factors[factor]} ${votes.length}`;
   });
   const others = decisions.length - judged.length;
+  if (judged.length === 0) return [`votes without known factors: ${others}`];
   return [
     `votes that would flip without a factor, of ${judged.length}:`,
     `  ${turned.join(', ')}${others === 0 ? '' : `; ${others} votes without known factors`}`,
@@ -149,8 +150,10 @@ function ablationLines({ ablation, candidates }: Attribution): string[] {
   return [
     head,
     ...rows.map((row) => rowLine(row, margin)),
-    `significant effect on the chance of finality: ${found}, at level ${level}`,
-    ...(margin === null ? [] : [`effect smaller than ${margin}: ${alike}`]),
+    found === 0
+      ? `no shown effect on the chance of finality, at level ${level}`
+      : `shown effects on the chance of finality (*): ${found}, at level ${level}`,
+    ...(alike === 0 ? [] : [`effects smaller than ${margin} (=): ${alike}`]),
     ...openLines(ablation),
     ...(unmeasured === 0 ? [] : [`not measured: ${unmeasured}`]),
   ];
@@ -186,6 +189,35 @@ function rowLine(row: AblationRow, margin: number | null): string {
     `${both + only_without} without: ${signed(difference)} ` +
     `[${signed(low)}, ${signed(high)}], p ${p}${alike}`
   );
+}
+
+/** States the shown effects, or the effects that the forks could have shown. */
+export function describeCauses(found: Pick<Attribution, 'ablation'> | null): string {
+  if (!found) return 'its causes were not tested';
+  const { rows } = found.ablation;
+  if (rows.length === 0) return 'there was no cause to test';
+  const shown = rows.filter(({ significant }) => significant);
+  if (shown.length === 0) return describeNone(found.ablation);
+  const effects = shown.slice(0, NAMES).map(({ kind, id, name, difference }) => {
+    const what = kind === 'agent' ? name : id;
+    return `without ${kind} ${what} the chance of finality changes by ${signed(difference!)}`;
+  });
+  const others = shown.length - effects.length;
+  const rest = others === 0 ? [] : [`${others} other tested causes have a shown effect`];
+  return [...effects, ...rest].join('; ');
+}
+
+function describeNone({ rows, margin }: Ablation): string {
+  const measured = rows.filter((row) => row.measured);
+  if (measured.length === 0) return 'no tested cause could be measured';
+  const open = measured.filter((row) => !row.within_margin);
+  if (open.length === 0) return `each measured effect is smaller than ${margin}`;
+  const detectable = open.map((row) => row.detectable ?? Number.POSITIVE_INFINITY);
+  const least = Math.max(...detectable);
+  const power = Number.isFinite(least)
+    ? `the pairs could have found ${least.toFixed(2)}`
+    : 'the pairs are too few to find any effect';
+  return `no tested cause has a shown effect; ${power}`;
 }
 
 const signed = (share: number): string => `${share < 0 ? '-' : '+'}${Math.abs(share).toFixed(2)}`;

@@ -53,10 +53,11 @@ export function whyCommand(): Command {
       'after',
       helpText({
         notes: `
-Prints the voting power of the electorate (exact Banzhaf and Shapley-Shubik
-indices) and the swing votes: individual votes that would have changed the
-outcome. The mechanical recount removes agents, memes or alliances from the
-tally without new decisions.
+The first line answers why: the count, the votes that it needed, and the causes
+that new runs have shown. Then prints the voting power of the electorate (exact
+Banzhaf and Shapley-Shubik indices) and the swing votes: individual votes that
+would have changed the outcome. The mechanical recount removes agents, memes or
+alliances from the tally without new decisions.
 
 For a saved run, also tests candidates (kinds: ${kinds.join(', ')}): re-runs
 the simulation with and without each, in pairs with common random numbers.
@@ -102,10 +103,13 @@ async function run(folder: string, named: string, flags: Flags): Promise<void> {
     await prepareRule(readGenesis(store));
     const explanation = explain(store, folder, block);
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
-    if (flags.json) return printJson({ ...explanation, attribution });
-    const { explanationLines, attributionLines } = await import('./why-text.js');
+    const { explanationLines, attributionLines, describeCauses } = await import('./why-text.js');
+    const answer = `${explanation.answer}; ${describeCauses(attribution)}`;
+    if (flags.json) return printJson({ ...explanation, answer, attribution });
     const reason = flags.mechanical ? 'no new runs: --mechanical' : null;
     await writeStdoutAsync(
+      answer,
+      '',
       ...explanationLines(explanation),
       '',
       ...attributionLines(attribution, reason),

@@ -31,6 +31,8 @@ export interface PowerTable {
 }
 
 export interface Explanation {
+  /** Reason for the outcome in one sentence: the count, and the votes that it needed. */
+  answer: string;
   block: {
     block_hash: string;
     height: number;
@@ -68,7 +70,7 @@ export function explain(store: Store, folder: string, named: string): Explanatio
   const personalities = electors.map(({ personality }) => personality);
   const decision = decisionGame(genesis, weights, personalities);
   const turnout = turnoutGame(genesis, weights);
-  return {
+  const facts = {
     block: {
       block_hash: block.block_hash,
       height: block.height,
@@ -82,6 +84,11 @@ export function explain(store: Store, folder: string, named: string): Explanatio
       ...elector,
       vote: cast.get(at) ?? null,
     })),
+    swings: swingsOf(evidence),
+  };
+  return {
+    answer: describeCount(evidence, facts),
+    ...facts,
     outcome: recount(evidence),
     power: {
       decision: decision
@@ -89,7 +96,6 @@ export function explain(store: Store, folder: string, named: string): Explanatio
         : tableOf(evidence, null, powerByTrial(evidence)),
       turnout: turnout && tableOf(evidence, turnout.quota, computePower(turnout)),
     },
-    swings: swingsOf(evidence),
     mechanical: leftOut(evidence),
   };
 }
@@ -322,3 +328,78 @@ function alliedWeights({ electors, alliances }: Evidence, without: string): numb
 function reweighed({ electors, votes }: Evidence, weights: readonly number[]): number {
   return votes.filter(({ elector }) => electors[elector]!.weight !== weights[elector]).length;
 }
+
+/*
+ * The answer names the count, and the votes that it needed.
+ */
+
+type Facts = Pick<Explanation, 'block' | 'electors' | 'swings'>;
+
+/** States the count, and how many single votes decided. */
+function describeCount(evidence: Evidence, facts: Facts): string {
+  const needs = describeNeeds(evidence, facts);
+  return [`${facts.block.status}: ${describeTally(evidence, facts)}`, ...needs].join('; ');
+}
+
+function describeTally({ genesis, block: { choice } }: Evidence, { block, electors }: Facts) {
+  const rule = ruleOf(genesis);
+  const { status, approve, reject, total, height, weights } = block;
+  const of = (count: number, did: string) =>
+    `${count} of ${total} ${weights === 'equal' ? '' : 'weight '}${did}`;
+  const voted = electors.filter(({ vote }) => vote !== null).length;
+  const cast = `${voted} of ${electors.length} electors voted`;
+  const counted = rule.isByWeight ? of(approve, 'approved') : cast;
+  if (status === 'orphaned') return `it gave way to another block at height ${height}; ${counted}`;
+  if (!rule.isByWeight) {
+    if (status === 'voting') return `${cast} so far`;
+    const chosen = choice === undefined ? '' : `, which chose ${choice}`;
+    return `by the rule ${rule.name}${chosen}; ${cast}`;
+  }
+  const limits = { total, electors: electors.length };
+  const needed = rule.needed({ reject, ...limits });
+  const depends = rule.needed({ reject: 0, ...limits }) !== needed;
+  const quota = describeMargin(approve, needed, total);
+  const against = depends ? ` against ${countOf(reject, 'rejection')}` : '';
+  const approved = `${of(approve, 'approved')}, ${quota}${against}`;
+  if (status === 'voting') return `so far ${approved}`;
+  if (status === 'expired') return `when voting ended, ${approved}`;
+  if (status === 'finalized') return approved;
+  const toReject = rule.thresholds(total, electors.length).reject;
+  if (toReject !== null && reject >= toReject) {
+    return `${of(reject, 'rejected')}, ${describeMargin(reject, toReject, total)}`;
+  }
+  if (rule.usesVetoes) return `a personality group vetoed it; ${of(approve, 'approved')}`;
+  return approved;
+}
+
+function describeMargin(weight: number, quota: number, total: number): string {
+  if (quota > total) return 'and no approving weight suffices';
+  if (weight === quota) return 'exactly the quota';
+  const many = Math.abs(weight - quota);
+  return `${many} ${weight > quota ? 'more' : 'fewer'} than the quota of ${quota}`;
+}
+
+/** Counts the electors whose single vote decided, with all other votes as cast. */
+function describeNeeds({ genesis }: Evidence, { block: { status }, electors, swings }: Facts) {
+  if (status === 'voting' || status === 'orphaned') return [];
+  const side = status === 'finalized' ? 'approve' : 'reject';
+  const deciding = new Set(swings.map(({ agent_id }) => agent_id));
+  if (!ruleOf(genesis).isByWeight || status === 'expired') {
+    if (deciding.size === 0) return ['no single other vote changes the status'];
+    const any = deciding.size === 1 ? 'one' : `any one of ${deciding.size}`;
+    return [
+      `another vote of ${any} ${deciding.size === 1 ? 'elector' : 'electors'} changes the status`,
+    ];
+  }
+  const ids = electors.filter(({ vote }) => vote === side).map(({ agent_id }) => agent_id);
+  const without = swings.filter(({ other }) => other === null).map(({ agent_id }) => agent_id);
+  const needed = ids.filter((id) => without.includes(id)).length;
+  if (ids.length === 0) return [];
+  const votes = countOf(ids.length, side === 'approve' ? 'approval' : 'rejection');
+  if (needed === 0) return [`none of the ${votes} was needed alone`];
+  if (needed === ids.length) return [`each of the ${votes} was needed`];
+  return [`${needed} of the ${votes} ${needed === 1 ? 'was' : 'were each'} needed`];
+}
+
+const countOf = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -84,6 +84,8 @@ test('recount: recorded rankings choose differently under other rules', async ()
   const { hash } = await rankedNetwork(path);
   const names = ['schulze', 'plurality', 'instant_runoff', 'approval', 'bft', 'liquid', ranked];
   const found = await recount(path, ...names.flatMap((name) => ['--rule', name]));
+  const why = await runCommand(['why', path, hash, '--mechanical']);
+  expect(linesOf(why.stdout)[0]).toMatch(/schulze, which chose b; 9 of 9 electors voted; /);
   const [block] = found.blocks;
   expect(block).toMatchObject({
     block_hash: hash,

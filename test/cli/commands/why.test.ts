@@ -48,13 +48,16 @@ test('why: the text names block, power, factors and tested candidates', async ()
   expect(code, stderr).toBe(0);
   const lines = linesOf(stdout);
   expect(lines[0]).toMatch(
+    /^finalized: \d+ of \d+ weight approved, .*; .*(?:cause|effect|finality)/,
+  );
+  expect(lines[2]).toMatch(
     new RegExp(`^block ${final.block_hash} .*\\b${final.height}: finalized$`),
   );
-  expect(lines[1]).toMatch(/veto, weights reputation: \d+ for, \d+ against, of \d+; /);
+  expect(lines[3]).toMatch(/veto, weights reputation: \d+ for, \d+ against, of \d+; /);
   expect(stdout).toContain('Banzhaf ');
   expect(stdout).toMatch(/^ {2}content \d+, neighbours \d+, memes \d+, whim \d+$/m);
   expect(stdout).toMatch(/^tested one by one: 3 of \d+ /m);
-  expect(stdout).toMatch(/^significant effect .*: \d+, at level /m);
+  expect(stdout).toMatch(/^(?:no shown effect|shown effects) .*, at level /m);
   expect(stdout).toMatch(/^(?:undecided|not measured): \d+/m);
   expect(stderr).toMatch(/^folkmoot: \d+ forks of a run /m);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Decision, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { expect, onTestFinished, test } from 'vitest';
+import { describeCauses } from '../../../dist/cli/commands/why-text.js';
 import { collectEvidence } from '../../../dist/sim/attribution/evidence.js';
 import { type Explanation, explain } from '../../../dist/sim/attribution/explanation.js';
 import { newPopulation, type Population } from '../../engine/helpers.js';
@@ -12,7 +13,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 const PERIOD_MS = 1_000;
 const both = ['validator', 'producer'] as const;
-type Rule = { policy: 'bft' | 'majority' | 'veto'; participation_bps: number };
+type Rule = { policy: string; participation_bps: number };
 type Cast = readonly (readonly [voter: number, decision: Decision])[];
 
 interface Told {
@@ -50,7 +51,7 @@ function told(path: string, hash: string): Explanation {
 }
 
 const rules = fc.record({
-  policy: fc.constantFrom('bft', 'majority', 'veto') as fc.Arbitrary<Rule['policy']>,
+  policy: fc.constantFrom('bft', 'majority', 'veto'),
   participation_bps: fc.constantFrom(0, 3_000, 5_000, 9_000),
 });
 const polls = fc
@@ -130,6 +131,76 @@ test('swings: finds exactly the approvals of a two-to-one vote', async () => {
     ['approve', null, 'rejected'],
     ['approve', 'reject', 'rejected'],
   ]);
+});
+
+/** Each letter is a vote: an approval or a rejection; a point waits for the deadline. */
+const answers = `
+bft 4 aaa | finalized: 3 of 4 approved, exactly the quota | each of the 3 approvals was needed
+bft 4 arr | rejected: 2 of 4 rejected, exactly the quota | each of the 2 rejections was needed
+bft 4 aa. | expired: when voting ended, 2 of 4 approved, 1 fewer than the quota of 3 | \
+another vote of any one of 2 electors changes the status
+bft 7 aa. | expired: when voting ended, 2 of 7 approved, 3 fewer than the quota of 5 | \
+no single other vote changes the status
+bft 4 a | voting: so far 1 of 4 approved, 2 fewer than the quota of 3
+majority 3 aar | finalized: 2 of 3 approved, exactly the quota | each of the 2 approvals was needed
+majority 4 aaar | finalized: 3 of 4 approved, 1 more than the quota of 2 | \
+none of the 3 approvals was needed alone
+majority 3 arr | rejected: 1 of 3 approved, 2 fewer than the quota of 3 against 2 rejections | \
+none of the 2 rejections was needed alone
+majority 5 a. | expired: when voting ended, 1 of 5 approved, 2 fewer than the quota of 3 | \
+no single other vote changes the status
+veto 10 arrr | rejected: a personality group vetoed it; 1 of 10 approved | \
+each of the 3 rejections was needed
+liquid 3 aaa | finalized: by the rule liquid; 3 of 3 electors voted | \
+no single other vote changes the status
+committee 3 r | rejected: by the rule committee; 1 of 3 electors voted | \
+another vote of one elector changes the status`;
+
+const rows = answers
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' | '));
+
+test.each(rows)('answer: %s', async (given, ...parts) => {
+  const [policy, size, cast] = given!.split(' ') as [string, string, string];
+  const veto = ['greedy', 'lawful', 'lawful', 'lawful'];
+  const personalities = Array.from({ length: Number(size) }, (_, at) => veto[at] ?? 'greedy');
+  const votes = [...cast.replace('.', '')].map(
+    (one, at) => [at, one === 'a' ? 'approve' : 'reject'] as const,
+  );
+  const rule = { policy, participation_bps: 5_000 };
+  const { explanation } = await poll(rule, personalities, votes, cast.endsWith('.'));
+  expect(explanation.answer).toBe(parts.join('; '));
+});
+
+const row = (given: object) => ({
+  ...{ kind: 'meme', id: 'm1', name: 'by a', measured: true, significant: false },
+  ...{ within_margin: false, difference: 0, detectable: 0.2, ...given },
+});
+
+test.each([
+  ['no attribution', null, 'its causes were not tested'],
+  ['no candidate', [], 'there was no cause to test'],
+  ['none measured', [row({ measured: false })], 'no tested cause could be measured'],
+  [
+    'none shown',
+    [row({ detectable: 0.1 }), row({})],
+    'no tested cause has a shown effect; the pairs could have found 0.20',
+  ],
+  [
+    'too few pairs',
+    [row({ detectable: null })],
+    'no tested cause has a shown effect; the pairs are too few to find any effect',
+  ],
+  ['all small', [row({ within_margin: true })], 'each measured effect is smaller than 0.1'],
+  [
+    'one shown',
+    [row({ significant: true, difference: -0.35 }), row({})],
+    'without meme m1 the chance of finality changes by -0.35',
+  ],
+] as [string, object[] | null, string][])('answer: causes: %s', (_, rows, answer) => {
+  const found = rows && { ablation: { rows, margin: 0.1 } };
+  expect(describeCauses(found as Parameters<typeof describeCauses>[0])).toBe(answer);
 });
 
 test('mechanical: omits a meme, an elector, an alliance and its bonus', async () => {
