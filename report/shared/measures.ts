@@ -251,8 +251,8 @@ export const measures = {
   slots_decided: 'slots for which honest agents stated decisions (the command `decide` of scripts)',
   slot_decisions: 'decisions of honest agents, one for each agent and slot',
   slot_conflicts:
-    'slots in which honest agents decided differently, by more than the tolerance that they state, ' +
-    'or one changed its decision',
+    'slots in which honest agents decided differently, by more than the tolerance that they ' +
+    'state, or one changed its decision',
   slot_spread_mean_ms: 'mean time from the first to the last decision for a slot',
   slot_values_spread:
     'largest difference of two decisions for one slot, among slots whose decisions are integers',

@@ -231,7 +231,8 @@ export class Collector implements Observer {
   #told({ slot, value, earlier, range }: Contradiction): string {
     if (range) {
       const { least, most, tolerance } = range;
-      return `slot ${slot}: decisions from ${least} to ${most}; expected at most ${tolerance} apart`;
+      const allowed = `at most ${tolerance} apart`;
+      return `slot ${slot}: decisions from ${least} to ${most}; expected ${allowed}`;
     }
     const { agent, at_ms } = this.#where(earlier.agent, earlier.at);
     const was = `${shortened(earlier.value)}, decided by ${agent} at ${at_ms} ms`;

@@ -135,8 +135,8 @@ function computeSuccess(): number {
 }
 
 /**
- * All agents that are up prefer the same, so only missing answers fail a round. The numbers of rounds
- * are independent, with a known mean and variance.
+ * All agents that are up prefer the same, so only missing answers fail a round. The numbers of
+ * rounds are independent, with a known mean and variance.
  */
 async function crashed(blocks: number): Promise<Row[]> {
   const lasting = { start_ms: 1, length_ms: blocks * RUN_MS };
@@ -356,8 +356,8 @@ async function pairwise(latencyMs: number, confidence: number, size: Size): Prom
 export const pairs: ValidationCase = {
   name: 'deffuant',
   about:
-    'In an exchange, two agents move towards each other by the same amount. Therefore the mean of ' +
-    'all opinions is the same at every time, for every latency and confidence bound. ' +
+    'In an exchange, two agents move towards each other by the same amount. Therefore the mean ' +
+    'of all opinions is the same at every time, for every latency and confidence bound. ' +
     'Opinions are integers, so this is exact. A move counts when the first of the two makes it. ' +
     'The scenario is the included `deffuant`.',
   source: 'Deffuant, Neau, Amblard and Weisbuch 2000, Advances in Complex Systems 3',

@@ -1,7 +1,7 @@
 /**
  * `npm run validate [-- [-u] NAME...]`: measures cases, and prints their sections of
- * docs/validation.md. Ends with 1 if a row does not hold or the page differs, and with 2 if a name is
- * unknown. `-u` writes the sections into the page.
+ * docs/validation.md. Ends with 1 if a row does not hold or the page differs, and with 2 if a name
+ * is unknown. `-u` writes the sections into the page.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { full } from '../../support/counts.js';
