@@ -93,7 +93,7 @@ function describeRule(rule: Rule) {
   const { usesOptions = false, decidesEarly = false, ballot = null } = isWeight ? {} : rule;
   return {
     title: rule.title,
-    kind: isWeight ? 'weight' : 'ballot',
+    kind: isWeight ? 'weight' : 'vote',
     decides_early: isWeight ? null : decidesEarly,
     chooses: usesOptions,
     parameters: rule.parameters,

@@ -1,5 +1,5 @@
 /**
- * Elections: ballot rules that choose one of a block's options. All count a vote in the same way:
+ * Elections: vote rules that choose one of a block's options. All count a vote in the same way:
  *
  * - Approving weight supports the block, and rejecting weight supports none of the options. At the
  *   end of voting the block is finalized if enough weight has voted and more weight approves than
@@ -9,7 +9,7 @@
  * - A block without options is finalized or rejected in the same way, without a choice.
  */
 import type { BallotSchema } from './ballots.js';
-import type { BallotRule, Ended, Parameter, PollBlock, Tie, Values } from './rule.js';
+import type { VoteRule, Ended, Parameter, PollBlock, Tie, Values } from './rule.js';
 
 /** Ballot of an approving vote. */
 export interface Preference<Ballot> {
@@ -119,7 +119,7 @@ export const turnoutParameter = {
 } as const;
 
 /** Creates the rule for a method of counting ballots. */
-export function createElection<Ballot>(method: Method<Ballot>): BallotRule {
+export function createElection<Ballot>(method: Method<Ballot>): VoteRule {
   const { title, source, parameters, ballot, accepts, elect } = method;
   const count: Count = ({ block: { options }, electors, votes }, values) => {
     const sums = { approve: 0, reject: 0 };

@@ -4,7 +4,6 @@ import type { Decision } from '../protocol/schema/primitives.js';
 import { bisect, type NetworkRule } from './network-rule.js';
 import {
   type BallotCounter,
-  type BallotRule,
   type Counts,
   checkVerdict,
   type Elector,
@@ -16,6 +15,7 @@ import {
   RuleError,
   type Tie,
   type Verdict,
+  type VoteRule,
 } from './rule.js';
 
 /** Smallest number of electors with one personality that can veto together. */
@@ -119,7 +119,7 @@ export class PollCounter {
     }
   }
 
-  #ballotVerdict(rule: BallotRule, over: boolean): Verdict {
+  #ballotVerdict(rule: VoteRule, over: boolean): Verdict {
     const block = this.#block;
     if (!this.#counter) return checkVerdict(this.#tally(rule, over), over, block.options);
     const verdict = checkVerdict(this.#counter.verdict(over), over, block.options);
@@ -130,7 +130,7 @@ export class PollCounter {
     return canonical(verdict) === canonical(other) ? verdict : faulty('RULE_CONTRADICTION');
   }
 
-  #tally(rule: BallotRule, over: boolean): Verdict {
+  #tally(rule: VoteRule, over: boolean): Verdict {
     const electors = electorsOf(this.#electors);
     return rule.tally(
       { block: this.#block, electors, votes: this.#votes, over },

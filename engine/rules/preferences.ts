@@ -5,7 +5,7 @@
  */
 import type { BallotSchema } from './ballots.js';
 import { createElection, type Elected, OPTIONS, optionName, type Preference } from './election.js';
-import type { BallotRule, Parameter, Values } from './rule.js';
+import type { Parameter, Values, VoteRule } from './rule.js';
 
 interface RankedBallot {
   ranking: readonly (string | readonly string[])[];
@@ -42,7 +42,7 @@ export function createRankedElection(method: {
   /** True if rankings may have tiers of several options; otherwise ballots with one are refused. */
   takesTies: boolean;
   elect(rankings: readonly Ranking[], options: readonly string[], values: Values): Elected;
-}): BallotRule {
+}): VoteRule {
   const { title, source, parameters = {}, takesTies, elect } = method;
   return createElection<RankedBallot>({
     title,

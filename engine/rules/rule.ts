@@ -3,7 +3,7 @@
  * chosen. A rule is one of two kinds:
  *
  * - A weight rule decides from the counted weights alone (`decide`). Everything else is derived.
- * - A ballot rule decides from the votes and their ballots (`tally`). It may also count vote by
+ * - A vote rule decides from the votes (`tally`), and may take ballots. It may also count vote by
  *   vote (`counter`), which is faster. `tally` is the definition; both must agree.
  *
  * A rule is a pure function of its arguments. It keeps nothing between calls and uses integers
@@ -61,7 +61,7 @@ export interface PollVote {
   ms: number;
 }
 
-/** A poll: everything that a ballot rule sees. Votes are in log order. */
+/** A poll: everything that a vote rule sees. Votes are in log order. */
 interface Poll {
   block: PollBlock;
   electors: readonly Elector[];
@@ -139,7 +139,7 @@ export interface WeightRule extends RuleText {
   decide(counts: Readonly<Counts>, values: Values, over: boolean): Ended | null;
 }
 
-export interface BallotRule extends RuleText {
+export interface VoteRule extends RuleText {
   /** Schema of a vote's ballot. A vote without a ballot is valid. */
   ballot?: BallotSchema;
   /** Checks what a schema cannot express. A throw counts as false. */
@@ -163,7 +163,7 @@ export interface BallotCounter {
   verdict(over: boolean): Verdict;
 }
 
-export type Rule = WeightRule | BallotRule;
+export type Rule = WeightRule | VoteRule;
 
 export const isWeightRule = (rule: Rule): rule is WeightRule => 'decide' in rule;
 

@@ -11,7 +11,6 @@ import { createEngine, type Engine, Machine, type Snapshot } from './machine.js'
 import { enableModules, type ModuleLoader, RuleTextError } from './network-rule.js';
 import {
   type BallotCounter,
-  type BallotRule,
   type Counts,
   type Elector,
   type Ended,
@@ -23,6 +22,7 @@ import {
   type RuleFault,
   type Values,
   type Verdict,
+  type VoteRule,
   type WeightRule,
 } from './rule.js';
 
@@ -90,7 +90,7 @@ const loadModule: ModuleLoader = (source) => {
   const known = loaded.get(source);
   if (known) return known;
   const module = Module.load(source);
-  const rule = module.members.decide ? createWeightRule(module) : createBallotRule(module);
+  const rule = module.members.decide ? createWeightRule(module) : createVoteRule(module);
   if (loaded.size === MOST_LOADED) loaded.delete(loaded.keys().next().value!);
   loaded.set(source, rule);
   return rule;
@@ -358,9 +358,9 @@ function textOf(value: object): string {
  * Ballot rules
  */
 
-function createBallotRule(module: Module): BallotRule {
+function createVoteRule(module: Module): VoteRule {
   const { title, parameters, ballot, usesOptions, decidesEarly } = module.members;
-  const rule: BallotRule = {
+  const rule: VoteRule = {
     title,
     parameters,
     usesOptions,

@@ -7,7 +7,6 @@ import type { VoteCommand } from '../../engine/protocol/schema/command.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import { type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
 import {
-  type BallotRule,
   checkVerdict,
   type Elector,
   faulty,
@@ -16,6 +15,7 @@ import {
   type PollVote,
   RuleError,
   type Verdict,
+  type VoteRule,
 } from '../../engine/rules/rule.js';
 import type { Agent, Block, Electorate } from './state.js';
 
@@ -63,7 +63,7 @@ export function decideByRule(rule: NetworkRule, block: Block, isOver: boolean): 
   }
 }
 
-function tallyByRule(network: NetworkRule, rule: BallotRule, block: Block, over: boolean): Verdict {
+function tallyByRule(network: NetworkRule, rule: VoteRule, block: Block, over: boolean): Verdict {
   if (!over && !rule.decidesEarly) return { status: null };
   const poll = {
     block: pollBlock(block),

@@ -13,7 +13,6 @@ import { createLineFinder, type NetworkRule, ruleOf } from '../../engine/rules/n
 import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';
 import {
   type BallotCounter,
-  type BallotRule,
   type Counts,
   checkVerdict,
   type Ended,
@@ -22,6 +21,7 @@ import {
   RuleError,
   type RuleFault,
   type Verdict,
+  type VoteRule,
 } from '../../engine/rules/rule.js';
 import { Streams } from '../rng.js';
 import { type DrawnBallots, drawPoll, type RandomPoll } from './random-polls.js';
@@ -203,8 +203,8 @@ function byWeight(rule: NetworkRule, { block, electors, votes }: RandomPoll): Fo
   };
 }
 
-/** Applies the definition of a ballot rule twice, and its counter if there is one. */
-function byBallots(rule: NetworkRule, ballotRule: BallotRule, poll: RandomPoll): Form {
+/** Applies the definition of a vote rule twice, and its counter if there is one. */
+function byBallots(rule: NetworkRule, ballotRule: VoteRule, poll: RandomPoll): Form {
   const { block } = poll;
   const electors = poll.electors.map(({ agent, weight }) => ({ agent, weight }));
   const votes = poll.votes.map(({ personality: _, ...vote }) => vote);

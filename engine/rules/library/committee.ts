@@ -1,5 +1,5 @@
 import { sha256Hex } from '#sha256';
-import type { BallotCounter, BallotRule, Elector, PollBlock, Values, Verdict } from '../rule.js';
+import type { BallotCounter, Elector, PollBlock, Values, Verdict, VoteRule } from '../rule.js';
 
 /**
  * A committee decides a block. The committee is drawn from the block's hash: each unit of an
@@ -12,7 +12,7 @@ import type { BallotCounter, BallotRule, Elector, PollBlock, Values, Verdict } f
  * threshold is a share of the expected seats, as in Algorand, where no agent knows the seats drawn;
  * a smaller committee can then fail to decide. Votes of electors without a seat do not count.
  */
-export const rule: BallotRule = {
+export const rule: VoteRule = {
   title: 'More than a set share of a committee approves; the block hash determines the committee',
   source:
     'Gilad, Hemo, Micali, Vlachos and Zeldovich 2017, Algorand: scaling Byzantine agreements for ' +

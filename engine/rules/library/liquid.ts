@@ -1,5 +1,5 @@
 import { endPoll, turnoutParameter } from '../election.js';
-import type { BallotRule, Elector, PollVote } from '../rule.js';
+import type { Elector, PollVote, VoteRule } from '../rule.js';
 
 interface Delegation {
   delegate: string;
@@ -14,7 +14,7 @@ interface Delegation {
  * than its voter. A block is finalized if more weight approves than rejects; equal weights reject
  * it.
  */
-export const rule: BallotRule = {
+export const rule: VoteRule = {
   title: 'More weight approves than rejects; electors may delegate their weight for a block',
   source:
     'Blum and Zuber 2016, Liquid democracy: potentials, problems, and perspectives, Journal of ' +

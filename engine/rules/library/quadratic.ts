@@ -1,5 +1,5 @@
 import { endPoll, turnoutParameter } from '../election.js';
-import type { BallotRule } from '../rule.js';
+import type { VoteRule } from '../rule.js';
 
 /** Most votes of one elector. A sum of votes times weight is then below 2^37. */
 const VOTES = 1_000;
@@ -9,7 +9,7 @@ const VOTES = 1_000;
  * without a ballot is one vote. `standings` are sums of votes times weight. A block is finalized if
  * more votes approve than reject; equal sums reject it. Turnout is a share of the weight.
  */
-export const rule: BallotRule = {
+export const rule: VoteRule = {
   title: 'More votes approve than reject; n votes of an elector cost n² of its credits for a block',
   source: 'Lalley and Weyl 2018, Quadratic voting, AEA Papers and Proceedings 108',
   parameters: {

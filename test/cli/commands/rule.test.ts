@@ -33,7 +33,7 @@ async function checked(file: string, code: number, ...args: string[]) {
 test('rule list: has each named rule, with parameters and the schema of its ballot', async () => {
   const rules = JSON.parse(await done('list', '--json')) as { name: string }[];
   expect(rules.map(({ name }) => name)).toEqual(policies);
-  const score = { name: 'score', kind: 'ballot', chooses: true };
+  const score = { name: 'score', kind: 'vote', chooses: true };
   expect(rules.find(({ name }) => name === 'score')).toMatchObject({
     ...score,
     parameters: { highest: { default: 10, minimum: 1, maximum: 1_000 } },
@@ -45,7 +45,7 @@ test('rule list: has each named rule, with parameters and the schema of its ball
 
 test('rule show: prints a named rule, a module and lines', async () => {
   const named = JSON.parse(await done('show', 'borda', '--json'));
-  expect(named).toMatchObject({ policy: 'borda', kind: 'ballot', sha256: null, module: null });
+  expect(named).toMatchObject({ policy: 'borda', kind: 'vote', sha256: null, module: null });
   expect(named.source).toMatch(/^Borda 1784/);
   expect(named.definition.join(' ')).toContain('`standings`');
   const module = JSON.parse(await done('show', sixty, '--json'));

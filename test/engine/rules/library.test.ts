@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
 import { comparePairs } from '../../../dist/engine/rules/preferences.js';
-import type { BallotRule } from '../../../dist/engine/rules/rule.js';
+import type { VoteRule } from '../../../dist/engine/rules/rule.js';
 import type { RankingItems } from '../helpers.js';
 import {
   agentId,
@@ -122,7 +122,7 @@ describe.each(ballotPolicies)('library: %s', (policy) => {
       fc.property(arbitraryCase(policy), ({ rule, poll }) => {
         const { after, end } = countPoll(rule, poll);
         expect(end).toEqual(tallyPoll(rule, poll, true));
-        const { decidesEarly } = rule.rule as BallotRule;
+        const { decidesEarly } = rule.rule as VoteRule;
         const { votes, absent = [] } = poll;
         for (const [position, verdict] of after.entries()) {
           const later = votes.slice(position + 1).map(({ weight = 1 }) => weight);
@@ -152,7 +152,7 @@ describe.each(ballotPolicies)('library: %s', (policy) => {
     );
     fc.assert(
       fc.property(shuffled, ({ rule, poll, order }) => {
-        const { tally } = rule.rule as BallotRule;
+        const { tally } = rule.rule as VoteRule;
         const { votes, ...rest } = toPoll(poll);
         const moved = { ...rest, votes: order.map((position) => votes[position]!), over: true };
         expect(tally(moved, rule.values)).toEqual(tallyPoll(rule, poll, true));

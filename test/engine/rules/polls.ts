@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { type NetworkRule, ruleOf } from '../../../dist/engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../../dist/engine/rules/poll-counter.js';
 import {
-  type BallotRule,
   isWeightRule,
   type PollBlock,
   type PollVote,
   type Tie,
   type Verdict,
+  type VoteRule,
 } from '../../../dist/engine/rules/rule.js';
 import { root } from '../../support/paths.js';
 import { joinTiers } from '../helpers.js';
@@ -57,7 +57,7 @@ function blockOf({ options, hash = hashOf('') }: TestPoll): PollBlock {
   return { hash, height: 1, options };
 }
 
-/** Returns the poll as a ballot rule sees it. */
+/** Returns the poll as a vote rule sees it. */
 export function toPoll(poll: TestPoll) {
   const { votes, absent = [] } = poll;
   const weights = [...votes.map(({ weight = 1 }) => weight), ...absent];
@@ -86,9 +86,9 @@ export function countPoll(rule: NetworkRule, poll: TestPoll): { after: Verdict[]
 /** Returns the verdict of a poll at its deadline. */
 export const decidePoll = (rule: NetworkRule, poll: TestPoll): Verdict => countPoll(rule, poll).end;
 
-/** Applies the definition of a ballot rule to a poll. */
+/** Applies the definition of a vote rule to a poll. */
 export function tallyPoll(rule: NetworkRule, poll: TestPoll, over: boolean): Verdict {
-  return (rule.rule as BallotRule).tally({ ...toPoll(poll), over }, rule.values);
+  return (rule.rule as VoteRule).tally({ ...toPoll(poll), over }, rule.values);
 }
 
 /** Returns the tie in a finished poll that the order of the options decided, or null. */
