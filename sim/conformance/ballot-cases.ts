@@ -61,6 +61,13 @@ const refused: [note: string, ballot: unknown][] = [
   ['an item of the wrong type', { ranking: ['red', 7] }],
   ['a duplicate rank', { ranking: ['red', 'blue', 'red'] }],
   ['an unknown option', { ranking: ['red', 'pink'] }],
+  ['a tier of one option', { ranking: [['red'], 'blue'] }],
+  ['an empty tier', { ranking: ['red', []] }],
+  ['a tier in a tier', { ranking: [['red', ['blue', 'green']]] }],
+  ['a tier with an item of the wrong type', { ranking: [['red', 7]] }],
+  ['a tier with an option twice', { ranking: [['red', 'red']] }],
+  ['a tier with an option of another tier', { ranking: [['red', 'blue'], 'red'] }],
+  ['a tier with an unknown option', { ranking: [['red', 'pink']] }],
   ['too large', { ranking: ['x'.repeat(2_048)] }],
 ];
 
@@ -84,7 +91,8 @@ const ballots: Case = {
       note: 'a refused ballot is not an equivocation',
     });
     await cast(harness, bob, block, { note: 'a vote without a ballot' });
-    await cast(harness, cem, block, { decision: 'reject', ballot: { ranking: ['green'] } });
+    const tiers = { ranking: ['green', ['red', 'blue']] };
+    await cast(harness, cem, block, { decision: 'reject', ballot: tiers });
   },
 };
 
@@ -226,9 +234,114 @@ const electionCases = elections.map(
 
 type Parameters = Record<string, number>;
 
+/** Options of a poll, and a ballot per agent: `a b=c` ranks a over b and c, which are equal. */
+type Count = readonly [options: string, ballots: readonly string[]];
+
+const cycle: Count = ['a b c', ['a b', 'b c', 'c a']];
+/** Equal options and omissions, for rules that compare pairs. */
+const weakOrders: readonly Count[] = [
+  // Option a beats c by 4 to 2. Cut at the first tie, the ballots elect c.
+  ['a b c', ['a=b c', 'a=b c', 'a=b c', 'a b', 'c', 'c']],
+  ['a b c', ['a=b c', 'a=b c', 'a b=c', 'a b', 'b a=c', 'c a', 'c a=b']],
+  ['a b c d', ['b=c a=d', 'b=c a=d', 'a=d', 'a=b=c=d', 'd c', 'a b=d c']],
+  ['a b c', ['a=b=c', 'c=b', 'b=c', 'a=c', '']],
+  ['a b', ['a', 'b']],
+  // Equal options add nothing to the strength of a pair.
+  ['a b c d', ['a=b d', 'd c b a', 'c a=b d']],
+  ['a b c d', ['d b c a', 'a=c d b', 'b c a', 'a d']],
+];
+/** Pairs whose order by winning votes differs from their order by margins. */
+const margins: readonly Count[] = [
+  ['a b c', ['c b a', 'a c', 'a c b', 'b', 'b']],
+  ['a b c d', ['c d', 'd b a', 'b a c d']],
+];
+
+const runoffs: readonly Count[] = [
+  // Of the worst options b and c, the last is eliminated, so b wins.
+  ['a b c', ['a', 'a', 'a', 'b a', 'b a', 'c b', 'c b']],
+  // The first round ends the count.
+  ['a b c d', ['a', 'a', 'a', 'a', 'b', 'c b', 'd b']],
+  // Exactly half is no majority.
+  ['a b c', ['a', 'a', 'b', 'c b']],
+  // Without the exhausted ballot for d, a has a majority in the second round.
+  ['a b c d', ['a', 'a', 'a', 'a', 'b', 'b', 'c b', 'd']],
+];
+
+const lockings: readonly Count[] = [
+  // All pairs are equally strong, so the number of the winner and then of the loser decide.
+  cycle,
+  // Of equally strong pairs, the one with less weight against it is locked first.
+  ['a b c d', ['c d b', 'a c', 'd b a']],
+  ['a b c d', ['d a b', 'b c', 'c d a']],
+];
+
+const seatings: readonly Count[] = [
+  // Half of five ballots is more than two ballots; a third is not.
+  ['a b c', ['a b', 'a b', 'a b', 'a b', 'a b', 'c', 'c']],
+  ['a b c', ['a b', 'a b', 'a b', 'a b', 'c', 'c', 'c']],
+];
+
+/** Polls on which a rule differs from rules that are different in one detail. */
+const details: readonly [policy: string, parameters: Parameters, counts: readonly Count[]][] = [
+  ['instant_runoff', {}, runoffs],
+  // No option of the cycle beats another, and the first wins.
+  ['schulze', {}, [cycle, ...margins, ...weakOrders]],
+  ['schulze', { margins: 1 }, [...margins, ...weakOrders]],
+  ['ranked_pairs', {}, [...lockings, ...margins, ...weakOrders]],
+  ['ranked_pairs', { margins: 1 }, [...margins, ...weakOrders]],
+  ['borda', {}, weakOrders],
+  ['proportional', { seats: 2 }, seatings],
+];
+
+const splitText = (text: string, separator: string) => (text === '' ? [] : text.split(separator));
+
+/** Returns the vote with a ballot in short form. An empty text is a vote without a ballot. */
+function castText(policy: string, text: string): Cast {
+  const names = splitText(text, ' ');
+  if (names.length === 0) return {};
+  if (policy === 'proportional') return { ballot: { approved: names } };
+  const ranking = names.map((tier) => (tier.includes('=') ? tier.split('=') : tier));
+  return { ballot: { ranking } };
+}
+
+const detailCases = details.map(
+  ([policy, parameters, counts]): Case => ({
+    name: ['count', policy, ...(parameters.margins === 1 ? ['margins'] : [])].join('-'),
+    about: `polls on which the rule ${policy} differs from similar rules`,
+    genesis: { policy, rule: { parameters: { ...parameters, turnout_bps: 0 } } },
+    async play(harness) {
+      const agents = await harness.joinMany(8);
+      for (const [turn, [list, texts]] of counts.entries()) {
+        const names = splitText(list, ' ').map((name) => ({ name }));
+        const block = await open(harness, agents[turn % agents.length]!, { options: names });
+        const votes = texts.map((text) => castText(policy, text));
+        // The other agents have no preference.
+        await castAll(harness, agents, block, [...votes, ...Array(8 - votes.length).fill({})]);
+      }
+    },
+  }),
+);
+
+const strict: Case = {
+  name: 'ballots-strict',
+  about: 'equal options, which the rule instant_runoff refuses',
+  genesis: { policy: 'instant_runoff' },
+  async play(harness) {
+    const [ada] = (await harness.joinMany(3)) as [Actor];
+    const block = await open(harness, ada, { options: colours });
+    for (const ranking of [['red', ['blue', 'green']], [['red', 'blue']], [['red']]]) {
+      await cast(harness, ada, block, { ballot: { ranking } });
+    }
+    await cast(harness, ada, block, { ballot: { ranking: ['red', 'blue'] } });
+  },
+};
+
 /** Committees that draw seats, that draw the units without a seat, and that seat all weight. */
 const draws: [name: string, parameters: Parameters, weights: GenesisOptions['weights']][] = [
   ['few', { size: 3 }, 'equal'],
+  // More seats are drawn than expected, so the second threshold needs fewer of them.
+  ['of-drawn', { size: 5, for_bps: 9_000 }, 'equal'],
+  ['of-expected', { size: 5, for_bps: 9_000, of_drawn: 0 }, 'equal'],
   ['chunks', { size: 90, of_drawn: 0, for_bps: 5_000 }, 'alliance_bonus'],
   ['most', { size: 400 }, 'alliance_bonus'],
   ['all', { size: 10_000 }, 'equal'],
@@ -287,6 +400,6 @@ const lines: Case = {
 };
 
 export const ballotCases: readonly Case[] = [
-  ...[ballots, options, ...electionCases, ...singleCases],
+  ...[ballots, strict, options, ...electionCases, ...detailCases, ...singleCases],
   ...[delegation, ...committeeCases, lines],
 ];
