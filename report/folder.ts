@@ -19,7 +19,13 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSystemError } from '../engine/protocol/messages.js';
 import { parseUnique } from '../engine/protocol/repeated-members.js';
-import { fileBounds, makeFolder, readBounded } from '../engine/store/folder.js';
+import {
+  dataFileName,
+  fileBounds,
+  findTrace,
+  makeFolder,
+  readBounded,
+} from '../engine/store/folder.js';
 import { StoreError } from '../engine/store/store.js';
 import { parse, restoreCell } from './bundled/csv.js';
 
@@ -57,9 +63,9 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
   throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
-/** @throws {StoreError} `OTHER_NETWORK` if the folder is a network's data folder. */
+/** @throws {StoreError} `OTHER_NETWORK` if the folder holds or held a network's data. */
 export function refuseNetwork(folder: string): void {
-  if (!existsSync(join(folder, 'data.mdb'))) return;
+  if (!hasFile(folder, dataFileName) && findTrace(folder) === null) return;
   throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
 }
 
@@ -69,9 +75,12 @@ export function refuseNetwork(folder: string): void {
  * @throws {StoreError} `OTHER_NETWORK`
  */
 export function refuseOutput(folder: string, names: readonly string[]): void {
-  if (![...outputFiles, ...names].some((name) => hasFile(folder, name))) return;
-  throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
+  if (holdsOutput(folder, names)) throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
+
+/** Returns true if the folder holds a run, a sweep or a load run, or one of the files. */
+export const holdsOutput = (folder: string, names: readonly string[] = []): boolean =>
+  [...outputFiles, ...names].some((name) => hasFile(folder, name));
 
 /** Makes renames in the folder durable. Windows flushes no folders. */
 export async function syncFolder(folder: string, platform = process.platform): Promise<void> {

@@ -37,7 +37,8 @@ export function checkCommand(): Command {
 First checks the pages of data.mdb as plain bytes: each page is used once or
 free, and all keys are in order. Then a second process replays the log and
 compares every entry, event, record and file, including archive/. It therefore
-also reports data that crashes the reader. The folder is not changed.
+also reports data that crashes the reader, and segments of another network in
+archive/. The folder is not changed.
 
 Exits with code 13 if the folder is damaged. Restore it from a copy, or replay
 the part that folkmoot log still prints.`,

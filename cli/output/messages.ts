@@ -75,7 +75,7 @@ export const usageMessages = {
     fix: 'use folkmoot explore without --export',
   },
   SAVED_RUN: {
-    text: '{folder} holds a saved run, not a data folder',
+    text: '{folder} holds a run, a sweep or a load run, not a data folder',
     fix: 'choose another --data folder, or browse the run with folkmoot explore',
   },
   UNSIGNED_NETWORK: {

@@ -14,14 +14,16 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '../protocol/limits.js';
 import { commitFailed, type Database, type Environment, readMeta } from './environment.js';
 import {
+  compactedName,
   copiedName,
   dataFileName,
   freeBytes,
+  OWNER_FILE,
   putInPlace,
   receivedName,
   syncFile,
@@ -33,13 +35,16 @@ import {
   archiveFolder,
   assertRecord,
   type Block,
+  differingNetworks,
   type Item,
   outerProblem,
   parseSegment,
   rangeOfName,
   readBlock,
+  readHead,
   readIndex,
   type SegmentIndex,
+  type SegmentNetwork,
   SegmentWriter,
   segmentPath,
   unfinishedName,
@@ -199,9 +204,6 @@ function dropOldest<Value>(map: Map<string, Value>): Value | undefined {
  * file. Requires exclusive use of the folder.
  */
 
-/** Folder of an unfinished copy. The next opening removes it. */
-const compactedName = 'compacted.tmp';
-
 /** Writes a copy without free pages. The copy replaces the data when `environment` closes. */
 async function prepareCompaction(environment: Environment): Promise<void> {
   const { folder } = environment;
@@ -224,14 +226,16 @@ async function prepareCompaction(environment: Environment): Promise<void> {
 
 /*
  * Cleanup after a process that was killed while it archived, copied or received data. A segment is
- * removed only if LMDB still contains everything in it.
+ * removed only if LMDB still contains everything in it. Any other segment without a record belongs
+ * to another network, or to a later state of this network, so nothing may be written here.
  */
 
-/** @throws {StoreError} `UNREADABLE` */
+/** @throws {StoreError} `UNREADABLE`, or `ARCHIVE` for a segment that must not be removed. */
 function removeLeftovers(environment: Environment, archive: Archive): void {
   try {
     remove(environment, archive);
   } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
     // Omits the cause, because its system code would make the CLI report a wrong path (exit code
     // 2).
     throw new StoreError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
@@ -239,21 +243,64 @@ function removeLeftovers(environment: Environment, archive: Archive): void {
 }
 
 function remove(environment: Environment, archive: Archive): void {
-  const { folder, log } = environment;
+  const { folder } = environment;
+  const unrecorded = findUnrecorded(environment, archive);
+  const problem = unrecorded.find((one) => one.problem !== null)?.problem;
+  if (problem) throw problem;
   for (const name of [compactedName, copiedName, receivedName]) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
-  const path = archiveFolder(folder);
-  if (!existsSync(path)) return;
-  rmSync(join(path, unfinishedName), { force: true });
+  for (const { path } of unrecorded) rmSync(path);
+  rmSync(join(archiveFolder(folder), unfinishedName), { force: true });
+}
+
+interface Unrecorded {
+  path: string;
+  /** Null for a segment whose rows are all in LMDB, which the next writer removes. */
+  problem: StoreError | null;
+}
+
+/** Finds segment files without a record. */
+function findUnrecorded(environment: Environment, archive: Archive): Unrecorded[] {
+  const path = archiveFolder(environment.folder);
+  if (!existsSync(path)) return [];
   const recorded = new Set(archive.segments.map(({ file }) => file));
-  for (const name of readdirSync(path)) {
-    const range = recorded.has(name) ? null : rangeOfName(name);
-    // A segment that is named but not recorded: none of its entries has been deleted from the log.
-    if (range && log.get(range.first) !== undefined && log.get(range.last) !== undefined) {
-      rmSync(join(path, name));
-    }
-  }
+  const names = readdirSync(path).filter((name) => !recorded.has(name) && rangeOfName(name));
+  return names.map((name) => {
+    const file = join(path, name);
+    return { path: file, problem: problemOf(environment, file, rangeOfName(name)!) };
+  });
+}
+
+/**
+ * A segment that was named but not recorded is one whose rows are all in the log. The digest after
+ * its last entry proves that, because the digest commits to all entries before.
+ */
+function problemOf(
+  environment: Environment,
+  path: string,
+  { first, last }: { first: number; last: number },
+): StoreError | null {
+  const { log } = environment;
+  if (statSync(path).size === 0) return null;
+  const head = readHead(path);
+  const network = networkOf(environment);
+  if (head === null || network === null) return new StoreError('SEGMENT_UNRECORDED', { path });
+  const networks = differingNetworks(head, network);
+  if (networks !== null) return new StoreError('SEGMENT_FOREIGN', { path, ...networks });
+  const row = log.get(last);
+  const isWhole = row !== undefined && log.get(first) !== undefined;
+  const { log_digest, digest } = isWhole ? storedDigests(row) : { log_digest: '', digest: '' };
+  const isOfLog = log_digest === head.log_digest && digest === head.digest;
+  return isOfLog ? null : new StoreError('SEGMENT_UNRECORDED', { path });
+}
+
+/** Returns the network that the folder holds, or null for a new folder. */
+function networkOf(environment: Environment): Required<SegmentNetwork> | null {
+  const meta = readMeta(environment);
+  if (meta === null) return null;
+  const { log_digest: genesis_digest } = storedDigests(storedRow(environment, 0));
+  return { network_id: meta.network_id, genesis_digest };
 }
 
 /*
@@ -283,7 +330,7 @@ async function moveSegment(
   const segment = await named(folder, async () => {
     await mkdir(archiveFolder(folder), { recursive: true, mode: 0o700 });
     await syncFolder(folder);
-    const written = await writeSegment(environment, archive, run, meta.network_id);
+    const written = await writeSegment(environment, archive, run);
     crashPoint('archive.written');
     await giveName(folder, written);
     return written;
@@ -319,7 +366,6 @@ async function writeSegment(
   environment: Environment,
   archive: Archive,
   run: EntryRun,
-  network_id: string,
 ): Promise<Segment> {
   const writer = await SegmentWriter.begin(environment.folder);
   try {
@@ -331,7 +377,7 @@ async function writeSegment(
     const newest = events.at(-1);
     return await writer.finish({
       format: 1,
-      network_id,
+      ...networkOf(environment)!,
       first,
       last: run.last,
       first_event,
@@ -347,11 +393,27 @@ async function writeSegment(
   }
 }
 
-/** Verifies the written file, then gives it its final name. */
+/**
+ * Verifies the written file, then gives it its final name. An empty file reserves the name first,
+ * because a rename would replace a file of that name.
+ * @throws {StoreError} `ARCHIVE` if the name is taken.
+ */
 async function giveName(folder: string, segment: Segment): Promise<void> {
   const unfinished = join(archiveFolder(folder), unfinishedName);
   await assertFile(folder, segment, unfinished);
-  await rename(unfinished, segmentPath(folder, segment));
+  const path = segmentPath(folder, segment);
+  try {
+    await (await open(path, 'wx', OWNER_FILE)).close();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    throw new StoreError('SEGMENT_EXISTS', { path }, { cause });
+  }
+  try {
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
   await syncFolder(archiveFolder(folder));
   crashPoint('archive.named');
 }
@@ -627,6 +689,14 @@ const eventRow = (seq: number, bytes: Buffer) => ({ seq, json: bytes.toString() 
 function archiveOf(store: Store, environment: Environment, archive: Archive): StoreArchive {
   /** Names of segments that this process verified or wrote. */
   const whole = new Set<string>();
+  /** A reader looks twice, since the writer may record a segment in between. */
+  const unrecorded = () => {
+    const isWrong = findUnrecorded(environment, archive).some(({ problem }) => problem !== null);
+    if (!isWrong) return [];
+    environment.refresh();
+    archive.refresh();
+    return findUnrecorded(environment, archive);
+  };
   return {
     get segments() {
       return archive.segments;
@@ -639,10 +709,12 @@ function archiveOf(store: Store, environment: Environment, archive: Archive): St
     },
     problems: () => archive.problems(),
     async *damage() {
+      for (const { problem } of unrecorded()) if (problem) yield problem.message;
+      const network = networkOf(environment);
       for (const segment of archive.segments) {
         try {
           await assertFile(environment.folder, segment);
-          assertRecord(environment.folder, segment);
+          assertRecord(environment.folder, segment, network!);
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
           yield error.message;

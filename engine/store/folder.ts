@@ -10,6 +10,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   realpathSync,
   renameSync,
@@ -25,12 +26,24 @@ import { tryLock, unlock } from 'fs-native-extensions';
 import { describeSystemError } from '../protocol/messages.js';
 import { checkDataFile, type ScanDepth } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
+import { archiveFolder, rangeOfName, unfinishedName } from './segment.js';
 import { StoreError } from './store.js';
 
 /** LMDB's name for its data file. */
 export const dataFileName = 'data.mdb';
 /** Marks a folder with committed data. An empty data file alongside this marker means data loss. */
 const begunFileName = 'begun';
+/** Subfolder of a copy without free pages, which replaces the data. */
+export const compactedName = 'compacted.tmp';
+/**
+ * Subfolder for a copy of the data to send to a different node. The next writer removes the
+ * subfolder.
+ */
+export const copiedName = 'copied.tmp';
+/** Subfolder for data received from a different node. The next writer removes the subfolder. */
+export const receivedName = 'received.tmp';
+/** Files and subfolders that exist only in the folder of a network with committed data. */
+const traces = [begunFileName, compactedName, copiedName, receivedName];
 
 /** Twice the size of an empty database with all tables. */
 const firstBytes = 512 * 1024;
@@ -44,6 +57,21 @@ function hasData(folder: string, readOnly: boolean): boolean {
   if (statSync(file).size === 0 && !existsSync(join(folder, begunFileName))) return false;
   accessSync(file, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
   return true;
+}
+
+/**
+ * Returns the name of a file, except data.mdb, which shows that the folder holds or held a network,
+ * or null.
+ */
+export function findTrace(folder: string): string | null {
+  return traces.find((name) => existsSync(join(folder, name))) ?? findSegment(folder);
+}
+
+function findSegment(folder: string): string | null {
+  const archive = archiveFolder(folder);
+  if (!existsSync(archive)) return null;
+  const name = readdirSync(archive).find((one) => one === unfinishedName || rangeOfName(one));
+  return name === undefined ? null : `archive/${name}`;
 }
 
 /** Grants access only to the owner, because a process that can write the log can forge it. */
@@ -70,18 +98,21 @@ export function makeFolder(folder: string, mode = 0o777): void {
 }
 
 /**
- * Creates the folder, or checks that it holds data.
- * @throws {StoreError} `MISSING` or `UNREADABLE`.
+ * Creates the folder, or checks that it holds data. Returns a trace of committed data, or null. The
+ * trace was there before the data is read, so data without a network has been lost.
+ * @throws {StoreError} `MISSING`, `UNREADABLE`, or `CORRUPT` if the data file has been lost.
  */
 export function prepareFolder(
   folder: string,
   options: { create: boolean; readOnly: boolean },
-): void {
+): string | null {
+  const create = options.create && !options.readOnly;
   try {
-    if (options.create && !options.readOnly) makeFolder(folder, OWNER_FOLDER);
-    else if (!hasData(folder, options.readOnly)) {
-      throw new StoreError('NO_NETWORK', { path: folder });
-    }
+    if (create) makeFolder(folder, OWNER_FOLDER);
+    const trace = findTrace(folder);
+    if ((create && trace === null) || hasData(folder, options.readOnly)) return trace;
+    if (trace !== null) throw new StoreError('DATA_MISSING', { path: folder, trace });
+    throw new StoreError('NO_NETWORK', { path: folder });
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     throw unreadable(folder, cause);
@@ -267,14 +298,6 @@ export function lockFolder(folder: string): () => void {
  * Replaces a folder's data file by a rename. After a crash, the folder contains either the old or
  * the new file, complete. Unfinished files are in temporary subfolders.
  */
-
-/**
- * Subfolder for a copy of the data to send to a different node. The next writer removes the
- * subfolder.
- */
-export const copiedName = 'copied.tmp';
-/** Subfolder for data received from a different node. The next writer removes the subfolder. */
-export const receivedName = 'received.tmp';
 
 /**
  * Replaces the data file. The caller holds the writer lock and has closed the data. Readers in

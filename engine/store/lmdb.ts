@@ -83,13 +83,14 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
   const { path: folder, tables, readOnly = false, create = true } = options;
   const { schemaVersion, networkId, freeSpaceBytes = limits.freeSpaceBytes } = options;
   const { whole = false } = options;
-  prepareFolder(folder, { create, readOnly });
+  const trace = prepareFolder(folder, { create, readOnly });
   const release = readOnly ? noteReader(folder) : lockFolder(folder);
   let environment: Environment | undefined;
   try {
     environment = openApart(folder, { tables, readOnly, whole }, release);
     const meta = readMeta(environment);
     if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
+    else if (trace !== null) throw new StoreError('DATA_MISSING', { path: folder, trace });
     const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
     const archived = withArchive(store, environment, readOnly);
     if (!readOnly) crashPoint('store.opened');

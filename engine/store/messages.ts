@@ -108,6 +108,11 @@ export const storeMessages = {
     text: 'LMDB crashed ({how}) while opening the data in {path}',
     fix: 'raise the address space limit (ulimit -v), or run folkmoot check on the folder',
   },
+  DATA_MISSING: {
+    code: 'CORRUPT',
+    text: 'no network in {path}, although {trace} shows that one was there',
+    fix: 'restore the whole folder from a backup, or use another folder',
+  },
   DATA_DAMAGED: { code: 'CORRUPT', text: '{path} is damaged: {reason}', fix: restoreFolder },
   META_DAMAGED: {
     code: 'CORRUPT',
@@ -232,6 +237,21 @@ export const storeMessages = {
   SEGMENT_NOT_OF_LOG: {
     code: 'ARCHIVE',
     text: 'digests recorded for segment {file} do not match the log after entry {seq}',
+  },
+  SEGMENT_EXISTS: {
+    code: 'ARCHIVE',
+    text: 'nothing archived: segment already exists: {path}',
+    fix: 'move the file to the folder of its network',
+  },
+  SEGMENT_FOREIGN: {
+    code: 'ARCHIVE',
+    text: 'segment {path} is of another network: {found} (expected {expected})',
+    fix: 'move the file to the folder of its network',
+  },
+  SEGMENT_UNRECORDED: {
+    code: 'ARCHIVE',
+    text: 'segment {path} is not recorded in data.mdb',
+    fix: 'restore data.mdb and archive/ from the same backup, or move the file elsewhere',
   },
   SEGMENT_RECORD_DAMAGED: {
     code: 'CORRUPT',

@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { limits } from '../protocol/limits.js';
 import { parseUnique } from '../protocol/repeated-members.js';
+import { excerpt } from '../protocol/text.js';
 import { type Segment, type SegmentRange, StoreError } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -42,10 +43,16 @@ export function readIndex(folder: string, segment: Segment): SegmentIndex {
 
 /**
  * Compares the folder's record of a segment with the index in the segment file.
+ * @param network that the folder holds.
  * @throws {ArchiveError}
  */
-export function assertRecord(folder: string, segment: Segment): void {
+export function assertRecord(folder: string, segment: Segment, network: SegmentNetwork): void {
   const { entries, events, ...said } = readIndex(folder, segment);
+  const networks = differingNetworks(said, network);
+  if (networks !== null) {
+    const { found, expected } = networks;
+    throw damaged(folder, segment, `it is of another network: ${found} (expected ${expected})`);
+  }
   for (const name of rangeNames) {
     if (said[name] === segment[name]) continue;
     const recorded = `${said[name]} instead of ${segment[name]}`;
@@ -71,6 +78,34 @@ const rangeNames = [
   'log_digest',
   'digest',
 ] as const satisfies (keyof SegmentRange)[];
+
+/**
+ * Reads the head of a segment that the folder does not record. Returns null if the file is not a
+ * segment, or is incomplete. @throws system errors.
+ */
+export function readHead(path: string): SegmentHead | null {
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    const end = size - trailerBytes;
+    if (end < segmentMagic.length) return null;
+    const read = (length: number, at: number) => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(fd, bytes, 0, length, at));
+    };
+    const trailer = read(trailerBytes, end);
+    const length = Number(trailer.readBigUInt64BE(0));
+    if (length > Math.min(end - segmentMagic.length, MOST_INDEX_BYTES)) return null;
+    const index = read(length, end - length);
+    if (sha256(index) !== trailer.toString('hex', 8)) return null;
+    return JSON.parse(index.toString()) as SegmentHead;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
 
 /** Describes the first problem in an index, or returns null. */
 function indexProblem(text: string, segment: Segment): string | null {
@@ -220,10 +255,39 @@ export interface Block {
   sha256: string;
 }
 
-/** The index at the end of a segment. */
-export interface SegmentIndex extends SegmentRange {
-  format: 1;
+/** Network that a segment belongs to. */
+export interface SegmentNetwork {
   network_id: string;
+  /** Log digest of entry 0, in hex. Absent in segments that older versions wrote. */
+  genesis_digest?: string;
+}
+
+/** Members of an index other than its lists of blocks. */
+export interface SegmentHead extends SegmentRange, SegmentNetwork {
+  format: 1;
+}
+
+/**
+ * Compares a segment's network with the network of a folder. Returns both as text if they differ.
+ * The first segment of an older version has the genesis digest as `log_digest_before`; its later
+ * segments have only the id.
+ */
+export function differingNetworks(
+  { network_id, genesis_digest, first, log_digest_before }: SegmentHead,
+  network: SegmentNetwork,
+): { found: string; expected: string } | null {
+  const genesis = genesis_digest ?? (first === 1 ? log_digest_before : undefined);
+  const isSame = genesis === undefined || genesis === network.genesis_digest;
+  if (isSame && network_id === network.network_id) return null;
+  const found = { network_id, ...(genesis === undefined ? {} : { genesis_digest: genesis }) };
+  return { found: formatNetwork(found), expected: formatNetwork(network) };
+}
+
+const formatNetwork = ({ network_id, genesis_digest = 'unknown' }: SegmentNetwork): string =>
+  `${excerpt(network_id)}, genesis ${excerpt(genesis_digest, 16)}`;
+
+/** The index at the end of a segment. */
+export interface SegmentIndex extends SegmentHead {
   entries: Block[];
   events: Block[];
 }
@@ -345,7 +409,8 @@ export class SegmentWriter {
 
   /** Completes and syncs the file. The file keeps its temporary name. */
   async finish(index: SegmentIndex): Promise<Segment> {
-    const { format: _, network_id: __, entries: ___, events: ____, ...range } = index;
+    const { format: _, network_id: __, genesis_digest: ___, ...rest } = index;
+    const { entries: ____, events: _____, ...range } = rest;
     const text = Buffer.from(JSON.stringify(index));
     const digest = createHash('sha256').update(text).digest();
     const length = Buffer.alloc(8);

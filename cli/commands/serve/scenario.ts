@@ -80,7 +80,8 @@ export async function resolveGenesis(
   asked: Partial<GenesisOptions>,
   wanted: WantedScenario | null,
 ): Promise<GenesisOptions> {
-  if (existsSync(join(folder, 'summary.json')) && existsSync(join(folder, 'network'))) {
+  const { holdsOutput } = await import('../../../report/folder.js');
+  if (!existsSync(join(folder, 'data.mdb')) && holdsOutput(folder)) {
     throw new UsageError('SAVED_RUN', { folder });
   }
   const stored = await storedGenesis(folder);
