@@ -161,6 +161,46 @@ function databasesOf({ databases }: SharedRoot, tables: readonly string[]): Data
 }
 
 /*
+ * Reports by lmdb. If a commit fails, lmdb prints the error with its stack, then rejects the commit
+ * with the same error, which the caller reports.
+ */
+
+const isLmdbReport = ([error, ...more]: unknown[]) =>
+  more.length === 0 &&
+  error instanceof Error &&
+  typeof (error as { code?: unknown }).code === 'number' &&
+  /[\\/]lmdb[\\/]/.test(error.stack ?? '');
+
+/** Number of commits in progress. The last one to end restores `console.error`. */
+let committing = 0;
+let restore = () => {};
+
+/** Runs a commit, and drops what lmdb prints about it. */
+export async function withoutReport<Result>(commit: () => Promise<Result>): Promise<Result> {
+  if (committing === 0) restore = dropReports();
+  committing += 1;
+  try {
+    return await commit();
+  } finally {
+    committing -= 1;
+    if (committing === 0) restore();
+  }
+}
+
+function dropReports(): () => void {
+  const printer = globalThis.console;
+  const print = printer.error;
+  const printOthers = (...values: unknown[]) => {
+    if (!isLmdbReport(values)) print(...values);
+  };
+  printer.error = printOthers;
+  return () => {
+    // Another module may have replaced the function in the meantime.
+    if (printer.error === printOthers) printer.error = print;
+  };
+}
+
+/*
  * Trial opening in a child process. lmdb 3.5.6 aborts the process if mapping the file fails, for
  * example in a limited address space (`ulimit -v`).
  */

@@ -38,6 +38,7 @@ import {
   type RootUse,
   tryOpening,
   useRoot,
+  withoutReport,
 } from './lmdb-guards.js';
 import { crashPoint, trackCommit } from './process-end.js';
 import {
@@ -244,7 +245,7 @@ async function done(root: Root, write: () => void, triesLeft: number): Promise<b
       root.transaction(() => {
         write();
       });
-    await trackCommit(begin);
+    await withoutReport(() => trackCommit(begin));
     return true;
   } catch (error) {
     // lmdb rejects a second promise with the cause. An unhandled rejection would end the process.

@@ -9,6 +9,7 @@ import { expectOneLine } from '../support/command.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
 import { main } from '../support/paths.js';
+import { linesOf } from '../support/runs.js';
 import { faulty, why } from './faulty.js';
 
 const { EACCES, EINTR, EIO, ENOMEM, ENOSPC } = constants.errno;
@@ -48,20 +49,26 @@ test.skipIf(why !== undefined).each([
   await stop(server);
 });
 
-test.skipIf(why !== undefined)('serve: exits with 13 if statfs fails later', async () => {
+test.skipIf(why !== undefined).each([
+  ['statfs', 9, EIO, /statfs .*EIO/],
+  ['fdatasync', 6, EIO, /commit to .*Input.output error/],
+  ['fdatasync', 6, ENOSPC, /commit to .*No space left/],
+  ['pwrite', 30, ENOSPC, /commit to .*No space left/],
+])('serve: exits with 13 and logs one line if %s number %d fails with %d', async (...told) => {
+  const [call, nth, errno, reason] = told;
   const folder = temporaryFolder();
-  const rules = `statfs:9+:${EIO}`;
+  const rules = `${call}:${nth}+:${errno}`;
   const server = await host({ data: folder, env: faulty({ folder, rules }) });
   const caller = new Caller(server.url);
   const write = (n: number) => caller.send(registration(signatoryOf(n), 'New')).catch(expectCut);
   await inParallel([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1, write);
   expect(await server.ended).toEqual({ code: 13, signal: null });
-  const said = server
-    .stderr()
-    .split('\n')
-    .filter((line) => line.includes('"level":60'));
-  expect(said).toHaveLength(1);
-  expect(said[0]).toMatch(/statfs .*EIO/);
+  // Every line is an entry of the log, so no library has printed a stack.
+  type Line = { level: number; err: Error };
+  const said = linesOf(server.stderr()).map((line) => JSON.parse(line) as Line);
+  const fatal = said.filter(({ level }) => level === 60);
+  expect(fatal).toHaveLength(1);
+  expect(fatal[0]!.err.message).toMatch(reason);
 });
 
 test.skipIf(why !== undefined)('serve: retries an interrupted flush', async () => {
