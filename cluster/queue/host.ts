@@ -171,9 +171,12 @@ export class QueueHost {
 const named = (values: readonly KeyValue[], under: string): NamedValue[] =>
   values.map(({ key, value }) => ({ name: key.slice(under.length), value }));
 
-/** Lists all queues, oldest first. */
+/**
+ * Lists all queues, oldest first, without the values of their heads, which together may exceed the
+ * client's response limit.
+ */
 export async function listQueues(client: EtcdClient): Promise<(KeyValue & { id: string })[]> {
-  const { values } = await client.range({ prefix: HEADS }, { limit: 1_000 });
+  const { values } = await client.range({ prefix: HEADS }, { limit: 1_000, keysOnly: true });
   const found = values.map((head) => ({ ...head, id: head.key.slice(HEADS.length) }));
   return found.sort((a, b) => a.createRevision - b.createRevision);
 }

@@ -17,6 +17,7 @@ import {
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
+import { excerpt } from '../../engine/protocol/text.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Provenance } from '../../report/folder.js';
 import { jsonDifference } from '../compare/logs.js';
@@ -56,7 +57,7 @@ const queueMessages = {
     text: 'script imports a file that a queue does not transfer: {path} imports {imported}',
     fix: 'bundle the script into one file, or run the sweep in shards with --shard i/n',
   },
-  WRONG_HASH: { text: 'file does not match its hash in the queue: {path}' },
+  WRONG_HASH: { text: 'file does not match its size and hash in the queue: {path}' },
   INVALID_RESULTS: {
     text: 'invalid results for run {run}: {count}',
     fix: 'find the client that writes to this queue, then continue with --resume',
@@ -90,6 +91,20 @@ export function formatJob(job: Job): string {
   throw new QueueError('SCENARIO_TOO_LARGE', { bytes, limit: LARGEST_BYTES });
 }
 
+/** Nesting limit for values in a queue. The deepest scenario stays far below. */
+const DEEPEST = 64;
+
+/** Parses JSON of bounded depth, on which recursive checks are safe. */
+export function parseQueued(text: Buffer | string): unknown {
+  const value = parseJsonOrUndefined(text.toString());
+  return isDeeper(value, DEEPEST) ? undefined : value;
+}
+
+const isDeeper = (value: unknown, depth: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (depth === 0 || Object.values(value).some((member) => isDeeper(member, depth - 1)));
+
 const Told = Type.Object({
   scenario: Type.Unknown(),
   seed: Type.String(),
@@ -120,7 +135,7 @@ export function jobReader(folder: string, scripts: boolean): (body: Buffer) => J
     return found;
   };
   return (body) => {
-    const told = parseJsonOrUndefined(body.toString('utf8'));
+    const told = parseQueued(body);
     if (jobProblem(told)) return 'invalid job';
     const { seed, audit, log = 'full', scenario: raw } = told as Static<typeof Told>;
     const scenario = look(raw);
@@ -141,11 +156,14 @@ function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario 
   return scenario;
 }
 
+/** Length limit of a failure's message, which a script can choose. */
+const LONGEST_MESSAGE = 10_000;
+
 /** Formats an outcome without members that differ between machines. A failure is one line. */
 export function formatOutcome(outcome: Outcome): string {
   if ('failure' in outcome) {
     const { kind, message } = outcome.failure;
-    return JSON.stringify({ failure: { kind, message } });
+    return JSON.stringify({ failure: { kind, message: message.slice(0, LONGEST_MESSAGE) } });
   }
   const { result } = outcome;
   const text = JSON.stringify({
@@ -194,7 +212,7 @@ const Result = Type.Object(
 const Failed = Type.Object(
   {
     kind: Type.Enum(['scenario', 'unanswered', 'crash']),
-    message: Type.String({ maxLength: 10_000 }),
+    message: Type.String({ maxLength: LONGEST_MESSAGE }),
   },
   exact,
 );
@@ -207,7 +225,7 @@ const outcomeProblem = validator('queue_outcomes', Outcomes);
 
 /** Parses an outcome. Returns null for text that no worker writes. */
 export function parseOutcome(told: string): Outcome<LastingResult> | null {
-  const value = parseJsonOrUndefined(told);
+  const value = parseQueued(told);
   if (outcomeProblem(value)) return null;
   const outcome = value as unknown as Outcome<LastingResult>;
   const broken = 'result' in outcome && outcome.result.broken !== null;
@@ -235,6 +253,10 @@ export interface QueueHead {
   files: CarriedFile[];
 }
 
+/** Longest delay of a timer. A longer delay would end every run at once. */
+const MOST_WALL_MS = 2_147_483_647;
+const MOST_MEMORY_MB = 1_048_576;
+
 const Head = Type.Object({
   format: Type.Literal(FORMAT),
   title: Type.String({ maxLength: 1_000 }),
@@ -244,8 +266,8 @@ const Head = Type.Object({
     node: Type.String(),
   }),
   limits: Type.Object({
-    wallMs: Type.Integer({ minimum: 1 }),
-    memoryMb: Type.Integer({ minimum: 16 }),
+    wallMs: Type.Integer({ minimum: 1, maximum: MOST_WALL_MS }),
+    memoryMb: Type.Integer({ minimum: 16, maximum: MOST_MEMORY_MB }),
   }),
   scripts: Type.Boolean(),
   files: Type.Array(
@@ -267,7 +289,7 @@ export function formatHead(head: QueueHead): string {
 
 /** Parses a head. Returns null for an invalid head. */
 export function parseHead(body: Buffer): QueueHead | null {
-  const told = parseJsonOrUndefined(body.toString('utf8'));
+  const told = parseQueued(body);
   return headProblem(told) ? null : (told as QueueHead);
 }
 
@@ -325,18 +347,42 @@ function refuseImports(path: string, text: string): void {
   throw new QueueError('RELATIVE_IMPORT', { path, imported: neighbour });
 }
 
+/** Longest name of a file that every common file system accepts, in bytes. */
+const LONGEST_NAME = 255;
+
 /**
- * Returns the reason why the path is unsafe, or null. A queue can come from an untrusted client.
+ * Returns the reason why the files cannot be written, or null. A queue can come from an untrusted
+ * client.
  */
-export function pathProblem({ path }: CarriedFile): string | null {
-  const parts = path.split('/');
-  const plain = parts.every((part) => /^[^\\:\0]+$/.test(part) && part !== '.' && part !== '..');
-  return plain ? null : `unsafe path: ${JSON.stringify(path)}`;
+export function filesProblem(files: readonly CarriedFile[]): string | null {
+  const folders = new Set<string>();
+  const names = new Set<string>();
+  for (const { path } of files) {
+    const parts = path.split('/');
+    if (!parts.every(isPlainName)) return `unsafe path: ${excerpt(path)}`;
+    for (let end = 1; end < parts.length; end += 1) folders.add(parts.slice(0, end).join('/'));
+    names.add(path);
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes > CARRIED_BYTES) return `files too large: ${bytes} bytes (limit ${CARRIED_BYTES})`;
+  const clash = [...names].find((name) => folders.has(name));
+  return clash === undefined ? null : `file and folder of one name: ${excerpt(clash)}`;
 }
 
+const isPlainName = (name: string): boolean =>
+  /^[^\\:\0]+$/.test(name) &&
+  name !== '.' &&
+  name !== '..' &&
+  Buffer.byteLength(name) <= LONGEST_NAME;
+
 /** @throws {QueueError} if the content does not match its hash. */
-export function writeFile(folder: string, { path, sha256 }: CarriedFile, body: Buffer): void {
-  if (sha256Hex(body) !== sha256) throw new QueueError('WRONG_HASH', { path });
+export function writeFile(
+  folder: string,
+  { path, sha256, bytes }: CarriedFile,
+  body: Buffer,
+): void {
+  if (body.length !== bytes || sha256Hex(body) !== sha256)
+    throw new QueueError('WRONG_HASH', { path });
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, body);

@@ -6,7 +6,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
 import { EtcdError } from '../../cluster/etcd/wire.js';
-import { parseJsonOrUndefined } from '../../cluster/order/order.js';
 import { QueueEnded, taskName } from '../../cluster/queue/claims.js';
 import { QueueHost } from '../../cluster/queue/host.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
@@ -17,6 +16,7 @@ import {
   formatJob,
   type NamedFiles,
   parseOutcome,
+  parseQueued,
   QueueError,
   readFiles,
 } from './messages.js';
@@ -246,10 +246,7 @@ class Offer<T extends Job> {
 
 /** Returns true for a result. Failures are not compared, because they depend on the machine. */
 function hasResult(told: Buffer): boolean {
-  const outcome = parseJsonOrUndefined(told.toString('utf8')) as
-    | { result?: unknown }
-    | null
-    | undefined;
+  const outcome = parseQueued(told) as { result?: unknown } | null | undefined;
   return outcome?.result !== undefined;
 }
 
@@ -281,7 +278,7 @@ class Workers {
     let workers = 0;
     this.slots = 0;
     for (const { name, value } of await host.workers()) {
-      const about = parseJsonOrUndefined(value.toString('utf8')) as {
+      const about = parseQueued(value) as {
         jobs?: unknown;
         refused?: unknown;
       } | null;

@@ -24,10 +24,10 @@ import type { Provenance } from '../../report/folder.js';
 import { type Job, runJobs } from '../run/jobs.js';
 import {
   describeBuildMismatch,
+  filesProblem,
   formatOutcome,
   jobReader,
   parseHead,
-  pathProblem,
   type QueueHead,
   writeFile,
 } from './messages.js';
@@ -82,6 +82,15 @@ interface Served {
   ahead: Claim[];
 }
 
+/** Returns the job, or its problem. Checks of a hostile scenario can throw. */
+function readSafely(read: Served['read'], body: Buffer): Job | string {
+  try {
+    return read(body);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 class Worker {
   readonly #client: EtcdClient;
   readonly #options: ServeOptions;
@@ -119,14 +128,23 @@ class Worker {
     await this.#lease?.release();
   }
 
+  /**
+   * Serves a queue, or refuses it. Any etcd client can create a queue, so a queue that cannot be
+   * served must not stop the worker.
+   */
   async #consider(queue: Found): Promise<void> {
-    const head = parseHead(queue.value);
-    const why = head ? this.#problemOf(head) : 'unknown format; it may be of another build';
-    if (head && why === null) {
-      if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
-      this.#begun.add(queue.id);
-      return this.#serve(queue, head);
+    try {
+      const why = await this.#serve(queue);
+      if (why !== null) await this.#refuse(queue, why);
+    } catch (error) {
+      const isValue = !(error instanceof EtcdError) || error.kind === 'too_large';
+      if (error instanceof QueueEnded || !isValue) throw error;
+      await this.#refuse(queue, (error as Error).message);
     }
+  }
+
+  /** Ignores the queue from now on, and reports the reason to the operator and to the host. */
+  async #refuse(queue: Found, why: string): Promise<void> {
     this.#refused.add(queue.id);
     this.#options.say(`queue ${queue.id} refused: ${why}`);
     const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);
@@ -140,11 +158,25 @@ class Worker {
     if (head.scripts && !this.#options.scripts) {
       return 'it has scripts; allow them with --scripts, which gives them all your permissions';
     }
-    return head.files.map(pathProblem).find((problem) => problem !== null) ?? null;
+    return filesProblem(head.files);
   }
 
-  /** Serves a queue until the queue stays empty for a while or is deleted. */
-  async #serve(queue: Found, head: QueueHead): Promise<void> {
+  /** Reads a queue's head, and serves the queue. Returns the reason if the worker refuses it. */
+  async #serve(queue: Found): Promise<string | null> {
+    const found = await persist(this.#options.signal, () => this.#client.get(queue.key));
+    if (found === null) return null;
+    const head = parseHead(found.value);
+    if (!head) return 'unknown format; it may be of another build';
+    const problem = this.#problemOf(head);
+    if (problem !== null) return problem;
+    if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
+    this.#begun.add(queue.id);
+    await this.#serveRuns(queue, head);
+    return null;
+  }
+
+  /** Serves a queue's runs until the queue stays empty for a while or is deleted. */
+  async #serveRuns(queue: Found, head: QueueHead): Promise<void> {
     const { jobs, signal } = this.#options;
     const over = new AbortController();
     const end = () => over.abort();
@@ -213,13 +245,13 @@ class Worker {
       });
       const claim = served.ahead.shift();
       if (claim) {
-        const job = read(claim.body);
+        const job = readSafely(read, claim.body);
         if (typeof job === 'string') {
           const failure = {
             kind: 'scenario' as const,
             message: `invalid job in the queue: ${job}`,
           };
-          await results.add({ claim, text: JSON.stringify({ failure }) });
+          await results.add({ claim, text: formatOutcome({ failure }) });
         } else yield { ...job, claim, since: performance.now() };
         since = performance.now();
         pauseMs = PAUSE_MS.least;

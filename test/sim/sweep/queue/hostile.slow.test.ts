@@ -73,6 +73,58 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', (
     expect(one.stderr()).toMatch(/queue bad-0 refused/);
   });
 
+  test('worker: refuses hostile queues, fails hostile tasks, and goes on', async () => {
+    const running = await etcd();
+    const client = etcdClient(running);
+    const out = join(temporaryFolder(), 'out');
+    const all = 'folkmoot/queue';
+    const sweeping = queued(file, out, running.url);
+    const id = await firstOf(client, 'head');
+    const head = JSON.parse((await client.get(`${all}/head/${id}`))!.value.toString());
+    const sha256 = 'a'.repeat(64);
+    const files = (...paths: string[]) => ({
+      files: paths.map((path) => ({ path, sha256, bytes: 1 })),
+    });
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const heads: Record<string, object | string> = {
+      clash: files('a', 'a/b'),
+      clash2: files('a/b', 'a'),
+      long: files('n'.repeat(300)),
+      absent: files('absent.txt'),
+      wrong: files('wrong.txt'),
+      large: { files: [{ path: 'large.txt', sha256, bytes: 2 ** 40 }] },
+      wall: { limits: { ...head.limits, wallMs: 2 ** 31 } },
+      memory: { limits: { ...head.limits, memoryMb: 2 ** 40 } },
+      deep: `{"format":1,"title":${deep}}`,
+    };
+    for (const [name, told] of Object.entries(heads)) {
+      const text = typeof told === 'string' ? told : JSON.stringify({ ...head, ...told });
+      await client.put(`${all}/head/bad-${name}`, text);
+    }
+    await client.put(`${all}/file/bad-wrong/${sha256}/0000`, 'x');
+    const scenario = { ...smallRaw(), title: 7 };
+    const tasks = [deep, `{"scenario":${deep},"seed":"x","audit":true}`, 'null', '']
+      .concat(JSON.stringify({ scenario, seed: 'x', audit: true }))
+      .concat(JSON.stringify({ scenario: { ['k'.repeat(900_000)]: 1 }, seed: 'x', audit: true }));
+    await client.put(`${all}/head/tasks`, JSON.stringify(head));
+    for (const [at, body] of tasks.entries())
+      await client.put(`${all}/task/tasks/00000000${at}`, body);
+    const one = worker(running.url);
+    await done(sweeping);
+    expectSame(alone, out);
+    const results = () => client.range({ prefix: `${all}/result/tasks/` });
+    await expect.poll(async () => (await results()).values.length).toBe(tasks.length);
+    for (const { value } of (await results()).values) {
+      expect(JSON.parse(value.toString())).toMatchObject({ failure: { kind: 'scenario' } });
+      expect(value.length).toBeLessThan(11_000);
+    }
+    for (const name of Object.keys(heads)) {
+      await expect.poll(() => one.stderr()).toContain(`queue bad-${name} refused: `);
+    }
+    expect(one.stderr()).not.toMatch(/\n {4}at /);
+    expect(await one.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
+  });
+
   test('queue: ends the sweep at the third invalid result of a run', async () => {
     const running = await etcd();
     const client = etcdClient(running);
