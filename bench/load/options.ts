@@ -46,7 +46,7 @@ export interface Shard {
 export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000 } as const;
 
 /** A number as people write it: 1500, 1.5e3 or 1.5k. */
-export const numberPattern = /^(\d{1,12}(?:\.\d{1,6})?)(?:e(\d{1,2})|([kM]))?$/;
+const numberPattern = /^(\d{1,12}(?:\.\d{1,6})?)(?:e(\d{1,2})|([kM]))?$/;
 
 /** Returns null for any other text. */
 export function parseNumber(text: string): number | null {

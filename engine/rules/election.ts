@@ -9,7 +9,7 @@
  * - A block without options is finalized or rejected in the same way, without a choice.
  */
 import type { BallotSchema } from './ballots.js';
-import type { VoteRule, Ended, Parameter, PollBlock, Tie, Values } from './rule.js';
+import type { Ended, Parameter, PollBlock, Tie, Values, VoteRule } from './rule.js';
 
 /** Ballot of an approving vote. */
 export interface Preference<Ballot> {
@@ -155,7 +155,7 @@ export function createElection<Ballot>(method: Method<Ballot>): VoteRule {
   };
 }
 
-type Count = (...poll: Parameters<BallotRule['tally']>) => {
+type Count = (...poll: Parameters<VoteRule['tally']>) => {
   status: Ended;
   elected: Elected | null;
 };

@@ -98,9 +98,10 @@ export function readHead(path: string): SegmentHead | null {
     if (length > Math.min(end - segmentMagic.length, MOST_INDEX_BYTES)) return null;
     const index = read(length, end - length);
     if (sha256(index) !== trailer.toString('hex', 8)) return null;
-    return JSON.parse(index.toString()) as SegmentHead;
+    return parseUnique(index.toString()) as SegmentHead;
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
+    // A RangeError comes from a text that is nested too deeply.
+    if (error instanceof SyntaxError || error instanceof RangeError) return null;
     throw error;
   } finally {
     closeSync(fd);

@@ -33,7 +33,7 @@ export function findBallotForm({ ballotSchema: schema }: NetworkRule): BallotFor
 }
 
 /** Ways to break ties: not at all, in the order of the options, or by leaving out the ballot. */
-export const tieBreaks = ['refuse', 'list', 'drop'] as const;
+const tieBreaks = ['refuse', 'list', 'drop'] as const;
 export type TieBreak = (typeof tieBreaks)[number];
 
 /**

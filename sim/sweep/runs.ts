@@ -321,7 +321,7 @@ export interface FailedRun {
 }
 
 /** Response without a value in any run. */
-export interface EmptyResponse {
+interface EmptyResponse {
   response: string;
   /** Script measures that the runs have. */
   reported: string[];

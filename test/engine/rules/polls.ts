@@ -93,7 +93,7 @@ export function tallyPoll(rule: NetworkRule, poll: TestPoll, over: boolean): Ver
 
 /** Returns the tie in a finished poll that the order of the options decided, or null. */
 export const findPollTie = (rule: NetworkRule, poll: TestPoll): Tie | null =>
-  (rule.rule as BallotRule).findTie!({ ...toPoll(poll), over: true }, rule.values);
+  (rule.rule as VoteRule).findTie!({ ...toPoll(poll), over: true }, rule.values);
 
 /** Returns true if the rule refuses a ballot on a block with these options. */
 export const isRefused = (rule: NetworkRule, ballot: unknown, options: readonly string[]) =>
