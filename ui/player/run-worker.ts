@@ -10,7 +10,8 @@ import type {
 } from '../data/messages.js';
 import { pageText } from '../messages.js';
 import { type Answer, answers } from './answers.js';
-import { BlockClosings, GrowingOverview } from './history.js';
+import { BlockClosings } from './history.js';
+import { GrowingOverview } from './overview.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
 

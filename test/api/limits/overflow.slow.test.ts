@@ -13,7 +13,8 @@ const from = (address: string, { headers, ...request }: Request): Request => ({
   ...request,
   headers: { ...headers, 'X-Forwarded-For': address },
 });
-const get = (path: string, address: string) => from(address, { method: 'GET', path });
+const get = (path: string, address: string) =>
+  from(address, { method: 'GET', path, headers: {}, body: '' });
 
 /** Addresses of one /48, of one /16, and without a common network. */
 const floods: [string, (index: number) => string][] = [

@@ -75,7 +75,8 @@ test('run archive: round-trips in any pieces', () => {
 test('run archive: refuses omitted messages and messages without a row', () => {
   const [life] = fc.sample(lives, { numRuns: 1, seed: 5 });
   const batch = spoken(life!, ['so']);
-  const said = { entry: 0, at: 0, who: 7, kind: 'remark', what: 7, text: 'none' } as const;
+  const at = { entry: 0, at: 0, who: 7, kind: 'remark', what: 7 } as const;
+  const said = { ...at, stance: '', text: 'none' };
   for (const wrong of [{ omitted: 1 }, { said: [...batch.said, said] }]) {
     expect(() => encodeRunArchive({ batches: [{ ...batch, ...wrong }], data: kept })).toThrow(
       RangeError,

@@ -6,7 +6,7 @@ import { isEvent, sliceRowBatch } from '../../../dist/api/view/row-batch.js';
 import { blockEnds } from '../../../dist/engine/node/entry-index.js';
 import { eventTypes } from '../../../dist/engine/protocol/event-types.js';
 import { findCurrentBlock, type PageOverview } from '../../../ui/data/messages.js';
-import { GrowingOverview } from '../../../ui/player/history.js';
+import { GrowingOverview } from '../../../ui/player/overview.js';
 import { counts } from '../../support/counts.js';
 import { lives } from '../../support/lives.js';
 
