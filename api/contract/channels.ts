@@ -48,7 +48,7 @@ export const closeCodes = {
     meaning: 'slow consumer; resume to receive the missed events',
     retry: 'yes, resume',
   },
-  malformed: { code: 4400, meaning: 'third malformed message', retry: 'no' },
+  malformed: { code: 4400, meaning: 'third malformed message within 60 s', retry: 'no' },
   unauthenticated: {
     code: 4401,
     meaning: 'missing authentication or invalid signature',

@@ -74,6 +74,8 @@ export class HeadChecks {
     if (declared !== null && declared > most) {
       return budget.refuse({ refusal: tooLarge(declared, most) });
     }
+    const coded = declared !== 0 && most > 0 ? codingProblem(head.headers) : null;
+    if (coded) return budget.refuse({ refusal: coded });
     if (!route?.command) return budget;
     const { readOnly } = this.#network;
     if (readOnly !== undefined) {
@@ -166,6 +168,13 @@ export class HeadChecks {
 
 /** Trusted proxies of a connection, before a head names a client. */
 const none: ReadonlySet<string> = new Set();
+
+/** Refuses a compressed body: signatures and digests cover the bytes as sent. */
+function codingProblem(headers: Headers): Refusal | null {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return null;
+  return refuse('CONTENT_CODED', { coding: coding.slice(0, 64) });
+}
 
 const tooLarge = (bytes: number, limit: number): Refusal =>
   refuse('BODY_TOO_LARGE', { bytes, limit });
@@ -260,7 +269,7 @@ class Origins {
     return {
       'Access-Control-Allow-Methods': methods,
       'Access-Control-Allow-Headers':
-        'Content-Type, X-Agent-Public-Key, X-Agent-Signature, X-Timestamp',
+        'Content-Type, Traceparent, X-Agent-Public-Key, X-Agent-Signature, X-Timestamp',
       'Access-Control-Max-Age': '600',
     };
   }

@@ -41,10 +41,10 @@ export class Session implements SocketHandlers, OpenSession {
   #unknown: { unknown?: readonly string[] } = {};
   #closed = false;
   #unansweredPings = 0;
-  #malformed = 0;
   #warnings = 0;
   readonly #received = new MessageRate();
   readonly #controls = new MessageRate();
+  readonly #malformed = new MessageRate();
   readonly #traffic: Traffic = { messagesIn: 0, messagesOut: 0, bytesOut: 0 };
 
   constructor(host: SessionHost, record: ConnectionRecord, socket: Socket) {
@@ -265,8 +265,8 @@ export class Session implements SocketHandlers, OpenSession {
     const { pointer } = refusal;
     const details = pointer === undefined ? {} : { pointer };
     this.#error(refusal, { ...details, ...this.#unknown });
-    this.#malformed += 1;
-    if (this.#malformed >= socketLimits.malformed) this.end('malformed');
+    const recent = this.#malformed.count(this.#host.steady());
+    if (recent >= socketLimits.malformed) this.end('malformed');
   }
 
   #withinRate(): boolean {

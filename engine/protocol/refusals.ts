@@ -204,6 +204,11 @@ export const refusalMessages = {
     text: 'invalid Content-Length: {length}',
     fix: 'send the number of bytes of the body',
   },
+  CONTENT_CODED: {
+    reason: 'MEDIA_TYPE',
+    text: 'unsupported Content-Encoding: {coding}',
+    fix: 'send the body without compression',
+  },
   CONTENT_TYPE_WRONG: {
     reason: 'MEDIA_TYPE',
     text: 'wrong Content-Type: {type} (expected {expected})',

@@ -74,7 +74,8 @@ describe.each(transports)('http over %s', (transport) => {
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-methods')).toContain('POST');
     const named = preflight.headers.get('access-control-allow-headers')!.toLowerCase();
-    for (const name of ['content-type', 'x-agent-public-key', 'x-agent-signature', 'x-timestamp']) {
+    const allowed = ['content-type', 'traceparent', 'x-agent-public-key', 'x-agent-signature'];
+    for (const name of [...allowed, 'x-timestamp']) {
       expect(named).toContain(name);
     }
     for (const path of ['/api/v1/network/state', '/api/v1/nothing']) {

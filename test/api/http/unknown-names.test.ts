@@ -119,6 +119,20 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([unknown.status, namesOf(unknown)]).toEqual([200, '?x%5B%5D, ?x']);
   });
 
+  test('a compressed body: is refused with 415, without a body it does not matter', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const good = status(ada, { status: 'inactive' });
+    const send = (coding: string) =>
+      there.send({ ...good, headers: { ...good.headers, 'Content-Encoding': coding } });
+    for (const coding of ['gzip', 'br', 'GZIP, identity']) {
+      expectError(await send(coding), 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
+    }
+    expectSuccess(await send('identity'), 200);
+    const read = await there.get('/api/v1/network/state', { 'Content-Encoding': 'gzip' });
+    expectSuccess(read, 200);
+  });
+
   test('a form: lists unknown fields', async () => {
     const there = await begin();
     const ada = await there.join('Ada');

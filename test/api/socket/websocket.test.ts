@@ -1,5 +1,5 @@
 /** WebSocket connections over both transports: authentication, messages, limits and closing. */
-import { createVerifier } from 'folkmoot';
+import { createVerifier, virtualClock } from 'folkmoot';
 import { afterAll, describe, expect, test } from 'vitest';
 import { connect, type Live } from '../../support/service/live.js';
 import { type Around, transports, world } from '../../support/service/server.js';
@@ -176,6 +176,21 @@ describe.each(transports)('websocket over %s', (transport) => {
     live.send(text);
     const details = { reason: 'SCHEMA', pointer };
     expect(await live.next()).toMatchObject({ error: { code: 'INVALID_REQUEST', details } });
+  });
+
+  test('malformed: errors older than 60 s do not count', async () => {
+    const clock = virtualClock(Date.now());
+    const { live } = await one({ clock });
+    for (let time = 1; time <= 4; time += 1) {
+      if (time === 3) clock.set(clock.now() + 60_001);
+      live.send('{');
+      expect(await live.next()).toMatchObject({ error: { code: 'INVALID_REQUEST' } });
+    }
+    live.send({ type: 'ping', id: 1 });
+    expect(await live.next()).toMatchObject({ type: 'pong' });
+    live.send('{');
+    await live.next();
+    expect((await live.closed).code).toBe(4400);
   });
 
   test('malformed: counts binary frames, including empty ones', async () => {
