@@ -12,9 +12,9 @@ This page compares results of the simulator with known answers from theory. In a
 is built, \`npm run validate -- condorcet\` measures one case and prints its section; without a name
 it measures all cases. The command fails if a row does not hold, or if a section differs from
 this page; \`-u\` writes the sections into the page. Theory is exact if the interval is empty.
-Otherwise the interval has a confidence of ${100 * LEVEL} %, so about one of ten such pages has a false
-alarm. If theory says "at least", the whole interval must reach the bound. Seeds are fixed: the
-same version gives the same figures on every machine. [model.md](model.md) describes the model.
+Otherwise the interval has a confidence of ${100 * LEVEL} %, so about one of ten such pages has a
+false alarm. If theory says "at least", the whole interval must reach the bound. Seeds are fixed:
+the same version gives the same figures on every machine. [model.md](model.md) describes the model.
 `;
 
 export const headOf = ({ name, about, source }: ValidationCase): string =>
