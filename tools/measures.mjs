@@ -22,9 +22,9 @@ items, is \`null\` in JSON and empty in tables. Tables are CSV (RFC 4180) in UTF
 LF line ends. Agents of the network that are not in the scenario count in the totals and belong to
 no group.
 
-A spreadsheet runs a cell as a formula if its text begins with \`=\`, \`+\`, \`-\`, \`@\`, a tab or a line
-end. Such a text, unless it is a number, has an apostrophe in front. So has a text with apostrophes
-before such a character, so that removing one apostrophe always restores the text.
+A spreadsheet runs a cell as a formula if its text begins with \`=\`, \`+\`, \`-\`, \`@\`, a tab or
+a line end. Such a text, unless it is a number, has an apostrophe in front. So has a text with
+apostrophes before such a character, so that removing one apostrophe always restores the text.
 
 \`\`\`python
 import pandas; blocks = pandas.read_csv('DIR/blocks.csv', keep_default_na=False, na_values='')

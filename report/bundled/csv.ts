@@ -1,9 +1,10 @@
 /**
- * Reads and writes CSV (RFC 4180). The build bundles this file: 60 KB instead of 2.6 MB of packages.
+ * Reads and writes CSV (RFC 4180). The build bundles this file: 60 KB instead of 2.6 MB of
+ * packages.
  *
  * Text in a table can come from strangers, and a spreadsheet runs a cell as a formula if it begins
- * with certain characters. Such a cell gets an apostrophe in front. `restoreCell` is the inverse for
- * every text, because a cell that begins with apostrophes and such a character gets one more.
+ * with certain characters. Such a cell gets an apostrophe in front. `restoreCell` is the inverse
+ * for every text, because a cell that begins with apostrophes and such a character gets one more.
  */
 import { stringify } from 'csv-stringify/sync';
 
