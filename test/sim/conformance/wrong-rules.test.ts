@@ -23,17 +23,17 @@ const mistakesIn = (file: string, list: readonly Mistake[]): Mutant[] =>
 /** Mistakes in rules that choose, and in the threshold of a committee. */
 const mistakes: Mutant[] = [
   ...mistakesIn('library/instant_runoff', [
-    ['the first of several worst options goes', 'weight <= weights', 'weight < weights'],
-    ['counts on after a majority', '2 * weights.get(best) > cast || ', ''],
-    ['half is a majority', 'weights.get(best) > cast', 'weights.get(best) >= cast'],
+    ['the first of several worst options goes', 'worst.at(-1)', 'worst[0]'],
+    ['counts on after a majority', '2 * weights[best[0]] > cast || ', ''],
+    ['half is a majority', 'weights[best[0]] > cast', 'weights[best[0]] >= cast'],
     [
       'exhausted ballots stay in the total',
-      'weights.get(best) > cast',
-      'weights.get(best) > rankings.reduce((sum, one) => sum + one.weight, 0)',
+      'weights[best[0]] > cast',
+      'weights[best[0]] > rankings.reduce((sum, one) => sum + one.weight, 0)',
     ],
   ]),
   ...mistakesIn('library/schulze', [
-    ['the last unbeaten option wins', 'positions.findIndex(', 'positions.findLastIndex('],
+    ['the last unbeaten option wins', 'unbeaten, ', 'unbeaten.reverse(), '],
     ['always by margins', 'margins === 1', 'true'],
     ['never by margins', 'margins === 1', 'false'],
   ]),
@@ -45,7 +45,7 @@ const mistakes: Mutant[] = [
       'one.against - other.against',
       'one.against - other.against || one.loser - other.loser',
     ],
-    ['the last unbeaten option wins', 'above.findIndex(', 'above.findLastIndex('],
+    ['the last unbeaten option wins', 'findTop(above)[0]', 'findTop(above).at(-1)'],
     ['always by margins', 'margins === 1', 'true'],
     ['never by margins', 'margins === 1', 'false'],
   ]),
