@@ -9,13 +9,15 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
+  lstatSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSystemError } from '../engine/protocol/messages.js';
 import { parseUnique } from '../engine/protocol/repeated-members.js';
@@ -63,6 +65,41 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
   throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
+/**
+ * Refuses links among the named entries of an output folder, and among the entries of these. The
+ * folder may come from someone else, so no command follows a link inside it.
+ *
+ * @throws {StoreError} `OTHER_NETWORK`
+ */
+export function refuseLinks(folder: string, names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(folder, name);
+    if (!isFolder(path)) continue;
+    const links = readdirSync(path, { withFileTypes: true }).filter((one) => one.isSymbolicLink());
+    if (links[0]) throw new StoreError('OUTPUT_HAS_LINK', { path: join(path, links[0].name) });
+  }
+}
+
+/** @throws {StoreError} `OTHER_NETWORK` if the path is a link. */
+function isFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) throw new StoreError('OUTPUT_HAS_LINK', { path });
+  return stats?.isDirectory() ?? false;
+}
+
+/**
+ * Makes a folder inside an output folder, and those between them.
+ *
+ * @throws {StoreError} `OTHER_NETWORK` if one of them is a link.
+ */
+export function makeInside(folder: string, path: string): void {
+  let inside = folder;
+  for (const part of normalize(path).split(sep)) {
+    inside = join(inside, part);
+    if (!isFolder(inside)) makeFolder(inside);
+  }
+}
+
 /** @throws {StoreError} `OTHER_NETWORK` if the folder holds or held a network's data. */
 export function refuseNetwork(folder: string): void {
   if (!hasFile(folder, dataFileName) && findTrace(folder) === null) return;
@@ -75,6 +112,7 @@ export function refuseNetwork(folder: string): void {
  * @throws {StoreError} `OTHER_NETWORK`
  */
 export function refuseOutput(folder: string, names: readonly string[]): void {
+  refuseLinks(folder, [...outputFiles, ...names]);
   if (holdsOutput(folder, names)) throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 
@@ -155,7 +193,11 @@ export class WholeFile {
   constructor(folder: string, name: string) {
     this.#path = join(folder, name);
     this.#part = join(dirname(this.#path), `.${basename(this.#path)}${PART}`);
-    this.#file = this.#try(() => openSync(this.#part, 'w'));
+    // A part file that exists is left over, or a link that must not be followed.
+    this.#file = this.#try(() => {
+      rmSync(this.#part, { force: true });
+      return openSync(this.#part, 'wx');
+    });
   }
 
   write(content: string | Uint8Array): void {

@@ -78,7 +78,8 @@ export function sweepCommand(): Command {
         notes: `
 Writes sweep.json, runs/, runs.csv, run_groups.csv, summary.csv (mean, standard
 deviation and 95 % interval by cell and measure) and report.html. After any
-interruption, --resume continues and gives the same bytes. With more replicates,
+interruption, --resume continues and gives the same bytes, except for data.mdb,
+lock.mdb and summary.json of runs in logs/. With more replicates,
 samples or factor values, --resume executes the missing runs.
 
 A run fails if it breaks a rule, crashes, or its script throws. A run without

@@ -347,6 +347,11 @@ export const storeMessages = {
     text: 'folder already holds a run: {path}',
     fix: newFolder,
   },
+  OUTPUT_HAS_LINK: {
+    code: 'OTHER_NETWORK',
+    text: 'link in an output folder: {path}',
+    fix: newFolder,
+  },
   OUTPUT_HAS_NETWORK: {
     code: 'OTHER_NETWORK',
     text: 'folder holds the data of a network: {path}',
@@ -426,6 +431,7 @@ export const storeMessages = {
   },
   SWEEP_FILE_UNREADABLE: { code: 'CORRUPT', text: 'cannot read {path}: {reason}' },
   SWEEP_FILE_INVALID: { code: 'CORRUPT', text: 'invalid {path}: {reason}' },
+  RUN_FILE_INVALID: { code: 'CORRUPT', text: 'invalid {path}: {reason}', fix: runAgain },
   RUN_FILE_UNREADABLE: { code: 'CORRUPT', text: 'cannot read {path}', fix: runAgain },
   SHARD_FILE_DIFFERS: {
     code: 'CORRUPT',

@@ -20,7 +20,7 @@ import {
   type Strategy,
 } from './port.js';
 import { createBallots, createCulture } from './preferences.js';
-import type { Scripts } from './script/scripts.js';
+import type { GivenModules, Scripts } from './script/scripts.js';
 import { createBuiltIn } from './strategies.js';
 
 export interface CreatedAgents {
@@ -37,6 +37,8 @@ export interface CreateOptions {
   folder?: string | undefined;
   /** Time limit per script call. */
   scriptMs?: number | undefined;
+  /** Modules that the caller has prepared. */
+  modules?: GivenModules | undefined;
   /** External deciders. If absent, strategies that need a decider are refused. */
   deciders?: Deciders | null | undefined;
   /** False for a run without a log. Its requests are not signed. */
@@ -48,14 +50,16 @@ export interface CreateOptions {
 /** @throws {ScenarioError} if a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  { seed, folder, scriptMs, deciders, elections, recorded = true }: CreateOptions,
+  { seed, folder, scriptMs, modules, deciders, elections, recorded = true }: CreateOptions,
 ): Promise<CreatedAgents> {
   const changes = scenario.interventions.flatMap((one, place) =>
     one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
   );
   const all = [...scenario.agents, ...changes];
   const scripted = all.some(({ strategy }) => strategy.kind === 'script');
-  const scripts = scripted ? new (await import('./script/scripts.js')).Scripts(scriptMs) : null;
+  const scripts = scripted
+    ? new (await import('./script/scripts.js')).Scripts(scriptMs, modules)
+    : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
     const found = { scripts, folder, deciders, elections, firstOf: firstOrdinals(scenario) };

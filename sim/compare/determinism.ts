@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { LastingResult } from '../run/jobs.js';
 import type { SimOptions } from '../run/options.js';
 import type { SimResult } from '../run/result.js';
 import { simulate } from '../run/simulate.js';
@@ -77,16 +78,21 @@ interface Made {
 async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
   const same = a.result.digest === b.result.digest && a.result.log_digest === b.result.log_digest;
   if (!same) return requireDifference(sideOf(a), sideOf(b));
-  const found = jsonDifference(lasting(a.result), lasting(b.result));
+  const found = resultDifference(a.result, b.result);
   if (!found) return null;
   const where = 'entries and events are the same, but results differ';
   return { where, details: { field: found.path, [a.verifier]: found.a, [b.verifier]: found.b } };
 }
 
+/** Returns the first difference in what must be equal in both runs, or null. */
+export const resultDifference = (a: LastingResult, b: LastingResult) =>
+  jsonDifference(lasting(a), lasting(b));
+
 const sideOf = ({ verifier, folder }: Made) => ({ name: verifier, folder });
 
 /** Returns the members that must be equal in both runs. */
 function lasting({
+  trace_digest = '',
   verdict,
   broken,
   measures,
@@ -95,6 +101,16 @@ function lasting({
   events,
   refused,
   virtual_ms,
-}: SimResult) {
-  return { verdict, broken, measures, reported, entries, events, refused, virtual_ms };
+}: LastingResult) {
+  return {
+    trace_digest,
+    verdict,
+    broken,
+    measures,
+    reported,
+    entries,
+    events,
+    refused,
+    virtual_ms,
+  };
 }

@@ -1,10 +1,11 @@
 /** Saved runs and the scripts, prompts and data files that they used, found by hash. */
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
+import { makeInside } from '../../report/folder.js';
 import { openRunStore } from '../compare/logs.js';
 import { readResult } from '../compare/runs.js';
 import { tables } from '../measure/dictionary.js';
@@ -100,7 +101,7 @@ export function copySources(from: string, to: string, { modules, files }: Named)
   for (const path of Object.keys({ ...modules, ...files })) {
     const target = join(to, path);
     if (existsSync(target)) continue;
-    mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(join(from, path), target);
+    makeInside(to, dirname(path));
+    copyFileSync(join(from, path), target, constants.COPYFILE_EXCL);
   }
 }

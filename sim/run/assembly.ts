@@ -10,7 +10,7 @@ import { behaviour } from '../agents/behaviour.js';
 import { type CreatedAgents, createAgentRng, createAgents } from '../agents/create.js';
 import type { Deciders } from '../agents/deciders/deciders.js';
 import type { ScriptedAgent, World } from '../agents/port.js';
-import type { Scripts } from '../agents/script/scripts.js';
+import type { GivenModules, Scripts } from '../agents/script/scripts.js';
 import type { ElectionUse } from '../elections/rule-ballots.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
@@ -32,6 +32,8 @@ interface AssemblyOptions<W extends World, O extends Observer> {
   folder: string | undefined;
   /** Time limit per script call. */
   scriptMs: number | undefined;
+  /** Script modules that the caller has prepared. */
+  modules?: GivenModules | undefined;
   /** External deciders, used in virtual time only. */
   deciders?: Deciders | null;
   /** False for a run without a log, whose agents need no keys for signing. */

@@ -1,7 +1,8 @@
 /** Child process for jobs: runs one scenario at a time and returns plain values. */
 import { DeciderError } from '../agents/deciders/adapter.js';
+import { watchRealm } from '../agents/script/realm.js';
 import { ScenarioError } from '../scenario/problem.js';
-import type { Failure, Job, Outcome } from './jobs.js';
+import type { Answer, Failure, Job, Outcome } from './jobs.js';
 import { simulate } from './simulate.js';
 
 // A terminal signals all processes, but the parent decides when runs end.
@@ -11,13 +12,21 @@ process.on('disconnect', () => process.exit());
 /** Bound early, before a script can replace the function. */
 const send = process.send!.bind(process);
 
-process.on('message', async (job: Job) => send(await runJob(job)));
+/** True while no script has changed the language's objects. Created before the first script. */
+let isUnchanged: (() => boolean) | null = null;
+
+process.on('message', async (job: Job) => {
+  if (job.modules) isUnchanged ??= watchRealm();
+  const outcome = await runJob(job);
+  send({ outcome, reusable: isUnchanged?.() ?? true } satisfies Answer);
+});
 process.on('uncaughtException', (error) => {
-  send({ failure: failureOf(error) }, () => process.exit(1));
+  const answer: Answer = { outcome: { failure: failureOf(error) }, reusable: false };
+  send(answer, () => process.exit(1));
 });
 
 async function runJob(job: Job): Promise<Outcome> {
-  const { scenario, seed, folder, audit = true, log, watch, keep, deciders } = job;
+  const { scenario, seed, folder, audit = true, log, watch, keep, deciders, modules } = job;
   // Other jobs use the other cores, so a verifier pool would compete with those jobs.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
@@ -27,6 +36,7 @@ async function runJob(job: Job): Promise<Outcome> {
       ...(folder === undefined ? {} : { folder }),
       ...(deciders === undefined ? {} : { deciders }),
       ...(watch === undefined ? {} : { watch }),
+      ...(modules === undefined ? {} : { modules }),
     };
     return { result: await simulate(scenario, { ...options, ...found }) };
   } catch (error) {

@@ -7,6 +7,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import type { ModuleCache } from '../agents/script/prepare.js';
+import type { GivenModules } from '../agents/script/scripts.js';
 import { listExternals, scriptModules } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { RuleViolation } from '../world/observer.js';
@@ -16,6 +18,8 @@ interface JobOptions<T extends Job, R extends LastingResult = SimResult>
   extends Partial<JobLimits> {
   /** Number of workers. Default: one per core. */
   jobs?: number;
+  /** First worker, whose process may already run. It is closed at the end. */
+  worker?: JobWorker;
   /** Aborts running jobs. `onDone` is not called for aborted jobs. */
   signal?: AbortSignal;
   /**
@@ -56,8 +60,7 @@ export async function runJobs<T extends Job>(
   options.signal?.addEventListener('abort', stop);
   if (options.signal?.aborted) stop();
   const waiting = iteratorOf(tasks);
-  const work = async () => {
-    const worker = new JobWorker(limits);
+  const work = async (worker = new JobWorker(limits)) => {
     let report: Promise<void> = Promise.resolve();
     try {
       while (!signal.aborted) {
@@ -77,7 +80,9 @@ export async function runJobs<T extends Job>(
       await Promise.allSettled([report, worker.close()]);
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: jobs }, work));
+  const ends = await Promise.allSettled(
+    Array.from({ length: jobs }, (_, at) => work(at === 0 ? options.worker : undefined)),
+  );
   options.signal?.removeEventListener('abort', stop);
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
 }
@@ -118,6 +123,7 @@ export class JobWorker {
   /** @param signal aborts the run. The outcome is then a failure that the caller ignores. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
     const { scenario, seed, folder, audit, log, watch, keep, deciders } = given;
+    const modules = await givenModules(given);
     const job: Job = {
       scenario,
       seed,
@@ -127,8 +133,9 @@ export class JobWorker {
       ...(watch === undefined ? {} : { watch }),
       ...(keep === undefined ? {} : { keep }),
       ...(deciders === undefined ? {} : { deciders }),
+      ...(modules ? { modules } : {}),
     };
-    const fresh = runsScripts(job);
+    const fresh = modules !== null && !isContainedIn(modules);
     if (fresh || !this.#process?.alive) await this.close();
     this.#process ??= new JobProcess(this.#limits.memoryMb);
     const process = this.#process;
@@ -140,13 +147,14 @@ export class JobWorker {
     }, this.#limits.wallMs);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
-    const found = await process.run(job);
+    const answer = await process.run(job);
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
-    const outcome = 'how' in found ? { failure: this.#failureOf(found, late) } : found;
-    // The process may be damaged after a crash.
-    const crashed = 'failure' in outcome && outcome.failure.kind === 'crash';
-    if (fresh || crashed) await this.close();
+    const died = 'how' in answer;
+    const outcome = died ? { failure: this.#failureOf(answer, late) } : answer.outcome;
+    // The process may be damaged after a failure, or a script may have left something behind.
+    const isUsed = fresh || died || !answer.reusable || 'failure' in outcome;
+    if (isUsed) await this.close();
     return outcome;
   }
 
@@ -219,8 +227,8 @@ class JobProcess {
   }
 
   /** Runs one job at a time. */
-  run(job: Job): Promise<Outcome | Death> {
-    const answered = new Promise<Outcome>((resolve) => this.#child.once('message', resolve));
+  run(job: Job): Promise<Answer | Death> {
+    const answered = new Promise<Answer>((resolve) => this.#child.once('message', resolve));
     // If sending fails, the process has ended. That is reported separately.
     this.#child.send(job, () => {});
     return Promise.race([answered, this.#ended]);
@@ -256,6 +264,15 @@ export interface Job {
   keep?: { out: string; verifier: 'pool' | 'inline' };
   /** Answers from external deciders. */
   deciders?: DeciderOptions;
+  /** Script modules. A job of a sweep names only the SHA-256 that they must have. */
+  modules?: GivenModules;
+}
+
+/** Answer of a child process. */
+export interface Answer {
+  outcome: Outcome;
+  /** False if scripts changed objects that the next run would see. */
+  reusable: boolean;
 }
 
 /** Failed run: invalid scenario or script, unanswered decider, or crash. */
@@ -281,13 +298,23 @@ export type Outcome<R extends LastingResult = SimResult> = { result: R } | { fai
 export const brokenText = ({ rule, actor, expected, found }: RuleViolation): string =>
   `rule ${rule}: ${actor}: ${found}; expected ${expected}`.split('\n', 1)[0]!;
 
-/**
- * Returns true if the job runs scripts. Script modules may keep state between runs, so each such
- * run gets a new process.
- */
-function runsScripts({ scenario }: Job): boolean {
-  return scriptModules(scenario).length > 0;
+/** Modules that this process has prepared. They are prepared anew when their files change. */
+let cache: ModuleCache | null = null;
+
+/** Prepares the script modules of a job. Returns null for a job without scripts. */
+async function givenModules({ scenario, folder, modules }: Job): Promise<GivenModules | null> {
+  const paths = scriptModules(scenario);
+  if (paths.length === 0 || folder === undefined) return null;
+  cache ??= new (await import('../agents/script/prepare.js')).ModuleCache();
+  return { ...modules, prepared: await cache.prepare([...new Set(paths)], folder) };
 }
+
+/**
+ * Returns true if the modules keep no state outside themselves. Other scripts may keep state
+ * between runs, so each such run gets a new process.
+ */
+const isContainedIn = ({ prepared = {} }: GivenModules): boolean =>
+  Object.values(prepared).every((module) => module?.contained === true);
 
 export const usesDeciders = ({ scenario }: Pick<Job, 'scenario'>): boolean =>
   listExternals(scenario).length > 0;

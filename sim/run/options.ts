@@ -6,6 +6,7 @@ import type { Network } from '../../engine/node/network.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Provenance } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import type { GivenModules } from '../agents/script/scripts.js';
 import type { DecisionLine } from '../measure/decisions.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -40,6 +41,12 @@ export interface SimOptions {
   watch?: string;
   /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
+  /**
+   * Script modules that the caller has prepared for many runs.
+   *
+   * @internal
+   */
+  modules?: GivenModules;
   /** Source of external deciders' answers. Required if the scenario uses external deciders. */
   deciders?: DeciderOptions;
 }

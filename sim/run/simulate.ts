@@ -317,6 +317,7 @@ function assembleOn(
     seed,
     folder: options.folder,
     scriptMs: options.scriptMs,
+    modules: options.modules,
     deciders: running.deciders,
     recorded: options.log !== 'none',
     // A fault in transit changes the bytes of requests.

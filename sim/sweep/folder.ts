@@ -25,7 +25,9 @@ import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import {
+  makeInside,
   type Provenance,
+  refuseLinks,
   refuseNetwork,
   refuseOutput,
   removeParts,
@@ -37,7 +39,8 @@ import {
 import { jsonDifference } from '../compare/logs.js';
 import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
-import { type Plan, type Shard, type Share, shardText } from './plan.js';
+import { type Outline, type Plan, type Shard, type Share, shardText } from './plan.js';
+import { recordChecker } from './records.js';
 import type { RunRecord } from './runs.js';
 
 /*
@@ -268,21 +271,29 @@ export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Er
 /** Outputs of a finished sweep. */
 const made = ['report.html', 'scenario.json', SEAL, ...Object.keys(sweepTables)];
 
+interface OpenOptions {
+  /** True to continue an existing sweep. In a folder without a sweep, a new sweep starts. */
+  resume: boolean;
+  /** Runs that may be in the folder. For a shard, the shard's own runs. */
+  share: Share;
+  /** Cells, which the records of the runs must match. */
+  plan: Outline;
+}
+
 export class SweepFolder {
   readonly path: string;
+  readonly #problemOf: ReturnType<typeof recordChecker>;
   /** Finished replicates, by cell key. */
   readonly #there = new Map<string, Set<number>>();
   readonly #release: () => void;
 
-  private constructor(path: string, release: () => void) {
+  private constructor(path: string, plan: Outline, release: () => void) {
     this.path = path;
+    this.#problemOf = recordChecker(plan);
     this.#release = release;
   }
 
   /**
-   * @param resume true to continue an existing sweep. In a folder without a sweep, a new sweep
-   * starts.
-   * @param share runs that may be in the folder. For a shard, the shard's own runs.
    * @throws {SweepError} if a different process uses the folder, or the folder contains something
    * else.
    * @throws {StoreError} if the folder is a network's data folder, or holds a run or a load run.
@@ -290,14 +301,14 @@ export class SweepFolder {
   static async open(
     path: string,
     head: SweepHead,
-    resume: boolean,
-    share: Share,
+    { resume, share, plan }: OpenOptions,
   ): Promise<SweepFolder> {
     refuseNetwork(path);
+    refuseLinks(path, [...made, 'sweep.json', 'writer.lock', 'runs', CASSETTES, LOGS]);
     if (!isBegun(path)) refuseOutput(path, made);
-    const folder = new SweepFolder(path, lock(path));
+    const folder = new SweepFolder(path, plan, lock(path));
     try {
-      await folder.#begin(head, resume, share);
+      await folder.#begin(head, { resume, share, plan });
       return folder;
     } catch (error) {
       folder.close();
@@ -331,7 +342,7 @@ export class SweepFolder {
 
   /** @throws {SweepError} `FOLDER_UNUSABLE` if the folder of the logs cannot be made. */
   makeLogs(): void {
-    makeUsable(join(this.path, LOGS));
+    makeUsable(this.path, LOGS);
   }
 
   /** Deletes the log of a run that did not end, or is to be repeated. */
@@ -345,20 +356,25 @@ export class SweepFolder {
     this.#there.set(key, there.add(replicate));
   }
 
+  /** @throws {StoreError} `CORRUPT` if the file is no record of the run. */
   read(key: string, replicate: number): RunRecord {
     const file = join(this.path, runPath({ key, replicate }));
+    let record: unknown;
     try {
-      return parseUnique(readBounded(file, fileBounds.result).toString()) as RunRecord;
+      record = parseUnique(readBounded(file, fileBounds.result).toString());
     } catch (cause) {
       throw new StoreError('RUN_FILE_UNREADABLE', { path: file }, { cause });
     }
+    const reason = this.#problemOf(record, key, replicate);
+    if (reason === null) return record as RunRecord;
+    throw new StoreError('RUN_FILE_INVALID', { path: file, reason });
   }
 
   close(): void {
     this.#release();
   }
 
-  async #begin(head: SweepHead, resume: boolean, share: Share): Promise<void> {
+  async #begin(head: SweepHead, { resume, share, plan }: OpenOptions): Promise<void> {
     const runs = join(this.path, 'runs');
     const folders = head.scenario.sweep!.log === 'keep' ? [runs, join(this.path, LOGS)] : [runs];
     const isThere = existsSync(join(this.path, 'sweep.json'));
@@ -366,12 +382,12 @@ export class SweepFolder {
       throw new SweepError('FOREIGN_RUNS', { path: this.path });
     }
     const isGrown = isThere && this.#isGrown(head, resume);
-    if (isThere) this.#scan(runs, head, share);
+    if (isThere) this.#scan(runs, head, { share, plan });
     // Outputs from a smaller sweep must not exist alongside a head that names more runs, so these
     // outputs are deleted first.
     if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
     if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
-    makeUsable(runs);
+    makeUsable(this.path, 'runs');
     await syncFolder(this.path);
     for (const folder of [this.path, runs]) await removeParts(folder);
   }
@@ -387,16 +403,18 @@ export class SweepFolder {
   }
 
   /**
-   * Records the finished runs. If values or samples were added, a run may now belong to a different
+   * Checks and records the finished runs. If values or samples were added, a run may now belong to a different
    * shard.
    */
-  #scan(runs: string, { shard }: SweepHead, share: Share): void {
+  #scan(runs: string, { shard }: SweepHead, { share, plan }: Omit<OpenOptions, 'resume'>): void {
+    const keys = new Set(plan.keys);
     for (const file of existsSync(runs) ? readdirSync(runs) : []) {
       const run = parseRunName(file);
       if (!run) continue;
       if (shard && !share(run.key, run.replicate)) {
         throw new SweepError('FOREIGN_RUN', { path: join(runs, file), shard: shardText(shard) });
       }
+      if (keys.has(run.key)) this.read(run.key, run.replicate);
       this.note(run);
     }
   }
@@ -419,10 +437,12 @@ function lock(path: string): () => void {
 }
 
 /** @throws {SweepError} `FOLDER_UNUSABLE` */
-function makeUsable(path: string): void {
+function makeUsable(path: string, inside?: string): void {
   try {
-    makeFolder(path);
+    if (inside === undefined) makeFolder(path);
+    else makeInside(path, inside);
   } catch (error) {
+    if (error instanceof StoreError) throw error;
     throw unusable(path, error);
   }
 }

@@ -4,20 +4,11 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Type, Value } from '../../engine/protocol/bundled/typebox.js';
-import { makeFolder } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
-import type { Provenance } from '../../report/folder.js';
+import { makeInside, type Provenance } from '../../report/folder.js';
 import { jsonDifference } from '../compare/logs.js';
 import { complete } from '../scenario/complete.js';
-import {
-  type Cell,
-  checkDesign,
-  countCells,
-  formatSeed,
-  generateCells,
-  getColumn,
-} from './design.js';
+import { checkDesign, countCells } from './design.js';
 import {
   cassettePath,
   copyWhole,
@@ -35,6 +26,7 @@ import {
   type SweepHead,
 } from './folder.js';
 import { getShare, isDealtTo, type Outline, shardText } from './plan.js';
+import { recordChecker } from './records.js';
 import {
   checkStopping,
   countRuns,
@@ -79,7 +71,7 @@ export async function mergeSweep(
   demandAll(shards, extent);
   for (const { key, replicate } of generateRuns(extent)) shards.read(key, replicate);
   const { out, resume = false } = options;
-  const folder = await SweepFolder.open(out, head, resume, extent.share);
+  const folder = await SweepFolder.open(out, head, { resume, share: extent.share, plan });
   try {
     copyRuns(shards, extent, folder, options.onProgress);
     return await finishSweep(folder, extent);
@@ -109,7 +101,7 @@ function copyRun(shards: Shards, run: RunName, folder: SweepFolder): void {
   for (const name of names) {
     const file = join(folder.path, name);
     if (!existsSync(file)) {
-      makeFolder(dirname(file));
+      makeInside(folder.path, dirname(name));
       copyWhole(name, path, folder.path);
     } else if (hashFile(file) !== seal!.get(name)) {
       throw new StoreError('SHARD_FILE_DIFFERS', { path: file, other: join(path, name) });
@@ -344,57 +336,4 @@ function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, stri
     const digests = { found: now, expected: hash };
     throw new StoreError('SHARD_FILE_CHANGED', { path: file, ...digests, seal: SEAL });
   }
-}
-
-const text = Type.String();
-const figure = Type.Union([Type.Number(), Type.Null()]);
-const figures = Type.Record(text, figure);
-
-/** Members that tables and reports read. All other members are copied unchanged. */
-const common = {
-  measures: Type.Union([figures, Type.Null()]),
-  groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
-  reported: Type.Object({ run: figures, groups: Type.Record(text, figures) }),
-  digest: Type.Union([text, Type.Null()]),
-};
-const Rule = Type.Object({ rule: text, actor: text, expected: text, found: text });
-const kinds = Type.Enum(['scenario', 'unanswered', 'crash']);
-
-const Kept = Type.Union([
-  Type.Object({
-    ...common,
-    verdict: Type.Enum(['pass', 'no_progress', 'conflict']),
-    ended_by: text,
-    error: Type.Null(),
-  }),
-  Type.Object({ ...common, verdict: Type.Literal('safety'), broken: Rule, error: Type.Null() }),
-  Type.Object({
-    ...common,
-    verdict: Type.Literal('error'),
-    error: Type.Object({ kind: kinds, message: text }),
-  }),
-]);
-
-/** Returns a function that checks a run record and returns the problem, or null. */
-function recordChecker({ sweep, scenario, keys }: Outline) {
-  const cells = new Map<string, Cell>();
-  for (const cell of generateCells(sweep, scenario.seed)) {
-    const key = keys[cell.number - 1]!;
-    // Identical cells share their runs, whose values are those of the first such cell.
-    if (!cells.has(key)) cells.set(key, cell);
-  }
-  return (record: unknown, key: string, replicate: number): string | null => {
-    if (!Value.Check(Kept, record)) return 'not a run record';
-    const { seed, values } = cells.get(key)!;
-    const columns = sweep.factors.map((factor, at) => [getColumn(factor), values[at]!]);
-    const expected = {
-      replicate,
-      seed: formatSeed(seed, replicate),
-      values: Object.fromEntries(columns),
-    };
-    const kept = record as unknown as RunRecord;
-    const found = { replicate: kept.replicate, seed: kept.seed, values: kept.values };
-    const difference = jsonDifference(found, expected);
-    return difference && `${difference.path} is ${difference.a}; expected ${difference.b}`;
-  };
 }

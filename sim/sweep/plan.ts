@@ -227,6 +227,7 @@ export function* generateTasks(
         scenario,
         seed,
         folder: plan.folder,
+        ...(plan.scripts.length > 0 ? { modules: { expected: plan.modules } } : {}),
         ...audited(plan, replicate),
         log: plan.sweep.log === 'none' ? 'none' : 'full',
       };

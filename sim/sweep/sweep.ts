@@ -4,10 +4,9 @@
  */
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { makeFolder } from '../../engine/store/folder.js';
-import { type Provenance, writeWhole } from '../../report/folder.js';
+import { makeInside, type Provenance, writeWhole } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
-import { compareRuns, type Determinism } from '../compare/determinism.js';
+import { compareRuns, resultDifference } from '../compare/determinism.js';
 import {
   type JobRunner,
   JobWorker,
@@ -96,11 +95,14 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   const { out, made, shard, resume = false } = options;
   const share = getShare(plan, shard);
   const extent = { plan, replicates: new Replicates(plan.sweep, plan.cells), share };
-  const folder = await SweepFolder.open(out, createSweepHead(plan, made, shard), resume, share);
+  const head = createSweepHead(plan, made, shard);
+  const folder = await SweepFolder.open(out, head, { resume, share, plan });
+  // The process of the check then does the first runs.
+  const worker = new JobWorker({ ...jobDefaults, wallMs: options.wallMs ?? jobDefaults.wallMs });
   try {
     if (options.deciders?.record || options.deciders?.cassette) forgetUnanswered(folder, extent);
-    const different = folder.isEmpty ? await firstDiffers(extent, options) : null;
-    const failed = different ?? (await runMissing(folder, extent, options));
+    const different = folder.isEmpty ? await firstDiffers(extent, worker, options.signal) : null;
+    const failed = different ?? (await runMissing(folder, extent, { ...options, worker }));
     const { planned, completed } = countRuns(folder, extent);
     // The stopping rule may need more runs if the sweep was stopped between two tests.
     if (completed < planned || checkStopping(folder, extent)) {
@@ -109,6 +111,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
     }
     return shard ? finishShard(folder, extent) : await finishSweep(folder, extent);
   } finally {
+    await worker.close();
     folder.close();
   }
 }
@@ -117,10 +120,21 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
  * Checks determinism. If the first run fails, the sweep reports the failure, so it is not reported
  * here.
  */
-async function firstDiffers(extent: Extent<Plan>, options: SweepOptions) {
-  const first = await checkFirstRun(extent, options);
-  const message = first && differenceText(first);
-  return first && message ? failedRun(extent.plan, first.task, { kind: 'differs', message }) : null;
+async function firstDiffers(
+  { plan, replicates, share }: Extent<Plan>,
+  worker: JobWorker,
+  signal = new AbortController().signal,
+): Promise<FailedRun | null> {
+  const [task] = generateTasks(plan, (cell) => replicates.of(cell), share);
+  // There may be more shards than runs.
+  if (!task) return null;
+  const scripts = scriptModules(task.scenario);
+  // External answers are recorded, and must not be requested twice.
+  if (scripts.length === 0 || usesDeciders(task)) return null;
+  const detail = await findDifference(task, worker, signal);
+  if (detail === null) return null;
+  const message = `the run is not deterministic with ${scripts.join(', ')}; ${detail}`;
+  return failedRun(plan, task, { kind: 'differs', message });
 }
 
 /**
@@ -138,10 +152,10 @@ function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
 async function runMissing(
   folder: SweepFolder,
   extent: Extent<Plan>,
-  options: SweepOptions,
+  options: SweepOptions & { worker: JobWorker },
 ): Promise<FailedRun | null> {
   const { plan } = extent;
-  const { jobs, wallMs, signal, spread = runJobs, onError = 'stop' } = options;
+  const { jobs, wallMs, signal, spread = runJobs, onError = 'stop', worker } = options;
   const failures: FailedRun[] = [];
   const unanswered: FailedRun[] = [];
   const underWay = new RunsUnderWay();
@@ -178,6 +192,7 @@ async function runMissing(
     ...(jobs === undefined ? {} : { jobs }),
     ...(wallMs === undefined ? {} : { wallMs }),
     ...(signal === undefined ? {} : { signal }),
+    worker,
     onDone: async (task, outcome) => {
       try {
         await keep(task, outcome);
@@ -223,7 +238,7 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
   return (task: SweepTask): SweepTask => {
     if (!wanted || !usesDeciders(task)) return task;
     const name = cassettePath(task);
-    makeFolder(join(folder, CASSETTES));
+    makeInside(folder, CASSETTES);
     const { cassette, ...asked } = wanted;
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
     return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
@@ -242,58 +257,35 @@ function keepingIn(folder: SweepFolder, { log }: Plan['sweep']) {
 
 /*
  * Determinism check before a sweep with scripts: the first run is done twice, in separate processes
- * and with separate verifiers. The check finds scripts that use their own randomness.
+ * if its scripts could see the first one. The check finds scripts that use their own randomness.
  */
-
-interface FirstRun {
-  task: SweepTask;
-  determinism: Determinism;
-  /** Script modules in the run. */
-  scripts: string[];
-}
 
 class WithoutResult extends Error {}
 
-interface Limits {
-  wallMs?: number;
-  signal?: AbortSignal;
-}
-
-/** Returns null if the run uses no scripts or fails. The sweep reports a failure. */
-async function checkFirstRun(
-  { plan, replicates, share }: Extent<Plan>,
-  limits: Limits,
-): Promise<FirstRun | null> {
-  const { wallMs = jobDefaults.wallMs, signal = new AbortController().signal } = limits;
-  const [task] = generateTasks(plan, (cell) => replicates.of(cell), share);
-  // There may be more shards than runs.
-  if (!task) return null;
-  const scripts = scriptModules(task.scenario);
-  // External answers are recorded, and must not be requested twice.
-  if (scripts.length === 0 || usesDeciders(task)) return null;
-  const worker = new JobWorker({ ...jobDefaults, wallMs });
+/** Returns the first difference of two runs as text, or null. The sweep reports a failed run. */
+async function findDifference(
+  task: SweepTask,
+  worker: JobWorker,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const run = async (job: SweepTask) => {
+    const outcome = await worker.run(job, signal);
+    if ('failure' in outcome) throw new WithoutResult(outcome.failure.message);
+    return outcome.result;
+  };
   try {
-    const determinism = await compareRuns(async (verifier, out) => {
-      const outcome = await worker.run({ ...task, keep: { out, verifier } }, signal);
-      if ('failure' in outcome) throw new WithoutResult(outcome.failure.message);
-      return outcome.result;
-    });
-    return { task, determinism, scripts };
+    const found = resultDifference(await run(task), await run(task));
+    if (!found) return null;
+    const { difference } = await compareRuns((verifier, out) =>
+      run({ ...task, keep: { out, verifier } }),
+    );
+    const { where, details } = difference ?? { where: 'results differ', details: found };
+    const named = Object.entries(details).map(([name, text]) => `${name} ${text}`);
+    return `first difference: ${[where, ...named].join('; ')}`;
   } catch (error) {
     if (signal.aborted || error instanceof WithoutResult) return null;
     throw error;
-  } finally {
-    await worker.close();
   }
-}
-
-/** Returns the difference as one line, or null. */
-function differenceText({ determinism, scripts }: FirstRun): string | null {
-  const { difference } = determinism;
-  if (!difference) return null;
-  const details = Object.entries(difference.details).map(([name, text]) => `${name} ${text}`);
-  const where = [difference.where, ...details].join('; ');
-  return `the run is not deterministic with ${scripts.join(', ')}; first difference: ${where}`;
 }
 
 export async function finishSweep(folder: SweepFolder, extent: Extent): Promise<SweepResult> {

@@ -370,6 +370,11 @@ function frozen<T extends object>(records: readonly T[]): readonly T[] {
   return Object.freeze(records.map((record) => Object.freeze({ ...record })));
 }
 
+/** Functions that a script can export. */
+export const functionNames = [
+  ...['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive', 'report'],
+] as (keyof ScriptModule)[];
+
 /** Functions called for an agent. */
 export type CalledFunction = Exclude<keyof ScriptModule, 'report'>;
 

@@ -5,7 +5,6 @@
  */
 
 import { sha256Hex } from '../../../engine/protocol/signing.js';
-import { fileBounds, readBounded } from '../../../engine/store/folder.js';
 import { OWN_NAME } from '../../../report/shared/measures.js';
 import { fileInside } from '../../scenario/files.js';
 import { ScenarioError, scenarioError } from '../../scenario/problem.js';
@@ -24,6 +23,7 @@ import {
   type CallContext,
   type CalledFunction,
   createView,
+  functionNames,
   type Occasion,
   type ScriptGroup,
   type ScriptModule,
@@ -32,21 +32,38 @@ import {
   type ScriptReportView,
   strategyFrom,
 } from './interface.js';
+import {
+  evaluatePrepared,
+  findChanged,
+  type PreparedModules,
+  preparePlain,
+  readScript,
+} from './prepare.js';
 
 /** Time limit for one call, and for loading. */
 const SCRIPT_LIMIT_MS = 10_000;
+
+/** Modules that the caller has read before the run. */
+export interface GivenModules {
+  prepared?: PreparedModules;
+  /** SHA-256 that modules must have, by path in the scenario. */
+  expected?: Readonly<Record<string, string>>;
+}
 
 export class Scripts {
   /** SHA-256 of each module, by its path in the scenario. */
   readonly modules: Record<string, string> = {};
   readonly #limitMs: number;
+  readonly #given: GivenModules;
   readonly #release = guardGlobals();
   readonly #reporters: Reporter[] = [];
   /** Description of the current or last call, for errors. */
   #underWay = '';
 
-  constructor(limitMs = SCRIPT_LIMIT_MS) {
+  /** @param given modules that were prepared before the run. */
+  constructor(limitMs = SCRIPT_LIMIT_MS, given: GivenModules = {}) {
     this.#limitMs = limitMs;
+    this.#given = given;
   }
 
   /** Removes the restrictions. Call this at the end of the run. */
@@ -64,7 +81,7 @@ export class Scripts {
     folder: string,
   ): Promise<Strategy> {
     const { module: path, parameters, honest } = strategy;
-    const { functions, sha256 } = await loadModule(path, folder, this.#limitMs);
+    const { functions, sha256 } = await loadModule(path, folder, this.#limitMs, this.#given);
     this.modules[path] = sha256;
     const notes = new Notes(deepFrozen(structuredClone(parameters)));
     const { report } = functions;
@@ -155,11 +172,6 @@ function listOf(given: unknown): readonly unknown[] {
   return Array.isArray(given) ? given : [given];
 }
 
-/** Functions that a script can export. */
-export const functionNames = [
-  ...['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive', 'report'],
-] as (keyof ScriptModule)[];
-
 interface LoadedModule {
   functions: ScriptModule;
   sha256: string;
@@ -169,28 +181,44 @@ interface LoadedModule {
  * Loads a module and runs its top-level code within the time limit.
  * @throws {ScenarioError} if the module cannot be loaded or exports none of the functions.
  */
-async function loadModule(path: string, folder: string, limitMs: number): Promise<LoadedModule> {
+async function loadModule(
+  path: string,
+  folder: string,
+  limitMs: number,
+  { prepared = {}, expected = {} }: GivenModules,
+): Promise<LoadedModule> {
   try {
     const found = fileInside(path, folder, 'a module');
     if ('why' in found) throw new Error(`module ${found.why}`);
     const { file } = found;
-    const text = readBounded(file, fileBounds.text).toString();
-    const functions = functionsOf(await evaluated(file, folder, limitMs));
-    return { functions, sha256: sha256Hex(text) };
+    const text = readScript(file);
+    const sha256 = sha256Hex(text);
+    const given = prepared[path] ?? null;
+    const isOther = expected[path] !== undefined && expected[path] !== sha256;
+    const changed = isOther ? file : given && findChanged(given);
+    if (changed !== null) throw new Error(`module changed since the first run: ${changed}`);
+    const module = given ?? preparePlain(file, text);
+    const evaluate = module ? () => evaluatePrepared(module) : await createLoader(file);
+    return { functions: functionsOf(evaluated(evaluate, folder, limitMs)), sha256 };
   } catch (cause) {
     throw scenarioError('SCRIPT_FAILED', { call: path, detail: oneLine(cause) }, { cause });
   }
 }
 
-async function evaluated(file: string, folder: string, limitMs: number): Promise<object> {
+/** Returns a function that compiles and evaluates a file and its imports. */
+async function createLoader(file: string): Promise<() => object> {
   const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false });
   // Load the compiler before the guard and the time limit apply.
   jiti.transform({ source: '', ts: true });
+  return () => jiti(file) as object;
+}
+
+function evaluated(evaluate: () => object, folder: string, limitMs: number): object {
   let module: object = {};
   try {
     runWithin(limitMs, () => {
-      module = loadGuarded(folder, () => jiti(file) as object);
+      module = loadGuarded(folder, evaluate);
     });
   } catch (error) {
     const waits = error instanceof SyntaxError && error.message.startsWith('await is only valid');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { scriptCommands } from '../../../dist/sim/agents/script/commands.js';
-import { functionNames } from '../../../dist/sim/agents/script/scripts.js';
+import { functionNames } from '../../../dist/sim/agents/script/interface.js';
 import { run } from './fixture.js';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));

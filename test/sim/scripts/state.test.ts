@@ -65,3 +65,35 @@ test('agentsOf and groupOf: list the members of a group', async () => {
   );
   expect(reasons(lived)).toEqual(Array(9).fill(1));
 });
+
+const APPROVE = "({ do: 'vote', decision: 'approve', reason: 'a' })";
+test.each([
+  ['a constant', `export const vote = () => ${APPROVE};`],
+  ['two constants at once', `export const start = null, vote = () => ${APPROVE};`],
+  ['a function', `export function vote() { return ${APPROVE}; }`],
+  ['a list with another name', `const own = () => ${APPROVE}\nexport { own as vote };`],
+  ['a list over lines', `const vote = () => ${APPROVE}\nexport {\n  vote,\n}\n(() => {})()`],
+  [
+    'an export in a text',
+    `const text = \`\nexport const vote = () => null;\n\`;\nexport const vote = () => ${APPROVE};`,
+  ],
+  [
+    'an export in a comment',
+    `/*\nexport const hear = 1;\n*/\nexport const vote = () => ${APPROVE};`,
+  ],
+  ['a default export', `export default { vote: () => ${APPROVE} };`],
+  ['CommonJS', `exports.vote = () => ${APPROVE};`],
+  ['a later assignment', `export let vote = null;\nvote = () => ${APPROVE};`],
+  ['a block', `{ const vote = 1; }\nexport const vote = () => ${APPROVE};`],
+  ['a regular expression', `const quote = /[\`"']/;\nexport const vote = () => ${APPROVE};`],
+])('modules: plain JavaScript exports %s, as TypeScript does', async (_, text) => {
+  const digests = await Promise.all(
+    ['own.mjs', 'own.ts'].map(async (name) => {
+      const { folder, group } = scripted(text, {}, name);
+      const lived = await live([honest, group], { length: { blocks: 2 } }, folder);
+      expect(sentBy(lived, 'own', 'vote').map(({ body }) => body.reason)).toContain('a');
+      return lived.result.log_digest;
+    }),
+  );
+  expect(digests[1]).toBe(digests[0]);
+});

@@ -1,5 +1,6 @@
 /** Jobs: runs in separate processes, which may crash. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import { type Job, lastingMembers, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
@@ -258,4 +259,54 @@ test('jobs: stops when onDone throws', async () => {
   });
   await expect(ends).rejects.toThrow('no room');
   expect(told).toBe(1);
+});
+
+describe('jobs: runs with scripts', () => {
+  const job = (folder: string, more: Partial<Job> = {}) => ({
+    ...{ scenario: scripted(folder, VOTE, 'own.mjs'), folder, log: 'none' as const, ...more },
+  });
+  const VOTE = "return { do: 'vote', decision: 'approve' };";
+  const reportedBy = (outcome: Outcome | undefined) =>
+    outcome && 'result' in outcome ? outcome.result.reported.run.uses : outcome;
+
+  /** Measure `uses` of three runs of one worker. */
+  async function counted(text: string, lib = ''): Promise<unknown[]> {
+    const folder = temporaryFolder();
+    const given = job(folder);
+    writeFileSync(join(folder, 'own.mjs'), `${text}\nexport const vote = () => { ${VOTE} };`);
+    writeFileSync(join(folder, 'lib.mjs'), lib);
+    const tasks = [0, 1, 2].map((number) => ({ ...given, number, seed: `${number}` }));
+    const outcomes = await outcomesOf(tasks, { jobs: 1 });
+    return [0, 1, 2].map((number) => reportedBy(outcomes.get(number)));
+  }
+  const report = (n: string) => `export const report = () => ({ uses: ${n} });`;
+
+  test.each([
+    ['a variable', `let n = 0; ${report('(n += 1)')}`, ''],
+    [
+      'a variable of an import',
+      `import { next } from './lib.mjs'; ${report('next()')}`,
+      'let n = 0; export const next = () => (n += 1);',
+    ],
+    ['a global variable', report('(globalThis.n = (globalThis.n ?? 0) + 1)'), ''],
+    ['a built-in object', report('(Math.n = (Math.n ?? 0) + 1)'), ''],
+    ['a prototype', `${report('((Array.prototype.n ??= []).push(1))')}`, ''],
+    ['a function of the language', report('([].map.n = ([].map.n ?? 0) + 1)'), ''],
+    ['the process', report('(process.n = (process.n ?? 0) + 1)'), ''],
+    ['a part of Node.js', `import fs from 'node:fs'; ${report('(fs.n = (fs.n ?? 0) + 1)')}`, ''],
+  ])('jobs: no run sees %s of another run', async (_, text, lib) => {
+    // Line breaks separate statements, as in a file.
+    const [first, ...rest] = await counted(text.replaceAll('; ', ';\n'), lib);
+    expect([first, rest]).toEqual([expect.any(Number), [first, first]]);
+  });
+
+  test('jobs: refuses a module that is not the expected one', async () => {
+    const folder = temporaryFolder();
+    const modules = { expected: { 'own.mjs': '0'.repeat(64) } };
+    const outcomes = await outcomesOf([{ ...job(folder, { modules }), number: 0, seed: 'a' }]);
+    expect(failureOf(outcomes.get(0))).toMatchObject({
+      kind: 'scenario',
+      message: expect.stringMatching(/module changed since the first run/),
+    });
+  });
 });

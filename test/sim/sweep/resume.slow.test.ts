@@ -1,7 +1,15 @@
 /** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { expectOneLine } from '../../support/command.js';
@@ -149,4 +157,30 @@ test('sweep: repeats a run whose file is missing', async () => {
   for (const lost of [runs[0]!, runs[5]!, 'runs.csv']) rmSync(join(out, lost));
   expect((await sweepIn(file, out, '--resume')).code).toBe(0);
   expectSame(unbroken, out);
+});
+
+test.each([
+  ['null', 'null'],
+  ['a list', '[]'],
+  ['another run', null],
+  ['deeply nested', `{"values":${'['.repeat(300_000)}${']'.repeat(300_000)}}`],
+  ['a deeply nested value', null],
+])('sweep --resume: refuses a record that is %s', async (what, text) => {
+  const out = join(temporaryFolder(), 'out');
+  cpSync(unbroken, out, { recursive: true });
+  const [first, second] = readdirSync(join(out, 'runs')).sort();
+  const path = join(out, 'runs', first!);
+  const record = JSON.parse(readFileSync(path, 'utf8'));
+  const nested = `${'['.repeat(300_000)}${']'.repeat(300_000)}`;
+  const other =
+    what === 'another run'
+      ? readFileSync(join(out, 'runs', second!), 'utf8')
+      : JSON.stringify({ ...record, values: { 'links.loss': 0, more: 1 } }).replace(
+          '"more":1',
+          `"more":${nested}`,
+        );
+  writeFileSync(path, text ?? other);
+  const ended = await sweepIn(file, out, '--resume');
+  expect([ended.code, ended.stderr]).toEqual([13, expect.stringContaining(path)]);
+  expectOneLine({ ...ended, stderr: ended.stderr.split('\n').slice(1).join('\n') });
 });

@@ -258,3 +258,29 @@ describe('sweep: a run that fails', () => {
     expect(summary.map(({ n }) => n)).toEqual(['2', '0', '2']);
   });
 });
+
+test('sweep: runs whose scripts leave nothing behind share a process', async () => {
+  const folder = temporaryFolder();
+  const count = join(folder, 'processes.txt');
+  const hook = join(folder, 'hook.cjs');
+  writeFileSync(hook, `require('fs').appendFileSync(${JSON.stringify(count)}, '.');`);
+  const started = async (head: string, name: string) => {
+    writeFileSync(count, '');
+    const vote = "export const vote = () => ({ do: 'vote', decision: 'approve' });";
+    writeFileSync(join(folder, name), `${head}\n${vote}`);
+    const [town] = smallRaw().agents;
+    const agents = [{ ...town, strategy: { kind: 'script', module: name } }];
+    const spread = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+    const sweep = { factors: spread, replicates: 2 };
+    const given = writeScenario(folder, { ...smallRaw(), agents, sweep }, `${name}.yaml`);
+    const args = ['sweep', given, '--out', join(folder, `${name}.out`), '--jobs', '1'];
+    const { code, stderr } = await folkmoot(args, { env: { NODE_OPTIONS: `--require ${hook}` } });
+    expect(code, stderr).toBe(0);
+    return readFileSync(count, 'utf8').length;
+  };
+  // The command, and one process for both runs of the check and the four runs.
+  expect(await started('', 'plain.mjs')).toBe(2);
+  expect(await started('type Own = string;', 'typed.ts')).toBe(2);
+  // The command, and one process for each run.
+  expect(await started("import 'node:fs';", 'with-node.mjs')).toBe(7);
+});
