@@ -280,6 +280,8 @@ interface OpenOptions {
   plan: Outline;
 }
 
+type ScanOptions = Omit<OpenOptions, 'resume'>;
+
 export class SweepFolder {
   readonly path: string;
   readonly #problemOf: ReturnType<typeof recordChecker>;
@@ -403,10 +405,10 @@ export class SweepFolder {
   }
 
   /**
-   * Checks and records the finished runs. If values or samples were added, a run may now belong to a different
-   * shard.
+   * Checks and records the finished runs. If values or samples were added, a run may now belong to
+   * a different shard.
    */
-  #scan(runs: string, { shard }: SweepHead, { share, plan }: Omit<OpenOptions, 'resume'>): void {
+  #scan(runs: string, { shard }: SweepHead, { share, plan }: ScanOptions): void {
     const keys = new Set(plan.keys);
     for (const file of existsSync(runs) ? readdirSync(runs) : []) {
       const run = parseRunName(file);
@@ -443,7 +445,7 @@ function makeUsable(path: string, inside?: string): void {
     else makeInside(path, inside);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    throw unusable(path, error);
+    throw unusable(join(path, inside ?? ''), error);
   }
 }
 
