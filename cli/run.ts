@@ -1,4 +1,5 @@
 import { type Argument, Command, CommanderError, Help, type Option } from 'commander';
+import { maskCredentials } from '../engine/protocol/messages.js';
 import { exitCodes, report, UsageError } from './output/exit.js';
 import { exitCodesHelp, helpText } from './output/help.js';
 import { type Io, runWith, setExitCode } from './output/io.js';
@@ -169,7 +170,7 @@ function usageError(text: string, known: readonly Argument[]): string {
       return `error: missing argument: <${name}>${description && ` (${description})`}`;
     });
   const shown = plain === error ? error : plain.replace(expectedValue, ' (expected $1)');
-  return `${escapeControls(shown)}${suggestion}\n`;
+  return `${maskCredentials(escapeControls(shown))}${suggestion}\n`;
 }
 
 /**

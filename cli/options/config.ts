@@ -7,6 +7,7 @@
  */
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { maskCredentials } from '../../engine/protocol/messages.js';
 import type { YamlFile } from '../../sim/scenario/yaml.js';
 import { UsageError } from '../output/exit.js';
 import type { Parser, ValueSchema } from './options.js';
@@ -265,7 +266,7 @@ export class ConfigFile {
   #setting(path: readonly string[], option: Option, given: unknown): Setting {
     const place = this.#place(path);
     const fail = (expected: string): never => {
-      const value = JSON.stringify(given).slice(0, 100);
+      const value = maskCredentials(JSON.stringify(given)).slice(0, 100);
       throw new UsageError('CONFIG_INVALID', { place, key: path.join('.'), value, expected });
     };
     const value = parseValue(option, given, fail);
@@ -279,7 +280,7 @@ export class ConfigFile {
     throw new UsageError('CONFIG_INVALID', {
       place: this.#place(path),
       key: path.join('.') || 'file',
-      value: JSON.stringify(value).slice(0, 100),
+      value: maskCredentials(JSON.stringify(value)).slice(0, 100),
       expected: 'keys and values',
     });
   }
@@ -377,7 +378,13 @@ export function shownValue({ option, value }: Setting): unknown {
   if (value === undefined) return null;
   if (option instanceof SecretOption && typeof value === 'object') return '***';
   const shown = typeof value === 'boolean' ? value : (parserOf(option)?.format(value) ?? value);
-  return typeof shown === 'string' ? shown.replace(/^(\w+:\/\/[^/:@]*):[^/@]*@/, '$1:***@') : shown;
+  return maskValue(shown);
+}
+
+/** Masks credentials in a text, or in each text of a list. */
+function maskValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskValue);
+  return typeof value === 'string' ? maskCredentials(value) : value;
 }
 
 /** JSON Schema of a configuration file. */

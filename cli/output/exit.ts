@@ -5,7 +5,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formatMessage, type MessageRow } from '../../engine/protocol/messages.js';
+import { formatMessage, type MessageRow, maskCredentials } from '../../engine/protocol/messages.js';
 import { exitProcess } from '../../engine/store/process-end.js';
 import { onFinished } from './io.js';
 import {
@@ -170,8 +170,9 @@ function codeOf(error: unknown): number {
  */
 export function report(error: unknown): number {
   const known = [isUsage, isRemote, isStore, isUnanswered, isUnmeasured].some((is) => is(error));
-  if (known || named(error, 'OutputError')) writeStderr(`folkmoot: ${(error as Error).message}`);
-  else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
+  if (known || named(error, 'OutputError')) {
+    writeStderr(`folkmoot: ${maskCredentials((error as Error).message)}`);
+  } else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
   return codeOf(error);
 }
 

@@ -306,7 +306,10 @@ export interface EtcdTls {
 export function parseEndpoints(address: string): string[] {
   const [, list] = /^etcd:\/\/([^/?#@\s]+)\/?$/.exec(address) ?? [];
   if (list === undefined) {
-    throw new EtcdAddressError('INVALID_ADDRESS', { address: JSON.stringify(address) });
+    throw new EtcdAddressError('INVALID_ADDRESS', {
+      // An address without a scheme can have a password too.
+      address: JSON.stringify(address.replace(/^(\w+:\/\/)?.*@/s, '$1***@')),
+    });
   }
   const endpoints = list.split(',').map((part) => {
     const [, host, port = String(DEFAULT_PORT)] =

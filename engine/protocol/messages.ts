@@ -50,6 +50,16 @@ export function formatMessage<Row extends MessageRow>(
   return row.fix === undefined ? text : `${text}; ${fill(row.fix, known)}`;
 }
 
+/**
+ * Masks user names and passwords in an address or a list of addresses. A password can contain any
+ * character, so everything from the scheme to the last `@` is masked.
+ */
+export function maskCredentials(text: string): string {
+  const scheme = text.indexOf('://');
+  const end = text.lastIndexOf('@');
+  return scheme < 0 || end < scheme ? text : `${text.slice(0, scheme)}://***${text.slice(end)}`;
+}
+
 /** Parts of each text: literals, with a placeholder's name between two literals. */
 const partsOfTexts = new Map<string, readonly string[]>();
 
@@ -63,7 +73,7 @@ function fill(text: string, values: Readonly<Record<string, string | number>>): 
   let filled = parts[0]!;
   for (let index = 1; index < parts.length; index += 2) {
     const name = parts[index]!;
-    filled += Object.hasOwn(values, name) ? values[name] : `{${name}}`;
+    filled += Object.hasOwn(values, name) ? maskCredentials(String(values[name])) : `{${name}}`;
     filled += parts[index + 1];
   }
   return filled;

@@ -119,12 +119,14 @@ killed, they stay active, and later blocks wait for their votes.`,
     )
     .action(async ({ url, seed }: UrlFlags & { seed: string }) => {
       const { cleanUp } = await import('../../../bench/load/agents.js');
-      const count = await cleanUp(withoutSlash(url), seed);
+      const count = await cleanUp(withoutExtras(url), seed);
       writeStdout(`${count} agents set inactive`);
     });
 }
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
+/** Removes trailing slashes, and credentials, which no request uses and every result would show. */
+const withoutExtras = (url: string): string =>
+  url.replace(/^(https?:\/\/)[^/?#]*@/, '$1').replace(/\/+$/, '');
 
 /** @throws {UsageError} @throws {ConditionError} @throws {UnmeasuredError} */
 async function check(flags: LoadFlags): Promise<void> {
@@ -318,7 +320,7 @@ function loadOptions(flags: LoadFlags): LoadOptions {
   };
   const rate = (flags.rate ?? defaults.rate) / (shard?.count ?? 1);
   return {
-    url: withoutSlash(url),
+    url: withoutExtras(url),
     workload,
     rate: flags.concurrency === undefined ? rate : null,
     concurrency: flags.concurrency ?? null,

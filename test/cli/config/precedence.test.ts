@@ -171,6 +171,34 @@ test('config: a switch in a variable is checked', async () => {
   for (const part of ['FOLKMOOT_CONTROL', 'maybe']) expect(stderr).toContain(part);
 });
 
+test.each([
+  'http://u:hunter2@h:1',
+  'http://hunter2@h:1',
+  'http://u:hunter2@hunter2@h:1',
+  'http://u:a/hunter2@h:1',
+  'http://u:a,hunter2@h:1',
+  'http://h:2,http://u:hunter2@h:1',
+  'http://a:hunter2@h:2,http://b:hunter2@h:1',
+  'ftp://u:hunter2@h:1',
+])('config: shows no password of %s, in values and in errors', async (address) => {
+  const file = fileWith({ serve: { cluster: address }, load: { url: address } });
+  const given = [
+    ['config', 'show', 'load', '--url', address],
+    ['config', 'show', '--json', 'serve', '--cluster', address],
+    ['config', 'show', 'load', '--config', file],
+    ['config', 'check', file],
+    ['worker', '--queue', address],
+    ['worker', '--queue', address.replace(/^\w+/, 'etcd')],
+    ['worker', '--queue', address.replace(/^\w+:\/\//, '')],
+    ['agent', 'status', 'active', '--url', address],
+  ];
+  for (const args of given) {
+    const { stdout, stderr } = await runCommand(args);
+    expect(stdout + stderr, args.join(' ')).not.toContain('hunter2');
+    expect(stdout + stderr).not.toBe('');
+  }
+});
+
 test('config show: hides secrets, and refuses a secret with two sources', async () => {
   const secret = 'f'.repeat(64);
   vi.stubEnv('FOLKMOOT_PEER_SECRET', secret);
@@ -181,7 +209,7 @@ test('config show: hides secrets, and refuses a secret with two sources', async 
     ...{ source: 'variable', place: 'FOLKMOOT_PEER_SECRET' },
   });
   const url = await runCommand(['config', 'show', 'load', '--url', 'http://u:hunter2@h:1']);
-  expect(url.stdout).toContain('http://u:***@h:1');
+  expect(url.stdout).toContain('http://***@h:1');
   vi.stubEnv('FOLKMOOT_PEER_SECRET_FILE', 'peer.secret');
   const twice = await runCommand(['config', 'show', 'serve']);
   expect([twice.code, twice.stdout]).toEqual([2, '']);
