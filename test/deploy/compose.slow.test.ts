@@ -16,8 +16,17 @@ import { temporaryFolder } from '../support/fixture.js';
 import { main, root } from '../support/paths.js';
 import { World } from '../support/service/world.js';
 
+interface ComposeService {
+  command?: string[];
+  profiles: string[];
+  networks: string[] | Record<string, unknown>;
+  environment?: Record<string, string>;
+  secrets?: string[];
+}
+
 interface ComposeFile {
-  services: Record<string, { command?: string[]; profiles: string[] }>;
+  services: Record<string, ComposeService>;
+  networks: Record<string, { internal?: boolean } | null>;
 }
 
 const compose = parse(readFileSync(join(root, 'compose.yaml'), 'utf8'), {
@@ -130,6 +139,35 @@ function nodeFolders(names: readonly string[]): { secret: string; folders: strin
   });
   return { secret: own(secret), folders };
 }
+
+const networksOf = (service: string) => {
+  const { networks } = compose.services[service]!;
+  return Array.isArray(networks) ? networks : Object.keys(networks);
+};
+
+test('compose: every service is confined, and only the nodes share a network with etcd', () => {
+  const confined = {
+    read_only: true,
+    tmpfs: ['/tmp'],
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  };
+  for (const [name, service] of Object.entries(compose.services)) {
+    expect(service, name).toMatchObject(confined);
+    expect(networksOf(name).includes('order'), name).toBe(/^(etcd|node)\d$/.test(name));
+    if (name.startsWith('etcd')) expect(networksOf(name)).toEqual(['order']);
+  }
+  expect(compose.networks.order).toEqual({ internal: true });
+  const { environment, secrets } = compose.services.grafana!;
+  expect(environment).toHaveProperty('GF_SECURITY_ADMIN_PASSWORD__FILE', '/run/secrets/grafana');
+  expect(secrets).toEqual(['grafana']);
+});
+
+test('.dockerignore: keeps keys and secrets in every folder out of the image', () => {
+  const patterns = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  for (const kind of ['key', 'key.json', 'pem', 'secret'])
+    expect(patterns).toContain(`**/*.${kind}`);
+});
 
 test.skipIf(!hasEtcd || process.platform !== 'linux')(
   'compose: the cluster loses nothing when nodes and an etcd member are killed',
