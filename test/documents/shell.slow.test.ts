@@ -1,7 +1,15 @@
 /** Runs every shell block of README.md and the guides, unless a mark above it gives a reason. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
@@ -43,6 +51,7 @@ function checkout(files: Readonly<Record<string, string>>): string {
     { mode: 0o755 },
   );
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(root, 'dist'), join(folder, 'dist'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }

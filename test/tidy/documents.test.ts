@@ -60,6 +60,33 @@ test.each(documents)('documents: every link in %s exists', (path) => {
   expect(missing).toEqual([]);
 });
 
+/** Returns the anchors of a document's headings by GitHub's rule, as in tools/site/config.mjs. */
+function anchorsOf(text: string): Set<string> {
+  const found = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id!));
+  for (const [, heading] of text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ +(.+)$/gm)) {
+    const words = heading!
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .trim()
+      .toLowerCase();
+    const slug = words.replace(/[^\p{L}\p{N}\s_-]/gu, '').replace(/\s/g, '-');
+    let anchor = slug;
+    for (let count = 1; found.has(anchor); count += 1) anchor = `${slug}-${count}`;
+    found.add(anchor);
+  }
+  return found;
+}
+
+test.each(documents)('documents: every anchor in the links of %s exists', (path) => {
+  const links = [...textOf(path).matchAll(/\]\(([^)\s#]*)#([^)\s]+)\)/g)];
+  const missing = links.flatMap(([, file, anchor]) => {
+    if (/^https?:/.test(file!)) return [];
+    const target = file === '' ? path : normalize(join(dirname(path), file!));
+    if (!target.endsWith('.md')) return [];
+    return anchorsOf(textOf(target)).has(anchor!) ? [] : `${file}#${anchor}`;
+  });
+  expect(missing).toEqual([]);
+});
+
 test('documents: docs/decisions/README.md lists each decision', () => {
   const decisions = documents.filter((path) => /^docs\/decisions\/\d/.test(path));
   expect(decisions.length).toBeGreaterThan(15);
