@@ -215,7 +215,7 @@ test('events: an unknown topic is refused without a retry', async () => {
 });
 
 test('events: a fifth stream permanently closes the oldest of an agent', async () => {
-  const { url } = await live();
+  const { url } = await live({ limits: 'bench' });
   const client = await agentOf(url);
   const streams = from1(4).map(() => client.events(['network']));
   onTestFinished(async () => void (await Promise.all(streams.map((one) => one.return()))));
