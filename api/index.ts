@@ -2,11 +2,11 @@
 
 export { closeCodes, socketPath, topics } from './contract/channels.js';
 export type {
-  ClockShown,
+  ClockView,
   Control,
   ControlCommand,
   ControlName,
-  ControlShown,
+  ControlView,
   KnownPart,
   Until,
   WorldKind,
@@ -19,7 +19,7 @@ export {
   perMinute,
 } from './contract/limit-table.js';
 export type { Decided, Factor, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
-export type { ClusterShown, DivergenceShown, ProofShown } from './contract/server.js';
+export type { ClusterView, DivergenceView, ProofView } from './contract/server.js';
 export { browserOrigin, servedName } from './http/head-checks.js';
 export type { Exchange } from './http/response.js';
 export { type Server, type ServerOptions, startServer } from './server.js';

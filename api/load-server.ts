@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../engine/protocol/schema/reason.js';
 import type { Control, ControlName } from './contract/control.js';
@@ -240,7 +240,7 @@ export class Board {
 
   /** Resolves once all current readers have received the last state or left. */
   async seen(): Promise<void> {
-    while (this.#isAwaited()) await delay(LOOK_MS);
+    while (this.#isAwaited()) await sleep(LOOK_MS);
   }
 
   close(): void {

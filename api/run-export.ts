@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { constants, gzipSync, type ZlibOptions } from 'node:zlib';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
 import { prepareRule } from '../engine/rules/sandbox.js';
-import type { ScenarioShown } from './contract/views.js';
+import type { ScenarioView } from './contract/views.js';
 import { runInSlices } from './time-slices.js';
 import { parametersOf, type ViewWork } from './view/log/chunks.js';
 import { computeOverview } from './view/log/reads.js';
@@ -23,7 +23,7 @@ const BUCKETS = 600;
 
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
   /** The scenario's groups, if known. */
-  groups?: ScenarioShown['groups'] | undefined;
+  groups?: ScenarioView['groups'] | undefined;
 }
 
 interface ExportedFile {
@@ -112,7 +112,7 @@ interface KeptOptions {
   overview: Overview;
   spans: readonly RowBatch[];
   /** The scenario's groups, if known. */
-  groups: ScenarioShown['groups'] | undefined;
+  groups: ScenarioView['groups'] | undefined;
 }
 
 function keptOf(
@@ -142,7 +142,7 @@ function keptOf(
 
 function groupsOf(
   introduced: readonly RowBatch['introduced'][],
-  groups: ScenarioShown['groups'],
+  groups: ScenarioView['groups'],
 ): RunData['groups'] {
   const places = new Map(groups.flatMap(({ agents }, place) => agents.map((id) => [id, place])));
   const ids = introduced.flatMap(({ agents }) => agents.map(({ id }) => id));

@@ -8,8 +8,8 @@ import { prepareRule } from '../engine/rules/sandbox.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { KnownRun } from './contract/run.js';
-import type { ClusterShown, ProofShown } from './contract/server.js';
-import type { ScenarioShown } from './contract/views.js';
+import type { ClusterView, ProofView } from './contract/server.js';
+import type { ScenarioView } from './contract/views.js';
 import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
 import type { Exchange } from './http/response.js';
@@ -47,7 +47,7 @@ export interface ServerOptions {
    */
   history?: History;
   /** The agents' scenario, served at `/api/v1/scenario`. */
-  scenario?: ScenarioShown;
+  scenario?: ScenarioView;
   /** The network's simulation run: social graph and decision records. */
   run?: KnownRun;
   /** Program version, shown in `/api/v1/meta` and the documents. */
@@ -63,9 +63,9 @@ export interface ServerOptions {
   /** Token that control commands need. Default: random. */
   controlToken?: string;
   /** Returns the progress of recomputing the log. */
-  proof?: () => ProofShown;
+  proof?: () => ProofView;
   /** Returns the cluster status, on a cluster node. */
-  cluster?: () => Promise<ClusterShown>;
+  cluster?: () => Promise<ClusterView>;
   /** Called with each exception raised inside a request. The request is answered with 500. */
   onFault?: (error: unknown, requestId: string) => void;
   /**

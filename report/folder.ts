@@ -50,7 +50,7 @@ const outputFiles = [
  * network's data; `UNREADABLE` if the folder cannot be used.
  */
 export async function prepareFolder(folder: string, names: readonly string[]): Promise<void> {
-  refuseNetwork(folder);
+  assertNoNetwork(folder);
   try {
     makeFolder(folder);
     const there = await readdir(folder);
@@ -101,7 +101,7 @@ export function makeInside(folder: string, path: string): void {
 }
 
 /** @throws {StoreError} `OTHER_NETWORK` if the folder holds or held a network's data. */
-export function refuseNetwork(folder: string): void {
+export function assertNoNetwork(folder: string): void {
   if (!hasFile(folder, dataFileName) && findTrace(folder) === null) return;
   throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
 }
@@ -111,7 +111,7 @@ export function refuseNetwork(folder: string): void {
  *
  * @throws {StoreError} `OTHER_NETWORK`
  */
-export function refuseOutput(folder: string, names: readonly string[]): void {
+export function assertNoOutput(folder: string, names: readonly string[]): void {
   refuseLinks(folder, [...outputFiles, ...names]);
   if (holdsOutput(folder, names)) throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }

@@ -3,7 +3,7 @@
  * graph with faults and interventions applied, and recorded decisions.
  */
 import type { KnownDecisions, KnownGraph, KnownRun } from '../api/contract/run.js';
-import type { ScenarioShown } from '../api/contract/views.js';
+import type { ScenarioView } from '../api/contract/views.js';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
 import type { EventData } from '../engine/protocol/schema/event.js';
 import { agentId } from '../engine/protocol/signing.js';
@@ -76,7 +76,7 @@ export function describeScenario(
   scenario: Scenario,
   seed: string,
   startMs: number,
-): ScenarioShown | undefined {
+): ScenarioView | undefined {
   if (scenario.population > MOST_AGENTS) return undefined;
   const { idAt } = new Cast(scenario, seed);
   const groups = new Map<string, string[]>(scenario.agents.map(({ group }) => [group, []]));
@@ -149,7 +149,7 @@ function expectedLinks(scenario: Scenario): number {
   return kind === 'edges' ? 0 : (population * degree) / 2;
 }
 
-interface Around {
+interface RunContext {
   seed: string;
   faults: Faults;
   links: Links;
@@ -157,7 +157,7 @@ interface Around {
   cast: Cast;
 }
 
-function actAgain(scenario: Scenario, acted: readonly Acted[], around: Around): void {
+function actAgain(scenario: Scenario, acted: readonly Acted[], around: RunContext): void {
   const names = new Names(scenario);
   for (const [place, intervention] of scenario.interventions.entries()) {
     const { at_ms: atMs } = acted[place] ?? { at_ms: null };
@@ -165,7 +165,7 @@ function actAgain(scenario: Scenario, acted: readonly Acted[], around: Around): 
   }
 }
 
-interface Acting extends Around {
+interface Acting extends RunContext {
   scenario: Scenario;
   names: Names;
   place: number;

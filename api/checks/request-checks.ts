@@ -4,10 +4,10 @@
  */
 import { type Admission, admit } from '../../engine/admit/admit.js';
 import {
-  checkFreshness,
-  checkKnownKey,
   type Knows,
   malformedTimestamp,
+  refuseTimestamp,
+  refuseUnknownKey,
 } from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { parseJson } from '../../engine/protocol/json.js';
@@ -129,11 +129,11 @@ export function findSignatureProblem(
     const values = { public_key: excerptKey(publicKey), signature: excerptKey(signature) };
     return refuse('AUTH_MALFORMED', values);
   }
-  const unknown = checkKnownKey({ kind: 'auth', public_key: publicKey }, knows);
+  const unknown = refuseUnknownKey({ kind: 'auth', public_key: publicKey }, knows);
   if (unknown) return unknown;
   const at = parseInstant(timestamp);
   if (at === null) return malformedTimestamp(timestamp);
-  return checkFreshness(at, now);
+  return refuseTimestamp(at, now);
 }
 
 /**

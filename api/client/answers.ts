@@ -125,7 +125,7 @@ export type MemePage = ReadAnswers['/api/v1/memes'];
  *
  * @interface
  */
-export type EntryShown = ReadAnswers['/api/v1/entries/{entry}'];
+export type EntryView = ReadAnswers['/api/v1/entries/{entry}'];
 
 /**
  * Network parameters, current position and limits.

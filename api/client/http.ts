@@ -110,7 +110,7 @@ export class Http {
     const given = signal ? AbortSignal.any([signal, late]) : late;
     const { response, body } = await this.#answer(url, request, given);
     const { status, headers } = response;
-    this.#checkSignature(response, request, body);
+    this.#assertSignature(response, request, body);
     const unknown = unknownNames(headers.get('folkmoot-unknown'));
     if (unknown.length > 0) this.#onUnknown?.(unknown);
     const envelope = parsed(body);
@@ -145,7 +145,7 @@ export class Http {
     return { response, body: new Uint8Array(await response.arrayBuffer()) };
   }
 
-  #checkSignature({ status, headers }: Response, asked: Outgoing, body: Uint8Array) {
+  #assertSignature({ status, headers }: Response, asked: Outgoing, body: Uint8Array) {
     const names = ['x-server-public-key', 'x-server-timestamp', 'x-server-signature'];
     const [key, timestamp, signature] = names.map((name) => headers.get(name));
     if (!key && !timestamp && !signature && !this.#serverKey) return;

@@ -43,7 +43,7 @@ export type {
   AlliancePage,
   BlockDetail,
   BlockPage,
-  EntryShown,
+  EntryView,
   EventPage,
   FinalTransaction,
   MemePage,

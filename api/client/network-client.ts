@@ -133,7 +133,7 @@ export class NetworkClient {
   }
 
   /** Returns a log entry and its events. */
-  entry(seq: number): Promise<answer.EntryShown> {
+  entry(seq: number): Promise<answer.EntryView> {
     return this.get('/api/v1/entries/{entry}', { entry: seq });
   }
 

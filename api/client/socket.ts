@@ -138,7 +138,7 @@ class Talk {
     else if (message.type === 'subscribed') {
       this.#phase = 'live';
       if (!this.#with.onSubscribed(message.data)) this.#hangUp();
-    } else if (message.type === 'error') this.#warned(message.error);
+    } else if (message.type === 'error') this.#recordError(message.error);
     else if ('seq' in message && !this.#with.onEvent(message)) this.#hangUp();
   }
 
@@ -156,7 +156,7 @@ class Talk {
   }
 
   /** Records an error. A close code usually follows an error, but not a refused subscription. */
-  #warned(error: ErrorBody): void {
+  #recordError(error: ErrorBody): void {
     this.#error = error;
     if (this.#phase === 'subscribing' && error.code === 'INVALID_REQUEST') this.#end(1000, true);
   }

@@ -75,7 +75,7 @@ export const ClockView = Type.Object({
  *
  * @interface
  */
-export type ClockShown = Static<typeof ClockView>;
+export type ClockView = Static<typeof ClockView>;
 
 /** State of a world, sent after each change to its clock. */
 export const WorldView = Type.Object({
@@ -105,7 +105,7 @@ export const ControlView = Type.Object({
  *
  * @interface
  */
-export type ControlShown = Static<typeof ControlView>;
+export type ControlView = Static<typeof ControlView>;
 
 /** A world with a clock. `can` lists the supported commands. */
 export interface Control {
@@ -114,7 +114,7 @@ export interface Control {
   readonly can: readonly ControlName[];
   /** Reason why no new data can be shown, such as a deleted folder. */
   readonly lost?: string | null;
-  clock(): ClockShown;
+  clock(): ClockView;
   /**
    * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
    * if it failed.

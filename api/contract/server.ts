@@ -151,7 +151,7 @@ export const ClusterView = Type.Object({
  *
  * @interface
  */
-export type ClusterShown = Static<typeof ClusterView>;
+export type ClusterView = Static<typeof ClusterView>;
 
 const Seq = Type.Integer({ minimum: 0 });
 
@@ -181,7 +181,7 @@ const DivergenceView = Type.Object({
  *
  * @interface
  */
-export type DivergenceShown = Static<typeof DivergenceView>;
+export type DivergenceView = Static<typeof DivergenceView>;
 
 export const ProofView = Type.Object({
   state: Type.Enum(['running', 'match', 'differs', 'failed'], {
@@ -203,7 +203,7 @@ export const ProofView = Type.Object({
  *
  * @interface
  */
-export type ProofShown = Static<typeof ProofView>;
+export type ProofView = Static<typeof ProofView>;
 
 /** Routes that count against the limit `read`. */
 export const serverRoutes = {

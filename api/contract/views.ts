@@ -259,7 +259,7 @@ const ScenarioKnown = Type.Object({
  *
  * @interface
  */
-export type ScenarioShown = Static<typeof ScenarioKnown>;
+export type ScenarioView = Static<typeof ScenarioKnown>;
 
 const Scenario = Type.Object({
   ...ScenarioKnown.properties,

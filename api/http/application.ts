@@ -14,8 +14,8 @@ import type { Control } from '../contract/control.js';
 import { type Figures, type Profile, resolveLimits } from '../contract/limit-table.js';
 import type { Match } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ClusterShown, ProofShown } from '../contract/server.js';
-import type { ScenarioShown } from '../contract/views.js';
+import type { ClusterView, ProofView } from '../contract/server.js';
+import type { ScenarioView } from '../contract/views.js';
 import { createBlockShare, EarlyProposals } from '../limits/block-share.js';
 import { Limits } from '../limits/limits.js';
 import { countRemoteUsage, refuseQuota } from '../limits/quota-refusals.js';
@@ -70,9 +70,9 @@ interface ApplicationOptions {
   /** Traces of requests. Default: none. */
   tracing?: ServerTracing;
   /** Returns the progress of recomputing the log. */
-  proof?: () => ProofShown;
+  proof?: () => ProofView;
   /** Returns the cluster status, on a cluster node. */
-  cluster?: () => Promise<ClusterShown>;
+  cluster?: () => Promise<ClusterView>;
   /** Keys that sign every response. Default: responses are unsigned. */
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is trusted. Default: none. */
@@ -86,7 +86,7 @@ interface ApplicationOptions {
   /** Serves reads at earlier entries. */
   history?: History;
   /** The agents' scenario, if known. */
-  scenario?: ScenarioShown;
+  scenario?: ScenarioView;
   run?: KnownRun;
   /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;

@@ -11,7 +11,7 @@ import { excerpt } from '../../engine/protocol/text.js';
 import {
   type ControlCommand,
   type ControlName,
-  type ControlShown,
+  type ControlView,
   controlCommands,
   describeWorld,
   type KnownPart,
@@ -54,7 +54,7 @@ export async function writeControl({ services, head, body }: ControlCall): Promi
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const TOKEN_BYTES = 24;
 
-const controlShown = (services: ControlCall['services']): ControlShown => ({
+const controlShown = (services: ControlCall['services']): ControlView => ({
   ...describeWorld(services.control),
   knows: knownTo(services),
 });

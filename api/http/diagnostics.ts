@@ -4,7 +4,7 @@
  */
 
 import type { Admitted } from '../../engine/admit/admit.js';
-import { checkKnownKey } from '../../engine/admit/credentials.js';
+import { refuseUnknownKey } from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import type { Static } from '../../engine/protocol/bundled/typebox.js';
 import { parseJson, refuseJson } from '../../engine/protocol/json.js';
@@ -25,7 +25,7 @@ import { unknownFields, unknownParameters } from '../checks/unknown-members.js';
 import { createMatcher, routes } from '../contract/routes.js';
 import { DebugVerifyBody } from '../contract/server.js';
 import type { Call, Handler } from './handler.js';
-import { mediaProblem, signedRequest } from './head-checks.js';
+import { refuseMediaType, signedRequest } from './head-checks.js';
 import { success } from './response.js';
 import { addMistake, findMistake } from './signature-hints.js';
 
@@ -59,7 +59,7 @@ export const debugVerify: Handler = async ({ services: { network, now }, body })
   const described = describedIn(body === 'unread' ? new Uint8Array() : body);
   if ('refusal' in described) return described;
   const { kind, headers } = described;
-  const media = mediaProblem(kind, headers, described.body.length > 0);
+  const media = refuseMediaType(kind, headers, described.body.length > 0);
   const signed = media ? { refusal: media } : await signedRequest(kind, described);
   const { admission, unknown: members } =
     'refusal' in signed
@@ -98,7 +98,7 @@ async function verification(
   admitted: Admitted,
   now: () => number,
 ) {
-  const unknown = checkKnownKey(admitted.command, network.knows);
+  const unknown = refuseUnknownKey(admitted.command, network.knows);
   const refusal = unknown ?? (await network.verification.own(admitted));
   const host = headers.get('host') ?? '';
   const found = refusal?.reason === 'MISMATCH' ? await findMistake(network, admitted, host) : null;

@@ -6,8 +6,8 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Control } from '../contract/control.js';
 import type { Route } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ClusterShown, ProofShown } from '../contract/server.js';
-import type { ScenarioShown } from '../contract/views.js';
+import type { ClusterView, ProofView } from '../contract/server.js';
+import type { ScenarioView } from '../contract/views.js';
 import type { BlockShare, EarlyProposals } from '../limits/block-share.js';
 import type { Limits } from '../limits/limits.js';
 import type { ChargedSignatures, ProvenAddresses } from '../limits/signature-quota.js';
@@ -42,13 +42,13 @@ export interface Services {
   /** Reads at earlier entries; null if unsupported. */
   readonly past: HistoryReads | null;
   /** The agents' scenario; null if unknown. */
-  readonly scenario: ScenarioShown | null;
+  readonly scenario: ScenarioView | null;
   /** The simulation run; null if unknown. */
   readonly run: KnownRun | null;
   /** Progress of recomputing the log; null if the server does not recompute it. */
-  readonly proof: (() => ProofShown) | null;
+  readonly proof: (() => ProofView) | null;
   /** Cluster status; null outside a cluster. */
-  readonly cluster: (() => Promise<ClusterShown>) | null;
+  readonly cluster: (() => Promise<ClusterView>) | null;
   /** Wall clock. Freshness is checked here, never in the engine. */
   now(): number;
   /** False while the server stops. */

@@ -10,10 +10,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import {
   badTimestampHeader,
-  checkFreshness,
   type Knows,
-  keyProblem,
-  signatureProblem,
+  refuseKey,
+  refuseSignature,
+  refuseTimestamp,
   unknownKey,
 } from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -83,7 +83,7 @@ export class HeadChecks {
       return budget.refuse({ refusal: refuse('NETWORK_READ_ONLY', values) });
     }
     const problem =
-      mediaProblem(route.command, head.headers, declared !== 0) ??
+      refuseMediaType(route.command, head.headers, declared !== 0) ??
       this.#credentialsProblem(route.command, head.headers, budget);
     // After a refusal because of the head, no large body is read.
     const refused = budget.reserveRefusal(problem ? 0 : bytes);
@@ -120,7 +120,7 @@ export class HeadChecks {
     const { signed } = carriage[kind];
     const key = headers.get('x-agent-public-key') ?? '';
     if (publicKey === null && !(kind === 'register' && key === '')) {
-      const malformed = keyProblem(key);
+      const malformed = refuseKey(key);
       if (malformed) return malformed;
       // Since other nodes accept registrations too, only a barrier proves that a key is unknown.
       if (kind !== 'register' && !this.#network.barrier) return unknownKey(key.toLowerCase());
@@ -129,9 +129,9 @@ export class HeadChecks {
     const timestamp = headers.get('x-timestamp') ?? '';
     const at = parseInstant(timestamp);
     if (at === null) return badTimestampHeader(timestamp);
-    const stale = checkFreshness(at, this.#now());
+    const stale = refuseTimestamp(at, this.#now());
     if (stale || signed === 'form') return stale;
-    return signatureProblem(headers.get('x-agent-signature'), 'header X-Agent-Signature');
+    return refuseSignature(headers.get('x-agent-signature'), 'header X-Agent-Signature');
   }
 
   /**
@@ -506,7 +506,7 @@ export interface Carried extends SignedRequest {
 
 type Signed = Carried | { refusal: Refusal };
 
-export function mediaProblem(
+export function refuseMediaType(
   kind: CommandKind,
   headers: ReadonlyMap<string, string>,
   hasBody: boolean,

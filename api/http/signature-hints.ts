@@ -72,12 +72,13 @@ function unreadTags(request: Carried): Pick<Candidate, 'mistake' | 'advice'> | u
 function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
   const text = Buffer.from(admitted.ownJob().message).toString();
   const { kind } = admitted.command;
-  const own = carriage[kind].signed === 'header' ? ofHeader(admitted, host) : ofJson(admitted);
-  return [...ofText(text), ...own, ...ofOthers(network, admitted, text)];
+  const own =
+    carriage[kind].signed === 'header' ? headerMistakes(admitted, host) : jsonMistakes(admitted);
+  return [...textMistakes(text), ...own, ...otherKeyMistakes(network, admitted, text)];
 }
 
 /** Builds candidates for mistakes that apply to any signing input. */
-function ofText(text: string): Candidate[] {
+function textMistakes(text: string): Candidate[] {
   const lines = text.split('\n');
   const [prefix = '', ...rest] = lines;
   return [
@@ -113,7 +114,11 @@ function ofText(text: string): Candidate[] {
  * Builds candidates for a request signed by the agent in the path while the header names a
  * different key.
  */
-function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): Candidate[] {
+function otherKeyMistakes(
+  network: ServedNetwork,
+  { command }: Admitted,
+  text: string,
+): Candidate[] {
   const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
   if (!agent || agent.public_key === command.public_key) return [];
   const named = command.public_key;
@@ -123,15 +128,15 @@ function ofOthers(network: ServedNetwork, { command }: Admitted, text: string): 
 
 type Signed = Parameters<typeof httpInput>[0];
 
-function ofHeader({ request, command }: Admitted, host: string): Candidate[] {
+function headerMistakes({ request, command }: Admitted, host: string): Candidate[] {
   const { target, timestamp, body } = request;
   const { method } = carriage[command.kind];
   const right = { method, target, timestamp, bodySha256: sha256Hex(body) };
   const raw = Buffer.from(body).toString();
   return [
-    ...ofTarget(right, host),
-    ...ofMethod(right),
-    ...ofBody(right, raw),
+    ...targetMistakes(right, host),
+    ...methodMistakes(right),
+    ...bodyMistakes(right, raw),
     ...timestampsLike(timestamp).map((like) =>
       one(
         right,
@@ -152,7 +157,7 @@ const one = (
   change: Partial<Signed>,
 ): Candidate => ({ mistake, advice, message: httpInput({ ...right, ...change }) });
 
-function ofTarget(right: Signed, host: string): Candidate[] {
+function targetMistakes(right: Signed, host: string): Candidate[] {
   const { target } = right;
   const [path = ''] = target.split('?', 1);
   const all = [path, `${path}?`, target.replace(/^\/api\/v1/, ''), `http://${host}${target}`];
@@ -165,7 +170,7 @@ function ofTarget(right: Signed, host: string): Candidate[] {
     );
 }
 
-function ofMethod(right: Signed): Candidate[] {
+function methodMistakes(right: Signed): Candidate[] {
   const { method } = right;
   const other = method === 'POST' ? 'PUT' : 'POST';
   const lower = method.toLowerCase();
@@ -176,7 +181,7 @@ function ofMethod(right: Signed): Candidate[] {
 }
 
 /** Texts that a client may hash instead of the body. */
-function ofBody(right: Signed, raw: string): Candidate[] {
+function bodyMistakes(right: Signed, raw: string): Candidate[] {
   const changed = (mistake: string, advice: string, text: string) =>
     one(right, mistake, advice, { bodySha256: sha256Hex(text) });
   const sorted = canonicalOf(raw);
@@ -220,7 +225,7 @@ type Members = Record<string, unknown>;
 
 const nameOf = (kind: CommandKind) => (kind === 'propose' ? 'block' : kind);
 
-function ofJson({ request, raw, command }: Admitted): Candidate[] {
+function jsonMistakes({ request, raw, command }: Admitted): Candidate[] {
   const { kind } = command;
   const { signature: _, ...rest } = raw;
   const members: Members = kind === 'meme' ? { ...rest, timestamp: request.timestamp } : rest;

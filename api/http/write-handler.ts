@@ -4,7 +4,7 @@
  * signature never uses an agent's quota.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
-import { checkFreshness, checkKnownKey } from '../../engine/admit/credentials.js';
+import { refuseTimestamp, refuseUnknownKey } from '../../engine/admit/credentials.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Outcome } from '../../engine/core/state.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
@@ -125,7 +125,7 @@ function admit(write: Write): Answer | null {
 function authenticate(write: Write): Answer | null | Promise<Answer | null> {
   const { call, kind, admitted } = write;
   if (kind !== 'register' && call.budget.publicKey === null) return awaitRegistration(write);
-  const stale = checkFreshness(admitted.signedAt, call.services.now());
+  const stale = refuseTimestamp(admitted.signedAt, call.services.now());
   return stale && refuseExplained(call, kind, stale, admitted);
 }
 
@@ -134,7 +134,7 @@ async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answe
   const late = await network.barrier?.();
   if (late) return { refusal: late };
   const refusal =
-    checkKnownKey(admitted.command, network.knows) ?? checkFreshness(admitted.signedAt, now());
+    refuseUnknownKey(admitted.command, network.knows) ?? refuseTimestamp(admitted.signedAt, now());
   return refusal && refuseExplained(call, kind, refusal, admitted);
 }
 

@@ -29,11 +29,11 @@ export class Head {
    * allow request smuggling. The connection is closed, and nothing after the head is read.
    */
   get fault(): Refusal | null {
-    if (this.#fault === undefined) this.#fault = this.#look();
+    if (this.#fault === undefined) this.#fault = this.#findFault();
     return this.#fault;
   }
 
-  #look(): Refusal | null {
+  #findFault(): Refusal | null {
     const { headers } = this;
     if (headers.has('transfer-encoding')) {
       return refuse('LENGTH_REQUIRED');

@@ -190,7 +190,7 @@ export class ListenProblem extends Error {
 }
 
 /** Finds the reason by listening with node:net, because uWebSockets.js reports none. */
-export function listenProblem(where: Where): Promise<ListenProblem> {
+export function findListenProblem(where: Where): Promise<ListenProblem> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', (error) => resolve(new ListenProblem(where, error)));

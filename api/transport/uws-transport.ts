@@ -23,9 +23,9 @@ import {
   type Application,
   type Body,
   type HttpResponse as ExchangeResponse,
+  findListenProblem,
   type IncomingRequest,
   type Listening,
-  listenProblem,
   type RequestHead,
   type Socket,
   type SocketHandlers,
@@ -88,7 +88,7 @@ async function listen(
     const listenOn = app.listen as unknown as ListenOn;
     listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
   });
-  if (!socket) throw await listenProblem({ host, port });
+  if (!socket) throw await findListenProblem({ host, port });
   return {
     port: uws.us_socket_local_port(socket as unknown as us_socket),
     async close() {

@@ -113,7 +113,7 @@ export function decodeRowBatch(bytes: Uint8Array): RowBatch {
   }
   if (at !== end) throw damaged('ROW_BATCH_TRAILING', { bytes: end - at });
   const batch = { ...rest, rows };
-  const problem = rowsProblem(batch);
+  const problem = findRowsProblem(batch);
   if (problem) throw damaged('ROW_BATCH_ROWS', { from: batch.from, to: batch.to, problem });
   return batch;
 }
@@ -125,7 +125,7 @@ function headIn(bytes: Uint8Array): SpanHead {
   } catch {
     throw damaged('ROW_BATCH_HEAD', { problem: 'not JSON' });
   }
-  const problem = headProblem(head);
+  const problem = findHeadProblem(head);
   if (problem) throw damaged('ROW_BATCH_HEAD', { problem });
   return head as SpanHead;
 }
@@ -135,7 +135,7 @@ export const introducing = Object.fromEntries(
   rowLists.map((list) => [list, rowKinds.findIndex((kind) => viewRows[kind].introduces === list)]),
 ) as Record<keyof Introductions, number>;
 
-function rowsProblem({ from, to, rows, introduced }: RowBatch): string | null {
+function findRowsProblem({ from, to, rows, introduced }: RowBatch): string | null {
   const counts = new Uint32Array(rowKinds.length);
   for (const kind of rows.kind) {
     if (kind >= rowKinds.length) return `unknown row kind ${kind}`;
@@ -277,20 +277,20 @@ const lists = Object.entries(introducedShapes).map(([name, shape]) => {
 });
 
 /** Returns the first invalid member, or null. */
-function headProblem(head: unknown): string | null {
+function findHeadProblem(head: unknown): string | null {
   const wrong = wrongMember(head, own);
   if (wrong) return wrong;
   const { from, to, introduced, said: spoken } = head as Record<string, unknown>;
   if ((to as number) < (from as number) - 1) return `ends at ${to}, before its start at ${from}`;
   if (typeof introduced !== 'object' || introduced === null) return 'introduced missing or invalid';
   for (const [name, shape] of lists) {
-    const problem = listProblem((introduced as Record<string, unknown>)[name], name, shape);
+    const problem = findListProblem((introduced as Record<string, unknown>)[name], name, shape);
     if (problem) return problem;
   }
-  return listProblem(spoken, 'said', said);
+  return findListProblem(spoken, 'said', said);
 }
 
-function listProblem(list: unknown, name: string, shape: Record<string, Test>): string | null {
+function findListProblem(list: unknown, name: string, shape: Record<string, Test>): string | null {
   if (!Array.isArray(list)) return `${name} missing or invalid`;
   for (const [index, item] of list.entries()) {
     const wrong = wrongMember(item, shape);

@@ -160,28 +160,37 @@ const transposed = (rows: readonly object[]): Lists =>
   );
 
 function toRowBatches(head: TableHead, table: Table): RowBatch[] {
-  const whole = {
-    agents: rowsIn<AgentRow>(head.introduced.agents),
-    blocks: rowsIn<BlockRow>(head.introduced.blocks),
-    memes: rowsIn<MemeRow>(head.introduced.memes),
-    alliances: rowsIn<AllianceRow>(head.introduced.alliances),
+  const take = {
+    agents: takeInTurn(rowsIn<AgentRow>(head.introduced.agents)),
+    blocks: takeInTurn(rowsIn<BlockRow>(head.introduced.blocks)),
+    memes: takeInTurn(rowsIn<MemeRow>(head.introduced.memes)),
+    alliances: takeInTurn(rowsIn<AllianceRow>(head.introduced.alliances)),
   };
   let start = 0;
-  return head.spans.map(({ rows: length, ...of }) => {
+  return head.spans.map(({ rows: length, ...span }) => {
     const part = Object.fromEntries(
       Object.entries(table).map(([name, values]) => [name, values.subarray(start, start + length)]),
     ) as Table;
     start += length;
     const count = (kind: number) => part.kind.filter((one) => one === kind).length;
     const introduced: Introductions = {
-      agents: whole.agents.splice(0, count(introducing.agents)),
-      blocks: whole.blocks.splice(0, count(introducing.blocks)),
-      memes: whole.memes.splice(0, count(introducing.memes)),
-      alliances: whole.alliances.splice(0, count(introducing.alliances)),
+      agents: take.agents(count(introducing.agents)),
+      blocks: take.blocks(count(introducing.blocks)),
+      memes: take.memes(count(introducing.memes)),
+      alliances: take.alliances(count(introducing.alliances)),
     };
     const said = saidIn(part, head, introduced.memes);
-    return { ...of, rows: rowsOf(part, of.from, head.since), introduced, said, omitted: 0 };
+    return { ...span, rows: rowsOf(part, span.from, head.since), introduced, said, omitted: 0 };
   });
+}
+
+/** Returns a function that returns the next rows of a list. */
+function takeInTurn<T>(rows: readonly T[]): (count: number) => T[] {
+  let next = 0;
+  return (count) => {
+    next += count;
+    return rows.slice(next - count, next);
+  };
 }
 
 const rowsIn = <T>(lists: Lists): T[] =>

@@ -9,7 +9,7 @@ import { createVerifier, type VerifierKind } from '../../engine/crypto/create-ve
 import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
 import { parseJson } from '../../engine/protocol/json.js';
 import { Digests } from '../../engine/protocol/log.js';
-import { bodyProblem } from '../../engine/protocol/schema/validate.js';
+import { findBodyProblem } from '../../engine/protocol/schema/validate.js';
 import { voteInput } from '../../engine/protocol/signing.js';
 import { defineCase, type Round, type Row } from '../case.js';
 import { withFolder } from '../fixtures/network.js';
@@ -32,14 +32,14 @@ import {
   verifyOrThrow,
 } from '../raw/raw.js';
 
-interface EngineConfiguration {
+interface EngineOptions {
   populations: number[];
   /** Commands per kind. For votes, the number is rounded up to whole blocks. */
   commands: number;
 }
 
 async function measureEngine(
-  { populations, commands }: EngineConfiguration,
+  { populations, commands }: EngineOptions,
   { seed }: Round,
 ): Promise<Row[]> {
   const rows: Row[] = [];
@@ -59,7 +59,7 @@ async function measureEngine(
   return rows;
 }
 
-export const engineCase = defineCase<EngineConfiguration>({
+export const engineCase = defineCase<EngineOptions>({
   name: 'engine',
   about: 'engine.apply of each command; ratio: its rate relative to the fewest validators',
   sizes: {
@@ -75,7 +75,7 @@ export const engineCase = defineCase<EngineConfiguration>({
  * `tiers` is the actual cost. The costs of responses and publishing are differences between tiers.
  */
 
-interface StagesConfiguration {
+interface StagesOptions {
   blocks: number;
   seconds: number;
 }
@@ -86,10 +86,7 @@ const BATCH = 128;
 
 type Body = Record<string, unknown>;
 
-async function measureStages(
-  { blocks, seconds }: StagesConfiguration,
-  { seed }: Round,
-): Promise<Row[]> {
+async function measureStages({ blocks, seconds }: StagesOptions, { seed }: Round): Promise<Row[]> {
   const past = await createHistory(await Population.of(VALIDATORS, seed), blocks);
   const votes = past.filter(({ request }) => request.kind === 'vote');
   const requests = votes.map(({ request }) => request);
@@ -98,7 +95,7 @@ async function measureStages(
   const jobs: (count: number) => VerifyJob[] = jobSource(seed);
   const stages: [name: string, cpuUs: number][] = [
     ['parse', own(rateOver(requests, ({ body }) => parseJson(body), seconds))],
-    ['validate', own(rateOver(bodies, (body) => bodyProblem('vote', body), seconds))],
+    ['validate', own(rateOver(bodies, (body) => findBodyProblem('vote', body), seconds))],
     ['canonicalize', own(rateOver(bodies, voteInput, seconds))],
     ['verify', own(measureRate(jobs, verifyOrThrow(), seconds))],
     ['apply', await applyUs(votes.length, seed)],
@@ -144,14 +141,14 @@ function commitUs(past: readonly PastStep[]): Promise<number> {
   });
 }
 
-export const stagesCase = defineCase<StagesConfiguration>({
+export const stagesCase = defineCase<StagesOptions>({
   name: 'stages',
   about: 'CPU time of one vote by stage, from parse to commit',
   sizes: { small: { blocks: 6, seconds: 0.2 }, large: { blocks: 30, seconds: 2 } },
   run: measureStages,
 });
 
-interface VerifyConfiguration {
+interface VerifyOptions {
   /**
    * Signatures per figure, for libsodium and for the reference implementation, which is about
    * twenty times slower.
@@ -164,7 +161,7 @@ interface VerifyConfiguration {
 const CALLERS = 64;
 const BATCHES = [16, 256];
 
-async function measureVerification(asked: VerifyConfiguration, { r, seed }: Round): Promise<Row[]> {
+async function measureVerification(asked: VerifyOptions, { r, seed }: Round): Promise<Row[]> {
   const jobs = jobSource(seed);
   const raw = measureRate(jobs, verifyOrThrow());
   const { perSecond, cpuUs } = raw;
@@ -219,7 +216,7 @@ async function verifyAll(
   await Promise.all(Array.from({ length: callers }, caller));
 }
 
-export const verifyCase = defineCase<VerifyConfiguration>({
+export const verifyCase = defineCase<VerifyOptions>({
   name: 'verify',
   about: 'the verifiers pool, inline and reference, single and in batches',
   sizes: {

@@ -31,7 +31,7 @@ import {
 } from '../servers/processes.js';
 import { signed } from './tiers.js';
 
-interface ClusterConfiguration {
+interface ClusterOptions {
   agents: number;
   /** Blocks before the measurement, because a new server is still compiling. */
   warmUp: number;
@@ -42,7 +42,7 @@ interface ClusterConfiguration {
 
 const CONNECTIONS = 512;
 
-async function measureCluster(asked: ClusterConfiguration, { r, seed }: Round): Promise<Row[]> {
+async function measureCluster(asked: ClusterOptions, { r, seed }: Round): Promise<Row[]> {
   if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
   const { agents, warmUp, blocks, singly } = asked;
   const posted = postedBlocks(seed, agents, warmUp + blocks + 1);
@@ -122,7 +122,7 @@ async function failOver(
   }
 }
 
-export const clusterCase = defineCase<ClusterConfiguration>({
+export const clusterCase = defineCase<ClusterOptions>({
   name: 'cluster',
   about: 'three nodes and three etcd members on this machine, relative to one server; needs etcd',
   byName: true,
@@ -135,7 +135,7 @@ export const clusterCase = defineCase<ClusterConfiguration>({
 
 const execute = promisify(execFile);
 
-interface QueueConfiguration {
+interface QueueOptions {
   agents: number;
   blocks: number;
   runs: number;
@@ -149,7 +149,7 @@ interface QueueConfiguration {
  */
 const STARTED_MS = 3_000;
 
-async function measureQueue({ agents, blocks, runs, pairs }: QueueConfiguration): Promise<Row[]> {
+async function measureQueue({ agents, blocks, runs, pairs }: QueueOptions): Promise<Row[]> {
   if (!hasEtcd) return [{ name: 'skipped', note: 'etcd not found; apt-get install etcd-server' }];
   if (endedSeconds() === null) return [{ name: 'skipped', note: 'needs CPU times of Linux' }];
   const taken = await withFolder(async (folder) => {
@@ -226,7 +226,7 @@ async function endWorker(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-export const queueCase = defineCase<QueueConfiguration>({
+export const queueCase = defineCase<QueueOptions>({
   name: 'queue',
   about: 'a sweep by two queue workers, relative to one with two jobs; needs etcd',
   byName: true,

@@ -37,12 +37,12 @@ import {
   withFolkmoot,
 } from '../servers/processes.js';
 
-interface FanOutConfiguration {
+interface FanOutOptions {
   subscribers: number;
   events: number;
 }
 
-async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promise<Row[]> {
+async function measureFanOut(asked: FanOutOptions, { seed }: Round): Promise<Row[]> {
   const { folkmoot, event } = await fannedOutBy(asked, seed);
   const bare = await ofBare(asked, event);
   const count = asked.subscribers.toLocaleString('en-US');
@@ -75,10 +75,8 @@ async function measureFanOut(asked: FanOutConfiguration, { seed }: Round): Promi
 }
 
 /** CPU time for delivery alone, without the signed, verified and durable request. */
-const withoutEvent = (
-  { cpuUs, eventUs }: FannedOut,
-  { subscribers }: FanOutConfiguration,
-): number => cpuUs - eventUs / subscribers;
+const withoutEvent = ({ cpuUs, eventUs }: FannedOut, { subscribers }: FanOutOptions): number =>
+  cpuUs - eventUs / subscribers;
 
 interface FannedOut {
   perSecond: number;
@@ -90,7 +88,7 @@ interface FannedOut {
 }
 
 /** Measures a folkmoot server; also returns the last delivered event. */
-export function fannedOutBy(asked: FanOutConfiguration, seed: string) {
+export function fannedOutBy(asked: FanOutOptions, seed: string) {
   return withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(asked.subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
@@ -122,7 +120,7 @@ async function lastEvent({ url }: MeasuredServer): Promise<string> {
   return JSON.stringify(data.events.at(-1));
 }
 
-function ofBare(asked: FanOutConfiguration, event: string): Promise<FannedOut> {
+function ofBare(asked: FanOutOptions, event: string): Promise<FannedOut> {
   return withBare('', async (server) => {
     const cause = async () => {
       await (await fetch(server.url, { method: 'POST', body: event })).text();
@@ -152,7 +150,7 @@ async function costOf(
 async function fanOut(
   server: MeasuredServer,
   subscribers: Subscribers,
-  asked: FanOutConfiguration,
+  asked: FanOutOptions,
   cause: () => Promise<unknown>,
 ): Promise<Omit<FannedOut, 'eventUs'>> {
   const publish = async (events: number) => {
@@ -172,7 +170,7 @@ async function fanOut(
   return { perSecond: deliveries / seconds, cpuUs, spent };
 }
 
-export const fanOutCase = defineCase<FanOutConfiguration>({
+export const fanOutCase = defineCase<FanOutOptions>({
   name: 'fan-out',
   about: 'one event to 1,000 subscribers over sockets, relative to a bare uWebSockets.js publish',
   everyRound: true,
@@ -188,7 +186,7 @@ export const fanOutCase = defineCase<FanOutConfiguration>({
  * alternate, so that a change in machine speed affects all equally.
  */
 
-interface WatchConfiguration {
+interface WatchOptions {
   seconds: number;
   turns: number;
 }
@@ -202,10 +200,7 @@ const wanted = new Map([
   [30, 0.95],
 ]);
 
-async function measureWatch(
-  { seconds, turns }: WatchConfiguration,
-  { r, seed }: Round,
-): Promise<Row[]> {
+async function measureWatch({ seconds, turns }: WatchOptions, { r, seed }: Round): Promise<Row[]> {
   const all = new Map([...wanted.keys()].map((count): [number, LoadMeasurement[]] => [count, []]));
   await withFolkmoot(async (server) => {
     // Uses the same agents every time, because a growing electorate would slow later turns.
@@ -263,14 +258,14 @@ async function votes(
   }
 }
 
-export const watchCase = defineCase<WatchConfiguration>({
+export const watchCase = defineCase<WatchOptions>({
   name: 'watch',
   about: 'signed votes over HTTP with 0, 1 and 30 watchers, alternating on one server',
   sizes: { small: { seconds: 2, turns: 2 }, large: { seconds: 10, turns: 7 } },
   run: measureWatch,
 });
 
-interface ViewConfiguration {
+interface ViewOptions {
   agents: number;
   /** A block with 1,000 agents produces about 1,400 events. */
   blocks: number;
@@ -279,7 +274,7 @@ interface ViewConfiguration {
 const LOOKS = 100;
 const MIB = 2 ** 20;
 
-async function measureView({ agents, blocks }: ViewConfiguration, { seed }: Round): Promise<Row[]> {
+async function measureView({ agents, blocks }: ViewOptions, { seed }: Round): Promise<Row[]> {
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
     const length = { blocks };
@@ -358,7 +353,7 @@ async function spansOf(view: ViewLog): Promise<RowBatch[]> {
   return spans;
 }
 
-export const viewCase = defineCase<ViewConfiguration>({
+export const viewCase = defineCase<ViewOptions>({
   name: 'view',
   about: 'view of the page: built from a log, reopened, at a random entry',
   sizes: { small: { agents: 200, blocks: 40 }, large: { agents: 1_000, blocks: 100 } },

@@ -1,7 +1,7 @@
 /** Cases for memory and disk use per agent, vote and idle subscriber. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defineCase, type Round, type Row } from '../case.js';
 import { CONNECTIONS_PER_AGENT, createGreetings, subscribe } from '../clients/clients.js';
 import { chain, registerAll, signatories, takeRequests } from '../fixtures/chain.js';
@@ -10,7 +10,7 @@ import { passAll } from '../fixtures/population.js';
 import type { MeasuredServer } from '../servers/child-server.js';
 import { registerAt, withFolkmoot } from '../servers/processes.js';
 
-interface FootprintConfiguration {
+interface FootprintOptions {
   agents: number;
   blocks: number;
 }
@@ -18,7 +18,7 @@ interface FootprintConfiguration {
 const VALIDATORS = 1_000;
 
 async function measureFootprint(
-  { agents, blocks }: FootprintConfiguration,
+  { agents, blocks }: FootprintOptions,
   { seed }: Round,
 ): Promise<Row[]> {
   const perAgent = await agentBytes(agents, seed);
@@ -59,18 +59,18 @@ function voteBytes(blocks: number, seed: string): Promise<number> {
   });
 }
 
-export const footprintCase = defineCase<FootprintConfiguration>({
+export const footprintCase = defineCase<FootprintOptions>({
   name: 'footprint',
   about: 'memory per agent, disk space per vote',
   sizes: { small: { agents: 10_000, blocks: 5 }, large: { agents: 100_000, blocks: 60 } },
   run: measureFootprint,
 });
 
-interface IdleConfiguration {
+interface IdleOptions {
   subscribers: number;
 }
 
-async function measureIdle({ subscribers }: IdleConfiguration, { seed }: Round): Promise<Row[]> {
+async function measureIdle({ subscribers }: IdleOptions, { seed }: Round): Promise<Row[]> {
   const bytes = await withFolkmoot(async (server) => {
     const by = signatories(seed, Math.ceil(subscribers / CONNECTIONS_PER_AGENT), true);
     await registerAt(server, by);
@@ -92,16 +92,16 @@ async function grown(
   count: number,
   greetings: string[][],
 ): Promise<number> {
-  await pause(SETTLED_MS);
+  await sleep(SETTLED_MS);
   const before = await server.residentBytes();
   const subscribers = await subscribe(server, greetings);
-  await pause(SETTLED_MS);
+  await sleep(SETTLED_MS);
   const after = await server.residentBytes();
   await subscribers.close();
   return (after - before) / count;
 }
 
-export const idleCase = defineCase<IdleConfiguration>({
+export const idleCase = defineCase<IdleOptions>({
   name: 'idle',
   about: 'resident memory per subscriber, with 1,000 idle subscribers',
   sizes: { small: { subscribers: 1_000 }, large: { subscribers: 10_000 } },

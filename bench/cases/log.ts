@@ -27,17 +27,14 @@ import { measureTime } from '../raw/raw.js';
 
 const VALIDATORS = 1_000;
 
-interface StoreConfiguration {
+interface StoreOptions {
   blocks: number;
   /** Maximum number of commits per batch size. */
   commits: number;
 }
 const SIZES = [1, 16, 64, 256, 1_024];
 
-async function measureStore(
-  { blocks, commits }: StoreConfiguration,
-  { seed }: Round,
-): Promise<Row[]> {
+async function measureStore({ blocks, commits }: StoreOptions, { seed }: Round): Promise<Row[]> {
   const digests = new Digests();
   const past = await createHistory(await Population.of(VALIDATORS, seed), blocks);
   const encoded = past.map((one) => encodePast(one, digests));
@@ -71,21 +68,21 @@ async function committed(
   });
 }
 
-export const storeCase = defineCase<StoreConfiguration>({
+export const storeCase = defineCase<StoreOptions>({
   name: 'store',
   about: 'durable commits of real votes to LMDB, by batch size',
   sizes: { small: { blocks: 8, commits: 128 }, large: { blocks: 64, commits: 1_024 } },
   run: measureStore,
 });
 
-interface ReplayConfiguration {
+interface ReplayOptions {
   agents: number;
   /** A block with 1,000 agents produces about 750 entries. */
   blocks: number;
 }
 
 async function measureReplay(
-  { agents, blocks }: ReplayConfiguration,
+  { agents, blocks }: ReplayOptions,
   { r, seed }: Round,
 ): Promise<Row[]> {
   const scenario = defaultScenario(agents, { length: { blocks } });
@@ -128,14 +125,14 @@ async function replayed(path: string, r: number, verifier?: Verifier): Promise<O
   }
 }
 
-export const replayCase = defineCase<ReplayConfiguration>({
+export const replayCase = defineCase<ReplayOptions>({
   name: 'replay',
   about: 'replay of a stored run, with and without signatures, relative to R',
   sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 1_000, blocks: 1_350 } },
   run: measureReplay,
 });
 
-interface HistoryConfiguration {
+interface HistoryOptions {
   agents: number;
   /** A block with 1,000 agents produces about 750 entries. */
   blocks: number;
@@ -143,10 +140,7 @@ interface HistoryConfiguration {
 
 const LOOKS = 100;
 
-async function measureHistory(
-  { agents, blocks }: HistoryConfiguration,
-  { seed }: Round,
-): Promise<Row[]> {
+async function measureHistory({ agents, blocks }: HistoryOptions, { seed }: Round): Promise<Row[]> {
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
     const length = { blocks };
@@ -183,7 +177,7 @@ async function looked(history: History): Promise<Row[]> {
   ];
 }
 
-export const historyCase = defineCase<HistoryConfiguration>({
+export const historyCase = defineCase<HistoryOptions>({
   name: 'history',
   about: 'state at a random entry of a log: first read, and later ones',
   sizes: { small: { agents: 200, blocks: 40 }, large: { agents: 1_000, blocks: 1_350 } },

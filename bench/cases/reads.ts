@@ -14,13 +14,13 @@ import { median } from '../raw/raw.js';
 import type { Question, TurnTimes } from '../read-costs-server.js';
 import { withBare, withFolkmoot } from '../servers/processes.js';
 
-interface ReadsConfiguration {
+interface ReadsOptions {
   seconds: number;
 }
 
 const PATH = '/api/v1/network/state';
 
-async function measureReads({ seconds }: ReadsConfiguration, { r }: Round): Promise<Row[]> {
+async function measureReads({ seconds }: ReadsOptions, { r }: Round): Promise<Row[]> {
   const { folkmoot, body } = await withFolkmoot(async (server) => {
     const body = await (await fetch(server.url + PATH)).text();
     return { folkmoot: await getRate(server, PATH, seconds), body };
@@ -42,7 +42,7 @@ async function measureReads({ seconds }: ReadsConfiguration, { r }: Round): Prom
   ];
 }
 
-export const readsCase = defineCase<ReadsConfiguration>({
+export const readsCase = defineCase<ReadsOptions>({
   name: 'reads',
   about: 'GET network/state of a server, relative to a bare uWebSockets.js handler',
   everyRound: true,
@@ -50,7 +50,7 @@ export const readsCase = defineCase<ReadsConfiguration>({
   run: measureReads,
 });
 
-interface ReadCostsConfiguration {
+interface ReadCostsOptions {
   agents: number;
   blocks: number;
   /** Requests per read. Each request follows a commit, so that nothing is cached. */
@@ -61,15 +61,12 @@ interface ReadCostsConfiguration {
 const ALLOWED_MS = 5;
 const WARM_UP = 2;
 
-interface Asked {
+interface ReadTarget {
   url: string;
   ask(question: Question): Promise<TurnTimes>;
 }
 
-async function measureReadCosts(
-  configuration: ReadCostsConfiguration,
-  { seed }: Round,
-): Promise<Row[]> {
+async function measureReadCosts(configuration: ReadCostsOptions, { seed }: Round): Promise<Row[]> {
   const { agents, blocks } = configuration;
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
@@ -85,7 +82,7 @@ async function measureReadCosts(
   });
 }
 
-async function withServer<T>(args: string[], work: (server: Asked) => Promise<T>): Promise<T> {
+async function withServer<T>(args: string[], work: (server: ReadTarget) => Promise<T>): Promise<T> {
   const program = new URL('../read-costs-server.js', import.meta.url);
   const child = fork(program, args, { serialization: 'json' });
   const ended = once(child, 'exit');
@@ -186,7 +183,7 @@ async function readsAt(url: string): Promise<Read[]> {
   ];
 }
 
-async function costOf({ url, ask }: Asked, read: Read, requests: number): Promise<Row> {
+async function costOf({ url, ask }: ReadTarget, read: Read, requests: number): Promise<Row> {
   const measured: TurnTimes[] = [];
   for (let request = 0; request < WARM_UP + requests; request += 1) {
     await ask('commit');
@@ -207,7 +204,7 @@ async function costOf({ url, ask }: Asked, read: Read, requests: number): Promis
   };
 }
 
-export const readCostsCase = defineCase<ReadCostsConfiguration>({
+export const readCostsCase = defineCase<ReadCostsOptions>({
   name: 'read-costs',
   about: 'longest turn of the engine thread for each read, at its largest parameters',
   byName: true,

@@ -9,7 +9,7 @@ import { defineCase, type Round, type Row } from '../case.js';
 import { measureCpuUs, Population } from '../fixtures/population.js';
 import { measureTime } from '../raw/raw.js';
 
-interface RulesConfiguration {
+interface RulesOptions {
   validators: number;
   /** Votes of the bare engine. */
   votes: number;
@@ -67,7 +67,7 @@ const rules: [name: string, genesis: Partial<Genesis>][] = [
 const withoutCounter = moduleOf(`${decide}${tally} export default rule;`);
 
 async function measureRules(
-  { validators, votes, blocks }: RulesConfiguration,
+  { validators, votes, blocks }: RulesOptions,
   { seed }: Round,
 ): Promise<Row[]> {
   await prepareSandbox();
@@ -91,18 +91,18 @@ async function measureRules(
   return rows;
 }
 
-interface Asked extends RulesConfiguration {
+interface RuleRunOptions extends RulesOptions {
   genesis: Partial<Genesis>;
   seed: string;
 }
 
 /** Measures votes in a bare engine. */
-async function engineUs({ genesis, validators, votes, seed }: Asked): Promise<number> {
+async function engineUs({ genesis, validators, votes, seed }: RuleRunOptions): Promise<number> {
   return measureCpuUs('vote', await Population.of(validators, seed, genesis), votes);
 }
 
 /** Measures a simulation in memory, without signatures and the auditor. */
-async function simulatedUs({ genesis, validators, blocks, seed }: Asked): Promise<number> {
+async function simulatedUs({ genesis, validators, blocks, seed }: RuleRunOptions): Promise<number> {
   const scenario = completeScenario({
     title: 'One rule',
     agents: [{ group: 'town', count: validators, producers: 20 }],
@@ -119,7 +119,7 @@ async function simulatedUs({ genesis, validators, blocks, seed }: Asked): Promis
   return (cpu * 1e6) / votes;
 }
 
-export const rulesCase = defineCase<RulesConfiguration>({
+export const rulesCase = defineCase<RulesOptions>({
   name: 'rules',
   about: 'CPU time of a vote by kind of decision rule; ratio: its rate relative to a named rule',
   sizes: {

@@ -12,12 +12,12 @@ import { defineCase, type Round, type Row } from '../case.js';
 import { getRate, postRate } from '../clients/clients.js';
 import { countRounds, NETWORK_ID, postedBlocks } from '../fixtures/chain.js';
 import { withFolder } from '../fixtures/network.js';
-import { type LoadMeasurement, load, type Wanted } from '../servers/load.js';
+import { type LoadMeasurement, load, type ServerLoadOptions } from '../servers/load.js';
 import { type ByThread, withFolkmoot, withPlain } from '../servers/processes.js';
 import { fannedOutBy } from './feed.js';
 import { attributeSamples, type Part } from './simulator.js';
 
-interface ThreadsConfiguration {
+interface ThreadsOptions {
   seconds: number;
   subscribers: number;
   events: number;
@@ -30,9 +30,13 @@ const VOTES = { agents: 4_000, concurrency: 512, connections: 512, warmupMs: 3_0
 /** Concurrent proposals, so that the next proposal is ready when a block is decided. */
 const BLOCKS = { concurrency: 4 };
 
-async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): Promise<Row[]> {
-  const votes = await loaded(asked, seed, { workload: 'votes', ...VOTES });
-  const filled = await loaded(asked, seed, { workload: 'transactions', ...BLOCKS, batch: BATCH });
+async function measureThreads(asked: ThreadsOptions, { r, seed }: Round): Promise<Row[]> {
+  const votes = await measureUnderLoad(asked, seed, { workload: 'votes', ...VOTES });
+  const filled = await measureUnderLoad(asked, seed, {
+    workload: 'transactions',
+    ...BLOCKS,
+    batch: BATCH,
+  });
   const read = await withFolkmoot((server) => getRate(server, PATH, asked.seconds));
   const { folkmoot } = await fannedOutBy(asked, seed);
   return [
@@ -44,10 +48,10 @@ async function measureThreads(asked: ThreadsConfiguration, { r, seed }: Round): 
   ];
 }
 
-async function loaded(
-  { seconds }: ThreadsConfiguration,
+async function measureUnderLoad(
+  { seconds }: ThreadsOptions,
   seed: string,
-  asked: Omit<Wanted, 'durationMs' | 'seed'>,
+  asked: Omit<ServerLoadOptions, 'durationMs' | 'seed'>,
 ): Promise<LoadMeasurement['spent']> {
   const wanted = { durationMs: 1000 * seconds, seed, ...asked };
   return (await withFolkmoot((server) => load(server, wanted))).spent;
@@ -80,7 +84,7 @@ function goal(name: string, r: number, { entries, threads }: LoadMeasurement['sp
   return [{ name, value: (r * threads.engine) / entries, unit: '/ R', allowed: 1.2 }];
 }
 
-export const threadsCase = defineCase<ThreadsConfiguration>({
+export const threadsCase = defineCase<ThreadsOptions>({
   name: 'threads',
   about: 'CPU time of each server thread for a vote, a transaction, a read and a delivery',
   sizes: {
@@ -95,7 +99,7 @@ export const threadsCase = defineCase<ThreadsConfiguration>({
  * and four validators decide each block. The load generator runs on the same machine.
  */
 
-interface TransactionsConfiguration {
+interface TransactionsOptions {
   seconds: number;
 }
 
@@ -103,7 +107,7 @@ interface TransactionsConfiguration {
 const CONCURRENCY = 4;
 
 async function measureTransactions(
-  { seconds }: TransactionsConfiguration,
+  { seconds }: TransactionsOptions,
   { r, seed }: Round,
 ): Promise<Row[]> {
   const { result, cpuUsPerSignature, idle, note } = await withFolkmoot((server) =>
@@ -133,7 +137,7 @@ async function measureTransactions(
   ];
 }
 
-export const transactionsCase = defineCase<TransactionsConfiguration>({
+export const transactionsCase = defineCase<TransactionsOptions>({
   name: 'transactions',
   about: 'finalized transactions in blocks of 1,000 over HTTP, relative to R',
   everyRound: true,
@@ -146,7 +150,7 @@ export const transactionsCase = defineCase<TransactionsConfiguration>({
  * The same client sends the same bytes to one server after the other.
  */
 
-interface PlainConfiguration {
+interface PlainOptions {
   agents: number;
   /** Blocks before the measurement, because a new server is still compiling. */
   warmUp: number;
@@ -156,7 +160,7 @@ interface PlainConfiguration {
 /** With fewer requests in flight, the server would spend most of the time waiting for the disk. */
 const CONNECTIONS = 512;
 async function measurePlain(
-  { agents, warmUp, blocks }: PlainConfiguration,
+  { agents, warmUp, blocks }: PlainOptions,
   round: Round,
 ): Promise<Row[]> {
   const { r, seed } = round;
@@ -184,7 +188,7 @@ async function measurePlain(
   ];
 }
 
-export const plainCase = defineCase<PlainConfiguration>({
+export const plainCase = defineCase<PlainOptions>({
   name: 'plain',
   about: 'signed votes over HTTP, relative to a plain server (fastify, node:crypto, LMDB)',
   everyRound: true,
@@ -200,7 +204,7 @@ export const plainCase = defineCase<PlainConfiguration>({
  * threads by their clocks.
  */
 
-interface ServedVoteConfiguration {
+interface ServedVoteOptions {
   seconds: number;
 }
 
@@ -218,7 +222,7 @@ const engineParts: readonly Part[] = [
 ];
 
 async function measureServedVote(
-  { seconds }: ServedVoteConfiguration,
+  { seconds }: ServedVoteOptions,
   { r, seed }: Round,
 ): Promise<Row[]> {
   const wanted = { workload: 'votes', ...VOTES, durationMs: 1000 * seconds, seed } as const;
@@ -266,7 +270,7 @@ function mainProfile(folder: string): Profiler.Profile {
   return JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profiler.Profile;
 }
 
-export const servedVoteCase = defineCase<ServedVoteConfiguration>({
+export const servedVoteCase = defineCase<ServedVoteOptions>({
   name: 'served-vote',
   about: 'CPU time of a vote at a server, part by part, from a CPU profile',
   sizes: { small: { seconds: 4 }, large: { seconds: 15 } },

@@ -13,7 +13,7 @@ import { folkmootArguments } from '../servers/processes.js';
 
 const execute = promisify(execFile);
 
-interface SimulatorConfiguration {
+interface SimulatorOptions {
   /** Blocks for 100 agents and for 10,000 agents. */
   blocks: number;
   largeBlocks: number;
@@ -26,7 +26,7 @@ interface SimulatorConfiguration {
 /** Upper limit of a vote of the main job, in 1/R of wall time: 7 s for 70,525 votes, R = 26,000. */
 const ALLOWED_MAIN = 2.6;
 
-async function measureSimulator(asked: SimulatorConfiguration, { r }: Round): Promise<Row[]> {
+async function measureSimulator(asked: SimulatorOptions, { r }: Round): Promise<Row[]> {
   const few = await simulatedRates(100, asked.blocks);
   const many = await simulatedRates(10_000, asked.largeBlocks);
   const mebibytes = (await peakBytes(asked.agents)) / 2 ** 20;
@@ -125,7 +125,7 @@ async function peakBytes(agents: number): Promise<number> {
   return (JSON.parse(stdout) as { peak_rss_bytes: number }).peak_rss_bytes;
 }
 
-export const simulatorCase = defineCase<SimulatorConfiguration>({
+export const simulatorCase = defineCase<SimulatorOptions>({
   name: 'simulator',
   about: 'simulated votes, start-up time and peak memory',
   sizes: {
@@ -140,7 +140,7 @@ export const simulatorCase = defineCase<SimulatorConfiguration>({
  * thresholds. The loop shows the cost of a model without a log, digests and checks.
  */
 
-interface SimulatedVoteConfiguration {
+interface SimulatedVoteOptions {
   agents: number;
   blocks: number;
 }
@@ -168,7 +168,7 @@ const modes = {
   'no log': { log: 'none', audit: false },
 } as const;
 
-async function measureSimulatedVote(asked: SimulatedVoteConfiguration): Promise<Row[]> {
+async function measureSimulatedVote(asked: SimulatedVoteOptions): Promise<Row[]> {
   const rows: Row[] = [];
   let votes = 0;
   for (const [mode, options] of Object.entries(modes)) {
@@ -180,7 +180,7 @@ async function measureSimulatedVote(asked: SimulatedVoteConfiguration): Promise<
 }
 
 async function measureMode(
-  { agents, blocks }: SimulatedVoteConfiguration,
+  { agents, blocks }: SimulatedVoteOptions,
   options: Parameters<typeof simulate>[1],
 ) {
   const scenario = (length: number) =>
@@ -231,7 +231,7 @@ async function plainLoop(agents: number, votes: number): Promise<Row> {
   return { name: 'a vote in a plain loop', cpu_us: (cpu * 1e6) / cast };
 }
 
-export const simulatedVoteCase = defineCase<SimulatedVoteConfiguration>({
+export const simulatedVoteCase = defineCase<SimulatedVoteOptions>({
   name: 'simulated-vote',
   about: 'CPU profile of a simulated vote; ratio is the share of a part',
   sizes: { small: { agents: 1_000, blocks: 20 }, large: { agents: 1_000, blocks: 100 } },

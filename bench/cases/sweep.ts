@@ -14,7 +14,7 @@ import { endedSeconds, folkmootArguments, type Spent, spendOn } from '../servers
 
 const execute = promisify(execFile);
 
-interface SweepConfiguration {
+interface SweepOptions {
   /** Runs of 300 agents and 10 blocks, for one job and for two. */
   runs: number;
   /** Runs of 20 agents and 5 blocks. */
@@ -25,7 +25,7 @@ interface SweepConfiguration {
 
 type Kind = 'one' | 'two' | 'sweep' | 'loop';
 
-async function measureSweep({ runs, shortRuns, pairs }: SweepConfiguration): Promise<Row[]> {
+async function measureSweep({ runs, shortRuns, pairs }: SweepOptions): Promise<Row[]> {
   const spent: Record<Kind, Spent[]> = { one: [], two: [], sweep: [], loop: [] };
   await withFolder(async (folder) => {
     const [long, short] = [join(folder, 'long.json'), join(folder, 'short.json')];
@@ -99,7 +99,7 @@ function toRows(spent: Record<Kind, Spent[]>, runs: number, shortRuns: number): 
   ];
 }
 
-export const sweepCase = defineCase<SweepConfiguration>({
+export const sweepCase = defineCase<SweepOptions>({
   name: 'sweep',
   about: 'a sweep with two jobs relative to one, and the overhead of short runs',
   byName: true,

@@ -6,7 +6,7 @@ import { defaultScenario, simulate } from '../../sim/index.js';
 import { defineCase, type Round, type Row } from '../case.js';
 import { jobSource, measureRate, measureTime, verifyOrThrow } from '../raw/raw.js';
 
-interface UnrecordedConfiguration {
+interface UnrecordedOptions {
   /** Blocks for 1,000 agents and for 10,000 agents. */
   blocks: number;
   largeBlocks: number;
@@ -17,7 +17,7 @@ const allowed: Readonly<Record<number, number>> = { 1000: 0.3, 10000: 0.45 };
 const ALLOWED_WITH_LOG = 0.8;
 
 async function measureUnrecorded(
-  { blocks, largeBlocks }: UnrecordedConfiguration,
+  { blocks, largeBlocks }: UnrecordedOptions,
   { seed }: Round,
 ): Promise<Row[]> {
   // CPU time of a verification, so that other programs do not change the multiples.
@@ -75,7 +75,7 @@ async function cpuOfPeerVote(agents: number, blocks: number): Promise<number> {
   return (1e6 * cpu) / votes;
 }
 
-export const unrecordedCase = defineCase<UnrecordedConfiguration>({
+export const unrecordedCase = defineCase<UnrecordedOptions>({
   name: 'unrecorded',
   about: 'simulated votes with and without a log, and of a peer model',
   sizes: { small: { blocks: 60, largeBlocks: 6 }, large: { blocks: 400, largeBlocks: 20 } },

@@ -3,7 +3,7 @@
  * subscribers. The first two clients also report the server's CPU time per request.
  */
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Signatory } from '../../engine/protocol/compose.js';
 import { authInput } from '../../engine/protocol/signing.js';
@@ -42,10 +42,10 @@ export async function getRate(
     return { ...count, cpu: await server.cpuSeconds() };
   };
   try {
-    await pause(WARM_UP_MS);
+    await sleep(WARM_UP_MS);
     const before = await count();
     const threads = watchThreads(server.pid, 0);
-    await pause(1000 * seconds);
+    await sleep(1000 * seconds);
     const after = await count();
     const answered = after.answered - before.answered;
     const spent = { answers: answered, threads: threads() };

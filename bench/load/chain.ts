@@ -5,7 +5,7 @@
  * is in voting, on servers that allow this. If other agents extend the chain, the run continues
  * from their block.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
 import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
@@ -69,7 +69,7 @@ export class Chain {
   /** True if the stream reports the hashes of final blocks, not only their height. */
   #hashesTold = false;
   /** True after a proposal was too early. From then on, proposals wait for the stream. */
-  #patient = false;
+  #waitsForHead = false;
   #confirmed = true;
   readonly #looks: HeadLooks;
   /** Times from one head to the next, in milliseconds. */
@@ -109,7 +109,7 @@ export class Chain {
   /** Cause of the wait when `next` returns null. */
   get waitsFor(): Wait {
     if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
-    const told = !this.#patient || this.#confirmed;
+    const told = !this.#waitsForHead || this.#confirmed;
     return this.#looks.pending || !told ? 'answers' : 'signatures';
   }
 
@@ -165,7 +165,7 @@ export class Chain {
     const waits = () =>
       (this.#open !== null && !late(this.#open.plan.intendedMs)) ||
       [...this.#finality.waiting].some((one) => one.transactions > 0 && !late(one.intendedMs));
-    while (!signal.aborted && waits()) await pause(POLL_MS);
+    while (!signal.aborted && waits()) await sleep(POLL_MS);
   }
 
   close(): void {
@@ -178,7 +178,7 @@ export class Chain {
   #mayPropose(): boolean {
     if (!this.#begun || this.#ending || this.#looks.pending) return false;
     if (this.#open) return this.#mayProposeEarly(this.#open);
-    if (this.#patient && !this.#confirmed) return false;
+    if (this.#waitsForHead && !this.#confirmed) return false;
     if (!this.#isTurn()) return false;
     return this.#plan.blocks.has(this.#head.hash);
   }
@@ -254,7 +254,7 @@ export class Chain {
       return this.advance();
     }
     const stale = outcome.kind === 'refused' && outcome.reason === 'STALE_PARENT';
-    if (stale && !this.#confirmed) this.#patient = true;
+    if (stale && !this.#confirmed) this.#waitsForHead = true;
     if (voting.hash === null) this.#lost(voting);
   }
 
@@ -286,7 +286,7 @@ export class Chain {
     if (how === 'decided') {
       this.#confirmed = false;
       this.#finality.approved(voting.hash!);
-      if (voting === this.#open) this.#goOn(voting.hash!, voting.height);
+      if (voting === this.#open) this.#adoptHead(voting.hash!, voting.height);
     } else if (voting !== this.#open) return;
     else if (how === 'lost') this.#lost(voting);
     else if (how === 'failed') this.advance();
@@ -295,25 +295,25 @@ export class Chain {
   #received(event: ChainEvent, atMs: number): void {
     if (event.kind === 'final') {
       this.#hashesTold = true;
-      this.#final(event.hash, event.height, atMs);
+      this.#onFinalized(event.hash, event.height, atMs);
     } else if (event.kind === 'closed') {
       this.#finality.closed(event.hash);
       if (event.hash === this.#other) this.#freeTurn();
-      if (this.#open?.hash === event.hash) this.#goOn(this.#head.hash, this.#head.height);
+      if (this.#open?.hash === event.hash) this.#adoptHead(this.#head.hash, this.#head.height);
     } else if (event.kind === 'height') {
       if (!this.#hashesTold) this.#finality.reached(event.height, atMs);
     } else this.#heardOfProposal(event);
   }
 
   /** Called when the server reports that this block is, or was, the head. */
-  #final(hash: string, height: number, atMs: number): void {
+  #onFinalized(hash: string, height: number, atMs: number): void {
     this.#finality.final(hash, atMs);
     if (hash === this.#head.hash) {
       this.#confirmed = true;
-      if (this.#patient) this.advance();
+      if (this.#waitsForHead) this.advance();
     } else if (height > this.#head.height) {
       this.#confirmed = true;
-      this.#goOn(hash, height);
+      this.#adoptHead(hash, height);
     }
   }
 
@@ -341,7 +341,7 @@ export class Chain {
   }
 
   /** Continues from this head and drops the open block. */
-  #goOn(hash: string, height: number): void {
+  #adoptHead(hash: string, height: number): void {
     this.#step(hash, height);
     this.advance();
   }

@@ -4,7 +4,7 @@
  */
 
 import { cpus } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
 import { arrivalsPerS, firstArrivalMs, type LoadOptions, type Shard } from './options.js';
 import { type RecordedResult, Recorder } from './recorder.js';
@@ -120,7 +120,7 @@ export class Measurement {
 
   /** Resolves once every sent arrival has a response or was abandoned. */
   async answered(signal: AbortSignal): Promise<void> {
-    while (this.#underWay > 0 && !signal.aborted) await delay(5);
+    while (this.#underWay > 0 && !signal.aborted) await sleep(5);
   }
 
   /** Marks pending requests as unfinished. */

@@ -2,7 +2,7 @@
  * One load run, from checking the server and its limits to the result. Every wait has a deadline,
  * and events that were not seen are not counted.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
 import {
   type Clocks,
@@ -60,14 +60,14 @@ const CLOSE_MS = 10_000;
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
   const target = await readTarget(options.url);
   hooks.onTarget?.(target.server);
-  checkQuotas(target, options);
+  assertQuotas(target, options);
   const run = new Run(options, hooks, target, await createWorkload(options));
   try {
     await run.prepare();
     await run.awaitStart();
     await run.measure();
     await run.drain();
-    await run.checkEpoch();
+    await run.assertEpoch();
     await run.readClockAfter();
     run.noteAgents();
     return run.result();
@@ -123,7 +123,7 @@ class Run {
     const leftMs = shard.startAtMs - Date.now();
     if (leftMs < 0) throw new LoadError('START_MISSED', { late: (-leftMs / 1_000).toFixed(1) });
     this.#hooks.onPreparing?.(`ready; the run starts in ${(leftMs / 1_000).toFixed(1)} s`);
-    await delay(Math.max(0, leftMs - EARLY_MS), null, { signal: this.#end.signal }).catch(() => {});
+    await sleep(Math.max(0, leftMs - EARLY_MS), null, { signal: this.#end.signal }).catch(() => {});
   }
 
   async readClockAfter(): Promise<void> {
@@ -154,7 +154,7 @@ class Run {
   /**
    * Checks the server's epoch. A server that restarted with new data has lost the run's entries.
    */
-  async checkEpoch(): Promise<void> {
+  async assertEpoch(): Promise<void> {
     const { url, epoch } = this.#target.server;
     if (epoch === null || this.#ended !== 'complete') return;
     const after = await readTarget(url).catch((error: Error) => error);
@@ -203,7 +203,7 @@ class Run {
 
   async close(): Promise<void> {
     this.#hooks.signal?.removeEventListener('abort', this.#interrupt);
-    await Promise.race([this.#workload.close(), delay(CLOSE_MS, null, { ref: false })]);
+    await Promise.race([this.#workload.close(), sleep(CLOSE_MS, null, { ref: false })]);
     this.#measurement.close();
   }
 
@@ -254,7 +254,7 @@ interface QuotaUse {
 const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
 
 /** @throws {LoadError} `RATE_LIMITED`, with every limit that the run would exceed. */
-export function checkQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
+export function assertQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
   const profile = server.limits_profile ?? '';
   const factor = inForce ? 1 : profileFactors[profile];
   if (factor === undefined) return;

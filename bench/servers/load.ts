@@ -24,13 +24,19 @@ export interface LoadMeasurement {
   note: string;
 }
 
-export type Wanted = Pick<LoadOptions, 'workload' | 'concurrency' | 'durationMs' | 'seed'> &
+export type ServerLoadOptions = Pick<
+  LoadOptions,
+  'workload' | 'concurrency' | 'durationMs' | 'seed'
+> &
   Partial<LoadOptions>;
 
 /** Default number of threads in a server's verifier pool. */
 const POOL_THREADS = 2;
 
-export async function load(server: FolkmootServer, wanted: Wanted): Promise<LoadMeasurement> {
+export async function load(
+  server: FolkmootServer,
+  wanted: ServerLoadOptions,
+): Promise<LoadMeasurement> {
   const { agents, batch } = workloadDefaults[wanted.workload];
   const samples: Promise<Sample>[] = [];
   const options: LoadOptions = {

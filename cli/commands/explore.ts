@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import type { ClockShown, Control } from '../../api/contract/control.js';
+import type { ClockView, Control } from '../../api/contract/control.js';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { KeptNetwork } from '../../engine/node/kept-network.js';
 import type { LogLine } from '../../engine/replay/recompute.js';
@@ -183,7 +183,7 @@ class FolderControl implements Control {
     this.#look();
   }
 
-  clock(): ClockShown {
+  clock(): ClockView {
     const at = new Date(this.#network.time).toISOString();
     return { holds: 'nothing', paused: false, speed: null, until: null, at, over: this.#over };
   }

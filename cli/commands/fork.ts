@@ -81,7 +81,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
     throw new UsageError('OPTION_REQUIRES', { option, required: '--replicates' });
   }
   const asking = readDeciderFlags(flags);
-  const { checkInRun, forkScenario, readInterventions } = await import(
+  const { assertInRun, forkScenario, readInterventions } = await import(
     '../../sim/fork/scenario.js'
   );
   const { asksDeciders, expectFolder, expectRecord } = await import('../../sim/fork/fork.js');
@@ -91,7 +91,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
   const kept = readKept(folder, flags.folder);
   const labels = added.map((_, index) => `${option} ${index + 1}`);
   const scenario = forkScenario(kept, added, labels);
-  await checkInRun(kept, scenario, labels);
+  await assertInRun(kept, scenario, labels);
   expectRecord(scenario, flags.record ?? false);
   if (!asksDeciders(scenario)) await warnUnusedDeciders(flags);
   expectFolder(scenario, flags.folder);

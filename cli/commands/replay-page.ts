@@ -1,7 +1,7 @@
 /** `folkmoot replay --watch`: a page that shows a replay's progress and its first difference. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClockShown, Control, ControlCommand } from '../../api/contract/control.js';
-import type { DivergenceShown, ProofShown } from '../../api/contract/server.js';
+import type { ClockView, Control, ControlCommand } from '../../api/contract/control.js';
+import type { DivergenceView, ProofView } from '../../api/contract/server.js';
 import { KeptNetwork } from '../../engine/node/kept-network.js';
 import type { Views } from '../../engine/node/views.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -37,7 +37,7 @@ class WatchedReplay implements Control {
   #last: ReplayedStep | null = null;
   /** Lines that were read but not yet applied, and the line applied last. */
   readonly #lines = new Map<number, LogLine>();
-  #proof: ProofShown;
+  #proof: ProofView;
   lost: string | null = null;
 
   constructor(read: Views, { end, signatures, paused, signal }: WatchedReplayOptions) {
@@ -51,13 +51,13 @@ class WatchedReplay implements Control {
     };
   }
 
-  get proof(): ProofShown {
+  get proof(): ProofView {
     if (this.#proof.state !== 'running' || this.#last === null) return this.#proof;
     const { entry, digest, log_digest } = this.#last;
     return { ...this.#proof, entry: entry.seq, digest, log_digest };
   }
 
-  clock(): ClockShown {
+  clock(): ClockView {
     const at = formatInstant(this.#last?.entry.at ?? 0);
     const over = this.#proof.state !== 'running';
     return { holds: 'run', paused: this.#paused, speed: null, until: null, at, over };
@@ -198,13 +198,13 @@ export interface WatchedOptions extends Pick<ReplayOptions, 'onStep'> {
   paced(lines: Iterable<LogLine>): AsyncIterable<LogLine>;
 }
 
-type Actor = NonNullable<DivergenceShown['actor']>;
+type Actor = NonNullable<DivergenceView['actor']>;
 
 /** Limit on text length, in characters. Damaged data can be of any length. */
 const LONGEST = 2_048;
 
 /** @param line the entry's line, or null if unreadable. */
-function shownDivergence(found: Divergence, read: Views, line: LogLine | null): DivergenceShown {
+function shownDivergence(found: Divergence, read: Views, line: LogLine | null): DivergenceView {
   const { seq: entry, kind, what, which } = found;
   return {
     ...{ entry, kind, what, which: which ?? null },

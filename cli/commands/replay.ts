@@ -54,7 +54,7 @@ async function run(source: string, flags: Flags): Promise<void> {
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     if (flags.watch) await watched(source, flags, verifier);
-    else printResult(await compare(source, flags, verifier), flags);
+    else printResult(await replayAndMatch(source, flags, verifier), flags);
   } finally {
     await verifier?.close();
   }
@@ -80,7 +80,7 @@ async function watched(source: string, flags: Flags, verifier?: Verifier): Promi
   const shown = await openReplayPage(storeFolder(source), flags, signal);
   let failure: unknown;
   try {
-    printResult(await shown.replay((more) => compare(source, flags, verifier, more)), flags);
+    printResult(await shown.replay((more) => replayAndMatch(source, flags, verifier, more)), flags);
     writeStderr('folkmoot: replay finished; stop the page with Ctrl+C');
   } catch (error) {
     failure = error;
@@ -101,7 +101,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-async function compare(
+async function replayAndMatch(
   source: string,
   flags: Flags,
   verifier?: Verifier,

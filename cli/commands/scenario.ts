@@ -100,15 +100,15 @@ function addReferences(scenario: Command): void {
 
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
-  const { checkModule } = await import('../../sim/scenario/complete.js');
-  const { checkScripts } = await import('../../sim/agents/script/scripts.js');
+  const { assertModule } = await import('../../sim/scenario/complete.js');
+  const { assertScripts } = await import('../../sim/agents/script/scripts.js');
   const { scriptModules } = await import('../../sim/scenario/population.js');
   const { planScenario } = await import('../../sim/sweep/plan.js');
   for (const file of files) {
     try {
       const loaded = loadScenario(file);
       const { scenario, folder } = loaded;
-      await checkModule(scenario);
+      await assertModule(scenario);
       const cells = scenario.sweep ? planScenario(loaded) : null;
       const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
       const action = scripts ? 'loading' : 'not loading';
@@ -117,7 +117,7 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
         writeStderr(`${file}: ${action} ${programs.join(', ')} in ${folder}`);
       }
       const problems = scripts ? await typeProblems(file, programs, folder) : [];
-      if (scripts) await checkScripts(programs, folder);
+      if (scripts) await assertScripts(programs, folder);
       if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
       writeStdout(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {

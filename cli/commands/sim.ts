@@ -128,7 +128,7 @@ same command continues it. See docs/deciders.md.`,
 }
 
 async function run(file: string | undefined, flags: SimFlags, command: Command): Promise<void> {
-  if (flags.log === 'none') refuseLogFlags(command);
+  if (flags.log === 'none') assertLogFlags(command);
   if (flags.checkDeterminism) {
     const option = '--check-determinism';
     if (flags.url !== undefined) {
@@ -197,7 +197,7 @@ async function run(file: string | undefined, flags: SimFlags, command: Command):
 }
 
 /** Refuses options that need a log. */
-function refuseLogFlags(command: Command): void {
+function assertLogFlags(command: Command): void {
   const needing = ['out', 'store', 'verifier', 'watch', 'checkDeterminism', 'verifyTrace'];
   for (const { attributeName, long } of command.options.map((option) => ({
     attributeName: option.attributeName(),

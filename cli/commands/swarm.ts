@@ -55,9 +55,9 @@ With --queue, workers execute the runs, and this process shrinks the failure.`,
 async function run(flags: Flags): Promise<void> {
   const { seeds, first, jobs, minutes } = flags;
   if (flags.out !== undefined) {
-    const { refuseNetwork, refuseOutput } = await import('../../report/folder.js');
-    refuseNetwork(flags.out);
-    refuseOutput(flags.out, [SMALLEST, DRAWN]);
+    const { assertNoNetwork, assertNoOutput } = await import('../../report/folder.js');
+    assertNoNetwork(flags.out);
+    assertNoOutput(flags.out, [SMALLEST, DRAWN]);
   }
   const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');

@@ -157,7 +157,7 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
     ...(untilResponse === undefined ? {} : { response: untilResponse }),
     ...(mostReplicates === undefined ? {} : { most: mostReplicates }),
   };
-  const { checkModule } = await import('../../sim/scenario/complete.js');
+  const { assertModule } = await import('../../sim/scenario/complete.js');
   const plan = planSweep(file, {
     ...(seed === undefined ? {} : { seed }),
     ...(replicates === undefined ? {} : { replicates }),
@@ -166,7 +166,7 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
     ...(log === undefined ? {} : { log }),
     ...(untilInterval ? { until } : {}),
   });
-  await checkModule(plan.scenario);
+  await assertModule(plan.scenario);
   return plan;
 }
 

@@ -84,11 +84,11 @@ export function omitAbsent<T extends object>(
 /** Reads a key. Errors never repeat its contents. @throws {UsageError} */
 export async function readKeys(source: SecretSource, option = '--key'): Promise<AgentKeys> {
   const { loadKeys } = await import('../../api/client/index.js');
-  return checkSecret(source, option, loadKeys);
+  return parseSecret(source, option, loadKeys);
 }
 
 /** Reads and parses a secret. @throws {UsageError} that never repeats the secret. */
-export function checkSecret<T>(
+export function parseSecret<T>(
   source: SecretSource,
   option: string,
   parse: (text: string) => T,

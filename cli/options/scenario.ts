@@ -70,14 +70,14 @@ export async function wantedScenario(
     ...wish('signatures', unsigned ? 'none' : undefined, '--unsigned'),
     ...set,
   ];
-  const { checkModule, completeScenario, defaultRaw, defaultSize } = await import(
+  const { assertModule, completeScenario, defaultRaw, defaultSize } = await import(
     '../../sim/scenario/complete.js'
   );
   if (file !== undefined) {
     if (agents !== undefined) changes.unshift(['population', agents, '--agents']);
     const { loadScenario } = await import('../../sim/scenario/load.js');
     const loaded = loadScenario(file, changes);
-    await checkModule(loaded.scenario);
+    await assertModule(loaded.scenario);
     return loaded;
   }
   const { withValues } = await import('../../sim/scenario/problem.js');

@@ -1,6 +1,6 @@
 /** `--traces`: the module with which an operator registers an OpenTelemetry SDK. */
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Option } from 'commander';
 import { UsageError } from '../output/exit.js';
@@ -27,7 +27,7 @@ export async function startTraces(module: string): Promise<Traces> {
   return {
     async end() {
       if (typeof loaded.shutdown !== 'function') return;
-      const late = delay(LAST_SPANS_MS, undefined, { ref: false });
+      const late = sleep(LAST_SPANS_MS, undefined, { ref: false });
       await Promise.race([callSafely(loaded.shutdown as () => unknown), late]);
     },
   };

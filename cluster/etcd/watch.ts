@@ -56,7 +56,7 @@ export async function* watchAt(
     while (!signal?.aborted) {
       const next = await signs.before(incoming.next());
       if (next.done) break;
-      refuseEnd(next.value, member.endpoint);
+      assertGoesOn(next.value, member.endpoint);
       const batch = batchOf(next.value, member.endpoint);
       if (next.value.created || batch.events.length > 0) yield batch;
     }
@@ -109,7 +109,10 @@ class Signs {
   }
 }
 
-function refuseEnd({ canceled, compact_revision, cancel_reason }: WatchResponse, at: string): void {
+function assertGoesOn(
+  { canceled, compact_revision, cancel_reason }: WatchResponse,
+  at: string,
+): void {
   if (!canceled) return;
   const compactRevision = Number(compact_revision);
   if (compactRevision > 0) {

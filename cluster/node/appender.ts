@@ -31,7 +31,7 @@ export interface AppendRequest {
   spender: string;
 }
 
-interface Asked {
+interface PendingAppend {
   /** Null for a barrier. */
   wanted: AppendRequest | null;
   bytes: number;
@@ -43,7 +43,7 @@ interface Asked {
 
 /** A batch from its creation until it is applied here. */
 interface Sent {
-  asked: readonly Asked[];
+  asked: readonly PendingAppend[];
   batch: Batch;
   at: number;
 }
@@ -62,10 +62,10 @@ interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  #waiting: Asked[] = [];
+  #waiting: PendingAppend[] = [];
   #waitingBytes = 0;
   /** Barrier shared by all callers that ask before the next batch is built. */
-  #barrier: { asked: Asked; settled: Promise<AppendResult> } | null = null;
+  #barrier: { asked: PendingAppend; settled: Promise<AppendResult> } | null = null;
   /** Time of the last batch without requests. */
   #emptyAt = Number.NEGATIVE_INFINITY;
   #emptyTimer: NodeJS.Timeout | undefined;
@@ -173,7 +173,7 @@ export class Appender {
   }
 
   #next(): Batch {
-    const asked: Asked[] = [];
+    const asked: PendingAppend[] = [];
     let bytes = 0;
     for (const one of this.#waiting) {
       const beyond = asked.length > 0 && bytes + one.bytes > bounds.batchBytes;
@@ -231,7 +231,7 @@ export class Appender {
     this.#giveUp(given, cutOffMs > 0 ? noQuorum(cutOffMs) : late);
   }
 
-  #taken(which: (asked: Asked) => boolean): Asked[] {
+  #taken(which: (asked: PendingAppend) => boolean): PendingAppend[] {
     const taken = this.#waiting.filter(which);
     this.#waiting = this.#waiting.filter((one) => !which(one));
     for (const { bytes } of taken) this.#waitingBytes -= bytes;
@@ -241,7 +241,7 @@ export class Appender {
     return [...taken, asked];
   }
 
-  #giveUp(asked: readonly Asked[], refusal: Refusal): void {
+  #giveUp(asked: readonly PendingAppend[], refusal: Refusal): void {
     for (const one of asked) {
       one.givenUp = true;
       one.settle({ refusal });

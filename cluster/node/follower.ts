@@ -91,7 +91,7 @@ function withAdvice(error: Error): Error {
 }
 
 /** A node's state according to its last card; for this node, its current state. */
-interface NodeShown {
+interface NodeView {
   node: string;
   alive: boolean;
   /** Start time of a node that is alive; otherwise the time of its last card. */
@@ -113,7 +113,7 @@ export interface ClusterStatus {
   /** Milliseconds without contact with the order; 0 in normal operation. */
   cut_off_ms: number;
   batches: number;
-  nodes: NodeShown[];
+  nodes: NodeView[];
   /** Null if etcd did not answer in time. */
   etcd: OrderHealth | null;
 }
@@ -157,7 +157,7 @@ export class StatusReader {
     };
   }
 
-  #shownOf(card: Card, own: Card, batches: number): NodeShown {
+  #shownOf(card: Card, own: Card, batches: number): NodeView {
     const { node, began, wall, position, seq, digest, url, version } = card;
     const alive = node === own.node || this.#options.alive().includes(node);
     const batch = position.version;

@@ -112,7 +112,7 @@ export class ClusterNode {
       node,
       alive: () => this.#members.alive(),
       now: () => this.#time.now(),
-      deadline: () => (this.#clockProblem() ? null : inner.nextDeadline()),
+      deadline: () => (this.#refuseClock() ? null : inner.nextDeadline()),
       tick: () => this.#appender.ask(null),
     });
     this.#trimmer = new Trimmer({
@@ -166,7 +166,7 @@ export class ClusterNode {
   unable(): Refusal | null {
     const outcome = this.#inner.unable();
     if (outcome?.result === 'refused') return outcome.refusal;
-    return this.#clockProblem() ?? this.#appender.unable();
+    return this.#refuseClock() ?? this.#appender.unable();
   }
 
   /** Appends a request, or a barrier if `wanted` is null. */
@@ -190,7 +190,7 @@ export class ClusterNode {
    */
   #now(): Pick<Batch, 'stamp' | 'witness'> {
     const { seq, digest } = this.#inner.read.position;
-    const stamp = this.#clockProblem() ? 0 : this.#time.now();
+    const stamp = this.#refuseClock() ? 0 : this.#time.now();
     return { stamp, witness: { seq, digest } };
   }
 
@@ -290,7 +290,7 @@ export class ClusterNode {
     return new StoreError('ORDER_BEHIND', { head, applied: this.#mark.version });
   }
 
-  #clockProblem(): Refusal | null {
+  #refuseClock(): Refusal | null {
     const ahead = this.#offsets.ahead();
     const off = Math.abs(ahead);
     if (off < bounds.clockWarnMs) return null;

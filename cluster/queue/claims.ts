@@ -4,7 +4,7 @@
  * module also contains the queue's keys in etcd, and retries calls.
  */
 
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EtcdClient } from '../etcd/client.js';
 import type { Lease } from '../etcd/lease.js';
 import type { Condition, KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
@@ -307,7 +307,7 @@ export async function persist<T>(signal: AbortSignal, ask: () => Promise<T>): Pr
     } catch (error) {
       if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
     }
-    await pause(pauseMs, undefined, { signal }).catch(() => {});
+    await sleep(pauseMs, undefined, { signal }).catch(() => {});
     pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
   }
 }

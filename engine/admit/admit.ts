@@ -16,7 +16,7 @@ import {
 } from '../protocol/schema/entry.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import type { RequestBody } from '../protocol/schema/request.js';
-import { bodyProblem, refuseMember } from '../protocol/schema/validate.js';
+import { findBodyProblem, refuseMember } from '../protocol/schema/validate.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { excerpt } from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
@@ -98,19 +98,19 @@ function admitChecked(
   networkId: string,
   repeated: 'refuse' | 'last',
 ): Admission {
-  const malformed = memberProblem(request);
+  const malformed = refuseMembers(request);
   if (malformed) return { refusal: malformed };
   if (!Object.hasOwn(carriage, request.kind)) {
     const kinds = Object.keys(carriage).join(', ');
     return refuseDraft('REQUEST_KIND_UNKNOWN', { kind: excerpt(request.kind), kinds });
   }
-  const tooLarge = sizeProblem(request);
+  const tooLarge = refuseSize(request);
   if (tooLarge) return { refusal: tooLarge };
   const media = request.file ? sniff(request.file) : null;
   const parsed = parse(request, repeated);
   if ('message' in parsed) return { refusal: refuseJson(parsed) };
   const { kind } = request;
-  const problem = bodyProblem(kind, parsed.value);
+  const problem = findBodyProblem(kind, parsed.value);
   if (problem) return { refusal: refuseMember(problem) };
   const raw = parsed.value as Record<string, unknown>;
   const id = carriage[kind].signed === 'header' ? idIn(request) : '';
@@ -181,7 +181,7 @@ function parse(request: SignedRequest, repeated: 'refuse' | 'last'): JsonResult 
 const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
 
 /** Refuses members with a wrong type, which only an untyped caller in this process can pass. */
-function memberProblem(request: SignedRequest): Refusal | null {
+function refuseMembers(request: SignedRequest): Refusal | null {
   if (typeof request !== 'object' || request === null) {
     return refuse('REQUEST_NOT_OBJECT', { type: typeof request });
   }
@@ -221,7 +221,7 @@ export function copyRequest(request: SignedRequest): SignedRequest {
 const bytesOf = (value: Uint8Array): Uint8Array =>
   isBytes(value) ? new Uint8Array(value.length === 0 ? [] : value) : value;
 
-function sizeProblem(request: SignedRequest): Refusal | null {
+function refuseSize(request: SignedRequest): Refusal | null {
   const { kind, body, file } = request;
   const long = texts.find((name) => request[name].length > limits.bodyBytes);
   if (long) {

@@ -14,7 +14,7 @@ export function hexBytes(hex: string): Uint8Array {
 }
 
 /** `place` names the header, form field or member that must hold the signature. */
-export function signatureProblem(signature: unknown, place: string): Refusal | null {
+export function refuseSignature(signature: unknown, place: string): Refusal | null {
   if (signature === undefined || signature === '') return refuse('SIGNATURE_MISSING', { place });
   if (typeof signature === 'string' && isSignature(signature)) return null;
   const hint = hexHint(signature, 64);
@@ -28,7 +28,7 @@ const signaturePlaces = {
 };
 
 /** Checks a key from the header X-Agent-Public-Key or from a registration. */
-export function keyProblem(key: string): Refusal | null {
+export function refuseKey(key: string): Refusal | null {
   if (key === '') return refuse('KEY_MISSING');
   if (isPublicKey(key)) return null;
   return refuse('KEY_MALFORMED', { public_key: excerptKey(key), hint: hexHint(key, 32) });
@@ -88,7 +88,7 @@ export function parseCredentials(
   const { signed } = carriage[request.kind];
   const key = request.public_key || (request.kind === 'register' ? String(raw.public_key) : '');
   const publicKey = lowerKey(key);
-  if (publicKey === null) return { refusal: keyProblem(key)! };
+  if (publicKey === null) return { refusal: refuseKey(key)! };
   if (request.kind === 'register' && lowerAscii(String(raw.public_key)) !== publicKey) {
     const values = { header: key, body: String(raw.public_key) };
     return { refusal: refuse('KEYS_DIFFER', values, { pointer: '/public_key' }) };
@@ -97,7 +97,7 @@ export function parseCredentials(
     return { refusal: badTimestampHeader(request.timestamp) };
   }
   const signature = signed === 'body' ? raw.signature : request.signature;
-  const refusal = signatureProblem(signature, signaturePlaces[signed]);
+  const refusal = refuseSignature(signature, signaturePlaces[signed]);
   return refusal ? { refusal } : { publicKey, signature: String(signature) };
 }
 
@@ -105,7 +105,7 @@ export function parseCredentials(
 export type Knows = (publicKey: string) => boolean;
 
 /** Refuses a timestamp too far from the server time. Both are in ms since 1970. */
-export function checkFreshness(signedAt: number, now: number): Refusal | null {
+export function refuseTimestamp(signedAt: number, now: number): Refusal | null {
   const skew = signedAt - now;
   if (Math.abs(skew) <= limits.skewMs) return null;
   return refuse('TIMESTAMP_OUT_OF_RANGE', {
@@ -118,7 +118,7 @@ export function checkFreshness(signedAt: number, now: number): Refusal | null {
 }
 
 /** Refuses an unknown key, except for a registration. */
-export function checkKnownKey(
+export function refuseUnknownKey(
   { kind, public_key }: { kind: string; public_key: string },
   knows: Knows,
 ): Refusal | null {

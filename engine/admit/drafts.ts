@@ -27,7 +27,7 @@ import {
 import { excerpt, lowerHash, pointerStep } from '../protocol/text.js';
 import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
 import { lowerAscii, lowerCase } from '../protocol/unicode.js';
-import { badTimestampHeader, hexBytes, signatureProblem, timestampHint } from './credentials.js';
+import { badTimestampHeader, hexBytes, refuseSignature, timestampHint } from './credentials.js';
 
 export interface Signer {
   /** Hex, lower case. */
@@ -141,9 +141,9 @@ export function draftPropose(body: RequestBody['propose'], around: RequestContex
   }
   if (parseInstant(body.timestamp) === null) return badBodyTimestamp(body.timestamp);
   const refusal =
-    diffProblem(body.state_diff) ??
-    optionProblem(body.options) ??
-    transactionProblem(body.transactions);
+    refuseDiff(body.state_diff) ??
+    refuseOptions(body.options) ??
+    refuseTransactions(body.transactions);
   if (refusal) return { refusal };
   const changes = changesOf(body.state_diff);
   const meme = body.meme_content;
@@ -190,7 +190,7 @@ type Transactions = RequestBody['propose']['transactions'];
 
 const DATA_BYTES = 4 * 1024;
 
-function transactionProblem(transactions: Transactions): Refusal | null {
+function refuseTransactions(transactions: Transactions): Refusal | null {
   for (const [index, transaction] of transactions.entries()) {
     const pointer = `/transactions/${index}`;
     const bytes = Buffer.byteLength(transaction.data);
@@ -206,7 +206,7 @@ function transactionProblem(transactions: Transactions): Refusal | null {
     }
   }
   for (const [index, transaction] of transactions.entries()) {
-    const refusal = signatureProblem(
+    const refusal = refuseSignature(
       signatureOf(transaction),
       'member signature of the transaction',
     );
@@ -248,7 +248,7 @@ const KEYS = 1_000;
 const VALUE_BYTES = 4 * 1024;
 
 /** @param above pointer to the object that contains `state_diff` */
-function diffProblem(diff: StateDiff, above = ''): Refusal | null {
+function refuseDiff(diff: StateDiff, above = ''): Refusal | null {
   const additions = diff?.additions ?? {};
   const deletions = diff?.deletions ?? {};
   const count = Object.keys(additions).length + Object.keys(deletions).length;
@@ -278,13 +278,13 @@ function tooLarge(member: string, values: Record<string, unknown>, above: string
 
 type Options = RequestBody['propose']['options'];
 
-function optionProblem(options: Options = []): Refusal | null {
+function refuseOptions(options: Options = []): Refusal | null {
   const names = new Set<string>();
   for (const [index, { name, state_diff }] of options.entries()) {
     const pointer = `/options/${index}`;
     if (names.has(name)) return refuse('OPTION_REPEATED', { name }, { pointer: `${pointer}/name` });
     names.add(name);
-    const problem = diffProblem(state_diff, pointer);
+    const problem = refuseDiff(state_diff, pointer);
     if (problem) return problem;
   }
   return null;

@@ -1,7 +1,7 @@
 /** Completes the parameters of a new network, and parses those in entry 0. Runs in browsers. */
 import type { Entry } from '../protocol/schema/entry.js';
 import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
-import { genesisProblem } from '../protocol/schema/validate.js';
+import { findGenesisShapeProblem } from '../protocol/schema/validate.js';
 import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { isUnloadedModule } from '../rules/network-rule.js';
 import { StoreError } from '../store/store.js';
@@ -33,7 +33,7 @@ export function parseGenesis(entry: Entry): Genesis {
   }
   const member = lacking(genesis);
   if (member) throw new StoreError('OLD_GENESIS', { member });
-  const problem = genesisProblem(genesis) ?? findLoadedProblem(genesis as Genesis);
+  const problem = findGenesisShapeProblem(genesis) ?? findLoadedProblem(genesis as Genesis);
   if (problem) {
     const { pointer, message: reason } = problem;
     throw new StoreError('GENESIS_INVALID', { pointer, reason });

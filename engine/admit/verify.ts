@@ -4,7 +4,7 @@ import { limits } from '../protocol/limits.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
 import { type Admitted, checked } from './admit.js';
-import { checkKnownKey, type Knows } from './credentials.js';
+import { type Knows, refuseUnknownKey } from './credentials.js';
 
 /** A request that can be applied. Only verification creates such a request. */
 export interface Verified extends Admitted {
@@ -29,7 +29,7 @@ async function verifyAll(
   verifier: Verifier,
   knows: Knows,
 ): Promise<Verified | { refusal: Refusal }> {
-  const refusal = checkKnownKey(admitted.command, knows);
+  const refusal = refuseUnknownKey(admitted.command, knows);
   if (refusal) return { refusal };
   const verdicts = await verdictsOf(allJobs(admitted), verifier);
   if ('refusal' in verdicts) return verdicts;
@@ -175,7 +175,7 @@ export class Verification {
    * @internal
    */
   defer(admitted: Admitted): Verified | { refusal: Refusal } {
-    const refusal = checkKnownKey(admitted.command, this.#hasKey);
+    const refusal = refuseUnknownKey(admitted.command, this.#hasKey);
     if (refusal) return { refusal };
     admitted[checked] = this.enabled ? 'later' : true;
     return admitted as Verified;

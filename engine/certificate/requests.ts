@@ -4,7 +4,7 @@ import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
 import type { RuleOptions } from '../protocol/schema/genesis.js';
-import { genesisProblem } from '../protocol/schema/validate.js';
+import { findGenesisShapeProblem } from '../protocol/schema/validate.js';
 import {
   agentId,
   blockHash,
@@ -143,7 +143,7 @@ export function parseGenesisEntry(entry: Entry): CertifiedGenesis {
 
 /** Returns the first problem in the parameters of a module that the check may not run, or null. */
 const findTextProblem = (genesis: CertifiedGenesis) =>
-  genesisProblem(genesis) ?? findMemberProblem(genesis);
+  findGenesisShapeProblem(genesis) ?? findMemberProblem(genesis);
 
 /** Integer parameters with their bounds: docs/protocol.md, section 11. */
 const wholes: Readonly<Record<string, readonly [least: number, most: number]>> = {

@@ -289,11 +289,11 @@ export class Deadlines {
 
   /** Returns the next deadline without removing it. */
   next(): Readonly<Due> | null {
-    if (this.#next === undefined) this.#next = this.#find();
+    if (this.#next === undefined) this.#next = this.#earliest();
     return this.#next;
   }
 
-  #find(): Readonly<Due> | null {
+  #earliest(): Readonly<Due> | null {
     for (;;) {
       const top = this.#heap.peek();
       if (!top) return null;

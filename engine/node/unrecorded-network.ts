@@ -4,7 +4,7 @@
  * `Network`.
  */
 import { type Admitted, checked } from '../admit/admit.js';
-import { checkKnownKey } from '../admit/credentials.js';
+import { refuseUnknownKey } from '../admit/credentials.js';
 import { completeGenesis, type GenesisOptions } from '../admit/genesis.js';
 import type { Verified } from '../admit/verify.js';
 import { Engine, type Step } from '../core/engine.js';
@@ -77,7 +77,7 @@ export class UnrecordedNetwork {
 
   /** Accepts a request from a registered key. */
   #accept(admitted: Admitted): Verified | { refusal: Refusal } {
-    const refusal = checkKnownKey(admitted.command, this.knows);
+    const refusal = refuseUnknownKey(admitted.command, this.knows);
     if (refusal) return { refusal };
     admitted[checked] = true;
     return admitted as Verified;

@@ -64,7 +64,7 @@ function problemIn(value: unknown, depth: number): Problem | null {
   }
   // The bracket or brace, or the first digit. The comma or end after a value counts below.
   seen.characters += 1;
-  if (typeof value === 'number') return numberProblem(value);
+  if (typeof value === 'number') return findNumberProblem(value);
   if (typeof value !== 'object' || value === null) return null;
   if (depth > limits.jsonDepth) return here(`is nested deeper than ${limits.jsonDepth}`);
   const named = !Array.isArray(value);
@@ -76,7 +76,7 @@ function problemIn(value: unknown, depth: number): Problem | null {
       seen.members += 1;
       seen.characters += key.length + 3;
     }
-    const problem = (named ? nameProblem(key) : null) ?? problemIn(member, depth + 1);
+    const problem = (named ? findNameProblem(key) : null) ?? problemIn(member, depth + 1);
     if (problem) {
       return { pointer: `/${pointerStep(key)}${problem.pointer}`, message: problem.message };
     }
@@ -86,12 +86,12 @@ function problemIn(value: unknown, depth: number): Problem | null {
 
 const here = (message: string): Problem => ({ pointer: '', message });
 
-function nameProblem(key: string): Problem | null {
+function findNameProblem(key: string): Problem | null {
   if (forbidden.has(key)) return here('has a reserved name');
   return key.isWellFormed() ? null : here('has a lone surrogate in its name');
 }
 
-function numberProblem(value: number): Problem | null {
+function findNumberProblem(value: number): Problem | null {
   if (!Number.isFinite(value)) return here('is not a finite number');
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     return here('is an integer beyond 2^53-1');

@@ -106,7 +106,7 @@ export class Recompute {
       this.#genesis = parseGenesis(first);
       await this.#options.prepareRule?.(this.#genesis);
     }
-    return checkLines(lines, this.#genesis, this.#options.verifier);
+    return admitLines(lines, this.#genesis, this.#options.verifier);
   }
 
   /**
@@ -238,7 +238,7 @@ export interface CheckedLine {
 /** The part of a verifier that a replay needs. */
 export type Verifying = Pick<Verifier, 'verify'>;
 
-async function checkLines(
+async function admitLines(
   lines: readonly LogLine[],
   genesis: Genesis | null,
   verifier?: Verifying,

@@ -57,7 +57,7 @@ export function findBallotProblem(
   const problem = (text: string): BallotProblem => ({ pointer, problem: text });
   switch (schema.type) {
     case 'string':
-      return stringProblem(schema, value, problem);
+      return findStringProblem(schema, value, problem);
     case 'integer': {
       const { minimum, maximum } = schema;
       const isInside =
@@ -65,12 +65,12 @@ export function findBallotProblem(
       return isInside ? null : problem(`must be an integer from ${minimum} to ${maximum}`);
     }
     case 'array':
-      return arrayProblem(schema, value, pointer);
+      return findArrayProblem(schema, value, pointer);
     case 'object':
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {
         return problem('must be an object');
       }
-      return memberProblem(schema, value as Record<string, unknown>, pointer);
+      return findMemberProblem(schema, value as Record<string, unknown>, pointer);
     default: {
       const type = typeOf(value);
       const fitting = schema.anyOf.find((one) => one.type === type);
@@ -94,7 +94,7 @@ function typeOf(value: unknown): string {
   return typeof value === 'number' ? 'integer' : typeof value;
 }
 
-function stringProblem(
+function findStringProblem(
   { minLength = 0, maxLength = BALLOT_BYTES, enum: allowed }: BallotSchema & { type: 'string' },
   value: unknown,
   problem: (text: string) => BallotProblem,
@@ -107,7 +107,7 @@ function stringProblem(
   return problem(`must have ${minLength} to ${maxLength} characters`);
 }
 
-function arrayProblem(
+function findArrayProblem(
   { items, minItems = 0, maxItems, uniqueItems }: BallotSchema & { type: 'array' },
   value: unknown,
   pointer: string,
@@ -128,7 +128,7 @@ function arrayProblem(
   return null;
 }
 
-function memberProblem(
+function findMemberProblem(
   schema: BallotSchema & { type: 'object' },
   value: Readonly<Record<string, unknown>>,
   pointer: string,
@@ -165,7 +165,7 @@ export function findSchemaProblem(value: unknown, where = 'ballot', depth = 0): 
   if (depth > DEPTH) return `${where} must have at most ${DEPTH} levels`;
   const schema = value as Record<string, unknown>;
   const { type, anyOf } = schema;
-  if (anyOf !== undefined) return anyOfProblem(schema, where, depth);
+  if (anyOf !== undefined) return findAnyOfProblem(schema, where, depth);
   if (!isSchemaType(type)) return `${where}.type must be string, integer, array or object`;
   const known = members[type];
   const stray = Object.keys(schema).find((name) => name !== 'type' && !Object.hasOwn(known, name));
@@ -177,10 +177,10 @@ export function findSchemaProblem(value: unknown, where = 'ballot', depth = 0): 
     }
   }
   if (type === 'array') return findSchemaProblem(schema.items, `${where}.items`, depth + 1);
-  return type === 'object' ? objectSchemaProblem(schema, where, depth) : null;
+  return type === 'object' ? findObjectSchemaProblem(schema, where, depth) : null;
 }
 
-function anyOfProblem(
+function findAnyOfProblem(
   { anyOf, ...others }: Readonly<Record<string, unknown>>,
   where: string,
   depth: number,
@@ -204,7 +204,7 @@ function anyOfProblem(
   return null;
 }
 
-function objectSchemaProblem(
+function findObjectSchemaProblem(
   schema: Readonly<Record<string, unknown>>,
   where: string,
   depth: number,

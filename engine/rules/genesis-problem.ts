@@ -2,10 +2,10 @@
  * Checks network parameters together with their decision rule. Separate from the rules, because it
  * loads the compiled schemas, which the page does not need.
  */
-import { genesisProblem, type Problem } from '../protocol/schema/validate.js';
+import { findGenesisShapeProblem, type Problem } from '../protocol/schema/validate.js';
 import { findRuleProblem, type RuleGenesis } from './network-rule.js';
 
 /** Returns the first problem in network parameters, or null. */
 export function findGenesisProblem(value: unknown): Problem | null {
-  return genesisProblem(value) ?? findRuleProblem(value as RuleGenesis);
+  return findGenesisShapeProblem(value) ?? findRuleProblem(value as RuleGenesis);
 }

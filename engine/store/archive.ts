@@ -28,7 +28,7 @@ import {
   receivedName,
   syncFile,
 } from './folder.js';
-import { checkDataFile } from './lmdb-pages.js';
+import { assertDataFile } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
 import {
   ArchiveError,
@@ -36,8 +36,8 @@ import {
   assertRecord,
   type Block,
   differingNetworks,
+  findOuterProblem,
   type Item,
-  outerProblem,
   parseSegment,
   rangeOfName,
   readBlock,
@@ -134,7 +134,7 @@ class Archive {
   /** Checks the names and lengths of all files. Returns one message per problem. */
   problems(): string[] {
     const { folder } = this.#environment;
-    return this.#segments.flatMap((segment) => outerProblem(folder, segment)?.message ?? []);
+    return this.#segments.flatMap((segment) => findOuterProblem(folder, segment)?.message ?? []);
   }
 
   #index(segment: Segment): SegmentIndex {
@@ -212,7 +212,7 @@ async function prepareCompaction(environment: Environment): Promise<void> {
   mkdirSync(copyFolder, { mode: 0o700 });
   await environment.copyTo(copyFolder);
   const copy = join(copyFolder, dataFileName);
-  checkDataFile(copy);
+  assertDataFile(copy);
   chmodSync(copy, statSync(join(folder, dataFileName)).mode);
   syncFile(copy);
   crashPoint('compact.copied');

@@ -24,7 +24,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock, unlock } from 'fs-native-extensions';
 import { describeSystemError } from '../protocol/messages.js';
-import { checkDataFile, type ScanDepth } from './lmdb-pages.js';
+import { assertDataFile, type ScanDepth } from './lmdb-pages.js';
 import { crashPoint } from './process-end.js';
 import { archiveFolder, rangeOfName, unfinishedName } from './segment.js';
 import { StoreError } from './store.js';
@@ -137,13 +137,13 @@ interface FolderCheck {
  * Checks existing data, and creates the files that LMDB needs.
  * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
  */
-export function checkFolder(
+export function assertFolder(
   folder: string,
   { readOnly, pageBytes, depth, isOpenHere }: FolderCheck,
 ): void {
   const data = join(folder, dataFileName);
   try {
-    if (hasData(folder, readOnly)) checkDataFile(data, depth);
+    if (hasData(folder, readOnly)) assertDataFile(data, depth);
     else if (!readOnly && isEmptyFile(data)) {
       assertFirstRoom(folder);
       makeDataFile(data, pageBytes);

@@ -14,7 +14,7 @@ export type ScanDepth = 'header' | 'branches' | 'pages';
  * Checks that LMDB wrote a data file and that the file contains every page that its header counts.
  * @throws {StoreError} `CORRUPT`
  */
-export function checkDataFile(file: string, look: ScanDepth = 'branches'): void {
+export function assertDataFile(file: string, look: ScanDepth = 'branches'): void {
   const fd = openSync(file, 'r');
   try {
     const header = readHeader(fd, file);
@@ -27,7 +27,7 @@ export function checkDataFile(file: string, look: ScanDepth = 'branches'): void 
         return corrupt(file, `truncated to ${fileBytes} of ${expectedBytes} bytes`);
       });
     }
-    if (look === 'branches') checkBranches(file, fd, header);
+    if (look === 'branches') assertBranches(file, fd, header);
     if (look === 'pages') checkPages(file, fd);
   } finally {
     closeSync(fd);
@@ -86,7 +86,7 @@ function assertReachable(name: string, fd: number, header: DataHeader, fail: () 
 }
 
 /** Checks only the branch pages in all trees, which takes milliseconds. */
-function checkBranches(name: string, fd: number, header: DataHeader): void {
+function assertBranches(name: string, fd: number, header: DataHeader): void {
   const file = pagesOf(name, fd, header);
   const trees = walkMain(file, header);
   for (const tree of [...trees, header.trees.free]) {

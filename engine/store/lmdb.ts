@@ -19,7 +19,7 @@ import {
   withMutex,
 } from './environment.js';
 import {
-  checkFolder,
+  assertFolder,
   freeBytes,
   hasWriter,
   isWriterHere,
@@ -140,7 +140,7 @@ function openApart(
   let environment: Environment | undefined;
   try {
     opening.takeSync();
-    checkFolder(folder, {
+    assertFolder(folder, {
       readOnly,
       pageBytes: PAGE_BYTES,
       depth: lookAt(folder, readOnly, whole),

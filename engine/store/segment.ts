@@ -36,7 +36,7 @@ export function readIndex(folder: string, segment: Segment): SegmentIndex {
   if (sha256(index) !== segment.index_sha256) {
     throw damaged(folder, segment, 'its index has a wrong digest');
   }
-  const problem = indexProblem(index.toString(), segment);
+  const problem = findIndexProblem(index.toString(), segment);
   if (problem) throw damaged(folder, segment, `its index is invalid, ${problem}`);
   return JSON.parse(index.toString()) as SegmentIndex;
 }
@@ -109,7 +109,7 @@ export function readHead(path: string): SegmentHead | null {
 }
 
 /** Describes the first problem in an index, or returns null. */
-function indexProblem(text: string, segment: Segment): string | null {
+function findIndexProblem(text: string, segment: Segment): string | null {
   let index: Partial<SegmentIndex>;
   try {
     index = parseUnique(text) as Partial<SegmentIndex>;
@@ -118,8 +118,8 @@ function indexProblem(text: string, segment: Segment): string | null {
   }
   const { first, last, first_event, last_event } = segment;
   return (
-    blocksProblem(index.entries, [first, last], segment) ??
-    blocksProblem(index.events, [first_event, last_event], segment)
+    findBlocksProblem(index.entries, [first, last], segment) ??
+    findBlocksProblem(index.events, [first_event, last_event], segment)
   );
 }
 
@@ -129,7 +129,7 @@ const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const
  * Checks that blocks cover a range in order, lie inside the file, and stay within the unpacked size
  * limit.
  */
-function blocksProblem(
+function findBlocksProblem(
   blocks: readonly Partial<Block>[] | undefined,
   [first, last]: [number, number],
   { bytes }: Segment,
@@ -177,7 +177,7 @@ function itemsOf(raw: Buffer, count: number): Buffer[] {
 }
 
 /** Returns an error if the file is missing or its length is wrong; otherwise null. */
-export function outerProblem(folder: string, segment: Segment): ArchiveError | null {
+export function findOuterProblem(folder: string, segment: Segment): ArchiveError | null {
   try {
     readAt(folder, segment, 0, 0);
     return null;

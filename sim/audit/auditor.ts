@@ -87,7 +87,9 @@ export class Auditor {
     const unsafe = this.#safety.watch(step);
     const { prediction, predicted } = this.#model.put(at, command);
     const wrong =
-      unsafe ?? checkOutcome(prediction, command, outcome) ?? checkEvents(predicted, events);
+      unsafe ??
+      findBrokenOutcome(prediction, command, outcome) ??
+      findBrokenEvents(predicted, events);
     return this.#keep(at, wrong, command.kind, command);
   }
 
@@ -106,7 +108,7 @@ export class Auditor {
       return this.#keep(at, missed, `precheck of ${command.kind}`, command);
     }
     const prediction = this.#model.precheck(at, command);
-    const wrong = checkPrecheck(prediction, command, outcome);
+    const wrong = findBrokenPrecheck(prediction, command, outcome);
     return this.#keep(at, wrong, `precheck of ${command.kind}`, command);
   }
 
@@ -115,13 +117,13 @@ export class Auditor {
     if (this.#first) return this.#first;
     const unsafe = this.#safety.watch({ at, command: null, outcome: null, events });
     const predicted = this.#model.advance(at);
-    return this.#keep(at, unsafe ?? checkEvents(predicted, events), 'time');
+    return this.#keep(at, unsafe ?? findBrokenEvents(predicted, events), 'time');
   }
 
   /** Compares all network reads with the model. */
   finish(at: number, reads: AuditedReads): Violation | null {
     if (this.#first) return this.#first;
-    return this.#keep(at, checkReads(this.#model.state, at, reads), 'end');
+    return this.#keep(at, findBrokenReads(this.#model.state, at, reads), 'end');
   }
 
   /** Model's counts, for the run's figures. */
@@ -153,7 +155,7 @@ export class Auditor {
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 
-function checkOutcome(
+function findBrokenOutcome(
   prediction: PredictedOutcome,
   { kind }: Command,
   outcome: Outcome,
@@ -179,12 +181,12 @@ function inAnswer(expected: object, found: object): BrokenRule {
   return { rule: 'answer', actor: '', expected: one.expected, found: `${one.where} ${one.found}` };
 }
 
-function checkPrecheck(
+function findBrokenPrecheck(
   prediction: PredictedOutcome | null,
   command: Command,
   outcome: Outcome | null,
 ): BrokenRule | null {
-  if (prediction && outcome) return checkOutcome(prediction, command, outcome);
+  if (prediction && outcome) return findBrokenOutcome(prediction, command, outcome);
   if (!prediction && !outcome) return null;
   const said = (what: PredictedOutcome | null) => (what ? word(what) : 'no refusal');
   const found = said(outcome && saidBy(outcome));
@@ -206,7 +208,10 @@ function isSameWord(one: PredictedOutcome, other: PredictedOutcome): boolean {
   return one.result === other.result && reasonOf(one) === reasonOf(other);
 }
 
-function checkEvents(predicted: readonly Event[], events: readonly Event[]): BrokenRule | null {
+function findBrokenEvents(
+  predicted: readonly Event[],
+  events: readonly Event[],
+): BrokenRule | null {
   for (let index = 0; index < Math.max(predicted.length, events.length); index += 1) {
     const expected = predicted[index];
     const found = events[index];
@@ -239,12 +244,12 @@ export interface AuditedReads {
   alliances(): Iterable<EventData['alliance_update']>;
 }
 
-function checkReads(state: State, at: number, reads: AuditedReads): BrokenRule | null {
+function findBrokenReads(state: State, at: number, reads: AuditedReads): BrokenRule | null {
   return (
     compare('network', networkView(state, at), reads.networkState()) ??
-    checkAgents(state, reads) ??
-    checkBlocks(state, reads) ??
-    checkAlliances(state, reads)
+    findBrokenAgents(state, reads) ??
+    findBrokenBlocks(state, reads) ??
+    findBrokenAlliances(state, reads)
   );
 }
 
@@ -260,7 +265,7 @@ function networkView(state: State, at: number): NetworkState {
   return { ...others, network_tps: tps, network_id, server_time: instantText(at) };
 }
 
-function checkAgents(state: State, reads: AuditedReads): BrokenRule | null {
+function findBrokenAgents(state: State, reads: AuditedReads): BrokenRule | null {
   let seen = 0;
   for (const view of reads.agents()) {
     const agent = state.byId.get(view.id);
@@ -302,7 +307,7 @@ function reputationView({ scores }: Agent): ReputationView {
   };
 }
 
-function checkBlocks(state: State, reads: AuditedReads): BrokenRule | null {
+function findBrokenBlocks(state: State, reads: AuditedReads): BrokenRule | null {
   let left = state.blocks.size;
   for (const { ordinal, ...view } of reads.blocks()) {
     left -= 1;
@@ -336,7 +341,7 @@ function blockView({ genesis }: State, block: Block): BlockView {
   };
 }
 
-function checkAlliances(state: State, reads: AuditedReads): BrokenRule | null {
+function findBrokenAlliances(state: State, reads: AuditedReads): BrokenRule | null {
   const alliances = [...state.alliances.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const views = [...reads.alliances()];
   return compare('alliances', alliances.map(allianceData), views);

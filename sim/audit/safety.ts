@@ -43,7 +43,7 @@ export class Safety {
       const found = this.#number(event, step.at) ?? this.#take(event, step);
       if (found) return found;
     }
-    return this.#checkOpen(step);
+    return this.#findBrokenOpen(step);
   }
 
   /** Checks that event numbers are consecutive and event times do not decrease. */
@@ -115,7 +115,7 @@ export class Safety {
     const tally = tallyText({ approve, reject, electorate });
     if (counted !== tally) return broken('WRONG_FINAL_TALLY', hash, { tally, counted });
     const isDue = timestamp > instantText(block.deadline);
-    const wrong = checkEnd(this.#genesis, block, { status, isDue });
+    const wrong = findBrokenEnd(this.#genesis, block, { status, isDue });
     if (wrong) return wrong;
     if (status === 'finalized') return this.#finalize(block) ?? this.#close(block, status);
     if (status === 'orphaned' && this.#head.height !== block.height && !this.#gaveWay(step)) {
@@ -173,30 +173,30 @@ export class Safety {
    * Checks that no open block is decided, overdue or beaten by a sibling. A vote can decide only
    * its own block, so the other blocks are not checked again after a vote.
    */
-  #checkOpen({ at, events }: Step): BrokenRule | null {
+  #findBrokenOpen({ at, events }: Step): BrokenRule | null {
     const [event] = events;
-    if (at > this.#soonest || events.length > 1) return this.#checkEach(at);
+    if (at > this.#soonest || events.length > 1) return this.#findBrokenEach(at);
     if (event === undefined) return null;
-    if (event.type !== 'block_validation') return this.#checkEach(at);
-    return this.#checkVoting(this.#open.get(event.data.block_hash)!, at);
+    if (event.type !== 'block_validation') return this.#findBrokenEach(at);
+    return this.#findBrokenVoting(this.#open.get(event.data.block_hash)!, at);
   }
 
-  #checkEach(at: number): BrokenRule | null {
+  #findBrokenEach(at: number): BrokenRule | null {
     this.#soonest = Number.POSITIVE_INFINITY;
     for (const block of this.#open.values()) {
       this.#soonest = Math.min(this.#soonest, block.deadline);
-      const wrong = this.#checkVoting(block, at);
+      const wrong = this.#findBrokenVoting(block, at);
       if (wrong) return wrong;
     }
     return null;
   }
 
-  #checkVoting(block: WatchedBlock, at: number): BrokenRule | null {
+  #findBrokenVoting(block: WatchedBlock, at: number): BrokenRule | null {
     const { hash, height, deadline } = block;
     if (height <= this.#head.height) return broken('NOT_ORPHANED', hash);
     if (deadline < at)
       return broken('OPEN_AFTER_DEADLINE', hash, { deadline: instantText(deadline) });
-    return checkEnd(this.#genesis, block, { status: 'voting', isDue: false });
+    return findBrokenEnd(this.#genesis, block, { status: 'voting', isDue: false });
   }
 }
 
@@ -377,7 +377,7 @@ function countHead({ groups }: WatchedBlock, personality: string, decision: Deci
  *
  * @param isDue true after the deadline.
  */
-function checkEnd(
+function findBrokenEnd(
   genesis: Genesis,
   block: WatchedBlock,
   { status, isDue }: { status: string; isDue: boolean },

@@ -172,7 +172,7 @@ function integerIn(
 const isName = (name: string): boolean =>
   name !== '' && name.length <= electionLimits.nameCharacters && !/\p{Cc}/u.test(name);
 
-function checkName(line: number, name: string): void {
+function assertName(line: number, name: string): void {
   if (isName(name)) return;
   refuse(line, 'INVALID_NAME', { value: shorten(name), most: electionLimits.nameCharacters });
 }
@@ -222,7 +222,7 @@ class Ballots {
   }
 
   /** Refuses a number of the file that differs from the sum. Skipped lines are missing in sums. */
-  checkSum(name: string, given: { value: string; line: number } | undefined, sum: number): void {
+  assertSum(name: string, given: { value: string; line: number } | undefined, sum: number): void {
     if (this.skipped || given === undefined || given.value === String(sum)) return;
     refuse(given.line, 'WRONG_SUM', { name, value: shorten(given.value), sum });
   }
@@ -254,7 +254,7 @@ const MOST_HEADERS = electionLimits.alternatives + 1_000;
 
 function readPrefLib(lines: Lines, ballots: Ballots, type: OrderType): ElectionData {
   const { header, first } = readHeader(lines);
-  checkType(header, type);
+  assertType(header, type);
   const alternatives = readAlternatives(header);
   const orders = new OrderReader(type, alternatives.length);
   for (let whole = first; whole !== null; whole = lines.next()) {
@@ -264,9 +264,9 @@ function readPrefLib(lines: Lines, ballots: Ballots, type: OrderType): ElectionD
   }
   const { length } = ballots.list;
   if (length === 0) refuse(lines.number, 'EMPTY', { what: 'orders' });
-  ballots.checkSum('NUMBER VOTERS', header.values.get('NUMBER VOTERS'), ballots.voters);
+  ballots.assertSum('NUMBER VOTERS', header.values.get('NUMBER VOTERS'), ballots.voters);
   const orderCount = 'NUMBER UNIQUE ORDERS';
-  ballots.checkSum(orderCount, header.values.get(orderCount), length);
+  ballots.assertSum(orderCount, header.values.get(orderCount), length);
   const title = header.values.get('TITLE')?.value ?? '';
   return { title, form: 'ranking', alternatives, ...ballots.result() };
 }
@@ -293,7 +293,7 @@ function readHeader(lines: Lines): { header: Header; first: string | null } {
   }
 }
 
-function checkType({ values }: Header, type: OrderType): void {
+function assertType({ values }: Header, type: OrderType): void {
   const given = values.get('DATA TYPE');
   if (given === undefined || given.value.toLowerCase() === type) return;
   refuse(given.line, 'INVALID_TYPE', { type: shorten(given.value), expected: type });
@@ -308,7 +308,7 @@ function readAlternatives({ values, end }: Header): string[] {
   for (let number = 1; number <= count; number += 1) {
     const found = values.get(`ALTERNATIVE NAME ${number}`);
     if (!found) return refuse(given.line, 'NAME_MISSING', { number });
-    checkName(found.line, found.value);
+    assertName(found.line, found.value);
     if (seen.has(found.value)) {
       refuse(found.line, 'REPEATED', { name: 'name', value: shorten(found.value) });
     }
@@ -452,8 +452,8 @@ function readPabulib(lines: Lines, ballots: Ballots): ElectionData {
   });
   votes ??= new VoteReader(votesAt, form, positions);
   if (ballots.list.length === 0) refuse(votesAt.line, 'EMPTY', { what: 'votes' });
-  ballots.checkSum('num_projects', meta.values.get('num_projects'), alternatives.length);
-  ballots.checkSum('num_votes', meta.values.get('num_votes'), ballots.voters);
+  ballots.assertSum('num_projects', meta.values.get('num_projects'), alternatives.length);
+  ballots.assertSum('num_votes', meta.values.get('num_votes'), ballots.voters);
   const title = meta.values.get('description')?.value ?? '';
   return { title, form, alternatives, ...ballots.result() };
 }
@@ -639,7 +639,7 @@ class Projects {
     const positions = this.#positions;
     checkCells(this.#section, row);
     const id = cells[findColumn(this.#section, 'project_id')] ?? '';
-    checkName(line, id);
+    assertName(line, id);
     if (positions.has(id)) refuse(line, 'REPEATED', { name: 'project', value: shorten(id) });
     positions.set(id, positions.size);
     const count = positions.size;
@@ -649,7 +649,7 @@ class Projects {
     const name = nameAt < 0 || cells[nameAt] === '' ? id : (cells[nameAt] ?? id);
     // Project names may repeat, but ids are unique.
     const unique = names.has(name) ? `${name} ${id}` : name;
-    checkName(line, unique);
+    assertName(line, unique);
     if (names.has(unique)) refuse(line, 'REPEATED', { name: 'name', value: shorten(unique) });
     names.add(unique);
   }

@@ -168,7 +168,7 @@ export function planFork(
   { added, replicates }: { added: number; replicates: number },
 ): Plan {
   const first = scenario.interventions.length - added;
-  checkNames(scenario, first);
+  assertNames(scenario, first);
   const factors = Array.from({ length: added }, (_, index) => ({
     path: `interventions.${first + index}.acts`,
     name: index === 0 ? 'intervention' : `intervention_${index + 1}`,
@@ -188,7 +188,7 @@ export function planFork(
 }
 
 /** Refuses names by id. Ids depend on the seed, whereas numbers are valid for every seed. */
-function checkNames({ interventions }: Scenario, first: number): void {
+function assertNames({ interventions }: Scenario, first: number): void {
   for (const one of interventions.slice(first)) {
     const { block, meme, alliance } = one as Record<string, unknown>;
     const id = [block, meme, alliance].find((named) => typeof named === 'string');

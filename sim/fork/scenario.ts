@@ -54,7 +54,7 @@ export function forkScenario(
  * Checks that entries, heights, times, blocks, memes and alliances exist in the run.
  * @throws {ScenarioError}
  */
-export async function checkInRun(
+export async function assertInRun(
   run: KeptRun,
   scenario: Scenario,
   labels: readonly string[] = [],

@@ -69,7 +69,7 @@ export class Collector implements Observer {
   readonly #alliances = new Alliances();
   readonly #waits: Waits;
   readonly #series: Series;
-  readonly #present: ReturnType<typeof presentValues>;
+  readonly #currentValues: ReturnType<typeof presentValues>;
   /** Time of the last event. */
   #at: number;
   readonly #messages = new Messages();
@@ -105,7 +105,7 @@ export class Collector implements Observer {
     this.#waits = new Waits(agents);
     this.#series = new Series(startMs, scenario.measure.every_ms, this.#curves(groups));
     this.#warmup = new Warmup(scenario.measure, startMs);
-    this.#present = presentValues({
+    this.#currentValues = presentValues({
       counts: this.#counts,
       agreement: this.#agreement,
       memes: this.#memes,
@@ -135,8 +135,8 @@ export class Collector implements Observer {
    * Returns a measure's current value; null if it has no value. Counts of blocks, votes and memes
    * exclude the warm-up.
    */
-  present(measure: ConditionMeasure, group?: string): number | null {
-    return this.#present[measure](group);
+  currentValue(measure: ConditionMeasure, group?: string): number | null {
+    return this.#currentValues[measure](group);
   }
 
   /** Announces that no event before `at` will follow. */
@@ -274,7 +274,7 @@ export class Collector implements Observer {
 
   /** Starts the measurement after the warm-up. */
   #begin(): void {
-    this.#alliances.forget();
+    this.#alliances.endWarmUp();
     this.#waits.forget(this.#warmup.endedAt!);
   }
 

@@ -240,7 +240,7 @@ interface Active {
    * True if the alliance was already active at the end of the warm-up and is excluded from all
    * measures.
    */
-  old: boolean;
+  beforeMeasuring: boolean;
   since: number;
   largest: number;
   members: readonly string[];
@@ -266,18 +266,19 @@ export class Alliances {
     if (status === 'active') {
       const joined = members.filter(({ role }) => role !== 'invited').map((member) => member.id);
       const largest = Math.max(known?.largest ?? 0, joined.length);
-      const { old = false, since = at } = known ?? {};
-      this.#active.set(id, { old, since, largest, members: joined });
+      const { beforeMeasuring = false, since = at } = known ?? {};
+      this.#active.set(id, { beforeMeasuring, since, largest, members: joined });
     } else if (known) {
       this.#active.delete(id);
-      if (!known.old) this.#over.push({ largest: known.largest, lifetimeMs: at - known.since });
+      if (!known.beforeMeasuring)
+        this.#over.push({ largest: known.largest, lifetimeMs: at - known.since });
     }
   }
 
   /** Excludes existing alliances from all measures, but keeps their members. */
-  forget(): void {
+  endWarmUp(): void {
     this.#over.length = 0;
-    for (const one of this.#active.values()) one.old = true;
+    for (const one of this.#active.values()) one.beforeMeasuring = true;
   }
 
   /** Number of active alliances per agent id. */
@@ -292,7 +293,7 @@ export class Alliances {
   measures(endMs: number) {
     const size = new Mean();
     const lifetime = new Mean();
-    const counted = [...this.#active.values()].filter(({ old }) => !old);
+    const counted = [...this.#active.values()].filter(({ beforeMeasuring }) => !beforeMeasuring);
     const still = counted.map(({ largest, since }) => ({
       largest,
       lifetimeMs: endMs - since,

@@ -336,12 +336,12 @@ export function readFiles({
     if (total > CARRIED_BYTES) {
       throw new QueueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
     }
-    if (scripts.includes(path)) refuseImports(path, body.toString('utf8'));
+    if (scripts.includes(path)) assertNoImports(path, body.toString('utf8'));
     return { path: posix.normalize(path), sha256, bytes: body.length, body };
   });
 }
 
-function refuseImports(path: string, text: string): void {
+function assertNoImports(path: string, text: string): void {
   const neighbour = beside.map((pattern) => pattern.exec(text)?.[1]).find(Boolean);
   if (neighbour === undefined) return;
   throw new QueueError('RELATIVE_IMPORT', { path, imported: neighbour });
@@ -354,7 +354,7 @@ const LONGEST_NAME = 255;
  * Returns the reason why the files cannot be written, or null. A queue can come from an untrusted
  * client.
  */
-export function filesProblem(files: readonly CarriedFile[]): string | null {
+export function findFilesProblem(files: readonly CarriedFile[]): string | null {
   const folders = new Set<string>();
   const names = new Set<string>();
   for (const { path } of files) {

@@ -3,7 +3,7 @@
  * results. The queue is only transport, and the caller stores the results. If etcd loses the queue,
  * runs without a result are offered again in a new queue.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
 import { EtcdError } from '../../cluster/etcd/wire.js';
 import { QueueEnded, taskName } from '../../cluster/queue/claims.js';
@@ -147,7 +147,7 @@ class Offer<T extends Job> {
       await this.#take(host, name, value);
       if (this.#isOver()) return;
     }
-    await Promise.race([pause(PAUSE_MS), ...(this.#pulling ? [this.#pulling] : [])]);
+    await Promise.race([sleep(PAUSE_MS), ...(this.#pulling ? [this.#pulling] : [])]);
   }
 
   /** Names and offers the jobs pulled since the last turn. */

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EtcdClient } from '../../cluster/etcd/client.js';
 import { Lease } from '../../cluster/etcd/lease.js';
 import { EtcdError } from '../../cluster/etcd/wire.js';
@@ -24,7 +24,7 @@ import type { Provenance } from '../../report/folder.js';
 import { type Job, runJobs } from '../run/jobs.js';
 import {
   describeBuildMismatch,
-  filesProblem,
+  findFilesProblem,
   formatOutcome,
   jobReader,
   parseHead,
@@ -119,7 +119,7 @@ class Worker {
       const busy = this.stored > before;
       if (busy) busyAt = performance.now();
       pauseMs = busy ? PAUSE_MS.least : Math.min(PAUSE_MS.most, 2 * pauseMs);
-      await pause(pauseMs, undefined, { signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -158,7 +158,7 @@ class Worker {
     if (head.scripts && !this.#options.scripts) {
       return 'it has scripts; allow them with --scripts, which gives them all your permissions';
     }
-    return filesProblem(head.files);
+    return findFilesProblem(head.files);
   }
 
   /** Reads a queue's head, and serves the queue. Returns the reason if the worker refuses it. */
@@ -216,7 +216,7 @@ class Worker {
     const { signal } = over;
     try {
       while (!signal.aborted && (await claims.isThere())) {
-        await pause(LOOK_MS, undefined, { signal }).catch(() => {});
+        await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
       }
     } catch (error) {
       if (!(error instanceof QueueEnded)) throw error;
@@ -258,7 +258,7 @@ class Worker {
         continue;
       }
       if (performance.now() - since > LINGER_MS) return;
-      await pause(pauseMs, undefined, { signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
       pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
     }
   }

@@ -143,8 +143,14 @@ export async function recount(
     const counts = rules.map((rule) => new PollCount(rule, poll, ties));
     const row: RecountRow = { ...describePoll(poll), rules: counts.map((one) => one.result()) };
     for (const [at, one] of counts.entries()) {
-      complete &&= await findPivotal(one, row.rules[at]!, mostVotes, pause);
+      const result = row.rules[at]!;
+      // Two changes of each vote, and all votes are counted for each change.
+      const work = 2 * poll.votes.length ** 2;
+      if (result.fault !== undefined) continue;
+      if (work > mostVotes) result.exceeds = work;
+      else result.pivotal = await listPivotal(one, result.outcome, pause);
     }
+    complete = await pause();
     if (!complete) break;
     blocks.push(row);
     onProgress?.(blocks.length);
@@ -306,36 +312,27 @@ const outcomeOf = ({ status, choice }: Verdict): Outcome => ({
 const isSameOutcome = (one: Outcome, other: Outcome): boolean =>
   one.status === other.status && one.choice === other.choice;
 
-/** Adds the pivotal voters to the result. Returns false after a signal. */
-async function findPivotal(
+/** Lists the pivotal voters. The list is incomplete after a signal. */
+async function listPivotal(
   count: PollCount,
-  result: RecountedBlock,
-  mostVotes: number,
+  recounted: Outcome,
   pause: () => Promise<boolean>,
-): Promise<boolean> {
-  if (result.fault !== undefined) return pause();
+): Promise<PivotalVoter[]> {
   const { votes, electors } = count.poll;
-  // Two changes of each vote, and all votes are counted for each change.
-  const work = 2 * votes.length * votes.length;
-  if (work > mostVotes) {
-    result.exceeds = work;
-    return pause();
-  }
   const found: PivotalVoter[] = [];
   for (const [vote, { elector, decision }] of votes.entries()) {
     const other = decision === 'approve' ? 'reject' : 'approve';
     const [removed, reversed] = ([null, other] as const).map((changed) => {
       const outcome = outcomeOf(count.count({ vote, decision: changed }).verdict);
-      return isSameOutcome(outcome, result.outcome) ? null : outcome;
+      return isSameOutcome(outcome, recounted) ? null : outcome;
     });
     const { agent_id, name } = electors[elector]!;
     if (removed || reversed) {
       found.push({ agent_id, name, removed: removed ?? null, reversed: reversed ?? null });
     }
-    if (!(await pause())) return false;
+    if (!(await pause())) break;
   }
-  result.pivotal = found;
-  return true;
+  return found;
 }
 
 function sumRule(

@@ -159,7 +159,7 @@ export class Conditions {
     for (const { condition } of this.#watched) {
       const { measure, group, at_least } = condition;
       if (at_least === undefined || at_least <= 0) continue;
-      most = Math.max(most, (this.#collector.present(measure, group) ?? 0) / at_least);
+      most = Math.max(most, (this.#collector.currentValue(measure, group) ?? 0) / at_least);
     }
     return Math.min(1, most);
   }
@@ -169,7 +169,7 @@ export class Conditions {
   }
 
   #holds({ measure, group, at_least, at_most }: Condition): boolean {
-    const value = this.#collector.present(measure, group);
+    const value = this.#collector.currentValue(measure, group);
     if (value === null) return false;
     return at_least === undefined ? value <= at_most! : value >= at_least;
   }

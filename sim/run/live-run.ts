@@ -25,7 +25,7 @@ export interface LiveOptions {
 }
 
 /** @throws {ScenarioError} for features that need virtual time. */
-export function checkLive({ interventions }: Scenario): void {
+export function assertLive({ interventions }: Scenario): void {
   if (interventions.length === 0) return;
   throw scenarioError('INTERVENTIONS_ON_SERVER', {});
 }
@@ -37,7 +37,7 @@ export async function assembleLive<O extends Observer>(
   { seed = scenario.seed, speed = 1, folder, scriptMs }: LiveOptions,
   observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
 ): Promise<Assembly<LiveWorld, O>> {
-  checkLive(scenario);
+  assertLive(scenario);
   return assemble({
     scenario,
     seed,

@@ -3,7 +3,7 @@
  * at a given speed. The clock does not affect the log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClockShown, Control, ControlCommand, Until } from '../../api/contract/control.js';
+import type { ClockView, Control, ControlCommand, Until } from '../../api/contract/control.js';
 import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -61,7 +61,7 @@ export class Pace implements Control {
     network.onEvents((events) => this.#see(events));
   }
 
-  clock(): ClockShown {
+  clock(): ClockView {
     const at = formatInstant(this.#now);
     const [paused, speed, until, over] = [this.#paused, this.#speed, this.#until, this.#over];
     return { holds: 'run', paused, speed, until, at, over };

@@ -24,7 +24,7 @@ import { RemoteGateway, remoteError } from '../world/gateway.js';
 import type { LiveWorld } from '../world/live-world.js';
 import type { Assembly } from './assembly.js';
 import { Ending } from './ending.js';
-import { assembleLive, checkLive, type LiveOptions } from './live-run.js';
+import { assembleLive, assertLive, type LiveOptions } from './live-run.js';
 import type { SimHooks } from './options.js';
 import { collectReports, createResult, type EndedBy, type SimResult } from './result.js';
 import { Interrupted, prepareRunFolder, type RunRecorder, recordRun } from './simulate.js';
@@ -63,12 +63,12 @@ export async function simulateRemote(
   if (scenario.signatures !== 'verified') {
     throw scenarioError('UNSIGNED_ON_SERVER', { signatures: scenario.signatures });
   }
-  checkLive(scenario);
+  assertLive(scenario);
   await prepareRunFolder(out);
   const keysOf = (agent: number) => keysFromSeed(deriveSecret(seed, agent));
   const gateway = await RemoteGateway.open({ url, keysOf });
   try {
-    checkLimits(url, gateway.meta);
+    assertLimits(url, gateway.meta);
     const served = { ...scenario, consensus: consensusOf(gateway.meta) };
     return await recordRun(out, served, (keeper) =>
       runThrough(gateway, { scenario: served, options, hooks, keeper }),
@@ -78,7 +78,7 @@ export async function simulateRemote(
   }
 }
 
-function checkLimits(url: string, { limits: { profile } }: Meta): void {
+function assertLimits(url: string, { limits: { profile } }: Meta): void {
   if (profile !== 'spec') return;
   throw scenarioError('SERVER_LIMITS', { url });
 }

@@ -19,7 +19,7 @@ import { Collector } from '../measure/collector.js';
 import type { DecisionLine } from '../measure/decisions.js';
 import type { Row } from '../measure/dictionary.js';
 import type { RunResults } from '../measure/results.js';
-import { checkModule } from '../scenario/complete.js';
+import { assertModule } from '../scenario/complete.js';
 import { listExternals } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { Neighbours } from '../world/graph.js';
@@ -93,17 +93,17 @@ export async function simulateWithFaults(
   hooks: FaultHooks,
 ): Promise<SimResult> {
   const started = performance.now();
-  refuseLogOptions(options, hooks);
-  await checkModule(scenario);
+  assertLogOptions(options, hooks);
+  await assertModule(scenario);
   const { deciders, hooks: heard } = await openDeciders(scenario, options, hooks);
   try {
-    return await runSomewhere({ scenario, options, hooks: heard, deciders, started });
+    return await runWithLogOrNot({ scenario, options, hooks: heard, deciders, started });
   } finally {
     await deciders?.close();
   }
 }
 
-async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
+async function runWithLogOrNot(wanted: Omit<RunOptions, 'path'>): Promise<SimResult> {
   const { out, store, log } = wanted.options;
   if (log === 'none') return runUnrecorded(wanted);
   if (out !== undefined) return run({ ...wanted, path: join(out, 'network') });
@@ -119,7 +119,7 @@ async function runSomewhere(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
 /** Number of signatures whose verification in this thread takes as long as starting two threads. */
 const THREADS_AFTER = 2_000;
 
-interface Wanted {
+interface RunOptions {
   scenario: Scenario;
   options: SimOptions;
   hooks: FaultHooks;
@@ -131,7 +131,7 @@ interface Wanted {
 }
 
 /** Runs without a log. */
-async function runUnrecorded(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
+async function runUnrecorded(wanted: Omit<RunOptions, 'path'>): Promise<SimResult> {
   const { scenario, options } = wanted;
   const clock = virtualClock(START_MS);
   const network = await UnrecordedNetwork.open({
@@ -144,7 +144,7 @@ async function runUnrecorded(wanted: Omit<Wanted, 'path'>): Promise<SimResult> {
 }
 
 /** @throws {TypeError} if an option or a hook of a run without a log needs a log. */
-function refuseLogOptions(
+function assertLogOptions(
   { log, out, store, verifier }: SimOptions,
   { onNetwork, inTransit }: FaultHooks,
 ): void {
@@ -156,7 +156,7 @@ function refuseLogOptions(
   }
 }
 
-async function run(wanted: Wanted): Promise<SimResult> {
+async function run(wanted: RunOptions): Promise<SimResult> {
   const { scenario, options, hooks, path } = wanted;
   const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
   const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER });
@@ -193,7 +193,7 @@ async function run(wanted: Wanted): Promise<SimResult> {
   }
 }
 
-interface Running extends Omit<Wanted, 'path'> {
+interface StartedRunOptions extends Omit<RunOptions, 'path'> {
   seed: string;
   clock: VirtualClock;
   kind: VerifierKind;
@@ -203,7 +203,7 @@ interface Running extends Omit<Wanted, 'path'> {
 
 type RunNetwork = Network | UnrecordedNetwork;
 
-async function runOn(network: RunNetwork, running: Running): Promise<SimResult> {
+async function runOn(network: RunNetwork, running: StartedRunOptions): Promise<SimResult> {
   const { scenario, options } = running;
   return recordRun(options.out, scenario, async (keeper) => {
     const assembly = await assembleOn(network, running, keeper);
@@ -217,7 +217,7 @@ async function runOn(network: RunNetwork, running: Running): Promise<SimResult> 
 
 async function runAssembled(
   network: RunNetwork,
-  running: Running,
+  running: StartedRunOptions,
   {
     world,
     observer: collector,
@@ -298,7 +298,7 @@ async function runToEnd(
     try {
       goes = await world.step(ending.horizon, interventions?.looksAt);
     } catch (error) {
-      goes = unlessEnded(error);
+      goes = ignoreEnded(error);
     }
     if (!goes && !world.broken) return 'nothing_due';
     if (hooks.onProgress) ending.report(world.now, () => network.read.position, hooks.onProgress);
@@ -307,7 +307,7 @@ async function runToEnd(
 
 function assembleOn(
   network: RunNetwork,
-  running: Running,
+  running: StartedRunOptions,
   { onRow, onDecision: onLine = running.hooks.onDecision }: RunRecorder,
 ) {
   const { scenario, options, hooks, clock, seed } = running;
@@ -373,12 +373,12 @@ async function openDeciders<H extends Hooks>(
 ): Promise<OpenedDeciders<H>> {
   const keep = wanted.keep ?? (out === undefined ? undefined : join(out, CASSETTE_FILE));
   const goesOn = out !== undefined && wanted.record === true && isUnfinished(out);
-  if (goesOn) await refuseWriter(out);
+  if (goesOn) await assertNoWriter(out);
   else await prepareRunFolder(out);
-  const heard = hearing(hooks);
+  const heard = countCalls(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
   const { signal, onNote } = hooks;
-  const deciders = hasSome(scenario, wanted, onNote)
+  const deciders = hasDeciders(scenario, wanted, onNote)
     ? await (await loaded()).open(scenario, options, { signal, onNote, onCall: heard.onCall })
     : null;
   if (goesOn) await prepareRunFolder(out, true);
@@ -389,7 +389,7 @@ async function openDeciders<H extends Hooks>(
 const loaded = async () => (await import('../agents/deciders/deciders.js')).Deciders;
 
 /** Returns true if the scenario uses deciders. If not, notes that a named cassette is unused. */
-function hasSome(
+function hasDeciders(
   scenario: Scenario,
   { cassette, record }: DeciderOptions,
   onNote: Hooks['onNote'],
@@ -407,7 +407,7 @@ const isUnfinished = (out: string): boolean =>
   existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
 
 /** @throws {StoreError} `LOCKED` while a different process writes the run. */
-async function refuseWriter(out: string): Promise<void> {
+async function assertNoWriter(out: string): Promise<void> {
   const network = join(out, 'network');
   if (!existsSync(network)) return;
   const { lockFolder } = await import('../../engine/store/folder.js');
@@ -415,13 +415,13 @@ async function refuseWriter(out: string): Promise<void> {
 }
 
 /** Treats an abort during a question like an abort at any other time: the run ends. */
-function unlessEnded(error: unknown): true {
+function ignoreEnded(error: unknown): true {
   if (error instanceof AskingEnded) return true;
   throw error;
 }
 
 /** Reports each call as progress, in addition to blocks. */
-function hearing<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): void } {
+function countCalls<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): void } {
   const { onProgress } = hooks;
   if (!onProgress) return { hooks, onCall: () => {} };
   let calls = 0;

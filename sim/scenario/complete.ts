@@ -6,8 +6,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { findRuleProblem, isUnloadedModule, ruleOf } from '../../engine/rules/network-rule.js';
 import { prepareRule } from '../../engine/rules/sandbox.js';
-import { dataProblem, fileInside } from './files.js';
-import { conditionProblem, interventionsProblem, traitsProblem } from './intervention-checks.js';
+import { fileInside, findFilesProblem } from './files.js';
+import {
+  findConditionProblem,
+  findInterventionsProblem,
+  findTraitsProblem,
+} from './intervention-checks.js';
 import {
   groupSizes,
   joinedByMs,
@@ -19,16 +23,16 @@ import { type Finding, finding, invalid, type Problem, problemError } from './pr
 import type { Latency } from './schema/network.js';
 import { type Scenario, standardReplicates } from './schema/scenario.js';
 import type { External, StrategyOf } from './schema/strategies.js';
-import { excessProblem, fillDefaults, shapeProblem } from './shape.js';
+import { fillDefaults, findExcessProblem, findShapeProblem } from './shape.js';
 
 type Completed = { scenario: Scenario } | { problem: Problem };
 
 /** @param folder base folder for scripts and data files. If absent, files are not checked. */
 export function complete(raw: unknown, folder?: string): Completed {
-  const excess = excessProblem(raw);
+  const excess = findExcessProblem(raw);
   if (excess) return { problem: excess };
   const filled = fillDefaults(withReplicates(structuredClone(raw)));
-  const misshapen = shapeProblem(filled);
+  const misshapen = findShapeProblem(filled);
   if (misshapen) return { problem: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
   if (Object.keys(shaped.length).length === 0) shaped.length = { blocks: DEFAULT_BLOCKS };
@@ -74,10 +78,10 @@ function readRuleFile({ consensus }: Scenario, folder: string | undefined): Prob
  *
  * @throws {ScenarioError}
  */
-export async function checkModule(scenario: Scenario): Promise<void> {
+export async function assertModule(scenario: Scenario): Promise<void> {
   if (scenario.consensus.policy !== 'module') return;
   await prepareRule(scenario.consensus);
-  const found = ruleProblem(scenario);
+  const found = findConsensusProblem(scenario);
   if (found) throw problemError(found);
 }
 
@@ -85,7 +89,7 @@ export async function checkModule(scenario: Scenario): Promise<void> {
  * Checks the name and the parameters of the decision rule. A module is checked later, unless the
  * sandbox is loaded already.
  */
-const ruleProblem = ({ consensus }: Pick<Scenario, 'consensus'>): Problem | null => {
+const findConsensusProblem = ({ consensus }: Pick<Scenario, 'consensus'>): Problem | null => {
   const { policy, rule = {} } = consensus;
   const { file, ...options } = rule;
   if (file !== undefined || isUnloadedModule({ policy })) return null;
@@ -118,12 +122,12 @@ export function completeScenario(raw: unknown, folder?: string): Scenario {
   throw problemError(found.problem);
 }
 
-function decidersProblem(
+function findDecidersProblem(
   scenario: Pick<Scenario, 'agents' | 'interventions'>,
   folder: string | undefined,
 ): Problem | null {
   for (const { path, strategy } of listExternals(scenario)) {
-    const found = deciderProblem(strategy, folder);
+    const found = findDeciderProblem(strategy, folder);
     if (!found) continue;
     const [member, what] = found;
     return { path: [...path, ...member], ...what };
@@ -133,28 +137,28 @@ function decidersProblem(
 
 type Found = [member: string[], what: Finding] | null;
 
-function deciderProblem(strategy: External, folder: string | undefined): Found {
-  if (strategy.kind === 'http') return httpProblem(strategy, folder);
-  return strategy.kind === 'mcp' ? mcpProblem(strategy) : null;
+function findDeciderProblem(strategy: External, folder: string | undefined): Found {
+  if (strategy.kind === 'http') return findHttpProblem(strategy, folder);
+  return strategy.kind === 'mcp' ? findMcpProblem(strategy) : null;
 }
 
 /**
  * Checks an MCP decider. A command and a URL are mutually exclusive, and each allows other members.
  */
-function mcpProblem({ command, url, env, key_env }: StrategyOf<'mcp'>): Found {
+function findMcpProblem({ command, url, env, key_env }: StrategyOf<'mcp'>): Found {
   if (url === undefined) {
     if (command === undefined) return [['command'], missing('a command or a url')];
     return key_env === undefined ? null : [['key_env'], onlyWith('a url; use env')];
   }
   if (command !== undefined) return [['url'], onlyOne('command and url', 'them')];
   if (env.length > 0) return [['env'], onlyWith('a command; use key_env')];
-  const address = urlProblem(url);
+  const address = findUrlProblem(url);
   return address === null ? null : [['url'], address];
 }
 
-function httpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): Found {
+function findHttpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): Found {
   const { url, dialect, model, prompts, request } = strategy;
-  const address = urlProblem(url);
+  const address = findUrlProblem(url);
   if (address) return [['url'], address];
   if (dialect !== 'openai') {
     if (model !== undefined) return [['model'], onlyWith('dialect openai')];
@@ -165,11 +169,11 @@ function httpProblem(strategy: StrategyOf<'http'>, folder: string | undefined): 
   const own = ['model', 'messages', 'stream'].find((name) => name in request);
   if (own)
     return [['request', own], finding('UNKNOWN_KEY', { expected: 'additional members only' })];
-  return promptsProblem((prompts ?? {}) as Record<string, string>, folder);
+  return findPromptsProblem((prompts ?? {}) as Record<string, string>, folder);
 }
 
 /** Rejects credentials in a URL, because they would appear in every report. */
-function urlProblem(url: string): Finding | null {
+function findUrlProblem(url: string): Finding | null {
   if (!URL.canParse(url)) return invalid(url, 'a URL');
   const { protocol, username, password, hash } = new URL(url);
   if (protocol !== 'http:' && protocol !== 'https:') return invalid(url, 'http or https');
@@ -177,7 +181,7 @@ function urlProblem(url: string): Finding | null {
   return hash ? invalid(url, `a URL without ${hash}`) : null;
 }
 
-function promptsProblem(prompts: Record<string, string>, folder: string | undefined): Found {
+function findPromptsProblem(prompts: Record<string, string>, folder: string | undefined): Found {
   if (folder === undefined) return null;
   for (const [name, path] of Object.entries(prompts)) {
     const found = fileInside(path, folder, 'a text');
@@ -191,15 +195,15 @@ const LARGEST_COMPLETE = 2_000;
 /** Limit on the mean number of neighbours, for all topologies. */
 const MOST_NEIGHBOURS = 2_000;
 
-function linksProblem(scenario: Scenario): Problem | null {
+function findLinksProblem(scenario: Scenario): Problem | null {
   return (
-    topologyProblem(scenario) ??
-    latencyProblem(scenario.links.latency, 'links.latency') ??
-    betweenProblem(scenario)
+    findTopologyProblem(scenario) ??
+    findLatencyProblem(scenario.links.latency, 'links.latency') ??
+    findBetweenProblem(scenario)
   );
 }
 
-function topologyProblem({ topology, population }: Scenario): Problem | null {
+function findTopologyProblem({ topology, population }: Scenario): Problem | null {
   const { kind, degree, probability, file } = topology;
   if (degree % 2 !== 0 && kind !== 'erdos_renyi') {
     return problem('topology.degree', invalid(degree, 'an even number'));
@@ -221,7 +225,7 @@ function topologyProblem({ topology, population }: Scenario): Problem | null {
   return problem('topology.kind', finding('TOO_LARGE', values));
 }
 
-function betweenProblem({ links, agents }: Scenario): Problem | null {
+function findBetweenProblem({ links, agents }: Scenario): Problem | null {
   const named = [...new Set(agents.flatMap(({ group, region = group }) => [group, region]))];
   const known = [...named, 'network'];
   for (const [index, { from, to, latency }] of links.between.entries()) {
@@ -229,14 +233,14 @@ function betweenProblem({ links, agents }: Scenario): Problem | null {
     const expected = `one of ${known.join(', ')}`;
     if (!known.includes(from)) return problem(`${path}.from`, invalid(from, expected));
     if (!known.includes(to)) return problem(`${path}.to`, invalid(to, expected));
-    const found = latencyProblem(latency, `${path}.latency`);
+    const found = findLatencyProblem(latency, `${path}.latency`);
     if (found) return found;
   }
   return null;
 }
 
 /** Rejects members that belong to other distributions. */
-function latencyProblem({ distribution, file, shape }: Latency, path: string): Problem | null {
+function findLatencyProblem({ distribution, file, shape }: Latency, path: string): Problem | null {
   if (shape !== undefined && distribution !== 'pareto') {
     return problem(`${path}.shape`, onlyWith('distribution pareto'));
   }
@@ -332,7 +336,7 @@ const conditionsProblem: Check = ({ length, agents }) => {
   const named = agents.map(({ group }) => group);
   for (const [index, condition] of list.entries()) {
     const path = Array.isArray(until) ? `length.until.${index}` : 'length.until';
-    const found = conditionProblem(condition, path, named);
+    const found = findConditionProblem(condition, path, named);
     if (found) return found;
   }
   return null;
@@ -401,7 +405,7 @@ const optionsProblem: Check = (scenario) => {
 };
 
 const filesProblem: Check = (scenario, folder) =>
-  folder === undefined ? null : dataProblem(scenario, folder);
+  folder === undefined ? null : findFilesProblem(scenario, folder);
 
 const checks = [
   namesProblem,
@@ -413,13 +417,13 @@ const checks = [
   warmupProblem,
   faultsProblem,
   strategiesProblem,
-  decidersProblem,
-  traitsProblem,
-  linksProblem,
-  ruleProblem,
+  findDecidersProblem,
+  findTraitsProblem,
+  findLinksProblem,
+  findConsensusProblem,
   optionsProblem,
   filesProblem,
-  interventionsProblem,
+  findInterventionsProblem,
 ];
 
 /** Number of agents per producer in the default scenario. */

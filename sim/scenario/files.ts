@@ -95,7 +95,7 @@ export function dataFiles(scenario: Scenario): string[] {
 }
 
 /** Returns the first problem with a data file, or null. */
-export function dataProblem(scenario: Scenario, folder: string): Problem | null {
+export function findFilesProblem(scenario: Scenario, folder: string): Problem | null {
   const found = readData(scenario, folder);
   if ('problem' in found) return found.problem;
   const { policy, rule: { file: _, ...rule } = {} } = scenario.consensus;

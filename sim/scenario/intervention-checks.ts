@@ -41,7 +41,7 @@ interface Looking {
 /** Path inside the intervention, such as `whom.0.group`; empty for the whole intervention. */
 type Wrong = readonly [member: string, what: Finding] | null;
 
-export function interventionsProblem(
+export function findInterventionsProblem(
   scenario: Scenario,
   folder: string | undefined,
 ): Problem | null {
@@ -51,7 +51,7 @@ export function interventionsProblem(
   for (const [place, one] of interventions.entries()) {
     const looking = { scenario, names, folder, place };
     const check = checks[one.kind] as (intervention: Intervention, looking: Looking) => Wrong;
-    const found = momentProblem(one, looking) ?? check(one, looking);
+    const found = findMomentProblem(one, looking) ?? check(one, looking);
     if (!found) continue;
     const [member, what] = found;
     const inside = member === '' ? [] : member.split('.');
@@ -60,7 +60,7 @@ export function interventionsProblem(
   return contradiction(scenario, names);
 }
 
-function momentProblem(one: Intervention, { scenario }: Looking): Wrong {
+function findMomentProblem(one: Intervention, { scenario }: Looking): Wrong {
   const given = moments.filter((moment) => one[moment] !== undefined);
   if (given.length !== 1) return ['', expectedOne(given, moments)];
   const { virtual_ms = Number.POSITIVE_INFINITY, blocks } = scenario.length;
@@ -72,7 +72,7 @@ function momentProblem(one: Intervention, { scenario }: Looking): Wrong {
   }
   if (one.at_condition === undefined) return null;
   const groups = scenario.agents.map(({ group }) => group);
-  const found = conditionProblem(one.at_condition, 'at_condition', groups);
+  const found = findConditionProblem(one.at_condition, 'at_condition', groups);
   return found && [found.path.join('.'), withoutPath(found)];
 }
 
@@ -80,23 +80,23 @@ type Checks = { [K in InterventionKind]: (one: InterventionOf<K>, looking: Looki
 
 const checks: Checks = {
   mute: ({ meme, whom }, looking) =>
-    oneOf({ meme, whom }) ?? (whom === undefined ? null : whomProblem(whom, looking)),
-  silence: ({ whom }, looking) => whomProblem(whom, looking),
-  remove: ({ whom }, looking) => whomProblem(whom, looking),
+    oneOf({ meme, whom }) ?? (whom === undefined ? null : findWhomProblem(whom, looking)),
+  silence: ({ whom }, looking) => findWhomProblem(whom, looking),
+  remove: ({ whom }, looking) => findWhomProblem(whom, looking),
   dissolve: () => null,
   redraw: () => null,
   drop: ({ block, alliance }, looking) =>
-    oneOf({ block, alliance }) ?? (block === undefined ? null : blockProblem(block, looking)),
+    oneOf({ block, alliance }) ?? (block === undefined ? null : findBlockProblem(block, looking)),
   vote({ agent, block }, looking) {
     const { names } = looking;
-    const found = agentProblem(agent, 'agent', names) ?? blockProblem(block, looking);
+    const found = findAgentProblem(agent, 'agent', names) ?? findBlockProblem(block, looking);
     if (found) return found;
     const { name, capabilities } = names.all[names.ordinalOf(agent)]!;
     if (capabilities.includes('validator')) return null;
     return ['agent', finding('NOT_VALIDATOR', { name })];
   },
   strategy({ whom, strategy }, looking) {
-    const found = whomProblem(whom, looking);
+    const found = findWhomProblem(whom, looking);
     if (found) return found;
     const groups = looking.scenario.agents.map(({ group }) => group);
     if (strategy.kind === 'censor' && !groups.includes(strategy.against)) {
@@ -108,8 +108,8 @@ const checks: Checks = {
   },
   traits({ whom, traits }, looking) {
     if (Object.keys(traits).length === 0) return ['traits', invalid('{}', 'one or more traits')];
-    const found = traitsProblem({ agents: [{ traits }] });
-    if (!found) return whomProblem(whom, looking);
+    const found = findTraitsProblem({ agents: [{ traits }] });
+    if (!found) return findWhomProblem(whom, looking);
     return [found.path.slice(2).join('.'), withoutPath(found)];
   },
   set({ path, value }) {
@@ -123,7 +123,7 @@ const checks: Checks = {
   },
   link({ between, loss, factor }, { names }) {
     for (const [index, end] of between.entries()) {
-      const found = end === NETWORK_END ? null : agentProblem(end, `between.${index}`, names);
+      const found = end === NETWORK_END ? null : findAgentProblem(end, `between.${index}`, names);
       if (found) return found;
     }
     const [a, b] = between.map((end) => names.ordinalOf(end));
@@ -144,7 +144,7 @@ const expectedOne = (given: readonly string[], names: readonly string[]): Findin
 
 const withoutPath = ({ code, text }: Problem): Finding => ({ code, text });
 
-function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking): Wrong {
+function findWhomProblem(whom: readonly Whom[], { scenario, names, place }: Looking): Wrong {
   const groups = scenario.agents.map(({ group }) => group);
   for (const [index, selector] of whom.entries()) {
     const at = `whom.${index}`;
@@ -165,7 +165,7 @@ function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking)
     if (group !== undefined && !groups.includes(group)) {
       return [`${at}.group`, invalid(group, `one of ${groups.join(', ')}`)];
     }
-    const found = agent === undefined ? null : agentProblem(agent, `${at}.agent`, names);
+    const found = agent === undefined ? null : findAgentProblem(agent, `${at}.agent`, names);
     if (found) return found;
   }
   if (whom.some(({ alliance }) => alliance !== undefined)) return null;
@@ -174,7 +174,7 @@ function whomProblem(whom: readonly Whom[], { scenario, names, place }: Looking)
   return ['whom', finding('NO_AGENTS', {})];
 }
 
-function agentProblem(agent: Named, member: string, names: Names): Wrong {
+function findAgentProblem(agent: Named, member: string, names: Names): Wrong {
   if (names.ordinalOf(agent) >= 0) return null;
   const last = names.all.at(-1)!;
   const known = `an ordinal up to ${last.ordinal}, or a name from ${names.all[0]!.name}`;
@@ -185,7 +185,7 @@ function agentProblem(agent: Named, member: string, names: Names): Wrong {
  * Checks a block's number. A run that ends after a number of closed blocks has at most that many
  * blocks, plus those still in voting.
  */
-function blockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
+function findBlockProblem(block: Named, { scenario: { length } }: Looking): Wrong {
   const most = (length.blocks ?? Number.POSITIVE_INFINITY) + limits.openBlocks;
   if (typeof block === 'string' || block < most) return null;
   return ['block', invalid(block, `less than ${most} (length.blocks is ${length.blocks})`)];
@@ -257,7 +257,7 @@ function contradiction(scenario: Scenario, names: Names): Problem | null {
  * Checks that a condition has exactly one bound, and names a group only with `reputation_mean`.
  * @param groups names of all groups.
  */
-export function conditionProblem(
+export function findConditionProblem(
   { measure, group, reaches, at_least, at_most }: Static<typeof Condition>,
   path: string,
   groups: readonly string[],
@@ -276,7 +276,7 @@ export function conditionProblem(
   return problem(`${path}.group`, invalid(group, `one of ${groups.join(', ')}`));
 }
 
-export function traitsProblem({
+export function findTraitsProblem({
   agents,
 }: {
   agents: readonly Pick<Scenario['agents'][number], 'traits'>[];
@@ -284,7 +284,7 @@ export function traitsProblem({
   for (const [index, { traits = {} }] of agents.entries()) {
     for (const [name, trait] of Object.entries(traits)) {
       if (typeof trait === 'number') continue;
-      const found = drawnProblem(trait, name as keyof Traits);
+      const found = findDrawnProblem(trait, name as keyof Traits);
       if (!found) continue;
       const [member, what] = found;
       return { path: ['agents', String(index), 'traits', name, ...member], ...what };
@@ -301,7 +301,7 @@ const optionalMembers: Partial<Record<Drawn['distribution'], readonly string[]>>
   choice: ['weights'],
 };
 
-function drawnProblem({ distribution, ...members }: Drawn, name: keyof Traits): Found {
+function findDrawnProblem({ distribution, ...members }: Drawn, name: keyof Traits): Found {
   const needed: readonly string[] = parametersOf[distribution];
   const missing = needed.find((member) => !(member in members));
   if (missing) {
@@ -314,10 +314,10 @@ function drawnProblem({ distribution, ...members }: Drawn, name: keyof Traits): 
     const expected = `${known.join(', ')} with ${distribution}`;
     return [[foreign], finding('UNKNOWN_KEY', { expected })];
   }
-  return rangeProblem(members, name) ?? weightsProblem(members);
+  return findRangeProblem(members, name) ?? findWeightsProblem(members);
 }
 
-function rangeProblem({ from, to, values }: Partial<Drawn>, name: keyof Traits): Found {
+function findRangeProblem({ from, to, values }: Partial<Drawn>, name: keyof Traits): Found {
   const { minimum, maximum } = getTraitBounds(name);
   const outside = (value: number) => value < minimum || value > maximum;
   const expected = `a number from ${minimum} to ${maximum}`;
@@ -330,7 +330,7 @@ function rangeProblem({ from, to, values }: Partial<Drawn>, name: keyof Traits):
   return wrong < 0 ? null : [['values', String(wrong)], invalid(values![wrong]!, expected)];
 }
 
-function weightsProblem({ values, weights }: Partial<Drawn>): Found {
+function findWeightsProblem({ values, weights }: Partial<Drawn>): Found {
   if (values === undefined || weights === undefined) return null;
   if (weights.length === values.length && weights.some((one) => one > 0)) return null;
   const expected = `${values.length} weights, one of them above 0`;

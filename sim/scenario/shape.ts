@@ -18,8 +18,8 @@ function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | 
   return { path: [...above, ...inside], ...findingOf(schema, value, inside) };
 }
 
-export function shapeProblem(value: unknown): Problem | null {
-  return variantProblem(value) ?? untilProblem(value) ?? problemIn(Scenario, value, []);
+export function findShapeProblem(value: unknown): Problem | null {
+  return findVariantProblem(value) ?? findUntilProblem(value) ?? problemIn(Scenario, value, []);
 }
 
 interface Bounded extends TSchema {
@@ -40,8 +40,8 @@ const MOST_LEVELS = 64;
  * large or too deep. The search stops at the limits, so the schema bounds all later work. Without
  * limits, the library would visit every item, and many times for a union.
  */
-export function excessProblem(value: unknown): Problem | null {
-  return excessIn(Scenario as Bounded, value, []) ?? sizeProblem(value);
+export function findExcessProblem(value: unknown): Problem | null {
+  return excessIn(Scenario as Bounded, value, []) ?? findSizeProblem(value);
 }
 
 function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | null {
@@ -75,7 +75,7 @@ function ownSchema(properties: Record<string, Bounded>, name: string): Bounded |
 }
 
 /** Checks the size limits. An aliased value counts once per alias. */
-function sizeProblem(value: unknown): Problem | null {
+function findSizeProblem(value: unknown): Problem | null {
   let left = MOST_VALUES;
   const pathToDeep = (at: unknown, levels: number): string[] | null => {
     left -= 1;
@@ -112,16 +112,16 @@ function isOfKind({ items, properties, type }: Bounded, value: object): boolean 
 }
 
 /** Checks each member that has a kind against the schema for that kind. */
-function variantProblem(value: unknown): Problem | null {
+function findVariantProblem(value: unknown): Problem | null {
   for (const { union, value: one, path } of variantsIn(value)) {
-    const problem = kindProblem(union, one, path);
+    const problem = findKindProblem(union, one, path);
     if (problem) return problem;
   }
   return null;
 }
 
 /** Checks each condition separately, so that the problem names the invalid condition. */
-function untilProblem(value: unknown): Problem | null {
+function findUntilProblem(value: unknown): Problem | null {
   const until = valueAt(value, ['length', 'until']);
   const each: [unknown, string[]][] = Array.isArray(until)
     ? until.map((one, index) => [one, ['length', 'until', String(index)]])
@@ -182,7 +182,7 @@ interface Union extends TSchema {
   anyOf: (TSchema & { properties: { kind: { const: string } } })[];
 }
 
-function kindProblem(union: Union, value: unknown, path: string[]): Problem | null {
+function findKindProblem(union: Union, value: unknown, path: string[]): Problem | null {
   if (typeof value !== 'object' || value === null) return null;
   const variant = variantOf(union, value);
   if (variant) return problemIn(variant, value, path);

@@ -285,29 +285,29 @@ export function findBaseline(sweep: Sweep, seed: string): Cell | null {
 const taken = new Set([measures, ...Object.values(sweepTables)].flatMap((one) => Object.keys(one)));
 
 /** @throws {ScenarioError} for the first problem with the design. */
-export function checkDesign(sweep: Sweep): void {
+export function assertDesign(sweep: Sweep): void {
   const { design, factors } = sweep;
   const sampled = cellsPerSample(sweep) > 0;
   const columns = new Set<string>();
   for (const [index, factor] of factors.entries()) {
     const problem =
-      pathProblem(factor, columns) ??
-      (sampled ? rangeProblem(factor) : valuesProblem(factor, factors[0]!, design));
+      findPathProblem(factor, columns) ??
+      (sampled ? findRangeProblem(factor) : findValuesProblem(factor, factors[0]!, design));
     if (problem) throw new ScenarioError(`sweep.factors.${index} (${factor.path}) ${problem}`);
     columns.add(getColumn(factor)).add(factor.path);
   }
   const problem =
-    responsesProblem(sweep) ??
-    samplesProblem(sweep, sampled) ??
-    untilProblem(sweep) ??
-    baselineProblem(sweep, sampled);
+    findResponsesProblem(sweep) ??
+    findSamplesProblem(sweep, sampled) ??
+    findUntilProblem(sweep) ??
+    findBaselineProblem(sweep, sampled);
   if (problem) throw new ScenarioError(`sweep.${problem}`);
 }
 
 /** Returns true for a possible response. Names of script measures are known only after a run. */
 const isResponse = (name: string) => isMeasure(name) || parseOwn(name) !== null;
 
-function responsesProblem({ responses }: Sweep): string | null {
+function findResponsesProblem({ responses }: Sweep): string | null {
   const unknown = responses.find((name) => !isResponse(name));
   if (unknown === undefined) return null;
   return `responses: ${unknownMeasure(unknown)}`;
@@ -323,7 +323,7 @@ const samplesAre: Partial<Record<Sweep['design'], string>> = {
   sobol: 'the number of rows of a matrix, such as 64, 128 or 256',
 };
 
-function samplesProblem({ design, samples, levels }: Sweep, sampled: boolean): string | null {
+function findSamplesProblem({ design, samples, levels }: Sweep, sampled: boolean): string | null {
   if (sampled && samples === undefined) return `samples is missing; expected ${samplesAre[design]}`;
   if (!sampled && samples !== undefined) {
     return `samples applies to the designs lhs, morris and sobol, not to ${design}`;
@@ -333,7 +333,7 @@ function samplesProblem({ design, samples, levels }: Sweep, sampled: boolean): s
   return levels % 2 === 0 ? null : `invalid levels: ${levels}; expected an even number`;
 }
 
-function untilProblem({ design, until, responses }: Sweep): string | null {
+function findUntilProblem({ design, until, responses }: Sweep): string | null {
   if (!until) return null;
   const { half_width: width, percent, response = responses[0]! } = until;
   if (design === 'morris' || design === 'sobol') {
@@ -352,7 +352,10 @@ function untilProblem({ design, until, responses }: Sweep): string | null {
   );
 }
 
-function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean): string | null {
+function findBaselineProblem(
+  { design, baseline, factors }: Sweep,
+  sampled: boolean,
+): string | null {
   if (!baseline) return null;
   if (sampled)
     return `baseline applies to the designs grid and list; samples of ${design} differ in seed`;
@@ -364,7 +367,7 @@ function baselineProblem({ design, baseline, factors }: Sweep, sampled: boolean)
   return missing === undefined ? null : `baseline: ${missing} is missing; ${expected}`;
 }
 
-function pathProblem(factor: Factor, columns: ReadonlySet<string>): string | null {
+function findPathProblem(factor: Factor, columns: ReadonlySet<string>): string | null {
   if (columns.has(factor.path) || columns.has(getColumn(factor))) return 'is a duplicate';
   if (factor.path === 'seed') return 'cannot vary; use replicates';
   if (factor.path.split('.')[0] === 'sweep') return 'cannot vary: it is part of the sweep';
@@ -372,7 +375,7 @@ function pathProblem(factor: Factor, columns: ReadonlySet<string>): string | nul
   return `has the name of an existing column: ${getColumn(factor)}; set another name`;
 }
 
-function valuesProblem({ values, from, to, whole }: Factor, first: Factor, design: string) {
+function findValuesProblem({ values, from, to, whole }: Factor, first: Factor, design: string) {
   if (from !== undefined || to !== undefined || whole !== undefined) {
     const designs = 'for the designs lhs, morris and sobol';
     return `has from, to or whole, which are ${designs}; expected values for ${design}`;
@@ -383,7 +386,7 @@ function valuesProblem({ values, from, to, whole }: Factor, first: Factor, desig
   return `has ${values.length} values; expected ${expected}, as for the first factor`;
 }
 
-function rangeProblem({ values, from, to, whole }: Factor): string | null {
+function findRangeProblem({ values, from, to, whole }: Factor): string | null {
   if (values) {
     const both = from !== undefined || to !== undefined || whole !== undefined;
     return both ? 'has values and a range; expected one of them' : null;

@@ -25,11 +25,11 @@ import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import {
+  assertNoNetwork,
+  assertNoOutput,
   makeInside,
   type Provenance,
   refuseLinks,
-  refuseNetwork,
-  refuseOutput,
   removeParts,
   syncFolder,
   WholeFile,
@@ -305,9 +305,9 @@ export class SweepFolder {
     head: SweepHead,
     { resume, share, plan }: OpenOptions,
   ): Promise<SweepFolder> {
-    refuseNetwork(path);
+    assertNoNetwork(path);
     refuseLinks(path, [...made, 'sweep.json', 'writer.lock', 'runs', CASSETTES, LOGS]);
-    if (!isBegun(path)) refuseOutput(path, made);
+    if (!isBegun(path)) assertNoOutput(path, made);
     const folder = new SweepFolder(path, plan, lock(path));
     try {
       await folder.#begin(head, { resume, share, plan });
@@ -547,13 +547,13 @@ function lessOf(there: Sweep, now: Sweep): string | null {
     b < a ? `sweep.${name} is ${a} there and ${b} now; expected at least ${a}` : null;
   return (
     counted('replicates', there.replicates, now.replicates) ??
-    samplesProblem(there.samples ?? 0, now) ??
-    there.factors.map((factor, index) => valuesProblem(factor, now, index)).find(Boolean) ??
+    findSamplesProblem(there.samples ?? 0, now) ??
+    there.factors.map((factor, index) => findValuesProblem(factor, now, index)).find(Boolean) ??
     null
   );
 }
 
-function samplesProblem(there: number, { design, samples = 0 }: Sweep): string | null {
+function findSamplesProblem(there: number, { design, samples = 0 }: Sweep): string | null {
   if (samples === there) return null;
   const what = `sweep.samples is ${there} there and ${samples} now`;
   if (design === 'lhs') {
@@ -565,7 +565,7 @@ function samplesProblem(there: number, { design, samples = 0 }: Sweep): string |
   return samples < there ? `${what}; expected at least ${there}` : null;
 }
 
-function valuesProblem(
+function findValuesProblem(
   { path, values: there = [] }: Factor,
   { design, factors }: Sweep,
   at: number,

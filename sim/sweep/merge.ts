@@ -8,7 +8,7 @@ import { StoreError } from '../../engine/store/store.js';
 import { makeInside, type Provenance } from '../../report/folder.js';
 import { jsonDifference } from '../compare/logs.js';
 import { complete } from '../scenario/complete.js';
-import { checkDesign, countCells } from './design.js';
+import { assertDesign, countCells } from './design.js';
 import {
   cassettePath,
   copyWhole,
@@ -28,11 +28,11 @@ import {
 import { getShare, isDealtTo, type Outline, shardText } from './plan.js';
 import { recordChecker } from './records.js';
 import {
-  checkStopping,
   countRuns,
   type Extent,
   generateRuns,
   type KeptRuns,
+  needsMoreRuns,
   type RunRecord,
   type SweepResult,
 } from './runs.js';
@@ -139,11 +139,11 @@ export class MissingRunsError extends SweepError<'RUNS_MISSING'> {
  * @throws {MissingRunsError}
  */
 function demandAll(shards: Shards, extent: Extent): void {
-  do refuseMissing(shards, extent);
-  while (checkStopping(shards, extent));
+  do assertComplete(shards, extent);
+  while (needsMoreRuns(shards, extent));
 }
 
-function refuseMissing(shards: Shards, extent: Extent): void {
+function assertComplete(shards: Shards, extent: Extent): void {
   const { of } = shards;
   const missing = new Map<number, MissingShard>();
   const lacking = (shard: number): MissingShard => {
@@ -184,7 +184,7 @@ class Shards implements KeptRuns {
     this.plan = { scenario, sweep: scenario.sweep!, cells, keys: shard.keys };
     this.#dealt = isDealtTo(this.plan, shard.of);
     this.#problemOf = recordChecker(this.plan);
-    refuseBuild(first, made);
+    assertSameBuild(first, made);
     for (const folder of folders) this.#add(folder, first);
   }
 
@@ -232,10 +232,10 @@ class Shards implements KeptRuns {
       throw new SweepError('DUPLICATE_SHARD', { shard, first: same.path, second: path });
     }
     this.#folders.set(index, folder);
-    for (const name of folder.there) this.#refuseForeign(folder, name);
+    for (const name of folder.there) this.#assertNotForeign(folder, name);
   }
 
-  #refuseForeign({ path, head: { shard } }: ShardFolder, name: string): void {
+  #assertNotForeign({ path, head: { shard } }: ShardFolder, name: string): void {
     const { key, replicate } = parseRunName(name.slice(name.indexOf('/') + 1))!;
     const index = this.#dealt(key, replicate);
     if (index === shard.index) return;
@@ -254,7 +254,7 @@ function comparable({ head: { shard, ...head } }: ShardFolder) {
  * Refuses a different build. The merge computes the tables and report, and a different build might
  * compute different ones.
  */
-function refuseBuild({ path, head }: ShardFolder, made: Provenance): void {
+function assertSameBuild({ path, head }: ShardFolder, made: Provenance): void {
   const { version, commit, node } = head;
   const difference = jsonDifference({ version, commit, node }, made);
   if (!difference) return;
@@ -283,7 +283,7 @@ function openShard(path: string): ShardFolder {
   const there = new Set(files.flatMap((file) => parseRunName(file) ?? []).map(runPath));
   const seal = readSeal(path);
   const folder = { path, head, there, seal };
-  if (seal) checkFiles(folder, seal);
+  if (seal) assertFiles(folder, seal);
   return folder;
 }
 
@@ -294,7 +294,7 @@ function readHead(path: string): ShardHead {
   if (head?.format !== FORMAT) throw new SweepError('DIFFERENT_FORMAT', { path });
   const { shard } = head;
   if (!shard) throw new SweepError('NO_SHARD', { path });
-  const problem = headProblem(head as SweepHead);
+  const problem = findHeadProblem(head as SweepHead);
   if (problem === null) return head as ShardHead;
   throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
@@ -303,14 +303,14 @@ function readHead(path: string): ShardHead {
  * Checks a head. A sweep writes a complete scenario, so completing the scenario again must not
  * change it.
  */
-function headProblem({ scenario, cells, shard }: SweepHead): string | null {
+function findHeadProblem({ scenario, cells, shard }: SweepHead): string | null {
   const again = complete(scenario);
   if ('problem' in again) return `scenario.${again.problem.path.join('.')} ${again.problem.text}`;
   const changed = jsonDifference(scenario, again.scenario, 'scenario');
   if (changed) return `${changed.path} is ${changed.a}`;
   const { sweep } = scenario;
   if (!sweep) return 'scenario.sweep is missing';
-  checkDesign(sweep);
+  assertDesign(sweep);
   if (cells !== countCells(sweep)) return `cells is ${cells}; expected ${countCells(sweep)}`;
   const { index, of, keys } = shard!;
   const isShard =
@@ -322,7 +322,7 @@ function headProblem({ scenario, cells, shard }: SweepHead): string | null {
 }
 
 /** Checks that each file matches the seal and that the folder contains no other runs. */
-function checkFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
+function assertFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
   const extra = [...there].find((name) => !seal.has(name));
   if (extra !== undefined) {
     throw new StoreError('SHARD_FILE_EXTRA', { path: join(path, extra), seal: SEAL });

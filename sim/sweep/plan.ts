@@ -18,8 +18,8 @@ import { type Change, ScenarioError, withValues } from '../scenario/problem.js';
 import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 import type { Strategy } from '../scenario/schema/strategies.js';
 import {
+  assertDesign,
   type Cell,
-  checkDesign,
   countCells,
   type FactorValue,
   findBaseline,
@@ -100,10 +100,10 @@ export function planScenario({ scenario, raw, folder }: Loaded): Plan {
     throw new ScenarioError(
       'sweep is missing; add a section with factors, as folkmoot scenario show byzantine prints',
     );
-  checkDesign(sweep);
+  assertDesign(sweep);
   const cells = countCells(sweep);
   const runs = cells * firstReplicates(sweep);
-  checkSize(cells, runs, longestSeed(sweep, scenario.seed));
+  assertSize(cells, runs, longestSeed(sweep, scenario.seed));
   const { sweep: _, ...base } = raw as Record<string, unknown>;
   if (sweep.baseline && !findBaseline(sweep, scenario.seed)) {
     throw new ScenarioError(
@@ -133,7 +133,7 @@ function widthOf(until: NonNullable<PlanOptions['until']>) {
 const longestSeed = (sweep: Sweep, seed: string): string =>
   formatSeed(formatSeed(seed, sweep.samples ?? 0), sweep.until?.most ?? sweep.replicates);
 
-function checkSize(cells: number, runs: number, longest: string): void {
+function assertSize(cells: number, runs: number, longest: string): void {
   if (cells > LARGEST.cells) {
     throw new ScenarioError(`sweep has ${cells} cells; expected at most ${LARGEST.cells}`);
   }

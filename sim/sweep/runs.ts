@@ -274,7 +274,7 @@ export async function* missingTasks(
   { underWay, isOpen, onMore }: Going,
 ): AsyncGenerator<SweepTask> {
   yield* roundOf(kept, extent, underWay);
-  while ((await underWay.all()) && !isOpen() && checkStopping(kept, extent)) {
+  while ((await underWay.all()) && !isOpen() && needsMoreRuns(kept, extent)) {
     onMore();
     yield* roundOf(kept, extent, underWay);
   }
@@ -300,13 +300,13 @@ function* roundOf(
 }
 
 /** Returns true if a cell needs more runs. All planned runs must be finished. */
-export function checkStopping(kept: KeptRuns, extent: Extent): boolean {
+export function needsMoreRuns(kept: KeptRuns, extent: Extent): boolean {
   const { plan, replicates, share } = extent;
   const response = stoppingResponse(plan.sweep);
   const { recordsOf } = finishedSweep(kept, extent);
   const valuesOf = (cell: number) =>
     share(plan.keys[cell - 1]!, 1) ? collectValues(recordsOf(cell), response) : null;
-  return replicates.checkCells(valuesOf, getIntervalKind(response));
+  return replicates.finishCells(valuesOf, getIntervalKind(response));
 }
 
 /** Failed run in a sweep. */

@@ -82,7 +82,7 @@ export class Replicates {
    * different shard, which is skipped.
    * @returns true if a cell needs more runs.
    */
-  checkCells(
+  finishCells(
     valuesOf: (cell: number, replicates: number) => number[] | null,
     kind: IntervalKind,
   ): boolean {

@@ -35,7 +35,6 @@ import {
   type SweepTask,
 } from './plan.js';
 import {
-  checkStopping,
   countRuns,
   type Extent,
   type FailedRun,
@@ -46,6 +45,7 @@ import {
   getMeasure,
   listReported,
   missingTasks,
+  needsMoreRuns,
   noVerdicts,
   type RunRecord,
   RunsUnderWay,
@@ -105,7 +105,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
     const failed = different ?? (await runMissing(folder, extent, { ...options, worker }));
     const { planned, completed } = countRuns(folder, extent);
     // The stopping rule may need more runs if the sweep was stopped between two tests.
-    if (completed < planned || checkStopping(folder, extent)) {
+    if (completed < planned || needsMoreRuns(folder, extent)) {
       const counted = countRuns(folder, extent);
       return { ...counted, verdicts: noVerdicts(), failed, finished: false, empty: [] };
     }

@@ -1,6 +1,6 @@
 /** Gateways from a live world to its network, in this process or on a server. */
 
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import {
   AgentClient,
@@ -11,7 +11,7 @@ import {
   UnreachableError,
 } from '../../api/client/index.js';
 import { admit } from '../../engine/admit/admit.js';
-import { checkFreshness } from '../../engine/admit/credentials.js';
+import { refuseTimestamp } from '../../engine/admit/credentials.js';
 import type { Outcome } from '../../engine/core/state.js';
 import { type Clock, systemClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
@@ -113,7 +113,7 @@ export class DirectGateway implements Gateway {
     const network = this.#network;
     const admitted = admit(request, this.networkId);
     if ('refusal' in admitted) return { result: 'refused', ...admitted };
-    const stale = checkFreshness(admitted.signedAt, this.now());
+    const stale = refuseTimestamp(admitted.signedAt, this.now());
     if (stale) return { result: 'refused', refusal: stale };
     network.fireDeadlines();
     const look = network.precheck(admitted);
@@ -236,7 +236,7 @@ export class RemoteGateway implements Gateway {
       if (observer) yield* observer.events(topics, options);
     } catch (cause) {
       // Another network at this address refuses the observer's key, maybe before `#watch` notices.
-      await this.#checkEpoch().catch(() => {});
+      await this.#assertEpoch().catch(() => {});
       const detail = (cause as Error).message;
       this.#lose(remoteError('DISCONNECTED', { url: this.url, detail }, { cause }));
     }
@@ -277,7 +277,7 @@ export class RemoteGateway implements Gateway {
     this.close();
   }
 
-  async #checkEpoch(): Promise<void> {
+  async #assertEpoch(): Promise<void> {
     const { epoch } = await this.client.meta();
     if (epoch !== this.meta.epoch) this.#lose(remoteError('REPLACED', { url: this.url }));
   }
@@ -288,7 +288,7 @@ export class RemoteGateway implements Gateway {
     let answeredAt = this.#clock.now();
     while (!signal.aborted) {
       try {
-        await this.#checkEpoch();
+        await this.#assertEpoch();
         answeredAt = this.#clock.now();
       } catch (error) {
         const silentMs = this.#clock.now() - answeredAt;
@@ -297,7 +297,7 @@ export class RemoteGateway implements Gateway {
           this.#lose(remoteError('UNRESPONSIVE', { url: this.url, ms: silentMs, detail }));
         }
       }
-      await pause(WATCH_MS, undefined, { signal }).catch(() => {});
+      await sleep(WATCH_MS, undefined, { signal }).catch(() => {});
     }
   }
 }

@@ -10,7 +10,7 @@ import { computeCost, toOperation } from '../../api/limits/cost.js';
 import { Limits } from '../../api/limits/limits.js';
 import { refuseBlockShare, refuseQuota } from '../../api/limits/quota-refusals.js';
 import { type Admitted, admit } from '../../engine/admit/admit.js';
-import { checkFreshness } from '../../engine/admit/credentials.js';
+import { refuseTimestamp } from '../../engine/admit/credentials.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Outcome } from '../../engine/core/state.js';
 import type { VirtualClock } from '../../engine/node/clock.js';
@@ -233,7 +233,7 @@ export class LocalWorld extends Society {
       // Only meme files are checked asynchronously.
       const known = request instanceof DirectVote ? request : admit(request, networkId);
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
-      else if (checkFreshness(known.signedAt, at)) {
+      else if (refuseTimestamp(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
       } else arrivals.push({ sent: one, admitted: known });
     }

@@ -159,7 +159,7 @@ function useInk(box: { current: HTMLElement | null }): Ink | null {
   return ink;
 }
 
-interface Wanted {
+interface PaintingOptions {
   layout: Layout | null;
   ink: Ink | null;
   coloring: Coloring;
@@ -170,7 +170,7 @@ interface Wanted {
  * Draws all cells when the layout or colouring changes, and afterwards only the agents that
  * changed.
  */
-function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Wanted) {
+function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: PaintingOptions) {
   const { layout, ink, coloring } = wanted;
   const chosen = useRef(wanted.chosen);
   chosen.current = wanted.chosen;

@@ -134,12 +134,12 @@ export interface ClusterState {
    * Time since the node lost contact with etcd, which orders requests, in ms; 0 while connected.
    */
   cut_off_ms: number;
-  nodes: NodeShown[];
+  nodes: NodeView[];
   /** Null if etcd did not respond in time. */
   etcd: { members: number; answering: number; leader: boolean } | null;
 }
 
-interface NodeShown {
+interface NodeView {
   node: string;
   alive: boolean;
   /** Start time of a live node, or the time a silent node was last seen. */

@@ -10,7 +10,7 @@ import type {
   ToVerifier,
 } from './messages.js';
 
-interface Asked {
+interface PendingCheck {
   resolve(answer: never): void;
   reject(error: Error): void;
   progress?(progress: Progress): void;
@@ -18,7 +18,7 @@ interface Asked {
 
 let worker: Worker | null = null;
 let last = 0;
-const waiting = new Map<number, Asked>();
+const waiting = new Map<number, PendingCheck>();
 
 function tell(message: ToVerifier): void {
   worker ??= started();
@@ -75,7 +75,7 @@ export function recomputeInWorker(
   return { result, stop };
 }
 
-function asked<T>(send: (id: number) => void, progress?: Asked['progress']): Promise<T> {
+function asked<T>(send: (id: number) => void, progress?: PendingCheck['progress']): Promise<T> {
   last += 1;
   const id = last;
   return new Promise<T>((resolve, reject) => {

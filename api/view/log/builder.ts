@@ -172,7 +172,7 @@ export class Builder {
 
   #ally(seq: number, at: number, data: EventData['alliance_update']): void {
     const known = this.#alliances.get(data.alliance_id);
-    const row = isOpen(data.status) ? this.#allied(data, known) : over(data, known);
+    const row = isOpen(data.status) ? this.#allied(data, known) : endAlliance(data, known);
     const made: AllianceRow = { ...row, status: data.status, at, entry: seq };
     if (!known) {
       made.number = this.#allianceCount;
@@ -217,7 +217,10 @@ export class Builder {
 const isOpen = (status: string) => status === 'proposed' || status === 'active';
 
 /** An ended alliance keeps its last members, without invitations. */
-function over(data: EventData['alliance_update'], known: AllianceRow | undefined): AllianceRow {
+function endAlliance(
+  data: EventData['alliance_update'],
+  known: AllianceRow | undefined,
+): AllianceRow {
   if (known) return { ...known, invited: [] };
   throw new StoreError('ALLIANCE_ORDER', { id: data.alliance_id });
 }

@@ -136,7 +136,7 @@ function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number
 }
 
 /** A log entry with its events, but without a meme's file. */
-interface EntryShown extends Omit<PrintedLine, 'seq' | 'file'> {
+interface EntryView extends Omit<PrintedLine, 'seq' | 'file'> {
   entry: number;
   /** Id of the sending agent; empty if no agent sent the entry. */
   agent_id: string;
@@ -148,7 +148,7 @@ export function readEntry(
   network: ServedNetwork,
   index: IndexSource,
   seq: number,
-): EntryShown | undefined {
+): EntryView | undefined {
   const { read } = network;
   if (seq > read.position.seq) return undefined;
   for (const line of storedLines(read.log, seq, seq)) {

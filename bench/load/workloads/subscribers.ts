@@ -3,7 +3,7 @@
  * other agents update their status. Each accepted update must reach each subscriber exactly once.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { authInput } from '../../../engine/protocol/signing.js';
 import { AgentPool, Statuses } from '../agents.js';
 import { EventStream } from '../event-stream.js';
@@ -65,7 +65,7 @@ async function complete(
   signal: AbortSignal,
 ): Promise<void> {
   const lateMs = now() + options.timeoutMs;
-  while (!signal.aborted && now() < lateMs && deliveries.waits) await delay(POLL_MS);
+  while (!signal.aborted && now() < lateMs && deliveries.waits) await sleep(POLL_MS);
   // After an abort, missing deliveries may still be in flight.
   if (!signal.aborted) deliveries.finish();
 }

@@ -94,7 +94,7 @@ function blockOf(hash: string): string {
 }
 
 /** Checks the options that apply to only one of the formats. */
-function checkBlock({ format, block, type, out }: Flags): void {
+function assertBlock({ format, block, type, out }: Flags): void {
   if (format !== 'preflib') {
     if (block === undefined) return;
     throw new UsageError('OPTION_REQUIRES', { option: '--block', required: '--format preflib' });
@@ -122,7 +122,7 @@ function formatOf({ format, out }: Flags): Format {
 }
 
 async function run(folder: string, flags: Flags): Promise<void> {
-  checkBlock(flags);
+  assertBlock(flags);
   const format = formatOf(flags);
   if (flags.rawCells && format !== 'csv') {
     throw new UsageError('OPTION_REQUIRES', { option: '--raw-cells', required: '--format csv' });

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basename } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AgentClient,
   type Event,
@@ -103,7 +103,7 @@ interface FoundNews {
   missed: boolean;
 }
 
-interface NewsWait extends Wanted {
+interface NewsWait extends EventOptions {
   waitMs: number;
   signal: AbortSignal;
 }
@@ -147,7 +147,7 @@ export class EventInbox {
       if (past.events.length > 0) return { ...past, missed: false };
     }
     while (held.hasNothing(from, wait.topics) && !late.aborted) await this.#arrival(late);
-    await pause(late.aborted ? 0 : GATHER_MS);
+    await sleep(late.aborted ? 0 : GATHER_MS);
     const missed = held.reachesBackTo(from) === null;
     const { events, cursor } = held.after(missed ? held.from : from, wait);
     return { events, cursor, more: cursor.seq < held.last.seq, missed };
@@ -247,7 +247,7 @@ export class EventInbox {
 const MOST_EVENTS = 5_000;
 const MOST_CHARACTERS = 8 * 1024 * 1024;
 
-interface Wanted {
+interface EventOptions {
   topics: ReadonlySet<string>;
   limit: number;
 }
@@ -308,7 +308,7 @@ class Inbox {
   }
 
   /** Returns the next wanted events after a cursor, and the cursor that follows these events. */
-  after({ seq }: Cursor, { topics, limit }: Wanted): { events: Event[]; cursor: Cursor } {
+  after({ seq }: Cursor, { topics, limit }: EventOptions): { events: Event[]; cursor: Cursor } {
     const later = this.#events.filter(({ event }) => event.seq > seq && isNews(event, topics));
     const events = later.slice(0, limit).map(({ event }) => event);
     const reached = later.length > limit ? events.at(-1)!.seq : this.#last.seq;

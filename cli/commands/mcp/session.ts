@@ -29,8 +29,8 @@ import { flushStdout, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
 import { type ActingAgents, type Cursor, unknownNames } from './acting-agents.js';
 import {
-  argumentProblem,
   buildInputSchema,
+  findArgumentProblem,
   Mistake,
   type Tool,
   type ToolResult,
@@ -188,7 +188,7 @@ class Calls {
   #done({ tool, schema }: OfferedTool, given: Record<string, unknown>, signal: AbortSignal) {
     const mistyped = unknownArgument(schema, tool.synonyms ?? {}, given);
     if (mistyped) throw mistyped;
-    const problem = argumentProblem(tool, schema, given);
+    const problem = findArgumentProblem(tool, schema, given);
     if (problem) throw new Mistake(problem.pointer, `${problem.pointer} ${problem.message}`);
     const { agent, ...args } = given as { agent?: string };
     const by = this.#agents.get(agent)!;

@@ -661,7 +661,7 @@ const checks = new Map(
 );
 
 /** Returns the first problem with the arguments, or null. `schema` is the session's schema. */
-export function argumentProblem(
+export function findArgumentProblem(
   { name }: Tool,
   { properties, required }: TObject,
   given: Record<string, unknown>,

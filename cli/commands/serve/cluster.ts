@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { ClusterNetwork, ClusterOptions, LaggingNode } from '../../../cluster/network.js';
 import type { EtcdOrder } from '../../../cluster/order/etcd.js';
 import type { PeerServer } from '../../../cluster/peer/server.js';
-import { checkSecret } from '../../options/client.js';
+import { parseSecret } from '../../options/client.js';
 import { SecretOption, type SecretSource } from '../../options/config.js';
 import {
   addClusterOptions,
@@ -25,7 +25,7 @@ export interface NodeFlags extends ClusterFlags, PeerFlags {
 }
 
 /** Options of `serve` that this module uses. */
-interface Around extends NodeFlags {
+interface ServeNodeFlags extends NodeFlags {
   host: string;
   port: number;
   networkId?: string;
@@ -63,7 +63,7 @@ const ofNodes = [
 ];
 
 /** @throws {UsageError} for incompatible options. */
-export function checkNodeOptions(flags: Around): void {
+export function assertNodeOptions(flags: ServeNodeFlags): void {
   if (flags.cluster === undefined) {
     const stray = ofNodes.find((name) => flags[name]);
     if (stray) {
@@ -79,7 +79,7 @@ export function checkNodeOptions(flags: Around): void {
     const required = '--network-id, the same on all nodes';
     throw new UsageError('OPTION_REQUIRES', { option: '--cluster', required });
   }
-  checkPeerOptions(flags);
+  assertPeerOptions(flags);
   const not = [
     ...(['scenario', 'control', 'archiveAfter'] as const).filter((name) => flags[name]).map(dashed),
     ...(flags.clock === 'held' ? ['--clock held'] : []),
@@ -98,7 +98,7 @@ interface OpenedNode {
 
 /** Opens a node. Returns null if `stopped` aborts first. */
 export async function openNode(
-  flags: Around,
+  flags: ServeNodeFlags,
   options: Omit<ClusterOptions, 'order' | 'node' | 'catchUp'>,
   log: Logger,
   stopped: AbortSignal,
@@ -180,7 +180,7 @@ const addressOf = typed(
 );
 
 /** @throws {UsageError} if only one of the two options is given. */
-function checkPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
+function assertPeerOptions({ peerListen, peerSecret }: PeerFlags): void {
   if ((peerListen === undefined) === (peerSecret === undefined)) return;
   const [option, required] = peerListen
     ? ['--peer-listen', '--peer-secret FILE (create it with openssl rand -hex 32 > FILE)']
@@ -221,7 +221,7 @@ async function peersOf(
   const { PeerServer } = await import('../../../cluster/peer/server.js');
   const tls = await readTlsFlags(flags);
   const { checkedSecret } = await import('../../../cluster/peer/proof.js');
-  const secret = checkSecret(peerSecret!, '--peer-secret', checkedSecret);
+  const secret = parseSecret(peerSecret!, '--peer-secret', checkedSecret);
   const tell = (line: string) => log.info(line);
   const common = { secret, tls, tell };
   const server = await PeerServer.listen({ ...peerListen, ...common, network: networkId! }).catch(

@@ -2,7 +2,7 @@
  * Pause, step and speed control for a served network. Control affects the scenario agents or, with
  * `--clock held`, the whole network. Control commands are not log entries.
  */
-import type { ClockShown, Control, ControlCommand, Until } from '../../../api/index.js';
+import type { ClockView, Control, ControlCommand, Until } from '../../../api/index.js';
 import type { PublishedEvent } from '../../../engine/node/encode.js';
 import type { Network } from '../../../engine/node/network.js';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
@@ -53,7 +53,7 @@ export class LiveControl implements Control {
     await this.#pace();
   }
 
-  clock(): ClockShown {
+  clock(): ClockView {
     return {
       holds: this.#holdsNetwork ? 'network' : 'agents',
       paused: this.#paused,

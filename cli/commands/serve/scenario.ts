@@ -44,7 +44,7 @@ not the periods of the network (voting, alliances). After a restart, the same
 seed gives the same agents.`;
 
 /** @throws {UsageError} for options that need a scenario. */
-export function checkScenarioOptions(flags: ServeScenarioFlags): void {
+export function assertScenarioOptions(flags: ServeScenarioFlags): void {
   if (flags.scenario !== undefined) return;
   if (flags.control && flags.clock !== 'held') {
     const required = '--scenario or --clock held';

@@ -9,7 +9,7 @@ import { type Policy, type Weights, weightings } from '../../../engine/protocol/
 import { policies } from '../../../engine/rules/bundled/policies.js';
 import { exitProcess } from '../../../engine/store/process-end.js';
 import type { GivenParameters } from '../../../sim/rules/chosen-rule.js';
-import { checkSecret, readKeys } from '../../options/client.js';
+import { parseSecret, readKeys } from '../../options/client.js';
 import {
   configurable,
   SecretOption,
@@ -23,12 +23,18 @@ import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../ou
 import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
-import { addNodeOptions, checkNodeOptions, type NodeFlags, nodeHelp, openNode } from './cluster.js';
+import {
+  addNodeOptions,
+  assertNodeOptions,
+  type NodeFlags,
+  nodeHelp,
+  openNode,
+} from './cluster.js';
 import type { LiveControl } from './control.js';
 import { exchangeLog, readLimits, startLiveSettings } from './live-settings.js';
 import {
   addScenarioOptions,
-  checkScenarioOptions,
+  assertScenarioOptions,
   resolveGenesis,
   resolveScenario,
   type ServeScenarioFlags,
@@ -39,7 +45,7 @@ import {
 export function serveCommand(): Command {
   const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
   addScenarioOptions(addNodeOptions(addServeOptions(command)));
-  return configurable<ServeFlags>(command, { name: 'serve', check: checkFlags, run }).addHelpText(
+  return configurable<ServeFlags>(command, { name: 'serve', check: assertFlags, run }).addHelpText(
     'after',
     helpText({
       notes: `
@@ -75,11 +81,11 @@ ${nodeHelp}`,
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** @throws {UsageError} for flags that contradict each other. Opens nothing. */
-async function checkFlags(flags: ServeFlags): Promise<void> {
-  checkNodeOptions(flags);
-  checkScenarioOptions(flags);
-  checkControl(flags);
-  await checkDoor(flags);
+async function assertFlags(flags: ServeFlags): Promise<void> {
+  assertNodeOptions(flags);
+  assertScenarioOptions(flags);
+  assertControl(flags);
+  await assertDoor(flags);
   if (flags.limitsFile !== undefined) await readLimits(flags.limitsFile);
 }
 
@@ -219,7 +225,7 @@ function archiveOptions({ archiveAfter }: ServeFlags, log: Logger): ArchiveOptio
 }
 
 /** Checks host names and origins before anything is opened. @throws {UsageError} */
-async function checkDoor({ hosts, cors }: ServeFlags): Promise<void> {
+async function assertDoor({ hosts, cors }: ServeFlags): Promise<void> {
   const { browserOrigin, servedName } = await import('../../../api/index.js');
   for (const [option, values, check] of [
     ['--hosts', hosts, servedName],
@@ -247,7 +253,7 @@ function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }
 }
 
 /** @throws {UsageError} for a token that the server would not use. */
-function checkControl({ controlToken: token, control, clock }: ServeFlags): void {
+function assertControl({ controlToken: token, control, clock }: ServeFlags): void {
   if (token === undefined || control || clock === 'held') return;
   const required = '--control or --clock held';
   throw new UsageError('OPTION_REQUIRES', { option: '--control-token', required });
@@ -315,7 +321,7 @@ function controlToken({ controlToken: source }: ServeFlags): Pick<ServerOptions,
     if (/^[A-Za-z0-9_-]{32,256}$/.test(token)) return token;
     throw new Error('expected 32 to 256 letters, digits, _ or -');
   };
-  return { controlToken: checkSecret(source, '--control-token', parse) };
+  return { controlToken: parseSecret(source, '--control-token', parse) };
 }
 
 interface ServeFlags extends ServeScenarioFlags, NodeFlags {

@@ -144,25 +144,25 @@ export const Head = Type.Object({
 
 /** Schemas of records by table. Each comment describes the key. */
 export const records = {
-  /** 'head' */
+  /** One record, with the key `head`. */
   network: Head,
-  /** agent_id */
+  /** By the agent's id. */
   agents: AgentProfile,
-  /** agent ordinal */
+  /** By the agent's ordinal. */
   agent_numbers: Type.Object({ agent_id: AgentId }),
-  /** agent_id */
+  /** By the agent's id. */
   agent_states: actor(Status, AgentContext),
-  /** agent ordinal; members in the order of `standingFields` */
+  /** By the agent's ordinal. Members are in the order of `standingFields`. */
   standings: StandingRow,
-  /** number of the snapshot */
+  /** By the number of the snapshot. */
   electorates: Type.Object({ agents: Type.Array(Count), weights: Type.Array(Count) }),
-  /** block_hash */
+  /** By the block's hash. */
   blocks: actor(BlockStatus, BlockContext),
-  /** block ordinal */
+  /** By the block's ordinal. */
   block_numbers: Type.Object({ block_hash: Hash }),
-  /** height of a finalized block */
+  /** By the height of the finalized block. */
   heights: Type.Object({ block_hash: Hash }),
-  /** [block ordinal, agent ordinal] */
+  /** By the ordinals of the block and of the agent. */
   votes: Type.Object({
     entry: Count,
     at: Milliseconds,
@@ -170,13 +170,13 @@ export const records = {
     meme_references: Type.Array(MemeId),
     ballot: Type.Optional(Type.Unknown()),
   }),
-  /** [block ordinal, agent ordinal]; the entry of the conflicting signed vote */
+  /** Entry of the conflicting signed vote, by the ordinals of the block and of the agent. */
   equivocations: Type.Object({ entry: Count }),
-  /** [transaction hash, signer's key] of a final transaction */
+  /** Final transactions, by hash and by the signer's key. */
   transactions: Type.Object({ block_hash: Hash, height: Count, index: Count }),
-  /** key of the application state */
+  /** By the key in the application state. */
   state: Type.Object({ value: Type.Unknown(), block_hash: Hash }),
-  /** meme_id */
+  /** By the meme's id. */
   memes: Type.Object({
     meme_id: MemeId,
     creator: AgentId,
@@ -190,11 +190,11 @@ export const records = {
     posted_at: Milliseconds,
     entry: Count,
   }),
-  /** alliance_id */
+  /** By the alliance's id. */
   alliances: actor(AllianceStatus, AllianceContext),
-  /** ['block', block_hash] or ['alliance', alliance_id] of those that are open */
+  /** Open blocks and alliances, by `block` or `alliance` and by hash or id. */
   open: Type.Object({}),
-  /** request_id of a discussion or alliance request */
+  /** By the `request_id` of a discussion or an alliance request. */
   requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 

@@ -178,11 +178,11 @@ function memberSchema(shape: Shape, step: string): Shape | undefined {
 }
 
 /** Returns the first problem in a request body, or null. */
-export function bodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
+export function findBodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
   return findProblem(validators[kind]!, shapes[kind]!, value);
 }
 
 /** Returns the first problem in genesis parameters, or null. */
-export function genesisProblem(value: unknown): Problem | null {
+export function findGenesisShapeProblem(value: unknown): Problem | null {
   return findProblem(validators.genesis!, shapes.genesis!, value);
 }

@@ -31,7 +31,7 @@ export interface ToAsk {
   /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
   begins(): Promise<void>;
   /** Called with the tokens used by a call that gave no usable answer. */
-  wasted(usage: Usage): void;
+  countUnusable(usage: Usage): void;
   /** Called once, with the outcome. */
   decided(decided: DecisionResult): void;
 }
@@ -109,7 +109,7 @@ export class DeciderClient {
         return { answer };
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        if (error.usage) asked.wasted(error.usage);
+        if (error.usage) asked.countUnusable(error.usage);
         if (calls > strategy.retries || this.#failed >= DOWN_AFTER) {
           return { failure: this.#failure(error) };
         }

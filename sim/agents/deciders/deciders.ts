@@ -134,7 +134,7 @@ export class Deciders implements QuestionGate {
       throw scenarioError('RECORD_NEEDS_OUT', {});
     }
     for (const { group, strategy } of groups) {
-      if (record) await checkAskable(group, strategy);
+      if (record) await assertAskable(group, strategy);
     }
     const header = { format: FORMAT, scenario: scenarioDigest(scenario), seed } as const;
     const onNote = (note: string) => hooks.onNote?.(note);
@@ -231,7 +231,7 @@ export class Deciders implements QuestionGate {
         question,
         doing,
         begins: () => this.#tapes.begin(key),
-        wasted: (usage) => this.#tapes.wasted(key, usage),
+        countUnusable: (usage) => this.#tapes.countUnusable(key, usage),
         decided: (found) => this.#keep(pending, found),
       };
       byMind.set(mind, [...(byMind.get(mind) ?? []), asked]);
@@ -383,7 +383,7 @@ const harmless = [
 ];
 
 /** @throws {ScenarioError} if a required variable is not set or the MCP SDK is missing. */
-async function checkAskable(group: string, strategy: External): Promise<void> {
+async function assertAskable(group: string, strategy: External): Promise<void> {
   const keys = 'key_env' in strategy ? [strategy.key_env ?? []].flat() : [];
   const names = 'env' in strategy ? strategy.env : [];
   for (const name of [...keys, ...names]) variable(name, group);

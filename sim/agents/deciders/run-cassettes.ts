@@ -45,7 +45,7 @@ export class RunCassettes {
     const { cassette, keep, record, header } = options;
     const source = cassette === undefined ? null : Cassette.open(cassette);
     try {
-      if (source) checkSource(source, options);
+      if (source) assertSource(source, options);
       if (keep !== undefined && existsSync(keep)) {
         return new RunCassettes(options, source, resumed(keep, options));
       }
@@ -81,7 +81,7 @@ export class RunCassettes {
   }
 
   /** Records the tokens used by a failed call. */
-  wasted(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
+  countUnusable(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
     this.#own!.appendCall({ call, unusable }).catch(() => {});
   }
 
@@ -142,7 +142,7 @@ const same = (a: Header, b: Header) => a.scenario === b.scenario && a.seed === b
 const shown = ({ scenario, seed }: Header) => `${scenario.slice(0, 16)} with seed ${seed}`;
 
 /** Checks the source, which must be complete and from this scenario unless `record` is set. */
-function checkSource(source: Cassette, { header, record, onNote }: RunCassettesOptions): void {
+function assertSource(source: Cassette, { header, record, onNote }: RunCassettesOptions): void {
   const { path, records, ended, torn } = source;
   const other = `${path} is of scenario ${shown(source.header)}, not ${shown(header)}`;
   if (record) {

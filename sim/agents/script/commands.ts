@@ -79,7 +79,7 @@ function onBlock(
  */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
   vote({ decision, reason, ballot, block: hash }, doing) {
-    const cast = ballot === undefined ? {} : { ballot: checkBallot(ballot, hash, doing) };
+    const cast = ballot === undefined ? {} : { ballot: copyBallot(ballot, hash, doing) };
     return onBlock(hash, doing, (block) => {
       const memes = doing.world.receivedMemes(doing.agent.ordinal, block.hash);
       const said = reason === undefined ? {} : { reason, basis: { by: 'script', reason } as const };
@@ -178,7 +178,7 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
  * Returns a frozen copy of a ballot that the network's rule accepts for the block.
  * @throws {TypeError} with the position of the problem.
  */
-function checkBallot(given: unknown, hash: string | undefined, doing: Doing): unknown {
+function copyBallot(given: unknown, hash: string | undefined, doing: Doing): unknown {
   const { content: ballot, bytes } = plainData(given, 'ballot');
   if (bytes > BALLOT_BYTES) {
     throw new TypeError(`ballot too large: ${bytes} bytes; use at most ${BALLOT_BYTES}`);

@@ -424,7 +424,7 @@ function figuresOf(
  * @param modules their paths in the scenario.
  * @throws {ScenarioError} with the name of the first module that cannot be loaded.
  */
-export async function checkScripts(modules: readonly string[], folder: string): Promise<void> {
+export async function assertScripts(modules: readonly string[], folder: string): Promise<void> {
   const scripts = new Scripts();
   try {
     for (const module of modules) {

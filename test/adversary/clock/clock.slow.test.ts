@@ -3,7 +3,7 @@
  * runs.
  */
 import { on, once } from 'node:events';
-import { setTimeout as measured } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -49,7 +49,7 @@ async function expired(from: Host, hash: string): Promise<void> {
     const { data } = await get(from.url, `/api/v1/blocks/${hash}`);
     if (data.status === 'expired') return;
     expect(data.status).toBe('voting');
-    await measured(50);
+    await sleep(50);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Fuzzing from the OpenAPI and AsyncAPI documents, over both transports. The oracle is fuzz.ts. */
 import { readFileSync } from 'node:fs';
-import { setTimeout as measured } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { replayJson } from '../../support/command.js';
 import { counts, full } from '../../support/counts.js';
@@ -71,7 +71,7 @@ async function watched(pid: number, work: Promise<void>): Promise<number[]> {
   });
   while (!done) {
     samples.push(privateBytes(pid));
-    await Promise.race([over, measured(1_000)]);
+    await Promise.race([over, sleep(1_000)]);
   }
   await over;
   return samples;

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as measured } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bundledChild } from '../../support/child.js';
@@ -66,7 +66,7 @@ async function served(
     expect((await get(url, '/api/v1/network/state')).status).toBe(200);
     expect((await call(url, meme(by, { file: `${pid} ${times}` }))).status).toBe(201);
     most = Math.max(most, privateBytes(pid));
-    await measured(20);
+    await sleep(20);
   }
   return { most, times };
 }
@@ -110,5 +110,5 @@ describe.each(['uws', 'node'])('floods: over %s', (transport) => {
 
 /** Waits until the server has released the sockets of closed connections. */
 async function settled(server: Host, files: number): Promise<void> {
-  while (openFiles(server.pid) > files + 4) await measured(50);
+  while (openFiles(server.pid) > files + 4) await sleep(50);
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as elapsed } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LoadResult } from '../../../bench/load/result.js';
@@ -62,7 +62,7 @@ test('overload: 2,000 connections that repeat requests fail no read and bound me
   await overloaded(server, async () => {
     const senders = await childOf('senders-child');
     senders.send({ port, addresses, requests: requests.map(rawOf) });
-    await elapsed(counts.overloadSeconds * 1_000);
+    await sleep(counts.overloadSeconds * 1_000);
     // Even on a busy machine, some requests get a response while all are waiting.
     await expect.poll(async () => '200' in (await askedOf(senders))).toBe(true);
     const statuses = (await reportOf(senders)) as Record<string, number>;

@@ -1,6 +1,6 @@
 /** Repeatedly reads some paths from a server, and reports the response times. */
 import { Agent, get } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 interface Wanted {
   url: string;
@@ -38,7 +38,7 @@ async function readOn(url: string): Promise<never> {
     const status = await read(url);
     tookMs.push(performance.now() - from);
     if (status !== 200) failed += 1;
-    await wait(EVERY_MS);
+    await sleep(EVERY_MS);
   }
 }
 

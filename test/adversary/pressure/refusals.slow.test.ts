@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as measured } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { bundledChild } from '../../support/child.js';
@@ -152,7 +152,7 @@ async function health({ url, pid }: Host, seconds: number): Promise<number> {
     line.send('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
     expect(await line.answer(ANSWER_MS)).toMatchObject({ status: 200 });
     times.push(onProcessorMs(pid) - start);
-    await measured(5);
+    await sleep(5);
   }
   line.cut();
   return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]!;

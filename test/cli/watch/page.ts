@@ -1,11 +1,11 @@
 /** A watched command's page: address, token and clock control. */
-import type { ControlCommand, ControlShown } from 'folkmoot/api';
+import type { ControlCommand, ControlView } from 'folkmoot/api';
 import type { Begun } from '../../support/running-command.js';
 
 export interface Page {
   url: string;
   token: string;
-  control(): Promise<ControlShown>;
+  control(): Promise<ControlView>;
   /** Sends a control command with the token and returns the status. */
   ask(command: ControlCommand): Promise<number>;
   read<T>(path: string): Promise<T>;
@@ -20,7 +20,7 @@ export async function pageOf({ printed }: Begun): Promise<Page> {
   };
   return {
     ...{ url: url!, token: token!, read },
-    control: () => read<ControlShown>('/api/v1/control'),
+    control: () => read<ControlView>('/api/v1/control'),
     async ask(command) {
       const headers = { Authorization: `Bearer ${token}` };
       const body = JSON.stringify(command);

@@ -1,7 +1,7 @@
 /** `folkmoot replay --watch`: progress, pauses and the first divergence. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProofShown } from 'folkmoot/api';
+import type { ProofView } from 'folkmoot/api';
 import { beforeAll, expect, test } from 'vitest';
 import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
@@ -30,7 +30,7 @@ test('replay --watch: shows a match and exits with 0', async () => {
   const { page, printed, stop, stdout } = await watched(folder, '--signatures');
   await printed(over);
   const { digest, log_digest, entries } = run;
-  expect(await page.read<ProofShown>('/api/v1/proof')).toEqual({
+  expect(await page.read<ProofView>('/api/v1/proof')).toEqual({
     ...{ state: 'match', entry: entries - 1, end: entries - 1, digest, log_digest },
     ...{ signatures: true, records_compared: true, divergence: null, problem: null },
   });
@@ -44,7 +44,7 @@ async function expectShown(change: (stored: Stored) => void, shown: object): Pro
   const copy = await changed(folder, change);
   const { page, printed, stop } = await watched(copy);
   await printed(over);
-  const proof = await page.read<ProofShown>('/api/v1/proof');
+  const proof = await page.read<ProofView>('/api/v1/proof');
   expect(proof).toMatchObject({ state: 'differs', problem: null });
   expect(proof.divergence).toMatchObject(shown);
   // The page still serves the folder.
@@ -98,7 +98,7 @@ test('replay --watch: a stopped replay has no result', async () => {
   const begun = begin(['replay', folder, '--watch=paused']);
   const page = await pageOf(begun);
   const proof = { state: 'running', entry: null, end: run.entries - 1, divergence: null };
-  expect(await page.read<ProofShown>('/api/v1/proof')).toMatchObject(proof);
+  expect(await page.read<ProofView>('/api/v1/proof')).toMatchObject(proof);
   expect((await page.control()).clock.paused).toBe(true);
   expect(await begun.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
   expect(begun.stdout()).toBe('');
@@ -121,7 +121,7 @@ test('replay --watch=paused: waits for resume, then finishes', async () => {
   expect(await page.ask({ do: 'step' })).toBe(409);
   expect(await page.ask({ do: 'resume' })).toBe(200);
   await begun.printed(over);
-  expect(await page.read<ProofShown>('/api/v1/proof')).toMatchObject({ state: 'match' });
+  expect(await page.read<ProofView>('/api/v1/proof')).toMatchObject({ state: 'match' });
   expect((await begun.stop()).code).toBe(0);
 });
 

@@ -2,7 +2,7 @@
  * Opens pools, and closes each pool a little later than the previous one, so that threads end while
  * loading.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Signers } from '../../../dist/bench/load/signers.js';
 import { createVerifier } from '../../../dist/engine/index.js';
 import { JobWorker } from '../../../dist/sim/run/jobs.js';
@@ -29,7 +29,7 @@ const pools = {
 const [kind, most] = process.argv.slice(2);
 for (let milliseconds = 0; milliseconds < Number(most); milliseconds += 3) {
   const pool = pools[kind]();
-  await pause(milliseconds);
+  await sleep(milliseconds);
   await pool.close();
 }
 process.stdout.write('closed');

@@ -7,9 +7,9 @@ import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { Genesis, genesisDefaults } from '../../../dist/engine/protocol/schema/genesis.js';
 import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 import {
-  bodyProblem,
+  findBodyProblem,
+  findGenesisShapeProblem,
   findProblem,
-  genesisProblem,
 } from '../../../dist/engine/protocol/schema/validate.js';
 
 const hash = 'ab'.repeat(32);
@@ -40,7 +40,7 @@ type Kind = keyof typeof good;
 const kinds = Object.keys(good) as Kind[];
 
 const atBuild = (kind: Kind, value: unknown) =>
-  kind === 'genesis' ? genesisProblem(value) : bodyProblem(kind, value);
+  kind === 'genesis' ? findGenesisShapeProblem(value) : findBodyProblem(kind, value);
 const ajv = new Ajv(ajvOptions);
 const atRun = Object.fromEntries(
   kinds.map((kind) => {

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { PAGE_BYTES } from '../../../dist/engine/store/lmdb-guards.js';
-import { checkDataFile } from '../../../dist/engine/store/lmdb-pages.js';
+import { assertDataFile } from '../../../dist/engine/store/lmdb-pages.js';
 import { expectOneLine, runCommand, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { suiteFolder } from '../../support/runs.js';
@@ -69,7 +69,7 @@ function endOfUse(): number {
   for (;;) {
     truncateSync(copy, end - PAGE_BYTES);
     try {
-      checkDataFile(copy, 'header');
+      assertDataFile(copy, 'header');
     } catch (error) {
       expect(error).toMatchObject({ code: 'CORRUPT' });
       return end;

@@ -1,7 +1,7 @@
 /** WebSocket floods from unauthenticated clients: memory is bounded. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as pass } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, residentBytes, stop } from '../../support/host.js';
@@ -52,7 +52,7 @@ async function flood(server: Host, sockets: Socket[], bytes: Buffer): Promise<nu
     for (const socket of sockets) {
       if (socket.writable && socket.writableLength < 4 * bytes.length) socket.write(bytes);
     }
-    await pass(2);
+    await sleep(2);
     most = Math.max(most, residentBytes(server.pid));
   }
   return most;
@@ -88,7 +88,7 @@ describe.each(['uws', 'node'])('flood: over %s', (transport) => {
     for (const { socket } of open) socket.write(bytes);
     let most = 0;
     for (let look = 0; look < 150; look += 1) {
-      await pass(20);
+      await sleep(20);
       most = Math.max(most, residentBytes(server.pid));
     }
     process.stdout.write(`flood: pieces over ${transport}: +${(most - before) >> 20} MiB\n`);

@@ -1,5 +1,5 @@
 /** Malformed forms, and a form library that fails in every way. */
-import { setTimeout as pass } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
@@ -83,7 +83,7 @@ describe.each(['uws', 'node'])('forms: over %s', (transport) => {
       await caller.do(meme(by, `after fault ${index}`));
     }
     const held = send(server, memes, field('FOR EVER'));
-    await pass(100);
+    await sleep(100);
     await stop(server);
     await held;
   });

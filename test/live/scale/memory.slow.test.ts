@@ -1,5 +1,5 @@
 /** Cost of idle subscribers. The test prints the cost and checks the order of magnitude. */
-import { setTimeout as measured } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { openFiles, processorTicks, residentBytes } from '../../support/host.js';
@@ -26,7 +26,7 @@ test.skipIf(counts.idleSubscribers === 0).each(['uws', 'node'])(
 
     const ticks = processorTicks(pid);
     const start = performance.now();
-    await measured(1_000);
+    await sleep(1_000);
     const spent = 10 * (processorTicks(pid) - ticks);
     process.stdout.write(
       `memory: over ${transport}, ${counts.idleSubscribers} idle subscribers take ` +

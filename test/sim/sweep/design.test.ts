@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
 import {
-  checkDesign,
+  assertDesign,
   countCells,
   formatSeed,
   generateCells,
@@ -294,7 +294,7 @@ describe('sweep: checks a design', () => {
     ],
     ['an unknown measure', { factors: [loss], responses: ['luck'] }, /unknown measure: luck/],
   ])('sweep: %s', (_, sweep, message) => {
-    const check = () => checkDesign(sweepOf(sweep));
+    const check = () => assertDesign(sweepOf(sweep));
     if (message === null) return expect(check).not.toThrow();
     expect(check).toThrow(ScenarioError);
     expect(check).toThrow(message);

@@ -1,7 +1,7 @@
 /**
  * A subscriber that uses the client library from the first event on. Counts votes and lost events.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, EventStream } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
 import { clientOf } from '../../../client/helpers.js';
@@ -40,7 +40,7 @@ export class Listener {
     const { event_seq } = await this.client.meta();
     let heard = { seq: this.seq, atMs: performance.now() };
     while (this.seq < event_seq) {
-      await pause(20);
+      await sleep(20);
       if (this.seq > heard.seq) heard = { seq: this.seq, atMs: performance.now() };
       else if (performance.now() - heard.atMs > SILENT_MS) {
         throw new Error(`the listener received ${this.seq} of ${event_seq} events, and then none`);

@@ -1,7 +1,7 @@
 /** A server's rate limits, compared with a run's load. */
 import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
-import { checkQuotas } from '../../../../dist/bench/load/run.js';
+import { assertQuotas } from '../../../../dist/bench/load/run.js';
 import type { Target } from '../../../../dist/bench/load/server.js';
 
 const asked: LoadOptions = {
@@ -33,7 +33,7 @@ const limited = (limits_profile: string | null): Target => ({
 });
 
 const check = (profile: string | null, change: Partial<LoadOptions>) => () =>
-  checkQuotas(limited(profile), { ...asked, ...change });
+  assertQuotas(limited(profile), { ...asked, ...change });
 
 test.each<[string | null, Partial<LoadOptions>]>([
   ['off', { rate: 1_000_000 }],

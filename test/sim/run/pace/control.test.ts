@@ -1,5 +1,5 @@
 /** Random pauses, steps and speeds, with subscribers, do not change the log of a run. */
-import { type ControlShown, type Server, startServer } from 'folkmoot/api';
+import { type ControlView, type Server, startServer } from 'folkmoot/api';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { Pace } from '../../../../dist/sim/run/pace.js';
@@ -47,7 +47,7 @@ const ask = async (url: string, token: string, command: object) => {
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify(command),
   });
-  return { status: response.status, ...((await response.json()) as { data: ControlShown }) };
+  return { status: response.status, ...((await response.json()) as { data: ControlView }) };
 };
 
 test.each(
@@ -99,7 +99,7 @@ test('pace: refuses commands without the token', async () => {
     body: '{"do":"resume"}',
   });
   expect(foreign.status).toBe(403);
-  const shown = (await (await fetch(`${url}/api/v1/control`)).json()) as { data: ControlShown };
+  const shown = (await (await fetch(`${url}/api/v1/control`)).json()) as { data: ControlView };
   expect(shown.data.clock.paused).toBe(true);
   expect((await ask(url, token, { do: 'resume' })).status).toBe(200);
   expect(digests(await ended)).toEqual(alone);
