@@ -9,6 +9,8 @@ export const NONE = -1;
  * so a window's memory and time do not depend on the traffic.
  */
 const EXACT_SLOTS = 64;
+/** Number of indexes by which the arrays grow at most. */
+const MOST_STEP = 8_192;
 
 export interface Span {
   windowMs: number;
@@ -57,7 +59,9 @@ export class Indexes {
 
   #grow(): void {
     if (this.#capacity === this.#most) throw new RangeError('no free index');
-    this.#capacity = Math.min(Math.ceil(this.#capacity * 1.125) + 16, this.#most);
+    // Bounded steps, so that the spare part of large arrays stays small.
+    const step = Math.min(Math.ceil(this.#capacity / 4) + 16, MOST_STEP);
+    this.#capacity = Math.min(this.#capacity + step, this.#most);
     this.next = copyOf(this.next, new Int32Array(this.#capacity));
     this.#resize(this.#capacity);
   }

@@ -282,7 +282,7 @@ function holdsMean(width: number, draw: () => number): boolean {
     while (drawn.length < count) drawn.push(draw());
     return drawn;
   };
-  while (replicates.checkCells(valuesOf, 't_log'));
+  while (replicates.finishCells(valuesOf, 't_log'));
   const { low, high } = computeStatistics(Sample.of(drawn), 't_log', getLevel({ until }));
   return low !== null && high !== null && low <= 1 && 1 <= high;
 }

@@ -44,9 +44,9 @@ test('stopping: keeps a settled cell settled, and checks each cell separately', 
   const replicates = new Replicates(sweepOf({ half_width: 1, most: 45 }), 2);
   const noise = (cell: number, count: number) =>
     Array.from({ length: count }, (_, index) => 10 + (cell === 1 ? 0.1 : 10) * (index % 2));
-  expect(replicates.checkCells(noise, 't_log')).toBe(true);
+  expect(replicates.finishCells(noise, 't_log')).toBe(true);
   expect([replicates.of(1), replicates.of(2)]).toEqual([30, 45]);
-  expect(replicates.checkCells(noise, 't_log')).toBe(false);
+  expect(replicates.finishCells(noise, 't_log')).toBe(false);
   expect([replicates.of(1), replicates.of(2)]).toEqual([30, 45]);
 });
 
@@ -101,7 +101,7 @@ function stopped(
       while (drawn.length < count) drawn.push(draw(rng));
       return drawn;
     };
-    while (replicates.checkCells(valuesOf, kind));
+    while (replicates.finishCells(valuesOf, kind));
     const { low, high } = computeStatistics(Sample.of(drawn), kind, getLevel(sweep));
     expect((high! - low!) / 2).toBeLessThanOrEqual(drawn.length < 1_000 ? half : 1);
     if (low! <= mean && mean <= high!) held += 1;
