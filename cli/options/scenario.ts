@@ -1,5 +1,6 @@
 /** Options for commands that run a scenario: file, changes and external deciders. */
 import { Option } from 'commander';
+import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
 import { writeStderr } from '../output/output.js';
@@ -36,20 +37,51 @@ export const scriptSeconds = (): Option =>
     'time limit of a script call, in seconds (default: 10)',
   ).argParser(integer({ least: 1, most: 86_400 }));
 
-/** Parses `agents.town.share=0.4`. A value that is not JSON is a string. */
+/**
+ * Parses `agents.town.share=0.4`. A value that is not JSON is a string, but one that begins like a
+ * list, an object or a text in JSON must be JSON.
+ */
 function change(text: string, before: Change[] | undefined): Change[] {
   const at = text.indexOf('=');
   if (at < 1) {
     throw new UsageError('INVALID_VALUE', { option: '--set', value: text, expected: 'PATH=VALUE' });
   }
-  return [...(before ?? []), [text.slice(0, at), parsed(text.slice(at + 1))]];
+  const [path, value] = [text.slice(0, at), text.slice(at + 1)];
+  return [...(before ?? []), [path, parsed(path, value)]];
 }
 
-function parsed(text: string): unknown {
+function parsed(path: string, text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+    return parseUnique(text);
+  } catch (cause) {
+    if (!/^\s*[[{"]/.test(text)) return text;
+    const { message } = cause as Error;
+    const fault = message.startsWith('/') ? message : `not JSON from position ${faultIn(text)} on`;
+    const problem = `${fault}; expected JSON, with a text in quotation marks`;
+    throw new UsageError('INVALID_ARGUMENT', { option: `--set ${path}`, value: text, problem });
+  }
+}
+
+/** Returns the position of the first character that no JSON can have there, from 0. */
+function faultIn(text: string): number {
+  let [begin, end] = [0, text.length];
+  while (begin < end) {
+    const middle = Math.ceil((begin + end) / 2);
+    if (canGoOn(text.slice(0, middle))) begin = middle;
+    else end = middle - 1;
+  }
+  return begin;
+}
+
+/** Returns true if the text is JSON or the beginning of JSON. */
+function canGoOn(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (/end of JSON input|Unterminated string/.test(message)) return true;
+    return Number(/position (\d+)/.exec(message)?.[1] ?? 0) >= text.length;
   }
 }
 

@@ -110,3 +110,31 @@ test('sim --set: names the invalid change, or the file and its line', async () =
   writeFileSync(file, 'title: t\npopulation: 3\nagents:\n  - { group: a, count: 4 }\n');
   expect(await told('seed=x')).toMatch(/town\.yaml:3: .*\b4\b/);
 });
+
+test.each([
+  ['a list', 'faults=[{"kind":"crash","start_ms":7,"length_ms":10,"whom":[{"count":2}]}]', /: 7$/m],
+  ['an object', 'links={"loss":0.25}', /^ {2}loss: 0\.25$/m],
+  ['a text with a bracket', 'title="[draft"', /^title: "\[draft"$/m],
+  ['a text', 'title=draft {', /^title: draft \{$/m],
+])('scenario show --set: accepts %s', async (_, set, shown) => {
+  const file = join(temporaryFolder(), 'town.yaml');
+  writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
+  const { code, stdout, stderr } = await folkmoot(['scenario', 'show', file, '--set', set]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(shown);
+});
+
+test.each([
+  ['faults=[{"kind":"crash",}]', /position 17\b/],
+  ['faults=[{kind: crash}]', /position 2\b/],
+  ['links={"loss":0.1', /position 11\b/],
+  ['title=[draft', /position 1\b/],
+  ['title="draft', /position 6\b/],
+  ['links={"loss":0.1,"loss":0.2}', /\/loss/],
+  ['agents=[{"group":"b","count":"x"}]', /agents\.0\.count/],
+])('sim --set %s: names the position', async (set, position) => {
+  const file = join(temporaryFolder(), 'town.yaml');
+  writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
+  const { code, stderr } = await folkmoot(['sim', file, '--set', set]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(position)]);
+});
