@@ -36,6 +36,7 @@ import {
   writeWhole,
   writeWholeLater,
 } from '../../report/folder.js';
+import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import { jsonDifference } from '../compare/logs.js';
 import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
@@ -123,8 +124,8 @@ export function hashFile(path: string): string {
  * @throws {StoreError} `CORRUPT` if the file cannot be read, `UNREADABLE` if the copy cannot be
  * written.
  */
-export function copyWhole(name: string, from: string, to: string): void {
-  const file = new WholeFile(to, name);
+export function copyWhole(name: string, from: string, to: string, copy = name): void {
+  const file = new WholeFile(to, copy);
   try {
     for (const chunk of chunksOf(join(from, name))) file.write(chunk);
     file.finish();
@@ -350,6 +351,12 @@ export class SweepFolder {
   /** Deletes the log of a run that did not end, or is to be repeated. */
   removeLog(run: RunName): void {
     rmSync(join(this.path, logPath(run)), { recursive: true, force: true });
+  }
+
+  /** Copies the answers of deciders, if there are any, into the folder of a run with a log. */
+  keepCassette(run: RunName): void {
+    if (!existsSync(join(this.path, cassettePath(run)))) return;
+    copyWhole(cassettePath(run), this.path, this.path, join(logPath(run), CASSETTE_FILE));
   }
 
   /** Records that the run's file exists. */

@@ -176,6 +176,7 @@ async function runMissing(
     else {
       // The worker gets its next job before the file is written.
       await nextTurn();
+      if (plan.sweep.log === 'keep' && 'result' in outcome) folder.keepCassette(task);
       await folder.save(task.key, record);
       done += copies.get(task.key)!;
     }

@@ -93,6 +93,36 @@ test('programs: a sweep writes a cassette per run, and is repeated from them', a
   expect(asked().length).toBe(before);
 });
 
+test('programs: a kept run of a sweep has its cassette', async () => {
+  const { folder, file, asked } = townOf('', '', 6);
+  const factor = '{ path: consensus.policy, values: [bft, veto] }';
+  const alone = readFileSync(file, 'utf8');
+  writeFileSync(file, `${alone}sweep: { factors: [${factor}], replicates: 1 }\n`);
+  const out = join(folder, 'kept');
+  const ended = await folkmoot(['sweep', file, '--record', '--keep', '--out', out]);
+  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
+  const before = asked().length;
+  writeFileSync(file, alone);
+  writeFileSync(join(folder, 'mind.mjs'), 'process.exit(1)');
+  const names = readdirSync(join(out, 'logs'));
+  expect(names).toHaveLength(2);
+  for (const name of names) {
+    const [own, common] = [
+      join(out, 'logs', name, 'decisions.cassette'),
+      join(out, 'cassettes', `${name}.cassette`),
+    ].map((path) => readFileSync(path, 'utf8'));
+    expect(own).toBe(common);
+  }
+  const again = ['sim', file, '--cassette', join(out, 'logs', names[0]!), '--json'];
+  const { seed, scenario } = JSON.parse(
+    readFileSync(join(out, 'logs', names[0]!, 'summary.json'), 'utf8'),
+  );
+  const policy = ['--seed', seed, '--policy', scenario.consensus.policy];
+  const repeated = await folkmoot([...again, ...policy]);
+  expect([repeated.code, repeated.stderr]).toEqual([0, expect.anything()]);
+  expect(asked().length).toBe(before);
+});
+
 test('programs: a sweep with spent call budgets resumes to the same bytes', async () => {
   const { folder, file, asked } = townOf('', '', 6);
   const factor = '{ path: consensus.policy, values: [bft, veto] }';
