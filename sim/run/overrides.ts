@@ -128,7 +128,7 @@ function changed(order: Order, outgoing: Outgoing, body: SignedVote): Outgoing |
 export interface DroppedProposal {
   of: 'blocks' | 'alliances';
   named: Named;
-  /** Number of dropped requests. Each copy of a request counts. */
+  /** Number of dropped requests. Copies of a request do not count. */
   did: number;
 }
 
@@ -158,7 +158,8 @@ export class Drops {
     const before = this.#out.get(id);
     const drop = before ?? this.#dropOf(of, id);
     if (!drop || (!before && !accepted())) return false;
-    if (!before) this.#numbers[of].push('');
+    if (before) return true;
+    this.#numbers[of].push('');
     this.#out.set(id, drop);
     drop.did += 1;
     return true;

@@ -241,7 +241,15 @@ function edgesIn(text: string, scenario: PopulationSource): Edge[] {
     ordinals.set(name, ordinal);
     ordinals.set(String(ordinal), ordinal);
   }
-  return rows.map((row) => edgeOf(row, ordinals, scenario.population));
+  const size = scenario.population;
+  const edges = new Map<number, Edge>();
+  for (const row of rows) {
+    const [a, b] = edgeOf(row, ordinals, size);
+    // A link is mutual, so both directions and repetitions name one link.
+    const key = Math.min(a, b) * size + Math.max(a, b);
+    if (!edges.has(key)) edges.set(key, [a, b]);
+  }
+  return [...edges.values()];
 }
 
 function edgeOf(

@@ -1,6 +1,7 @@
 /** Each kind of intervention has its effect, and leaves everything before it unchanged. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { completeScenario, simulate } from 'folkmoot/sim';
 import { beforeAll, expect, test } from 'vitest';
 import { bodyOf, csvRows, type Line, logLines, replayHere } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
@@ -115,6 +116,19 @@ test('drop: neither a block nor its duplicate arrives', async () => {
   const { acted, log } = await forked({ kind: 'drop', block: 3, at_ms: 0 });
   expect(acted.did).toBe(1);
   expect(log.some(({ kind, body }) => kind === 'propose' && body.includes(hashOf(3)))).toBe(false);
+});
+
+test('drop: copies of the proposal count once', async () => {
+  const scenario = completeScenario({
+    title: 't',
+    agents: [{ group: 'a', count: 6, producers: 1 }],
+    links: { duplication: 1 },
+    interventions: [{ kind: 'drop', block: 0, at_ms: 0 }],
+    length: { blocks: 2 },
+  });
+  const { interventions, measures } = await simulate(scenario, { store: 'memory' });
+  expect(measures.messages_duplicated).toBeGreaterThan(0);
+  expect(interventions![0]!.did).toBe(1);
 });
 
 test('drop: an alliance never forms; dissolve: its members leave it', async () => {

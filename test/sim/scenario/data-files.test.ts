@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { parseTrace } from '../../../dist/sim/scenario/files.js';
+import { loadData, parseTrace } from '../../../dist/sim/scenario/files.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const town =
@@ -143,6 +143,15 @@ describe('edges file', () => {
     const { files } = await simulate(scenario, { folder, out });
     expect(readFileSync(join(out, 'edges.csv'), 'utf8')).toBe('a,b\n0,1\n0,5\n1,2\n');
     expect(files).toEqual({ 'edges.csv': expect.stringMatching(/^[0-9a-f]{64}$/) });
+  });
+
+  test('keeps each link once', () => {
+    const file = writtenEdges('a,b\n0,1\n1,0\n0,1\n2,1\n');
+    const { scenario, folder } = loadScenario(file);
+    expect(loadData(scenario, folder).edges).toEqual([
+      [0, 1],
+      [2, 1],
+    ]);
   });
 
   test('reproduces a run from its edges.csv', async () => {
