@@ -145,7 +145,7 @@ export async function recount(
     for (const [at, one] of counts.entries()) {
       const result = row.rules[at]!;
       // Two changes of each vote, and all votes are counted for each change.
-      const work = 2 * poll.votes.length ** 2;
+      const work = 2 * poll.votes.length * poll.votes.length;
       if (result.fault !== undefined) continue;
       if (work > mostVotes) result.exceeds = work;
       else result.pivotal = await listPivotal(one, result.outcome, pause);

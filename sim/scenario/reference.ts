@@ -179,7 +179,9 @@ Missing keys take their defaults. Names end in their unit. Unknown keys are erro
 'folkmoot scenario check FILE' reports an error with file, line and allowed values.
 'folkmoot scenario show FILE' prints a scenario with all defaults. '--set' changes a value for one
 run by its path: '--set agents.silent.share=0.4'. A list item is named by its index; a group
-can also be named by its name.
+can also be named by its name. A value can be JSON, also a list or an
+object, quoted for the shell. A value that begins with a bracket, a brace or a quotation mark must
+be JSON; an error names the position. Any other value that is not JSON is a text.
 
 The first line '# yaml-language-server: $schema=scenario.schema.json' enables completion in editors
 with YAML language support.
