@@ -105,7 +105,7 @@ test('export: refuses a folder that does not match its log, with the location', 
 test('export: refuses truncated or missing data', async () => {
   for (const [damage, code] of [
     [(data: string) => writeFileSync(data, readFileSync(data).subarray(0, 40_960)), 13],
-    [(data: string) => rmSync(data), 2],
+    [(data: string) => rmSync(data), 13],
   ] as const) {
     const copy = copyOf(run);
     damage(join(copy, 'network', 'data.mdb'));
