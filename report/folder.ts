@@ -71,7 +71,7 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
  *
  * @throws {StoreError} `OTHER_NETWORK`
  */
-export function refuseLinks(folder: string, names: readonly string[]): void {
+export function assertNoLinks(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const path = join(folder, name);
     if (!isFolder(path)) continue;
@@ -112,7 +112,7 @@ export function assertNoNetwork(folder: string): void {
  * @throws {StoreError} `OTHER_NETWORK`
  */
 export function assertNoOutput(folder: string, names: readonly string[]): void {
-  refuseLinks(folder, [...outputFiles, ...names]);
+  assertNoLinks(folder, [...outputFiles, ...names]);
   if (holdsOutput(folder, names)) throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
 }
 

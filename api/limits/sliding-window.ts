@@ -107,7 +107,7 @@ export class WindowPool {
     return this.#windows.hasSpare && this.#slots.hasSpare;
   }
 
-  /** Returns true if there is no room for a use in a new window. */
+  /** Returns true if no further window fits. */
   get isFull(): boolean {
     return this.#windows.isFull || this.#slots.isFull;
   }

@@ -126,7 +126,7 @@ async function run(sources: string[], flags: Flags): Promise<void> {
       : countFiles(sources, rules, flags);
   }
   if (sources.length > 1) {
-    const problem = 'is no election data; name one run or folder, or files of election data';
+    const problem = 'not election data; name one run or folder, or files of election data';
     throw new UsageError('INVALID_ARGUMENT', { option: 'argument', value: other, problem });
   }
   for (const [option, value] of Object.entries({

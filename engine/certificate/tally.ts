@@ -222,7 +222,7 @@ export interface CertifiedTally extends Verdict {
   reject: number;
   voted: number;
   vetoed: boolean;
-  /** Tie that the order of the options decided; null if there is none, or if no rule is known. */
+  /** Tie that the order of the options decided; null without a tie or without a known rule. */
   tied: Tie | null;
 }
 

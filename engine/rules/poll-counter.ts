@@ -138,7 +138,7 @@ export class PollCounter {
     );
   }
 
-  /** Returns the tie that the order of the options decided; null if there is none. */
+  /** Returns the tie that the order of the options decided, or null. */
   findTie(): Tie | null {
     const { rule, values } = this.#rule;
     if (isWeightRule(rule) || !rule.findTie) return null;

@@ -261,7 +261,7 @@ const runoffs: readonly Count[] = [
   ['a b c', ['a', 'a', 'a', 'b a', 'b a', 'c b', 'c b']],
   // The first round ends the count.
   ['a b c d', ['a', 'a', 'a', 'a', 'b', 'c b', 'd b']],
-  // Exactly half is no majority.
+  // Exactly half is not a majority.
   ['a b c', ['a', 'a', 'b', 'c b']],
   // Without the exhausted ballot for d, a has a majority in the second round.
   ['a b c d', ['a', 'a', 'a', 'a', 'b', 'b', 'c b', 'd']],

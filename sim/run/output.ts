@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crashPoint } from '../../engine/store/process-end.js';
-import { prepareFolder, refuseLinks, removeParts, writeWhole } from '../../report/folder.js';
+import { assertNoLinks, prepareFolder, removeParts, writeWhole } from '../../report/folder.js';
 import { CsvFile, NdjsonFile } from '../../report/tables.js';
 import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DecisionLine } from '../measure/decisions.js';
@@ -47,7 +47,7 @@ export interface Tables {
  */
 export async function prepareOutput(folder: string, goesOn = false): Promise<void> {
   if (!goesOn) return prepareFolder(folder, kept);
-  refuseLinks(folder, kept);
+  assertNoLinks(folder, kept);
   // Delete everything that a killed run left, except its recorded answers.
   for (const name of kept) {
     if (name !== CASSETTE_FILE) await rm(join(folder, name), { recursive: true, force: true });

@@ -25,11 +25,11 @@ import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/store.js';
 import {
+  assertNoLinks,
   assertNoNetwork,
   assertNoOutput,
   makeInside,
   type Provenance,
-  refuseLinks,
   removeParts,
   syncFolder,
   WholeFile,
@@ -307,7 +307,7 @@ export class SweepFolder {
     { resume, share, plan }: OpenOptions,
   ): Promise<SweepFolder> {
     assertNoNetwork(path);
-    refuseLinks(path, [...made, 'sweep.json', 'writer.lock', 'runs', CASSETTES, LOGS]);
+    assertNoLinks(path, [...made, 'sweep.json', 'writer.lock', 'runs', CASSETTES, LOGS]);
     if (!isBegun(path)) assertNoOutput(path, made);
     const folder = new SweepFolder(path, plan, lock(path));
     try {
@@ -365,7 +365,7 @@ export class SweepFolder {
     this.#there.set(key, there.add(replicate));
   }
 
-  /** @throws {StoreError} `CORRUPT` if the file is no record of the run. */
+  /** @throws {StoreError} `CORRUPT` if the file does not hold a record of the run. */
   read(key: string, replicate: number): RunRecord {
     const file = join(this.path, runPath({ key, replicate }));
     let record: unknown;
