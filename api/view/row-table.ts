@@ -127,11 +127,17 @@ function toTable(batches: readonly RowBatch[]): TableHead & { table: Table } {
   };
 }
 
-const isOf = ({ entry, kind, who, what }: Message, table: Table, row: number) =>
+const isOf = ({ entry, kind, who, what, stance }: Message, table: Table, row: number) =>
   entry === table.entry[row] &&
   kind === saying[table.kind[row]!] &&
   who === table.who[row] &&
-  what === table.what[row];
+  what === table.what[row] &&
+  stance === stanceOf(table, row);
+
+function stanceOf(table: Table, row: number): string {
+  const kind = table.kind[row]!;
+  return kind === MEME ? '' : formatRowValue(values[kind], table.value[row]!);
+}
 
 const headOf = ({ rows, introduced: _, said: __, omitted: ___, ...rest }: RowBatch) => ({
   ...rest,
@@ -223,7 +229,7 @@ function saidIn(table: Table, { texts, since }: TableHead, memes: readonly MemeR
       who: table.who[row]!,
       kind: saying[kind]!,
       what: table.what[row]!,
-      stance: kind === MEME ? '' : formatRowValue(values[kind], table.value[row]!),
+      stance: stanceOf(table, row),
       text: place === CAPTION ? caption : texts[place - 1]!,
     });
   }
