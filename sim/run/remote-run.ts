@@ -26,8 +26,9 @@ import type { Assembly } from './assembly.js';
 import { Ending } from './ending.js';
 import { assembleLive, assertLive, type LiveOptions } from './live-run.js';
 import type { SimHooks } from './options.js';
-import { collectReports, createResult, type EndedBy, type SimResult } from './result.js';
-import { Interrupted, prepareRunFolder, type RunRecorder, recordRun } from './simulate.js';
+import { openTables, prepareOutput, type Tables, writeResult } from './output.js';
+import { createResult, type EndedBy, type SimResult } from './result.js';
+import { Interrupted } from './simulate.js';
 
 /** Options for a run on a server. */
 export interface RemoteOptions extends LiveOptions {
@@ -64,15 +65,18 @@ export async function simulateRemote(
     throw scenarioError('UNSIGNED_ON_SERVER', { signatures: scenario.signatures });
   }
   assertLive(scenario);
-  await prepareRunFolder(out);
+  if (out !== undefined) await prepareOutput(out);
   const keysOf = (agent: number) => keysFromSeed(deriveSecret(seed, agent));
   const gateway = await RemoteGateway.open({ url, keysOf });
   try {
     assertLimits(url, gateway.meta);
     const served = { ...scenario, consensus: consensusOf(gateway.meta) };
-    return await recordRun(out, served, (keeper) =>
-      runThrough(gateway, { scenario: served, options, hooks, keeper }),
-    );
+    const tables = out === undefined ? null : openTables(out, served);
+    try {
+      return await runThrough(gateway, { scenario: served, options, hooks, tables });
+    } finally {
+      tables?.abandon();
+    }
   } finally {
     gateway.close();
   }
@@ -103,16 +107,17 @@ interface Run {
   scenario: Scenario;
   options: RemoteOptions;
   hooks: RemoteHooks;
-  keeper: RunRecorder;
+  /** Null if the run is not saved. */
+  tables: Tables | null;
 }
 
 async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> {
   const started = performance.now();
-  const { scenario, options, hooks, keeper } = run;
+  const { scenario, options, hooks, tables } = run;
   const known = await knownBefore(gateway, options.seed ?? scenario.seed, scenario.population);
   if (known !== null) hooks.onNote?.(known);
   const assembly = await assembleLive(gateway, scenario, options, (agents, startMs) => {
-    return new Collector(scenario, agents, startMs, keeper.onRow, keeper.onDecision);
+    return new Collector(scenario, agents, startMs, tables?.onRow, tables?.onDecision);
   });
   try {
     return await runToEnd(gateway, run, assembly, started);
@@ -126,18 +131,11 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
 async function runToEnd(
   gateway: RemoteGateway,
   run: Run,
-  {
-    world,
-    observer: collector,
-    settledAt,
-    scripts,
-    files,
-    elections,
-    neighbours,
-  }: Assembly<LiveWorld, Collector>,
+  society: Assembly<LiveWorld, Collector>,
   started: number,
 ): Promise<SimResult> {
-  const { scenario, options, hooks, keeper } = run;
+  const { scenario, options, hooks, tables } = run;
+  const { world, observer: collector, settledAt, elections, neighbours } = society;
   const { startMs } = world;
   collector.labels = collectLabels(elections);
   const ending = new Ending(hastened(run), collector, settledAt, startMs);
@@ -152,21 +150,19 @@ async function runToEnd(
   if (end.by === null) throw new Interrupted(gateway.seq);
   const endMs = world.now;
   const verdict = ending.verdict(endMs);
-  const wallMs = performance.now() - started;
   const ids = Array.from({ length: scenario.population }, (_, agent) => world.agentId(agent));
   const { reads, meta } = await readEnd(gateway, startMs, ids);
   const finished = collector.finish(reads, endMs);
-  const { seed = scenario.seed } = options;
-  const { refusals } = world;
-  const modules = scripts?.modules ?? {};
-  const ended = { verdict, ended_by: end.by, broken: null };
-  const reported = collectReports(scripts, world, finished);
-  const about = { seed, scenario, modules, files, elections, ...ended, refusals, finished };
+  const { seed = scenario.seed, out } = options;
+  const ended = { verdict, ended_by: end.by, finished, endMs, started };
   const result = createResult(
-    { ...about, reported, acted: null, startMs, endMs, wallMs, made: hooks.made },
+    { ...society, seed, scenario, deciders: null, watched: null, ...ended, made: hooks.made },
     figuresOf(gateway, run, meta),
   );
-  await keeper.keep(result, finished, neighbours);
+  if (out !== undefined && tables) {
+    tables.finish();
+    await writeResult(out, result, finished, neighbours);
+  }
   return result;
 }
 

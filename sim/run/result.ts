@@ -9,11 +9,13 @@ import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
 import type { Provenance } from '../../report/folder.js';
 import { measures } from '../../report/shared/measures.js';
 import type { DeciderFigures } from '../agents/deciders/adapter.js';
+import type { Deciders } from '../agents/deciders/deciders.js';
 import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
 import type { Reported, Scripts } from '../agents/script/scripts.js';
 import type { Finding } from '../audit/findings.js';
 import type { ElectionUse } from '../elections/rule-ballots.js';
+import type { Collector } from '../measure/collector.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
 import type { RunResults } from '../measure/results.js';
@@ -127,34 +129,23 @@ export interface SimResult extends Partial<Provenance> {
 }
 
 /** State at the end of a run of any kind. */
-interface RunEnd
-  extends Pick<
-    SimResult,
-    | 'seed'
-    | 'scenario'
-    | 'modules'
-    | 'files'
-    | 'verdict'
-    | 'ended_by'
-    | 'broken'
-    | 'reported'
-    | 'deciders'
-  > {
+interface RunEnd extends Pick<SimResult, 'seed' | 'scenario' | 'verdict' | 'ended_by' | 'files'> {
+  world: World & {
+    refusals: ReadonlyMap<string, number>;
+    broken?: RuleViolation | null;
+    traceDigest?: string;
+  };
+  scripts: Scripts | null;
   elections: Record<string, ElectionUse>;
-  /** Results of interventions; null without interventions. */
-  acted: Acted[] | null;
-  /** Watched block's status. */
-  watched?: BlockStatus | null | undefined;
-  watched_alliances?: readonly string[] | null | undefined;
-  /** Number of requests that were not applied, by reason. */
-  refusals: ReadonlyMap<string, number>;
+  /** Null without interventions. */
+  interventions: { acted: Acted[] } | null;
+  deciders: Pick<Deciders, 'figures' | 'files'> | null;
+  /** Null if no block is watched. */
+  watched: Collector['watched'];
   finished: RunResults;
-  /** Unix start time in milliseconds. */
-  startMs: number;
   endMs: number;
-  /** Digest of the commands and outcomes. Absent for a run on a server. */
-  traceDigest?: string;
-  wallMs: number;
+  /** Start of the run from performance.now(). */
+  started: number;
   /** Provenance of the build. */
   made: Provenance | undefined;
 }
@@ -166,36 +157,41 @@ type NetworkFigures = Pick<
 > &
   Partial<Pick<SimResult, 'url' | 'speed'>>;
 
+/** @throws {ScenarioError} if a script throws or returns an invalid measure. */
 export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
-  const { seed, scenario, modules, files, verdict, ended_by, broken, finished, wallMs } = end;
+  const { seed, scenario, files, verdict, ended_by, finished, world, deciders, watched } = end;
   const { url, speed, verifier, ...figures } = network;
   const { measures, messages } = finished;
+  const acted = end.interventions?.acted;
+  const virtual_ms = end.endMs - world.startMs;
+  const reported = collectReports(end.scripts, world, finished);
+  const wallMs = performance.now() - end.started;
   return {
     seed,
     ...(url === undefined ? {} : { url }),
     ...(speed === undefined ? {} : { speed }),
     scenario,
-    modules,
-    files,
+    modules: end.scripts?.modules ?? {},
+    files: { ...files, ...deciders?.files },
     ...(Object.keys(end.elections).length === 0 ? {} : { elections: end.elections }),
     verifier,
     verdict,
     ended_by,
-    censored: censored(end),
-    ...(end.acted === null ? {} : { interventions: end.acted }),
-    broken,
+    censored: censored(end, acted ?? [], virtual_ms),
+    ...(acted ? { interventions: acted } : {}),
+    broken: world.broken ?? null,
     ...(finished.findings.length === 0 ? {} : { findings: [...finished.findings] }),
-    ...(end.watched ? { watched: end.watched } : {}),
-    ...(end.watched_alliances ? { watched_alliances: end.watched_alliances } : {}),
-    refused: Object.fromEntries([...end.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
+    ...(watched?.status ? { watched: watched.status } : {}),
+    ...(watched?.alliances ? { watched_alliances: watched.alliances } : {}),
+    refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),
     measures,
     messages,
-    reported: end.reported,
-    ...(end.deciders ? { deciders: end.deciders } : {}),
+    reported,
+    ...(deciders ? { deciders: deciders.figures } : {}),
     groups: [...finished.tables['groups.csv']],
     ...figures,
-    ...(end.traceDigest === undefined ? {} : { trace_digest: end.traceDigest }),
-    virtual_ms: end.endMs - end.startMs,
+    ...(world.traceDigest === undefined ? {} : { trace_digest: world.traceDigest }),
+    virtual_ms,
     measured_from_ms: finished.measuredFromMs,
     wall_ms: Math.round(wallMs),
     votes_per_s: Math.round(((measures.votes ?? 0) * 1000) / wallMs),
@@ -221,18 +217,12 @@ export function getNetworkFigures(
   };
 }
 
-interface Ended {
-  scenario: Scenario;
-  ended_by: EndedBy;
-  acted: readonly Pick<Acted, 'what' | 'when' | 'at_ms'>[] | null;
-  finished: { measures: Measures; measuredFromMs: number | null };
-  startMs: number;
-  endMs: number;
-}
-
-function censored(ended: Ended): string[] {
+function censored(
+  ended: Pick<RunEnd, 'scenario' | 'ended_by' | 'finished'>,
+  acted: readonly Acted[],
+  lasted: number,
+): string[] {
   const { measures, measuredFromMs } = ended.finished;
-  const lasted = ended.endMs - ended.startMs;
   return [
     ...byEnding(ended),
     ...(measuredFromMs === null ? ['warm-up longer than the run: nothing was measured'] : []),
@@ -250,11 +240,11 @@ function censored(ended: Ended): string[] {
     ),
     ...comersBeyond(ended.scenario, lasted),
     ...faultsBeyond(ended.scenario, lasted),
-    ...neverActed(ended.acted ?? []),
+    ...neverActed(acted),
   ];
 }
 
-function byEnding({ ended_by, scenario }: Ended): string[] {
+function byEnding({ ended_by, scenario }: Pick<RunEnd, 'ended_by' | 'scenario'>): string[] {
   if (ended_by === 'stalled') {
     const periods = `${scenario.patience_periods} voting periods`;
     const what = 'the run is shorter than the scenario asks for';
@@ -287,7 +277,7 @@ function beyond(what: string, start: number | undefined, over: number, lastedMs:
   return [start >= lastedMs ? `${what} after the end` : `${what} partly after the end`];
 }
 
-function neverActed(acted: NonNullable<Ended['acted']>): string[] {
+function neverActed(acted: readonly Acted[]): string[] {
   return acted.flatMap(({ what, when, at_ms }, index) =>
     at_ms === null && when !== NEVER
       ? [`interventions.${index} (${what}) did not act: ${when}`]
@@ -311,12 +301,7 @@ const taken: ReadonlySet<string> = new Set(
 
 const nothing = (): Reported => ({ run: {}, groups: {} });
 
-/** @throws {ScenarioError} if a script throws or returns an invalid measure. */
-export function collectReports(
-  scripts: Scripts | null,
-  world: World,
-  finished: RunResults,
-): Reported {
+function collectReports(scripts: Scripts | null, world: World, finished: RunResults): Reported {
   if (!scripts?.reports) return nothing();
   // Copy the rows, because an iterable table can be read only once.
   const rows = [...finished.tables['blocks.csv']];

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
-import { type VirtualClock, virtualClock } from '../../engine/node/clock.js';
+import { virtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import { StoreError } from '../../engine/store/store.js';
@@ -16,13 +16,9 @@ import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
 import { Auditor } from '../audit/auditor.js';
 import { collectLabels } from '../elections/rule-ballots.js';
 import { Collector } from '../measure/collector.js';
-import type { DecisionLine } from '../measure/decisions.js';
-import type { Row } from '../measure/dictionary.js';
-import type { RunResults } from '../measure/results.js';
 import { assertModule } from '../scenario/complete.js';
 import { listExternals } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import type { Neighbours } from '../world/graph.js';
 import { LocalWorld, Quotas } from '../world/local-world.js';
 import { type Assembly, assemble } from './assembly.js';
 import { Ending, type Progress } from './ending.js';
@@ -33,13 +29,8 @@ import {
   START_MS,
   toGenesisOptions,
 } from './options.js';
-import {
-  collectReports,
-  createResult,
-  type EndedBy,
-  getNetworkFigures,
-  type SimResult,
-} from './result.js';
+import type { Tables } from './output.js';
+import { createResult, type EndedBy, getNetworkFigures, type SimResult } from './result.js';
 
 /**
  * Thrown when a run is aborted. Entries up to `seq` are durable, in `out/network` if `out` was
@@ -92,55 +83,19 @@ export async function simulateWithFaults(
   options: SimOptions,
   hooks: FaultHooks,
 ): Promise<SimResult> {
-  const started = performance.now();
   assertLogOptions(options, hooks);
   await assertModule(scenario);
-  const { deciders, hooks: heard } = await openDeciders(scenario, options, hooks);
+  const run = new Run(scenario, options, hooks);
   try {
-    return await runWithLogOrNot({ scenario, options, hooks: heard, deciders, started });
+    const network = await run.open();
+    const society = await run.assemble(network);
+    const end = await run.advance(network, society);
+    return await run.record(network, society, end);
+  } catch (error) {
+    throw run.fatal ?? error;
   } finally {
-    await deciders?.close();
+    await run.close();
   }
-}
-
-async function runWithLogOrNot(wanted: Omit<RunOptions, 'path'>): Promise<SimResult> {
-  const { out, store, log } = wanted.options;
-  if (log === 'none') return runUnrecorded(wanted);
-  if (out !== undefined) return run({ ...wanted, path: join(out, 'network') });
-  if (store === 'memory') return run({ ...wanted, path: null });
-  const folder = await temporaryFolder();
-  try {
-    return await run({ ...wanted, path: join(folder, 'network') });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** Number of signatures whose verification in this thread takes as long as starting two threads. */
-const THREADS_AFTER = 2_000;
-
-interface RunOptions {
-  scenario: Scenario;
-  options: SimOptions;
-  hooks: FaultHooks;
-  deciders: Deciders | null;
-  /** Start time from performance.now(). */
-  started: number;
-  /** Network folder; null for a network in memory. */
-  path: string | null;
-}
-
-/** Runs without a log. */
-async function runUnrecorded(wanted: Omit<RunOptions, 'path'>): Promise<SimResult> {
-  const { scenario, options } = wanted;
-  const clock = virtualClock(START_MS);
-  const network = await UnrecordedNetwork.open({
-    genesis: toGenesisOptions(scenario),
-    clock,
-    inRounds: scenario.signatures === 'verified',
-  });
-  const seed = options.seed ?? scenario.seed;
-  return runOn(network, { ...wanted, seed, clock, kind: 'off', verified: () => 0 });
 }
 
 /** @throws {TypeError} if an option or a hook of a run without a log needs a log. */
@@ -156,232 +111,237 @@ function assertLogOptions(
   }
 }
 
-async function run(wanted: RunOptions): Promise<SimResult> {
-  const { scenario, options, hooks, path } = wanted;
-  const kind = scenario.signatures === 'verified' ? (options.verifier ?? 'pool') : 'off';
-  const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER });
-  let fatal: Error | undefined;
-  try {
-    const clock = virtualClock(START_MS);
+/** Number of signatures whose verification in this thread takes as long as starting two threads. */
+const THREADS_AFTER = 2_000;
+
+type RunNetwork = Network | UnrecordedNetwork;
+type LocalSociety = Assembly<LocalWorld, Collector>;
+type End = Pick<SimResult, 'ended_by' | 'verdict'>;
+
+/** One run in virtual time. Each step returns what the next step needs. */
+class Run {
+  readonly #started = performance.now();
+  readonly #scenario: Scenario;
+  readonly #options: SimOptions;
+  readonly #seed: string;
+  readonly #clock = virtualClock(START_MS);
+  /** Closes what is open, last first. */
+  readonly #closers: (() => unknown)[] = [];
+  #hooks: FaultHooks;
+  #deciders: Deciders | null = null;
+  #tables: Tables | null = null;
+  #verifier: { kind: VerifierKind; verified: () => number } = { kind: 'off', verified: () => 0 };
+  /** Failure of the network, which is the cause of what failed after it. */
+  fatal: Error | undefined;
+
+  constructor(scenario: Scenario, options: SimOptions, hooks: FaultHooks) {
+    this.#scenario = scenario;
+    this.#options = options;
+    this.#seed = options.seed ?? scenario.seed;
+    this.#hooks = hooks;
+  }
+
+  /** Opens the deciders, the network and the output folder. */
+  async open(): Promise<RunNetwork> {
+    const opened = await openDeciders(this.#scenario, this.#options, this.#hooks);
+    this.#hooks = opened.hooks;
+    this.#deciders = opened.deciders;
+    this.#closers.push(() => this.#deciders?.close());
+    const network =
+      this.#options.log === 'none' ? await this.#openUnrecorded() : await this.#openRecorded();
+    const { out } = this.#options;
+    if (out !== undefined) {
+      this.#tables = (await output()).openTables(out, this.#scenario);
+      this.#closers.push(() => this.#tables?.abandon());
+    }
+    return network;
+  }
+
+  #openUnrecorded(): Promise<UnrecordedNetwork> {
+    return UnrecordedNetwork.open({
+      genesis: toGenesisOptions(this.#scenario),
+      clock: this.#clock,
+      inRounds: this.#scenario.signatures === 'verified',
+    });
+  }
+
+  async #openRecorded(): Promise<Network> {
+    const path = await this.#findNetworkFolder();
+    const { onNetwork } = this.#hooks;
+    const kind =
+      this.#scenario.signatures === 'verified' ? (this.#options.verifier ?? 'pool') : 'off';
+    const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER });
+    this.#closers.push(() => verifier.close());
+    this.#verifier = { kind, verified: () => verifier.stats.verified };
     // Loaded only for runs with a log, because LMDB takes longer to load than a small run.
     const { Network } = await import('../../engine/node/network.js');
     const network = await Network.open({
       // Observers read entries and events.
-      ...(path === null ? { memory: hooks.onNetwork ? true : ('state' as const) } : { path }),
-      genesis: toGenesisOptions(scenario),
+      ...(path === null ? { memory: onNetwork ? true : ('state' as const) } : { path }),
+      genesis: toGenesisOptions(this.#scenario),
       verifier,
-      clock,
+      clock: this.#clock,
       onFatal: (error) => {
-        fatal = error;
+        this.fatal = error;
       },
     });
-    let leave: (() => Promise<void>) | undefined;
-    try {
-      leave = await hooks.onNetwork?.(network);
-      const seed = options.seed ?? scenario.seed;
-      const verified = () => verifier.stats.verified;
-      return await runOn(network, { ...wanted, seed, clock, kind, verified });
-    } finally {
-      await leave?.();
-      // A failed commit has already been reported as the cause.
-      await network.close().catch(() => {});
-    }
-  } catch (error) {
-    throw fatal ?? error;
-  } finally {
-    await verifier.close();
+    // A failed commit has already been reported as the cause.
+    this.#closers.push(() => network.close().catch(() => {}));
+    const leave = await onNetwork?.(network);
+    if (leave) this.#closers.push(leave);
+    return network;
   }
-}
 
-interface StartedRunOptions extends Omit<RunOptions, 'path'> {
-  seed: string;
-  clock: VirtualClock;
-  kind: VerifierKind;
-  /** Returns the number of verified signatures. */
-  verified(): number;
-}
-
-type RunNetwork = Network | UnrecordedNetwork;
-
-async function runOn(network: RunNetwork, running: StartedRunOptions): Promise<SimResult> {
-  const { scenario, options } = running;
-  return recordRun(options.out, scenario, async (keeper) => {
-    const assembly = await assembleOn(network, running, keeper);
-    try {
-      return await runAssembled(network, running, assembly, keeper);
-    } finally {
-      assembly.scripts?.close();
-    }
-  });
-}
-
-async function runAssembled(
-  network: RunNetwork,
-  running: StartedRunOptions,
-  {
-    world,
-    observer: collector,
-    settledAt,
-    scripts,
-    files,
-    elections,
-    neighbours,
-    graph,
-    interventions,
-  }: Assembly<LocalWorld, Collector>,
-  keeper: RunRecorder,
-): Promise<SimResult> {
-  const { scenario, hooks, deciders } = running;
-  const { watch } = running.options;
-  if (watch !== undefined) collector.watched = { hash: watch, status: null, alliances: null };
-  const ending = new Ending(scenario, collector, settledAt, START_MS);
-  collector.labels = collectLabels(elections);
-  hooks.onGraph?.(graph);
-  interventions?.begin(world, collector, () => network.applied);
-  const ended_by = await runToEnd(network, hooks, { world, ending, interventions });
-  await network.durable;
-  world.finish();
-  await hooks.onOver?.();
-  const finished = collector.finish(network.read, world.now);
-  const end = {
-    seed: running.seed,
-    scenario,
-    modules: scripts?.modules ?? {},
-    ...(deciders ? { deciders: deciders.figures } : {}),
-    files: { ...files, ...deciders?.files },
-    elections,
-    acted: interventions?.acted ?? null,
-    verdict: world.broken ? ('safety' as const) : ending.verdict(world.now),
-    ended_by,
-    broken: world.broken,
-    watched: collector.watched?.status,
-    watched_alliances: collector.watched?.alliances,
-    refusals: world.refusals,
-    finished,
-    reported: collectReports(scripts, world, finished),
-    startMs: START_MS,
-    endMs: world.now,
-    traceDigest: world.traceDigest,
-    wallMs: performance.now() - running.started,
-    made: hooks.made,
-  };
-  const result = createResult(end, getNetworkFigures(network, running));
-  await deciders?.finish();
-  await keeper.keep(result, finished, neighbours);
-  return result;
-}
-
-interface Going extends Pick<Assembly<LocalWorld, Collector>, 'world' | 'interventions'> {
-  ending: Ending;
-}
-
-async function runToEnd(
-  network: RunNetwork,
-  hooks: SimHooks,
-  { world, ending, interventions }: Going,
-): Promise<EndedBy> {
-  for (;;) {
-    if (world.broken) return 'safety';
-    const ended = ending.reached(world.now);
-    if (ended !== null) return ended;
-    if (hooks.signal?.aborted) {
-      await network.durable;
-      throw new Interrupted(network.read.position.seq);
-    }
-    const waits = hooks.pace?.(world.now);
-    if (waits) {
-      await waits;
-      if (hooks.signal?.aborted) continue;
-    }
-    interventions?.actAfterWindow();
-    let goes: boolean;
-    try {
-      goes = await world.step(ending.horizon, interventions?.looksAt);
-    } catch (error) {
-      goes = ignoreEnded(error);
-    }
-    if (!goes && !world.broken) return 'nothing_due';
-    if (hooks.onProgress) ending.report(world.now, () => network.read.position, hooks.onProgress);
+  /** Returns the network's folder, which is temporary without `out`; null for one in memory. */
+  async #findNetworkFolder(): Promise<string | null> {
+    const { out, store } = this.#options;
+    if (out !== undefined) return join(out, 'network');
+    if (store === 'memory') return null;
+    const folder = await makeTemporaryFolder();
+    this.#closers.push(() => rm(folder, { recursive: true, force: true }));
+    return join(folder, 'network');
   }
-}
 
-function assembleOn(
-  network: RunNetwork,
-  running: StartedRunOptions,
-  { onRow, onDecision: onLine = running.hooks.onDecision }: RunRecorder,
-) {
-  const { scenario, options, hooks, clock, seed } = running;
-  const { genesis } = network;
-  return assemble({
-    scenario,
-    seed,
-    folder: options.folder,
-    scriptMs: options.scriptMs,
-    modules: options.modules,
-    deciders: running.deciders,
-    recorded: options.log !== 'none',
-    // A fault in transit changes the bytes of requests.
-    sendsCommands: hooks.inTransit === undefined,
-    networkId: genesis.network_id,
-    genesis,
-    seq: 0,
-    startMs: () => START_MS,
-    observerOf: (agents, startMs) => new Collector(scenario, agents, startMs, onRow, onLine),
-    worldOf: (society) =>
-      new LocalWorld({
+  /** Creates the agents and their world. */
+  async assemble(network: RunNetwork): Promise<LocalSociety> {
+    const { folder, scriptMs, modules, audit, log, watch } = this.#options;
+    const scenario = this.#scenario;
+    const { inTransit, onDecision = this.#tables?.onDecision, onGraph } = this.#hooks;
+    const { genesis } = network;
+    const clock = this.#clock;
+    const society = await assemble({
+      scenario,
+      seed: this.#seed,
+      folder,
+      scriptMs,
+      modules,
+      deciders: this.#deciders,
+      recorded: log !== 'none',
+      // A fault in transit changes the bytes of requests.
+      sendsCommands: inTransit === undefined,
+      networkId: genesis.network_id,
+      genesis,
+      seq: 0,
+      startMs: () => START_MS,
+      observerOf: (agents, startMs) =>
+        new Collector(scenario, agents, startMs, this.#tables?.onRow, onDecision),
+      worldOf: (options) =>
+        new LocalWorld({
+          ...options,
+          network,
+          clock,
+          quotas:
+            scenario.limits === 'off'
+              ? null
+              : new Quotas(scenario.limits, clock.now, network.reputationOf),
+          watch: audit === false ? null : new Auditor(genesis),
+          ...(inTransit ? { inTransit } : {}),
+        }),
+    });
+    this.#closers.push(() => society.scripts?.close());
+    const { observer: collector, elections, graph } = society;
+    if (watch !== undefined) collector.watched = { hash: watch, status: null, alliances: null };
+    collector.labels = collectLabels(elections);
+    onGraph?.(graph);
+    return society;
+  }
+
+  /** Steps the world until the run ends. @throws {Interrupted} on the signal. */
+  async advance(network: RunNetwork, society: LocalSociety): Promise<End> {
+    const { world, observer, interventions, settledAt } = society;
+    const { signal, pace, onProgress } = this.#hooks;
+    const ending = new Ending(this.#scenario, observer, settledAt, START_MS);
+    interventions?.begin(world, observer, () => network.applied);
+    const end = (ended_by: EndedBy) => ({ ended_by, verdict: ending.verdict(world.now) });
+    for (;;) {
+      if (world.broken) return end('safety');
+      const ended = ending.reached(world.now);
+      if (ended !== null) return end(ended);
+      if (signal?.aborted) {
+        await network.durable;
+        throw new Interrupted(network.read.position.seq);
+      }
+      const waits = pace?.(world.now);
+      if (waits) {
+        await waits;
+        if (signal?.aborted) continue;
+      }
+      interventions?.actAfterWindow();
+      const goes = await world.step(ending.horizon, interventions?.looksAt).catch(ignoreEnded);
+      if (!goes && !world.broken) return end('nothing_due');
+      if (onProgress) ending.report(world.now, () => network.read.position, onProgress);
+    }
+  }
+
+  /** Computes the result, and saves it in the output folder. */
+  async record(network: RunNetwork, society: LocalSociety, end: End): Promise<SimResult> {
+    const { world, observer: collector, neighbours } = society;
+    const deciders = this.#deciders;
+    await network.durable;
+    world.finish();
+    await this.#hooks.onOver?.();
+    const finished = collector.finish(network.read, world.now);
+    const result = createResult(
+      {
         ...society,
-        network,
-        clock,
-        quotas:
-          scenario.limits === 'off'
-            ? null
-            : new Quotas(scenario.limits, clock.now, network.reputationOf),
-        watch: options.audit === false ? null : new Auditor(genesis),
-        ...(hooks.inTransit ? { inTransit: hooks.inTransit } : {}),
-      }),
-  });
-}
+        seed: this.#seed,
+        scenario: this.#scenario,
+        deciders,
+        ...end,
+        ...(world.broken ? { verdict: 'safety' as const } : {}),
+        watched: collector.watched,
+        finished,
+        endMs: world.now,
+        started: this.#started,
+        made: this.#hooks.made,
+      },
+      getNetworkFigures(network, this.#verifier),
+    );
+    await deciders?.finish();
+    const { out } = this.#options;
+    if (out !== undefined && this.#tables) {
+      this.#tables.finish();
+      await (await output()).writeResult(out, result, finished, neighbours);
+    }
+    return result;
+  }
 
-interface Options {
-  seed?: string;
-  out?: string;
-  folder?: string;
-  deciders?: DeciderOptions;
-}
-
-interface Hooks {
-  onProgress?: (progress: Progress) => void;
-  onNote?: (note: string) => void;
-  signal?: AbortSignal;
-}
-
-interface OpenedDeciders<H> {
-  deciders: Deciders | null;
-  /** Hooks that report decider calls as progress too. */
-  hooks: H;
+  /** Closes everything, also after a failure. @throws the first failure to close. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const close of this.#closers.reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
 }
 
 /**
- * Prepares the run's folder and opens its cassettes.
+ * Prepares the run's folder and opens its cassettes. The returned hooks report decider calls as
+ * progress too.
  * @throws {ScenarioError} if deciders cannot be asked. @throws {StoreError} for problems with the
  * folder or a cassette.
  */
-async function openDeciders<H extends Hooks>(
+async function openDeciders(
   scenario: Scenario,
-  { out, folder, seed = scenario.seed, deciders: wanted = {} }: Options,
-  hooks: H,
-): Promise<OpenedDeciders<H>> {
+  { out, folder, seed = scenario.seed, deciders: wanted = {} }: SimOptions,
+  hooks: FaultHooks,
+): Promise<{ deciders: Deciders | null; hooks: FaultHooks }> {
   const keep = wanted.keep ?? (out === undefined ? undefined : join(out, CASSETTE_FILE));
   const goesOn = out !== undefined && wanted.record === true && isUnfinished(out);
   if (goesOn) await assertNoWriter(out);
-  else await prepareRunFolder(out);
+  else if (out !== undefined) await (await output()).prepareOutput(out);
   const heard = countCalls(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
   const { signal, onNote } = hooks;
   const deciders = hasDeciders(scenario, wanted, onNote)
     ? await (await loaded()).open(scenario, options, { signal, onNote, onCall: heard.onCall })
     : null;
-  if (goesOn) await prepareRunFolder(out, true);
+  if (goesOn) await (await output()).prepareOutput(out, true);
   return { deciders, hooks: deciders ? heard.hooks : hooks };
 }
 
@@ -392,7 +352,7 @@ const loaded = async () => (await import('../agents/deciders/deciders.js')).Deci
 function hasDeciders(
   scenario: Scenario,
   { cassette, record }: DeciderOptions,
-  onNote: Hooks['onNote'],
+  onNote: SimHooks['onNote'],
 ): boolean {
   if (listExternals(scenario).length > 0) return true;
   if (record || cassette !== undefined) onNote?.(deciderOptionsUnused);
@@ -421,7 +381,7 @@ function ignoreEnded(error: unknown): true {
 }
 
 /** Reports each call as progress, in addition to blocks. */
-function countCalls<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number): void } {
+function countCalls(hooks: FaultHooks): { hooks: FaultHooks; onCall(made: number): void } {
   const { onProgress } = hooks;
   if (!onProgress) return { hooks, onCall: () => {} };
   let calls = 0;
@@ -442,55 +402,11 @@ function countCalls<H extends Hooks>(hooks: H): { hooks: H; onCall(made: number)
   };
 }
 
-/** Saves a run in its folder. The module that writes files is loaded only if needed. */
-export interface RunRecorder {
-  /** Receives rows of votes.csv. Absent if these rows are not saved. */
-  onRow?: (row: Row<'votes.csv'>) => void;
-  /** Receives lines of decisions.ndjson. Absent if these lines are not saved. */
-  onDecision?: (line: DecisionLine) => void;
-  /**
-   * Saves the result. Call this at the end. The network must be open, because rows are read on
-   * demand.
-   */
-  keep(result: SimResult, finished: RunResults, neighbours: Neighbours): Promise<void>;
-}
-
-/** Loads the module, which is needed only to save a run. */
+/** Loads the module, which only runs that are saved need. */
 const output = () => import('./output.js');
 
-/**
- * @param goesOn true if the folder contains an interrupted run to continue.
- * @throws {StoreError} if the folder is not usable or contains a run.
- */
-export async function prepareRunFolder(folder: string | undefined, goesOn = false): Promise<void> {
-  if (folder !== undefined) await (await output()).prepareOutput(folder, goesOn);
-}
-
-/** Records a run. Deletes partial tables if the run fails. */
-export async function recordRun<T>(
-  folder: string | undefined,
-  scenario: Scenario,
-  run: (keeper: RunRecorder) => Promise<T>,
-): Promise<T> {
-  if (folder === undefined) return run({ keep: async () => {} });
-  const { openTables, writeResult } = await output();
-  const { finish, abandon, ...takers } = openTables(folder, scenario);
-  try {
-    return await run({
-      ...takers,
-      async keep(result, finished, neighbours) {
-        finish();
-        await writeResult(folder, result, finished, neighbours);
-      },
-    });
-  } catch (error) {
-    abandon();
-    throw error;
-  }
-}
-
 /** Creates a folder for a run that will not be saved. @throws {StoreError} `UNREADABLE` */
-async function temporaryFolder(): Promise<string> {
+async function makeTemporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
   } catch (cause) {
