@@ -20,7 +20,7 @@ import {
   selectAgents,
 } from './population.js';
 import { type Finding, finding, invalid, type Problem, problemError } from './problem.js';
-import type { Latency } from './schema/network.js';
+import { type Latency, latencyLawNames, latencyLaws } from './schema/latency.js';
 import { type Scenario, standardReplicates } from './schema/scenario.js';
 import type { External, StrategyOf } from './schema/strategies.js';
 import { fillDefaults, findExcessProblem, findShapeProblem } from './shape.js';
@@ -240,14 +240,15 @@ function findBetweenProblem({ links, agents }: Scenario): Problem | null {
 }
 
 /** Rejects members that belong to other distributions. */
-function findLatencyProblem({ distribution, file, shape }: Latency, path: string): Problem | null {
-  if (shape !== undefined && distribution !== 'pareto') {
-    return problem(`${path}.shape`, onlyWith('distribution pareto'));
+function findLatencyProblem(latency: Latency, path: string): Problem | null {
+  const { own } = latencyLaws[latency.distribution];
+  for (const name of latencyLawNames) {
+    const member = latencyLaws[name].own;
+    if (member === undefined || member === own || latency[member] === undefined) continue;
+    return problem(`${path}.${member}`, onlyWith(`distribution ${name}`));
   }
-  if ((file !== undefined) === (distribution === 'empirical')) return null;
-  const csv = 'a CSV file with distribution empirical';
-  const what = file === undefined ? missing(csv) : onlyWith('distribution empirical');
-  return problem(`${path}.file`, what);
+  if (own !== 'file' || latency.file !== undefined) return null;
+  return problem(`${path}.file`, missing(`a CSV file with distribution ${latency.distribution}`));
 }
 
 type Check = (scenario: Scenario, folder: string | undefined) => Problem | null;

@@ -29,6 +29,7 @@ import {
   problemError,
   scenarioError,
 } from './problem.js';
+import type { Quantile } from './schema/latency.js';
 import type { Scenario } from './schema/scenario.js';
 
 /** Contents of the data files. */
@@ -274,9 +275,6 @@ function edgeOf(
  * A latency file contains either one sample in milliseconds per line, all equally likely, or lines
  * of quantile,ms from quantile 0 to 1, with linear interpolation.
  */
-
-/** Maps a quantile from 0 to 1 to milliseconds. */
-export type Quantile = (place: number) => number;
 
 const MOST_MS = 600_000;
 const MOST_ROWS = 1_000_000;

@@ -5,7 +5,8 @@
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { type Stream, Streams } from '../rng.js';
 import { completeScenario } from '../scenario/complete.js';
-import type { Fault, Latency } from '../scenario/schema/network.js';
+import { latencyLawNames, latencyLaws } from '../scenario/schema/latency.js';
+import type { Fault } from '../scenario/schema/network.js';
 import { personalityNames } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { External, Strategy } from '../scenario/schema/strategies.js';
@@ -129,27 +130,17 @@ function drawBetween(rng: Stream, groups: readonly Raw[], calm: boolean): Raw[] 
   }));
 }
 
-/**
- * Distributions, without `empirical`, which needs a file. The compiler reports a missing one. Their
- * order determines the draws.
- */
-const distributions = Object.keys({
-  constant: true,
-  uniform: true,
-  normal: true,
-  exponential: true,
-  lognormal: true,
-  pareto: true,
-} satisfies Record<Exclude<Latency['distribution'], 'empirical'>, true>);
+/** Laws that need no file. */
+const drawnLaws = latencyLawNames.filter((name) => latencyLaws[name].own !== 'file');
 
 function drawLatency(rng: Stream, most: number): Raw {
-  const distribution = rng.pick(distributions);
+  const distribution = rng.pick(drawnLaws);
   const shape = sometimes(rng, 0.5, () => 1.5 + rng.int(200) / 100);
   return {
     distribution,
     mean_ms: between(rng, 1, most),
     spread_ms: between(rng, 0, most),
-    ...(distribution === 'pareto' && shape !== undefined ? { shape } : {}),
+    ...(latencyLaws[distribution].own === 'shape' && shape !== undefined ? { shape } : {}),
   };
 }
 

@@ -12,7 +12,8 @@ import {
   type Outcome,
   runJobs,
 } from '../run/jobs.js';
-import { Fault, Latency, Topology } from '../scenario/schema/network.js';
+import { Latency } from '../scenario/schema/latency.js';
+import { Fault, Topology } from '../scenario/schema/network.js';
 import { Producing, type Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, Strategy } from '../scenario/schema/strategies.js';
 import { draw, drawnPolicies, type Raw } from './draw.js';

@@ -1,11 +1,6 @@
-/**
- * Latency between agents and the network, by group and region. Distributions are quantile functions
- * that return identical values on every machine; see docs/model.md.
- */
-import { exp, ln, normalQuantile } from '../numbers.js';
-import type { Quantile } from '../scenario/files.js';
+/** Latency between agents and the network, by group and region, drawn from the scenario's laws. */
 import { groupSizes } from '../scenario/population.js';
-import type { Latency } from '../scenario/schema/network.js';
+import { type Latency, latencyLaws, type Quantile } from '../scenario/schema/latency.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
 /** Network's name in `links.between`. */
@@ -81,43 +76,9 @@ function wantedBetween(
 /** Quantile functions from latency files, by path in the scenario. */
 type Traces = ReadonlyMap<string, Quantile>;
 
-type Maker = (latency: Latency, traces: Traces) => Quantile;
-
-const makers: Record<Latency['distribution'], Maker> = {
-  constant:
-    ({ mean_ms }) =>
-    () =>
-      mean_ms,
-  uniform: ({ mean_ms, spread_ms }) => {
-    return (place) => mean_ms + spread_ms * (2 * place - 1);
-  },
-  normal: ({ mean_ms, spread_ms }) => {
-    return (place) => mean_ms + spread_ms * normalQuantile(place);
-  },
-  exponential: ({ mean_ms, spread_ms }) => {
-    return (place) => mean_ms - spread_ms - spread_ms * ln(1 - place);
-  },
-  lognormal: ({ mean_ms, spread_ms }) => {
-    const ratio = spread_ms / mean_ms;
-    const variance = ln(1 + ratio * ratio);
-    const [middle, sigma] = [ln(mean_ms) - variance / 2, Math.sqrt(variance)];
-    return (place) => exp(middle + sigma * normalQuantile(place));
-  },
-  pareto: ({ mean_ms, spread_ms, shape }) => {
-    // If no shape is given, solve a (a - 2) = (m / s)^2 for mean m and deviation s.
-    const ratio = mean_ms / spread_ms;
-    const power = shape ?? 1 + Math.sqrt(1 + ratio * ratio);
-    if (power === Number.POSITIVE_INFINITY) return () => mean_ms;
-    const least = (mean_ms * (power - 1)) / power;
-    return (place) => least * exp(-ln(1 - place) / power);
-  },
-  // The file was validated with the scenario.
-  empirical: ({ file }, traces) => traces.get(file!)!,
-};
-
 /** @param traces contents of the latency files. */
 export function createLatencySampler(latency: Latency, traces: Traces): Sampler {
-  return createSampler(makers[latency.distribution](latency, traces));
+  return createSampler(latencyLaws[latency.distribution].quantile(latency, traces));
 }
 
 /*

@@ -1,6 +1,7 @@
 /** Schema for topology, links and faults. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { GroupName, integerFrom, MOST_AGENTS, Share, UplinkKbps } from './common.js';
+import { Latency } from './latency.js';
 
 export const Topology = Type.Object(
   {
@@ -42,43 +43,6 @@ export const Topology = Type.Object(
 
 export type Topology = Static<typeof Topology>;
 
-export const Latency = Type.Object(
-  {
-    distribution: Type.Enum(
-      ['constant', 'uniform', 'normal', 'exponential', 'lognormal', 'pareto', 'empirical'],
-      { default: 'uniform', description: 'drawn independently for each message and link' },
-    ),
-    mean_ms: integerFrom(1, 600_000, 'mean latency of a message', 200),
-    spread_ms: integerFrom(
-      0,
-      600_000,
-      'uniform: half the width; normal, exponential, lognormal, pareto: standard deviation',
-      100,
-    ),
-    shape: Type.Optional(
-      Type.Number({
-        minimum: 1.1,
-        maximum: 100,
-        description: 'pareto: exponent, instead of spread_ms; above 1, so that the mean is finite',
-      }),
-    ),
-    file: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 500,
-        description:
-          "empirical: a CSV file in the scenario's folder with one sample in milliseconds per " +
-          'line, or lines of quantile,ms from quantile 0 to 1',
-      }),
-    ),
-  },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'at least 10 ms; lower draws are raised to it',
-  },
-);
-
 export const Links = Type.Object(
   {
     latency: Latency,
@@ -112,7 +76,6 @@ export const Links = Type.Object(
   },
 );
 
-export type Latency = Static<typeof Latency>;
 export type Links = Static<typeof Links>;
 
 const DAY_MS = 86_400_000;
