@@ -197,7 +197,7 @@ async function loadModule(
     const isOther = expected[path] !== undefined && expected[path] !== sha256;
     const changed = isOther ? file : given && findChanged(given);
     if (changed !== null) throw new Error(`module changed since the first run: ${changed}`);
-    const module = given ?? preparePlain(file, text);
+    const module = given ?? preparePlain(file, folder);
     const evaluate = module ? () => evaluatePrepared(module) : await createLoader(file);
     return { functions: functionsOf(evaluated(evaluate, folder, limitMs)), sha256 };
   } catch (cause) {

@@ -66,6 +66,14 @@ test('agentsOf and groupOf: list the members of a group', async () => {
   expect(reasons(lived)).toEqual(Array(9).fill(1));
 });
 
+const imported = {
+  'lib.mjs':
+    'export let last = 0;\nexport function one(x) { last = x; return x; }\nexport const two = 2;',
+  'ring.mjs':
+    "import { more } from './more.mjs';\nexport const early = (x) => more(x);\n" +
+    'export function one(x) { return x; }',
+  'more.mjs': "import { one } from './ring.mjs';\nexport const more = (x) => one(x);",
+};
 const APPROVE = "({ do: 'vote', decision: 'approve', reason: 'a' })";
 test.each([
   ['a constant', `export const vote = () => ${APPROVE};`],
@@ -85,11 +93,36 @@ test.each([
   ['CommonJS', `exports.vote = () => ${APPROVE};`],
   ['a later assignment', `export let vote = null;\nvote = () => ${APPROVE};`],
   ['a block', `{ const vote = 1; }\nexport const vote = () => ${APPROVE};`],
+  [
+    'a function of a file',
+    `import { one } from './lib.mjs';\nexport const vote = () => one(${APPROVE});`,
+  ],
+  [
+    'names of files, imported below',
+    `export const vote = () => two === 2 && own(${APPROVE})\nimport {\n  one as own,\n  two,\n} from './lib.mjs'`,
+  ],
+  [
+    'a name that the file assigns later',
+    `import { last, one } from './lib.mjs';\nexport const vote = () => one(${APPROVE}) && last;`,
+  ],
+  [
+    'files that import each other',
+    `import { early } from './ring.mjs';\nexport const vote = () => early(${APPROVE});`,
+  ],
+  [
+    'a part of Node.js',
+    `import { join } from 'node:path';\nexport const vote = () => join('a') && ${APPROVE};`,
+  ],
+  [
+    'a comment about await and import',
+    `// await an import: module\nexport const vote = () => ${APPROVE};`,
+  ],
   ['a regular expression', `const quote = /[\`"']/;\nexport const vote = () => ${APPROVE};`],
 ])('modules: plain JavaScript exports %s, as TypeScript does', async (_, text) => {
   const digests = await Promise.all(
     ['own.mjs', 'own.ts'].map(async (name) => {
       const { folder, group } = scripted(text, {}, name);
+      for (const [file, code] of Object.entries(imported)) writeFileSync(join(folder, file), code);
       const lived = await live([honest, group], { length: { blocks: 2 } }, folder);
       expect(sentBy(lived, 'own', 'vote').map(({ body }) => body.reason)).toContain('a');
       return lived.result.log_digest;

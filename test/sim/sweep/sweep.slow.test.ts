@@ -284,3 +284,38 @@ test('sweep: runs whose scripts leave nothing behind share a process', async () 
   // The command, and one process for each run.
   expect(await started("import 'node:fs';", 'with-node.mjs')).toBe(7);
 });
+
+test.each([
+  ['a match', "const left = () => /(a+)/.exec('a' + (RegExp.$1 || '')) && RegExp.$1.length;"],
+  ['a prototype', 'const left = () => Object.setPrototypeOf(Math, { n: (Math.n ?? 0) + 1 }).n;'],
+  ['a function of rng', 'const left = (rng) => (rng.int.n = (rng.int.n ?? 0) + 1);'],
+  [
+    'a part of Node.js',
+    "const os = require('node:' + 'os'); const left = () => (os.n = (os.n ?? 0) + 1);",
+  ],
+  [
+    'an iterator',
+    "const of = Object.getPrototypeOf(''[Symbol.iterator]());\n" +
+      'const left = () => (of.n = (of.n ?? 0) + 1);',
+  ],
+  [
+    'an order of names',
+    'const left = () => {\n' +
+      '  const [name] = Object.getOwnPropertyNames(Math);\n' +
+      '  const kept = Object.getOwnPropertyDescriptor(Math, name);\n' +
+      '  delete Math[name];\n' +
+      '  Object.defineProperty(Math, name, kept);\n' +
+      "  return name === 'abs' ? 1 : 9;\n" +
+      '};',
+  ],
+])('sweep: a script that leaves %s behind gets a process for each run', async (_, head) => {
+  const folder = temporaryFolder();
+  const vote = `({ do: 'vote', decision: left(rng) < 4 ? 'approve' : 'reject' })`;
+  writeFileSync(join(folder, 'own.mjs'), `${head}\nexport const vote = (_, rng) => ${vote};\n`);
+  const strategy = { kind: 'script', module: 'own.mjs' };
+  const agents = [{ ...smallRaw().agents[0], strategy }];
+  const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1] }], replicates: 1 };
+  const given = writeScenario(folder, { ...smallRaw(), agents, sweep });
+  const { code, stderr } = await sweepIn(given, join(folder, 'out'));
+  expect(code, stderr).toBe(0);
+});
