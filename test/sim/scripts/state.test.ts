@@ -99,7 +99,8 @@ test.each([
   ],
   [
     'names of files, imported below',
-    `export const vote = () => two && own(${APPROVE})\nimport {\n  one as own, two,\n} from './lib.mjs'`,
+    `export const vote = () => two && own(${APPROVE})\n` +
+      "import {\n  one as own,\n  two,\n} from './lib.mjs'",
   ],
   [
     'a name that the file assigns later',
