@@ -180,13 +180,13 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
   const watchers = options.watch ? watchersOf(options, limits, view) : null;
   const limited = limits.figures !== null;
   const connections = new Connections({ network, watchers, limited, now, steady });
-  const charged = new ChargedSignatures(steady);
+  const charged = new ChargedSignatures(steady());
   const blocks = createBlockShare(limits.figures, steady);
   network.onSpent?.(countRemoteUsage({ limits, charged, blocks }));
   return {
     network,
     limits,
-    proven: new ProvenAddresses(steady),
+    proven: new ProvenAddresses(),
     charged,
     large: new LargeBodies(),
     blocks,

@@ -95,8 +95,11 @@ export class HeadChecks {
     const publicKey = registeredKey(head.headers, this.#network.knows);
     // Reading the peer address costs as much as handling the rest of the head.
     const addressKey = this.#counts ? this.keyOf(head) : '';
-    const proven = publicKey !== null && this.#proven.has(publicKey, addressKey);
-    const sender = { addressKey, publicKey, proven, declared };
+    const now = this.#limits.now();
+    const proven = publicKey !== null && this.#proven.has(publicKey, addressKey, now);
+    // An agent keeps an account of its address, even in a network whose other addresses share one.
+    const address = this.#limits.address(addressKey, proven, now);
+    const sender = { address, publicKey, proven, declared, wallMs: this.#now() };
     return new RequestBudget(this.#limits, this.#bodies, sender);
   }
 
@@ -115,7 +118,7 @@ export class HeadChecks {
   #credentialsProblem(
     kind: CommandKind,
     headers: Headers,
-    { publicKey }: RequestBudget,
+    { publicKey, wallMs }: RequestBudget,
   ): Refusal | null {
     const { signed } = carriage[kind];
     const key = headers.get('x-agent-public-key') ?? '';
@@ -129,7 +132,7 @@ export class HeadChecks {
     const timestamp = headers.get('x-timestamp') ?? '';
     const at = parseInstant(timestamp);
     if (at === null) return badTimestampHeader(timestamp);
-    const stale = refuseTimestamp(at, this.#now());
+    const stale = refuseTimestamp(at, wallMs);
     if (stale || signed === 'form') return stale;
     return refuseSignature(headers.get('x-agent-signature'), 'header X-Agent-Signature');
   }
@@ -396,18 +399,22 @@ class BodiesInFlight {
 }
 
 interface Sender {
-  /** Address as counted by limits; empty if nothing is counted. */
-  addressKey: string;
+  /** Account of the address; its subject is empty if nothing is counted. */
+  address: Account;
   /** Registered key that the request names, in lower case, or null. */
   publicKey: string | null;
   /** True if the agent sent a valid signature from this address recently. */
   proven: boolean;
   declared: number | null;
+  /** Time of the head by the wall clock, in Unix milliseconds. */
+  wallMs: number;
 }
 
 export class RequestBudget {
   readonly publicKey: string | null;
   readonly address: Account;
+  /** Time of the request by the wall clock, in Unix milliseconds. All its checks use this time. */
+  readonly wallMs: number;
   /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
@@ -430,8 +437,8 @@ export class RequestBudget {
     this.#declared = sender.declared;
     this.#proven = sender.proven;
     this.publicKey = sender.publicKey;
-    // An agent keeps an account of its address, even in a network whose other addresses share one.
-    this.address = limits.address(sender.addressKey, sender.proven);
+    this.address = sender.address;
+    this.wallMs = sender.wallMs;
   }
 
   refuse(problem: Problem): this {

@@ -1,7 +1,7 @@
 /**
- * The write path runs a request through steps that share a context. The head has already been
- * checked. The steps are ordered so that an invalid request is cheap. A request with an unverified
- * signature never uses an agent's quota.
+ * The write path runs a request through steps, each of which returns what the next ones need. The
+ * head has already been checked. The steps are ordered so that an invalid request is cheap. A
+ * request with an unverified signature never uses an agent's quota.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
 import { refuseTimestamp, refuseUnknownKey } from '../../engine/admit/credentials.js';
@@ -39,107 +39,107 @@ import {
   unknownInput,
 } from './signature-hints.js';
 
-/** A write in progress. Each step sets members that later steps read. */
-class Write {
+/** A write, with the unknown names found so far. */
+interface Write {
   readonly call: Call;
   readonly kind: CommandKind;
-  readonly unknown: UnknownName[] = [];
-  request!: SignedRequest;
-  admitted!: Admitted;
-  cost!: Cost;
-  /** Outcome of a request that changes nothing; null if the engine has to decide. */
-  precheck: Outcome | null = null;
-  /** The verified request, if a step before `apply` needed it. */
-  verified: Verified | { refusal: Refusal } | null = null;
-  outcome!: Outcome;
-  durable!: Promise<void>;
-
-  constructor(call: Call, kind: CommandKind) {
-    this.call = call;
-    this.kind = kind;
-  }
+  readonly unknown: UnknownName[];
 }
 
+type Later<T> = T | Promise<T>;
+
 /**
- * A step. Returns null to continue, or the response that ends the request. Every vote passes
- * through all steps. Most steps are plain functions, because an async function always allocates a
+ * Runs a request through the steps. Each step returns what the next steps need, or the refusal that
+ * ends the request. Most steps are plain functions, because an async function always allocates a
  * promise, even if nothing has to wait.
  */
-type Step = (write: Write) => Answer | null | Promise<Answer | null> | Promise<void>;
-
-const steps: readonly Step[] = [parse, admit, authenticate, verify, charge, apply, commit];
-
 export const write =
   (kind: CommandKind): Handler =>
   async (call) => {
-    const write = new Write(call, kind);
-    for (const step of steps) {
-      const ended = call.trace ? traced(step, write, call.trace) : step(write);
-      const answer = ended instanceof Promise ? await ended : ended;
-      if (answer) return addUnknownNames(answer, write.unknown);
-    }
-    return addUnknownNames(answerTo(write), write.unknown);
+    const write: Write = { call, kind, unknown: [] };
+    const end = (answer: Answer) => addUnknownNames(answer, write.unknown);
+    const step = stepRunner(call.trace);
+    const request = await step('parse', () => parse(write));
+    if ('refusal' in request) return end(request);
+    const admitted = await step('admit', () => admit(write, request));
+    if ('refusal' in admitted) return end(admitted);
+    const unknown = await step('authenticate', () => authenticate(write, admitted));
+    if (unknown) return end(unknown);
+    const invalid = await step('verify', () => verify(call, admitted));
+    if (invalid) return end(invalid);
+    const charged = await step('charge', () => charge(write, admitted));
+    if ('refusal' in charged) return end(charged);
+    const { outcome, durable } = await step('apply', () => apply(call, admitted, charged));
+    await step('commit', () => durable);
+    return end(answerTo(write, admitted, charged.cost, outcome));
   };
 
-/** Runs a step in a span of its name. */
-async function traced(step: Step, write: Write, trace: RequestTrace): Promise<Answer | null> {
-  const end = trace.startStep(step.name);
+type StepRunner = <T>(name: string, run: () => Later<T>) => Later<T>;
+
+/** Returns a function that runs a step, in a span of its name if the request is traced. */
+const stepRunner = (trace: RequestTrace | null): StepRunner =>
+  trace === null ? (_, run) => run() : (name, run) => traced(trace, name, run);
+
+async function traced<T>(trace: RequestTrace, name: string, run: () => Later<T>): Promise<T> {
+  const end = trace.startStep(name);
   try {
-    return (await step(write)) ?? null;
+    return await run();
   } finally {
     end();
   }
 }
 
 /** Parses the request. Forms and large bodies are asynchronous. */
-function parse(write: Write): Answer | null | Promise<Answer | null> {
-  const { call, kind } = write;
+function parse({ call, kind, unknown }: Write): Later<SignedRequest | RefusalResponse> {
   const { target, headers } = call.head;
   // A request whose body is unread was already refused because of its head.
   const body = call.body as Uint8Array;
   const read = () => signedRequest(kind, { target, headers, body });
   const turn = call.services.large.waitTurn(body.length);
   const request = turn ? turn.then(read) : read();
-  const set = (signed: Awaited<typeof request>) => {
-    if ('refusal' in signed) return signed;
-    write.request = signed;
-    write.unknown.push(...unknownFields(signed.unknownFields));
-    return null;
+  const note = (signed: Awaited<typeof request>) => {
+    if (!('refusal' in signed)) unknown.push(...unknownFields(signed.unknownFields));
+    return signed;
   };
-  return request instanceof Promise ? request.then(set) : set(request);
+  return request instanceof Promise ? request.then(note) : note(request);
 }
 
 /** Validates the request and extracts its command and signatures. */
-function admit(write: Write): Answer | null {
-  const { call, kind, request } = write;
+function admit({ call, kind, unknown }: Write, request: SignedRequest): Admitted | RefusalResponse {
   const { genesis } = call.services.network;
   const { unreadMembers } = ruleOf(genesis);
-  const { admission, unknown } = admitReceived(request, genesis.network_id, unreadMembers);
-  write.unknown.push(...unknown);
-  if ('refusal' in admission) return refuseExplained(call, kind, admission.refusal, unknownInput);
-  write.admitted = admission;
-  return null;
+  const found = admitReceived(request, genesis.network_id, unreadMembers);
+  unknown.push(...found.unknown);
+  const { admission } = found;
+  if (!('refusal' in admission)) return admission;
+  return refuseExplained(call, kind, admission.refusal, unknownInput);
 }
 
 /** Checks the key, if the head did not settle it, and the freshness of the timestamp. */
-function authenticate(write: Write): Answer | null | Promise<Answer | null> {
-  const { call, kind, admitted } = write;
-  if (kind !== 'register' && call.budget.publicKey === null) return awaitRegistration(write);
-  const stale = refuseTimestamp(admitted.signedAt, call.services.now());
+function authenticate(write: Write, admitted: Admitted): Later<RefusalResponse | null> {
+  const { call, kind } = write;
+  if (kind !== 'register' && call.budget.publicKey === null) {
+    return awaitRegistration(write, admitted);
+  }
+  const stale = refuseTimestamp(admitted.signedAt, call.budget.wallMs);
   return stale && refuseExplained(call, kind, stale, admitted);
 }
 
-async function awaitRegistration({ call, kind, admitted }: Write): Promise<Answer | null> {
-  const { network, now } = call.services;
+async function awaitRegistration(
+  { call, kind }: Write,
+  admitted: Admitted,
+): Promise<RefusalResponse | null> {
+  const { network } = call.services;
   const late = await network.barrier?.();
   if (late) return { refusal: late };
   const refusal =
-    refuseUnknownKey(admitted.command, network.knows) ?? refuseTimestamp(admitted.signedAt, now());
+    refuseUnknownKey(admitted.command, network.knows) ??
+    refuseTimestamp(admitted.signedAt, call.budget.wallMs);
   return refusal && refuseExplained(call, kind, refusal, admitted);
 }
 
 /** Verifies the request's signature. The budget bounds the attempts. */
-function verify({ call, admitted }: Write): Promise<Answer | null> {
+function verify(call: Call, admitted: Admitted): Promise<RefusalResponse | null> {
   return call.services.network.verification.own(admitted).then((refusal) => {
     if (refusal) return explainMismatch(call, refusal, admitted);
     call.budget.markVerified();
@@ -162,40 +162,54 @@ async function explainMismatch(
   return refuseExplained(call, admitted.command.kind, explained, admitted);
 }
 
+interface Charged {
+  cost: Cost;
+  /** Outcome of a request that changes nothing; null if the engine has to decide. */
+  precheck: Outcome | null;
+  /** The verified request, if it was needed already. */
+  verified: Verified | { refusal: Refusal } | null;
+}
+
 /** Charges the agent, unless a quota is exceeded. */
-function charge(write: Write): Answer | null | Promise<Answer | null> {
-  const { call, kind, admitted } = write;
+function charge({ call, kind }: Write, admitted: Admitted): Later<Charged | RefusalResponse> {
   const { limits, charged, proven } = call.services;
   const { address } = call.budget;
   const cost = computeCost(limits, charged, toOperation(admitted), address);
-  write.cost = cost;
   // Anyone can replay a signature in the log, from any address.
-  if (limits.figures && !cost.again) proven.add(admitted.command.public_key, address.subject);
+  if (limits.figures && !cost.again) {
+    proven.add(admitted.command.public_key, address.subject, address.now);
+  }
   const exceeded = cost.exceeded();
-  if (exceeded || kind === 'propose') return chargeAhead(write, exceeded);
+  if (exceeded || kind === 'propose') return chargeAhead(call, admitted, cost, exceeded);
   cost.charge();
-  return null;
+  return { cost, precheck: null, verified: null };
 }
 
 /** Prechecks the outcome, so that repeats are free and refused proposals cost no verification. */
-async function chargeAhead(write: Write, exceeded: Quota | null): Promise<Answer | null> {
-  const { call, cost, admitted } = write;
+async function chargeAhead(
+  call: Call,
+  admitted: Admitted,
+  cost: Cost,
+  exceeded: Quota | null,
+): Promise<Charged | RefusalResponse> {
   const { network } = call.services;
   const looked = lookAhead(network, admitted);
-  write.precheck = looked instanceof Promise ? await looked : looked;
-  if (exceeded && !cost.isFree(exceeded, write.precheck)) return quotaExceeded(exceeded);
-  const parentEnds = exceeded ? null : parentInVoting(call.services, admitted, write.precheck);
+  // Charges in this turn if possible, so that requests in flight cannot exceed the quota together.
+  let precheck = looked instanceof Promise ? await looked : looked;
+  let verified: Charged['verified'] = null;
+  if (exceeded && !cost.isFree(exceeded, precheck)) return quotaExceeded(exceeded);
+  const parentEnds = exceeded ? null : parentInVoting(call.services, admitted, precheck);
   if (parentEnds) {
     cost.charge();
     // Verifies the transactions while the parent block is still in voting.
-    write.verified = await network.verification.inner(admitted);
+    verified = await network.verification.inner(admitted);
     await parentEnds;
-    write.precheck = await lookAhead(network, admitted);
+    precheck = await lookAhead(network, admitted);
   }
-  const crowded = write.precheck ? null : takeBlock(call.services, admitted);
+  const crowded = precheck ? null : takeBlock(call.services, admitted);
   if (crowded) return chargeRead(call, crowded);
   if (!parentEnds) cost.charge();
-  return null;
+  return { cost, precheck, verified };
 }
 
 /** Resolves when the parent block closes. Returns null if the proposal must not wait. */
@@ -210,10 +224,7 @@ function parentInVoting(
 }
 
 /** Fires due deadlines, then returns the outcome of a request that would change nothing. */
-function lookAhead(
-  network: ServedNetwork,
-  admitted: Admitted,
-): Outcome | null | Promise<Outcome | null> {
+function lookAhead(network: ServedNetwork, admitted: Admitted): Later<Outcome | null> {
   network.fireDeadlines();
   return network.precheck(admitted);
 }
@@ -228,55 +239,46 @@ function takeBlock({ network, blocks }: Services, { command }: Admitted): Refusa
   return { refusal: refuseBlockShare(blocks, waitMs), headers };
 }
 
-/** Applies the verified request. */
-function apply(write: Write): null | Promise<null> {
-  const { call, admitted, precheck } = write;
-  const { verification } = call.services.network;
-  const inner = precheck ? null : (write.verified ?? verification.inner(admitted));
-  if (!(inner instanceof Promise)) return applyVerified(write, inner);
-  return inner.then((verified) => applyVerified(write, verified));
-}
-
-function applyVerified(
-  write: Write,
-  verified: Verified | { refusal: Refusal } | null,
-): null | Promise<null> {
-  const { call, precheck } = write;
-  const { network } = call.services;
-  const applied = outcomeOf(network, precheck, verified, call.budget.address.subject);
-  if (!(applied instanceof Promise)) return conclude(write, applied);
-  return applied.then((concluded) => conclude(write, concluded));
-}
-
-/** Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota. */
-function conclude(write: Write, { outcome, durable }: Concluded): null {
-  const { call, kind, admitted, precheck, cost } = write;
-  cost.conclude(outcome);
-  if (kind === 'propose' && !precheck && outcome.result !== 'accepted') {
-    call.services.blocks?.refund(admitted.command.public_key);
-  }
-  write.outcome = outcome;
-  write.durable = durable;
-  return null;
-}
-
-/** Waits until the outcome is durable. */
-function commit({ durable }: Write): Promise<void> {
-  return durable;
-}
-
 interface Concluded {
   outcome: Outcome;
   durable: Promise<void>;
+}
+
+/** Applies the verified request. */
+function apply(call: Call, admitted: Admitted, charged: Charged): Later<Concluded> {
+  const { network } = call.services;
+  const { precheck } = charged;
+  const inner = precheck ? null : (charged.verified ?? network.verification.inner(admitted));
+  const applyVerified = (verified: Charged['verified']) => {
+    const applied = outcomeOf(network, precheck, verified, call.budget.address.subject);
+    if (!(applied instanceof Promise)) return conclude(call, admitted, charged, applied);
+    return applied.then((concluded) => conclude(call, admitted, charged, concluded));
+  };
+  return inner instanceof Promise ? inner.then(applyVerified) : applyVerified(inner);
+}
+
+/** Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota. */
+function conclude(
+  { services }: Call,
+  { command }: Admitted,
+  { cost, precheck }: Charged,
+  concluded: Concluded,
+): Concluded {
+  const { outcome } = concluded;
+  cost.conclude(outcome);
+  if (command.kind === 'propose' && !precheck && outcome.result !== 'accepted') {
+    services.blocks?.refund(command.public_key);
+  }
+  return concluded;
 }
 
 /** A precheck sees state that may not yet be durable, so its response waits too. */
 function outcomeOf(
   network: ServedNetwork,
   precheck: Outcome | null,
-  verified: Verified | { refusal: Refusal } | null,
+  verified: Charged['verified'],
   spender: string,
-): Concluded | Promise<Concluded> {
+): Later<Concluded> {
   if (precheck || !verified) return { outcome: precheck!, durable: network.durable };
   if (!('refusal' in verified)) return network.apply(verified, spender);
   const outcome: Outcome = { result: 'refused', refusal: verified.refusal };
@@ -284,7 +286,7 @@ function outcomeOf(
 }
 
 /** Responds to an outcome, and charges the agent or address. */
-function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
+function answerTo({ call, kind }: Write, admitted: Admitted, cost: Cost, outcome: Outcome): Answer {
   if (!cost.again && (outcome.result === 'duplicate' || isLate(outcome))) {
     return chargeRead(call, answerOf(kind, outcome));
   }
@@ -300,7 +302,7 @@ function answerTo({ call, kind, admitted, outcome, cost }: Write): Answer {
   return addQuotaHeaders({ refusal }, cost.left());
 }
 
-function chargeRead({ budget }: Call, answer: Answer): Answer {
+function chargeRead<A extends Answer>({ budget }: Call, answer: A): A | RefusalResponse {
   const taken = budget.address.take('read');
   return 'exceeded' in taken ? quotaExceeded(taken.exceeded) : answer;
 }
@@ -333,12 +335,12 @@ export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): R
 }
 
 function refuseExplained(
-  { services, head, body }: Call,
+  { budget, head, body }: Call,
   kind: CommandKind,
   refusal: Refusal,
   input: SignedInput,
 ): RefusalResponse {
   if (refusal.code !== 'INVALID_SIGNATURE') return { refusal };
   const { target } = head;
-  return { refusal: explainSignature(refusal, kind, input, { target, body, now: services.now() }) };
+  return { refusal: explainSignature(refusal, kind, input, { target, body, now: budget.wallMs }) };
 }

@@ -62,6 +62,7 @@ const free: Cost = {
 
 class Counting implements Cost {
   readonly #charged: Pick<ChargedSignatures, 'add'>;
+  readonly #now: number;
   readonly #kind: CommandKind;
   readonly #publicKey: string;
   readonly #signature: string;
@@ -78,12 +79,13 @@ class Counting implements Cost {
     { kind, publicKey, signature, bytes }: Operation,
     address: Account,
   ) {
-    const agent = limits.agent(publicKey);
+    const agent = limits.agent(publicKey, address.now);
     this.#kind = kind;
     this.#charged = charged;
     this.#publicKey = publicKey;
     this.#signature = signature;
-    this.again = charged.has(publicKey, signature);
+    this.#now = address.now;
+    this.again = charged.has(publicKey, signature, address.now);
     const payer = kind === 'register' ? address : agent;
     this.#operation = this.again ? ['read', address] : [kind, payer];
     this.#bytes = bytes + WRITTEN_BESIDE_BYTES;
@@ -95,13 +97,10 @@ class Counting implements Cost {
   }
 
   exceeded(): Quota | null {
-    const quota = this.left();
-    if (quota?.remaining === 0) return quota;
-    for (const [name, account] of this.#written) {
-      const written = account.quota(name, this.#bytes);
-      if (written && written.remaining < this.#bytes) return written;
-    }
-    return null;
+    const [operation, payer] = this.#operation;
+    if (!payer.has(operation)) return payer.quota(operation);
+    const full = this.#written.find(([name, account]) => !account.has(name, this.#bytes));
+    return full ? full[1].quota(full[0], this.#bytes) : null;
   }
 
   isFree({ name }: Quota, precheck: Outcome | null): boolean {
@@ -113,7 +112,7 @@ class Counting implements Cost {
     const [name, payer] = this.#operation;
     this.#use = payer.use(name, 1, ageMs);
     this.#writes = this.#written.map(([name, account]) => account.use(name, this.#bytes, ageMs));
-    if (!this.again) this.#charged.add(this.#publicKey, this.#signature);
+    if (!this.again) this.#charged.add(this.#publicKey, this.#signature, this.#now);
   }
 
   conclude(outcome: Outcome): void {

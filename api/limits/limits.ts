@@ -62,14 +62,15 @@ export class Limits {
 
   /**
    * Returns the account of an address. `own`: an account of this address even if the addresses of
-   * its network share one.
+   * its network share one. `now`: time of the request on the monotonic clock.
    */
-  address(subject: string, own = false): Account {
-    return new Account(this, this.#addresses, subject, own);
+  address(subject: string, own = false, now = this.now()): Account {
+    return new Account(this, this.#addresses, { subject, own, now });
   }
 
-  agent(publicKey: string): Account {
-    return new Account(this, this.#agents, publicKey, true);
+  /** @param now time of the request, from `address`. */
+  agent(publicKey: string, now: number): Account {
+    return new Account(this, this.#agents, { subject: publicKey, own: true, now });
   }
 
   /** Number of addresses and agents with usage. */
@@ -86,21 +87,28 @@ export class Limits {
 }
 
 /**
- * A subject's usage. A request creates one account per subject, so that each subject is looked up
- * only once.
+ * A subject's usage, as one request sees it. A request creates one account per subject, so that
+ * each subject is looked up only once and all uses of a request have one time.
  */
 export class Account {
   readonly subject: string;
+  /** Time of the request on the monotonic clock, in milliseconds. */
+  readonly now: number;
   readonly #limits: Limits;
   readonly #table: UsageTable;
   readonly #own: boolean;
   #row = NONE;
   #generation = 0;
 
-  constructor(limits: Limits, table: UsageTable, subject: string, own: boolean) {
+  constructor(
+    limits: Limits,
+    table: UsageTable,
+    { subject, own, now }: { subject: string; own: boolean; now: number },
+  ) {
     this.#limits = limits;
     this.#table = table;
     this.subject = subject;
+    this.now = now;
     this.#own = own;
   }
 
@@ -114,7 +122,7 @@ export class Account {
     const { figures } = this.#limits;
     if (!figures) return null;
     const quota = figures[name];
-    const now = this.#limits.now();
+    const { now } = this;
     const { seconds } = limitTable[name];
     const row = this.#find();
     const wanted = { amount: Math.min(amount, quota), quota, now };
@@ -132,18 +140,24 @@ export class Account {
   /** Uses `amount` regardless of the quota, as of `ageMs` ago. */
   use(name: LimitName, amount = 1, ageMs = 0): Use | null {
     if (!this.#limits.figures || ageMs >= limitTable[name].seconds * 1000) return null;
-    const now = this.#limits.now();
-    const row = this.#open(now);
-    return { account: this, name, at: this.#table.use(row, name, now - ageMs, amount), amount };
+    const found = this.#table.hasSpare ? this.#find() : NONE;
+    const row = found === NONE ? this.#open() : found;
+    const at = this.#table.use(row, name, this.now - ageMs, amount);
+    return { account: this, name, at, amount };
+  }
+
+  /** Returns true if `amount` is available. */
+  has(name: LimitName, amount = 1): boolean {
+    const { figures } = this.#limits;
+    if (!figures) return true;
+    const row = this.#find();
+    return figures[name] - (row === NONE ? 0 : this.#table.total(row, name, this.now)) >= amount;
   }
 
   /** Uses `amount` if available; otherwise returns the exceeded quota. */
   take(name: LimitName, amount = 1): { use: Use | null } | { exceeded: Quota } {
-    const { figures } = this.#limits;
-    if (!figures) return unlimited;
-    const row = this.#find();
-    const used = row === NONE ? 0 : this.#table.total(row, name, this.#limits.now());
-    if (figures[name] - used < amount) return { exceeded: this.quota(name, amount)! };
+    if (!this.#limits.figures) return unlimited;
+    if (!this.has(name, amount)) return { exceeded: this.quota(name, amount)! };
     return { use: this.use(name, amount) };
   }
 
@@ -159,11 +173,12 @@ export class Account {
     return this.#remember(this.#table.find(this.subject, this.#own));
   }
 
-  #open(now: number): number {
-    this.#table.makeRoom(now);
+  /** Opens the account in the table, which may have to forget other subjects for it. */
+  #open(): number {
+    this.#table.makeRoom(this.now);
     const known = this.#find();
     if (known !== NONE) return known;
-    return this.#remember(this.#table.open(this.subject, this.#own, now));
+    return this.#remember(this.#table.open(this.subject, this.#own, this.now));
   }
 
   #remember(row: number): number {

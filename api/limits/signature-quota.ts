@@ -13,29 +13,25 @@ const MOST_ADDRESSES = 4;
 const MOST_AGENTS = 65_536;
 
 export class ProvenAddresses {
-  readonly #now: () => number;
   /** Times of valid signatures, by key and address, oldest first. */
   readonly #times = new Map<string, Map<string, number>>();
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  has(publicKey: string, address: string): boolean {
-    return this.#ageMs(publicKey, address) < PROVEN_MS;
+  /** @param now time of the request on the monotonic clock. */
+  has(publicKey: string, address: string, now: number): boolean {
+    return this.#ageMs(publicKey, address, now) < PROVEN_MS;
   }
 
   /** Records a valid signature. A replayed signature proves nothing. */
-  add(publicKey: string, address: string): void {
-    if (this.#ageMs(publicKey, address) < REFRESH_MS) return;
+  add(publicKey: string, address: string, now: number): void {
+    if (this.#ageMs(publicKey, address, now) < REFRESH_MS) return;
     const times = this.#times.get(publicKey) ?? new Map<string, number>();
-    setLast(times, address, this.#now(), MOST_ADDRESSES);
+    setLast(times, address, now, MOST_ADDRESSES);
     setLast(this.#times, publicKey, times, MOST_AGENTS);
   }
 
-  #ageMs(publicKey: string, address: string): number {
+  #ageMs(publicKey: string, address: string, now: number): number {
     const at = this.#times.get(publicKey)?.get(address);
-    return at === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#now() - at);
+    return at === undefined ? Number.POSITIVE_INFINITY : Math.abs(now - at);
   }
 }
 
@@ -63,26 +59,25 @@ const MOST = 131_072;
 type Generation = Map<string, Set<string>>;
 
 export class ChargedSignatures {
-  readonly #now: () => number;
   /** Signatures by key. The old generation is dropped when all of its signatures have expired. */
   #young: Generation = new Map();
   #old: Generation = new Map();
   #count = 0;
   #since: number;
 
-  constructor(now: () => number) {
-    this.#now = now;
-    this.#since = now();
+  /** @param now time on the monotonic clock, as in the other methods. */
+  constructor(now: number) {
+    this.#since = now;
   }
 
-  has(publicKey: string, signature: string): boolean {
-    this.#turn();
+  has(publicKey: string, signature: string, now: number): boolean {
+    this.#turn(now);
     const text = packed(signature);
     return !!(this.#young.get(publicKey)?.has(text) || this.#old.get(publicKey)?.has(text));
   }
 
-  add(publicKey: string, signature: string): void {
-    this.#turn();
+  add(publicKey: string, signature: string, now: number): void {
+    this.#turn(now);
     const known = this.#young.get(publicKey) ?? new Set<string>();
     if (known.size >= MOST_OF_AGENT) return;
     this.#young.set(publicKey, known.add(packed(signature)));
@@ -90,8 +85,7 @@ export class ChargedSignatures {
   }
 
   /** Starts a new generation when the young generation may have expired or is full. */
-  #turn(): void {
-    const now = this.#now();
+  #turn(now: number): void {
     if (now - this.#since < FRESH_MS && this.#count < MOST) return;
     this.#old = this.#young;
     this.#young = new Map();

@@ -102,9 +102,14 @@ export class UsageTable {
     return { total, oldest: this.#pool.oldest(window), freeAt };
   }
 
+  /** Returns true if a use needs no `makeRoom` before. */
+  get hasSpare(): boolean {
+    return this.#pool.hasSpare;
+  }
+
   /** Makes room for one use. May forget any subject. */
   makeRoom(now: number): void {
-    if (this.#pool.hasSpare) return;
+    if (this.hasSpare) return;
     // A sweep takes time for each subject, so it must follow a similar number of uses.
     if (this.#openedSinceSweep * 4 > this.#rows.size) this.sweep(now);
     while (this.#pool.isFull) this.#evict(Math.floor(this.#rows.size * (1 - FREED_SHARE)));
@@ -120,7 +125,7 @@ export class UsageTable {
     return this.#add(subject);
   }
 
-  /** Adds a use, after `makeRoom`. Returns its time, for a refund. */
+  /** Adds a use, while the table `hasSpare` room. Returns its time, for a refund. */
   use(row: number, name: LimitName, at: number, amount: number): number {
     const tag = tags[name];
     this.#uses += 1;

@@ -27,12 +27,12 @@ const vote = (number: number) =>
 function door(now: () => number) {
   const figures = resolveLimits('spec', { vote: QUOTA });
   const limits = new Limits('spec', figures, now);
-  const charged = new ChargedSignatures(now);
+  const charged = new ChargedSignatures(now());
   const blocks = new BlockShare(10, now);
   const count = countRemoteUsage({ limits, charged, blocks });
   const cost = (number: number) =>
     computeCost(limits, charged, vote(number), limits.address(address));
-  const left = () => limits.agent(key).quota('vote')!.remaining;
+  const left = () => limits.agent(key, now()).quota('vote')!.remaining;
   return { limits, blocks, count, cost, left };
 }
 
@@ -105,7 +105,7 @@ test('remote usage: counts accepted and refused requests, and no repeats', () =>
   expect(left()).toBe(QUOTA - 2);
   // Bytes count only for logged entries, against both agent and address.
   const { bytes, address_bytes } = limits.figures!;
-  expect(limits.agent(key).quota('bytes')!.remaining).toBe(bytes - 712);
+  expect(limits.agent(key, limits.now()).quota('bytes')!.remaining).toBe(bytes - 712);
   expect(limits.address(address).quota('address_bytes')!.remaining).toBe(address_bytes - 712);
 });
 
