@@ -278,8 +278,12 @@ function printFailure(file: string, failed: FailedRun, stopped: boolean): void {
 /** Limit on the measures listed for a response without a value. */
 const LISTED = 12;
 
-/** Prints the responses without a value in any run. A failed run sets the exit code instead. */
-function printEmpty({ empty }: SweepResult): void {
+/**
+ * Prints what changed no run, and the responses without a value in any run. A failed run sets the
+ * exit code instead.
+ */
+function printEmpty({ empty, without_effect }: SweepResult): void {
+  for (const { text } of without_effect) writeStderr(`folkmoot: note: ${text}`);
   for (const { response, reported } of empty) {
     const listed = reported.slice(0, LISTED).join(', ');
     const rest = reported.length > LISTED ? ` and ${reported.length - LISTED} more` : '';

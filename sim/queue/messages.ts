@@ -196,6 +196,11 @@ const Result = Type.Object(
     events: count,
     virtual_ms: Type.Number(),
     refused: Type.Record(text, Type.Number()),
+    interventions: Type.Optional(
+      Type.Array(
+        Type.Object({ what: text, when: text, at_ms: figure, entry: figure, did: count }, exact),
+      ),
+    ),
     measures: figures,
     groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
     reported: Type.Object(

@@ -289,7 +289,7 @@ export type LastingResult = Pick<SimResult, (typeof lastingMembers)[number]>;
 export const lastingMembers = [
   ...(['verdict', 'ended_by', 'broken', 'digest', 'log_digest', 'trace_digest'] as const),
   ...(['entries', 'events'] as const),
-  ...(['virtual_ms', 'refused', 'measures', 'groups', 'reported'] as const),
+  ...(['virtual_ms', 'refused', 'interventions', 'measures', 'groups', 'reported'] as const),
 ] as const satisfies (keyof SimResult)[];
 
 export type Outcome<R extends LastingResult = SimResult> = { result: R } | { failure: Failure };

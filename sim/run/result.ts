@@ -19,6 +19,7 @@ import type { Collector } from '../measure/collector.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
 import type { RunResults } from '../measure/results.js';
+import { conditionText, getConditions } from '../scenario/interventions.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
@@ -58,6 +59,9 @@ export interface Acted {
   /** Number of changed agents, memes, requests or values, depending on the kind. */
   did: number;
 }
+
+/** Returns true for an intervention that the run ended before. */
+export const isIdle = ({ at_ms, when }: Acted): boolean => at_ms === null && when !== NEVER;
 
 /** Contents of summary.json. */
 export interface SimResult extends Partial<Provenance> {
@@ -241,6 +245,7 @@ function censored(
     ...comersBeyond(ended.scenario, lasted),
     ...faultsBeyond(ended.scenario, lasted),
     ...neverActed(acted),
+    ...(ended.ended_by.startsWith('until') ? [] : neverMet(ended.scenario)),
   ];
 }
 
@@ -278,11 +283,15 @@ function beyond(what: string, start: number | undefined, over: number, lastedMs:
 }
 
 function neverActed(acted: readonly Acted[]): string[] {
-  return acted.flatMap(({ what, when, at_ms }, index) =>
-    at_ms === null && when !== NEVER
-      ? [`interventions.${index} (${what}) did not act: ${when}`]
-      : [],
+  return acted.flatMap((one, index) =>
+    isIdle(one) ? [`interventions.${index} (${one.what}) did not act: ${one.when}`] : [],
   );
+}
+
+/** Describes the conditions that could have ended the run. */
+function neverMet({ length }: Scenario): string[] {
+  const conditions = getConditions(length).map(conditionText);
+  return conditions.length === 0 ? [] : [`length.until was not met: ${conditions.join(', ')}`];
 }
 
 /** Describes faults that last beyond the run. Fault times are relative to the start of the run. */

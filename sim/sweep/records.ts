@@ -14,6 +14,7 @@ const common = {
   replicate: Type.Number(),
   seed: text,
   values: Type.Record(text, Type.Union([text, Type.Number(), Type.Boolean(), Type.Null()])),
+  idle: Type.Optional(Type.Array(Type.Number())),
   measures: Type.Union([figures, Type.Null()]),
   groups: Type.Array(Type.Record(text, Type.Union([text, figure]))),
   reported: Type.Object({ run: figures, groups: Type.Record(text, figures) }),

@@ -5,7 +5,7 @@
 import { isMeasure, measureKinds, OWN, parseOwn } from '../../report/shared/measures.js';
 import type { Measures } from '../measure/dictionary.js';
 import { brokenText, type Failure, type LastingResult, type Outcome } from '../run/jobs.js';
-import type { EndedBy, SimResult, Verdict } from '../run/result.js';
+import { type EndedBy, isIdle, type SimResult, type Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/scenario.js';
 import type { RuleViolation } from '../world/observer.js';
 import { type Cell, type FactorValue, generateCells, getColumn } from './design.js';
@@ -42,6 +42,8 @@ export interface RunRecord {
   virtual_ms: number | null;
   /** Number of refused requests by reason. */
   refused: Record<string, number>;
+  /** Indices of the interventions that did not act. Absent if all acted. */
+  idle?: number[];
   /** True if the auditor checked the run. Only audited runs detect rule violations. */
   audited: boolean;
   measures: Measures | null;
@@ -64,9 +66,16 @@ export function toRunRecord(
     return { ...about, verdict: 'error', error: { kind, message }, ...nothing, audited: audit };
   }
   const { verdict, broken, entries, events, virtual_ms } = outcome.result;
-  const { refused, ended_by, measures, groups, reported } = outcome.result;
+  const { refused, ended_by, measures, groups, reported, interventions = [] } = outcome.result;
+  const idle = interventions.flatMap((one, index) => (isIdle(one) ? [index] : []));
   const figures = { ...digestsOf(outcome.result), broken, entries, events, virtual_ms, refused };
-  const found = { audited: audit, measures, groups, reported };
+  const found = {
+    ...(idle.length > 0 ? { idle } : {}),
+    audited: audit,
+    measures,
+    groups,
+    reported,
+  };
   return { ...about, verdict, ended_by, error: null, ...figures, ...found };
 }
 
@@ -327,6 +336,15 @@ interface EmptyResponse {
   reported: string[];
 }
 
+/** Part of a scenario that changed no run of a sweep. */
+interface WithoutEffect {
+  /** Path in the scenario: a factor, an intervention or a condition. */
+  path: string;
+  /** `same_runs` for a factor, `never_met` for an intervention or a condition. */
+  reason: 'same_runs' | 'never_met';
+  text: string;
+}
+
 /** Result of a sweep, or of a shard's own runs. */
 export interface SweepResult {
   /** Number of planned runs. With `until`, the number known so far. */
@@ -343,6 +361,8 @@ export interface SweepResult {
   finished: boolean;
   /** Responses without a value in any run of a finished sweep. */
   empty: EmptyResponse[];
+  /** Factors, interventions and conditions that changed no run of a finished sweep. */
+  without_effect: WithoutEffect[];
 }
 
 /** Names the script measures of a run and of its groups, as responses name them. */
@@ -353,12 +373,14 @@ export const listReported = ({ reported: { run, groups } }: RunRecord): string[]
   ),
 ];
 
-export const noVerdicts = (): SweepResult['verdicts'] => ({
-  pass: 0,
-  no_progress: 0,
-  conflict: 0,
-  safety: 0,
-  error: 0,
+export const emptyResult = (): SweepResult => ({
+  planned: 0,
+  completed: 0,
+  verdicts: { pass: 0, no_progress: 0, conflict: 0, safety: 0, error: 0 },
+  failed: null,
+  finished: true,
+  empty: [],
+  without_effect: [],
 });
 
 export function failedRun(

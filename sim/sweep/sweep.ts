@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sha256Hex } from '../../engine/protocol/signing.js';
 import { makeInside, type Provenance, writeWhole } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
 import { compareRuns, resultDifference } from '../compare/determinism.js';
@@ -16,6 +17,12 @@ import {
   runJobs,
   usesDeciders,
 } from '../run/jobs.js';
+import {
+  conditionText,
+  getConditions,
+  interventionText,
+  momentText,
+} from '../scenario/interventions.js';
 import { scriptModules } from '../scenario/population.js';
 import type { Cell } from './design.js';
 import {
@@ -37,6 +44,7 @@ import {
 import {
   countRuns,
   type Extent,
+  emptyResult,
   type FailedRun,
   failedRun,
   finishedSweep,
@@ -46,7 +54,6 @@ import {
   listReported,
   missingTasks,
   needsMoreRuns,
-  noVerdicts,
   type RunRecord,
   RunsUnderWay,
   type SweepResult,
@@ -107,7 +114,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
     // The stopping rule may need more runs if the sweep was stopped between two tests.
     if (completed < planned || needsMoreRuns(folder, extent)) {
       const counted = countRuns(folder, extent);
-      return { ...counted, verdicts: noVerdicts(), failed, finished: false, empty: [] };
+      return { ...emptyResult(), ...counted, failed, finished: false };
     }
     return shard ? finishShard(folder, extent) : await finishSweep(folder, extent);
   } finally {
@@ -311,21 +318,16 @@ function finishShard(folder: SweepFolder, extent: Extent): SweepResult {
 
 /** Counts the verdicts of all runs, in order. */
 class Tally {
-  readonly result: SweepResult = {
-    planned: 0,
-    completed: 0,
-    verdicts: noVerdicts(),
-    failed: null,
-    finished: true,
-    empty: [],
-  };
+  readonly result = emptyResult();
   readonly #plan: Outline;
   /** Responses without a value so far. */
   readonly #empty: Set<string>;
   readonly #reported = new Set<string>();
+  readonly #effects: Effects;
 
   constructor(plan: Outline) {
     this.#plan = plan;
+    this.#effects = new Effects(plan);
     this.#empty = new Set(allResponses(plan.sweep));
   }
 
@@ -339,12 +341,79 @@ class Tally {
       if (getMeasure(record, name) !== null) this.#empty.delete(name);
     }
     for (const name of listReported(record)) this.#reported.add(name);
+    this.#effects.add(record, cell);
   }
 
-  /** Names the responses without a value. A shard may lack a value that another shard has. */
+  /** Names what has no value or effect. A shard may lack a value that another shard has. */
   endSweep(): SweepResult {
     const reported = [...this.#reported].sort();
     this.result.empty = [...this.#empty].map((response) => ({ response, reported }));
+    this.result.without_effect = this.#effects.missing;
     return this.result;
+  }
+}
+
+/** Finds factors, interventions and conditions that changed no run of a sweep. */
+class Effects {
+  readonly #plan: Outline;
+  /** Factors without an effect so far, with the first run for each setting of the others. */
+  readonly #same: Map<number, Map<string, { value: string; outcome: string }>>;
+  /** Factors of which two values were compared. */
+  readonly #compared = new Set<number>();
+  /** Interventions that have not acted so far. */
+  readonly #idle: Set<number>;
+  #isMet = false;
+
+  constructor(plan: Outline) {
+    this.#plan = plan;
+    this.#same = new Map(plan.sweep.factors.map((_, at) => [at, new Map()]));
+    const { interventions } = plan.scenario;
+    this.#idle = new Set(
+      [...interventions.keys()].filter((at) => interventions[at]!.acts !== false),
+    );
+  }
+
+  add(record: RunRecord, { values }: Cell): void {
+    const { seed, verdict, error, ended_by, idle = [], trace_digest } = record;
+    if (ended_by?.startsWith('until')) this.#isMet = true;
+    if (error === null) for (const at of this.#idle) if (!idle.includes(at)) this.#idle.delete(at);
+    if (this.#same.size === 0) return;
+    const { measures, groups, reported } = record;
+    const figures = [trace_digest, verdict, error, measures, groups, reported];
+    const outcome = sha256Hex(JSON.stringify(figures));
+    for (const [at, runs] of this.#same) {
+      // The factors of a list change together.
+      const isList = this.#plan.sweep.design === 'list';
+      const [value, others] = [
+        isList ? values : values[at],
+        isList ? [] : values.with(at, null),
+      ].map((part) => JSON.stringify(part));
+      const key = `${seed} ${others}`;
+      const first = runs.get(key);
+      if (!first) runs.set(key, { value: value!, outcome });
+      else if (first.outcome !== outcome) this.#same.delete(at);
+      else if (first.value !== value) this.#compared.add(at);
+    }
+  }
+
+  get missing(): SweepResult['without_effect'] {
+    const { sweep: design, scenario } = this.#plan;
+    const never = (path: string, text: string) => ({ path, reason: 'never_met' as const, text });
+    const unmet = this.#isMet ? [] : getConditions(scenario.length).map(conditionText);
+    return [
+      ...design.factors.flatMap(({ path }, at) => {
+        if (!this.#same.has(at) || !this.#compared.has(at)) return [];
+        const text = `${path} changed nothing: all values gave the same runs`;
+        return [{ path, reason: 'same_runs' as const, text }];
+      }),
+      ...[...this.#idle].map((at) => {
+        const [path, one] = [`interventions.${at}`, scenario.interventions[at]!];
+        const text = `${path} (${interventionText(one)}) acted in no run: ${momentText(one)}`;
+        return never(path, text);
+      }),
+      ...(unmet.length === 0
+        ? []
+        : [never('length.until', `length.until was met in no run: ${unmet.join(', ')}`)]),
+    ];
   }
 }

@@ -38,6 +38,7 @@ describe('sweep: end to end', () => {
       failed: null,
       finished: true,
       empty: [],
+      without_effect: [],
     });
     expect(linesOf(ended.stderr)).toContain('12/12 runs');
   });
@@ -257,6 +258,41 @@ describe('sweep: a run that fails', () => {
     const summary = rowsIn(join(kept, 'summary.csv')).filter(({ measure }) => measure === 'votes');
     expect(summary.map(({ n }) => n)).toEqual(['2', '0', '2']);
   });
+});
+
+test.each(['grid', 'list'])('sweep: names what changed no run of a %s', async (design) => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'own.mjs'), 'export const report = () => ({ own: 1 });');
+  const strategy = { kind: 'script', module: 'own.mjs', parameters: { unread: 1 } };
+  const never = { measure: 'votes', at_least: 100_000 };
+  const factors = [
+    { path: 'agents.town.strategy.parameters.unread', name: 'unread', values: [1, 2] },
+    ...(design === 'grid' ? [{ path: 'links.loss', values: [0, 0.5] }] : []),
+  ];
+  const raw = {
+    ...smallRaw(),
+    agents: [{ ...smallRaw().agents[0], strategy }],
+    length: { blocks: 2, until: never },
+    interventions: [
+      { kind: 'silence', whom: [{ group: 'town' }], at_condition: never },
+      { kind: 'silence', whom: [{ agent: 5 }], at_ms: 10_000 },
+      { kind: 'silence', whom: [{ agent: 4 }], at_ms: 10_000, acts: false },
+    ],
+    sweep: { design, factors, replicates: 2 },
+  };
+  const given = writeScenario(folder, raw);
+  const { code, stdout, stderr } = await sweepIn(given, join(folder, 'out'), '--json');
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout).without_effect).toMatchObject([
+    { path: 'agents.town.strategy.parameters.unread', reason: 'same_runs' },
+    { path: 'interventions.0', reason: 'never_met' },
+    { path: 'length.until', reason: 'never_met' },
+  ]);
+  expect(linesOf(stderr).filter((line) => line.startsWith('folkmoot: note:'))).toHaveLength(3);
+  const alone = await folkmoot(['sim', given, '--json']);
+  expect(JSON.parse(alone.stdout).censored).toEqual(
+    ['interventions.0', 'length.until'].map((path) => expect.stringMatching(`^${path} `)),
+  );
 });
 
 test('sweep: runs whose scripts leave nothing behind share a process', async () => {
