@@ -20,7 +20,7 @@ export {
 } from './contract/limit-table.js';
 export type { Decided, Factor, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
 export type { ClusterView, DivergenceView, ProofView } from './contract/server.js';
-export { browserOrigin, servedName } from './http/head-checks.js';
+export { browserOrigin, servedName } from './http/entry-checks.js';
 export type { Exchange } from './http/response.js';
 export { type Server, type ServerOptions, startServer } from './server.js';
 export type { ExchangeLimits } from './transport/transport.js';

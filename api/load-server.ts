@@ -10,7 +10,7 @@ import { serverBounds } from './contract/limit-table.js';
 import { createMatcher, type Route, type RouteName, routes } from './contract/routes.js';
 import { serverRoutes } from './contract/server.js';
 import { newToken, readControl, writeControl } from './http/control.js';
-import { EntryChecks } from './http/head-checks.js';
+import { EntryChecks } from './http/entry-checks.js';
 import { builtFile, document, parameterReader, parseQuery } from './http/reads.js';
 import { type Answer, jsonResponse, render, success } from './http/response.js';
 import { methodNotAllowed, optionsAnswer, routeNotFound } from './http/route-responses.js';

@@ -33,15 +33,11 @@ import {
   type RequestHead,
 } from '../transport/transport.js';
 import { ViewLog } from '../view/log/view-log.js';
+import { LargeBodies } from './bodies.js';
+import type { Problem, RequestBudget } from './budget.js';
+import { EntryChecks } from './entry-checks.js';
 import { type HandledRoute, HistoryReads, type Services } from './handler.js';
-import {
-  EntryChecks,
-  HeadChecks,
-  LargeBodies,
-  type Problem,
-  type RequestBudget,
-  requestId,
-} from './head-checks.js';
+import { HeadChecks } from './head-checks.js';
 import { Metrics } from './metrics.js';
 import {
   type Answer,
@@ -50,6 +46,7 @@ import {
   quotaExceeded,
   type RefusalResponse,
   render,
+  requestId,
   toExchange,
 } from './response.js';
 import { methodNotAllowed, optionsAnswer, routeNotFound, signResponse } from './route-responses.js';

@@ -24,8 +24,8 @@ import {
 import { unknownFields, unknownParameters } from '../checks/unknown-members.js';
 import { createMatcher, routes } from '../contract/routes.js';
 import { DebugVerifyBody } from '../contract/server.js';
+import { refuseMediaType, signedRequest } from './bodies.js';
 import type { Call, Handler } from './handler.js';
-import { refuseMediaType, signedRequest } from './head-checks.js';
 import { success } from './response.js';
 import { addMistake, findMistake } from './signature-hints.js';
 

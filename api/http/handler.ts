@@ -15,7 +15,8 @@ import type { Connections } from '../socket/connections.js';
 import type { RequestTrace, ServerTracing } from '../tracing.js';
 import type { Body, RequestHead } from '../transport/transport.js';
 import type { ViewLog } from '../view/log/view-log.js';
-import type { LargeBodies, RequestBudget } from './head-checks.js';
+import type { LargeBodies } from './bodies.js';
+import type { RequestBudget } from './budget.js';
 import type { Metrics } from './metrics.js';
 import type { Answer } from './response.js';
 

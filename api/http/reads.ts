@@ -11,8 +11,8 @@ import type { AnswerOf, Asked, Declared } from '../contract/route.js';
 import type { DocumentName } from '../contract/server.js';
 import { runInSlices, type SlicedWork } from '../time-slices.js';
 import type { Body, RequestHead } from '../transport/transport.js';
+import { countUnits } from './budget.js';
 import type { Call, Handler } from './handler.js';
-import { countUnits } from './head-checks.js';
 import {
   type Answer,
   addQuotaHeaders,

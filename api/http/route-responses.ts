@@ -16,7 +16,8 @@ import { type ReceivedRequest, tooManyValues } from '../checks/request-checks.js
 import { socketPath } from '../contract/channels.js';
 import { createMatcher, routes } from '../contract/routes.js';
 import type { Body, HttpResponse, RequestHead } from '../transport/transport.js';
-import { type EntryChecks, signedRequest } from './head-checks.js';
+import { signedRequest } from './bodies.js';
+import type { EntryChecks } from './entry-checks.js';
 import type { Answer } from './response.js';
 
 export function routeNotFound({ path }: RequestHead): Answer {

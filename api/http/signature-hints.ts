@@ -13,7 +13,7 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { httpInput, sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
 import { parseInstant } from '../../engine/protocol/time.js';
 import type { Body, RequestHead } from '../transport/transport.js';
-import type { Carried } from './head-checks.js';
+import type { Carried } from './bodies.js';
 
 interface Mistake {
   mistake: string;

@@ -19,8 +19,8 @@ import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits
 import type { Quota } from '../limits/limits.js';
 import { refuseBlockShare } from '../limits/quota-refusals.js';
 import type { RequestTrace } from '../tracing.js';
+import { signedRequest } from './bodies.js';
 import type { Call, Handler, Services } from './handler.js';
-import { signedRequest } from './head-checks.js';
 import {
   type Answer,
   addQuotaHeaders,

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { AllowedHosts } from '../../../api/http/head-checks.js';
+import { AllowedHosts } from '../../../api/http/entry-checks.js';
 import { ListenProblem } from '../../../api/transport/transport.js';
 import { Strangers } from '../../../cluster/peer/server.js';
 import { ListenError, type StopSignal, UsageError } from '../../output/exit.js';

@@ -1,7 +1,7 @@
 /** Checks on host names, origins and WebSocket versions. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { servedName } from '../../../dist/api/http/head-checks.js';
+import { servedName } from '../../../dist/api/http/entry-checks.js';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { type Around, transports, world } from '../../support/service/server.js';
 
