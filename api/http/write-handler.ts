@@ -58,36 +58,37 @@ export const write =
   async (call) => {
     const write: Write = { call, kind, unknown: [] };
     const end = (answer: Answer) => addUnknownNames(answer, write.unknown);
-    const step = stepRunner(call.trace);
-    const request = await step('parse', () => parse(write));
+    const step = call.trace ? traceSteps(call.trace) : runStep;
+    const request = await step(parse, write);
     if ('refusal' in request) return end(request);
-    const admitted = await step('admit', () => admit(write, request));
+    const admitted = await step(admit, write, request);
     if ('refusal' in admitted) return end(admitted);
-    const unknown = await step('authenticate', () => authenticate(write, admitted));
+    const unknown = await step(authenticate, write, admitted);
     if (unknown) return end(unknown);
-    const invalid = await step('verify', () => verify(call, admitted));
+    const invalid = await step(verify, call, admitted);
     if (invalid) return end(invalid);
-    const charged = await step('charge', () => charge(write, admitted));
+    const charged = await step(charge, write, admitted);
     if ('refusal' in charged) return end(charged);
-    const { outcome, durable } = await step('apply', () => apply(call, admitted, charged));
-    await step('commit', () => durable);
+    const { outcome, durable } = await step(apply, call, admitted, charged);
+    await step(commit, durable);
     return end(answerTo(write, admitted, charged.cost, outcome));
   };
 
-type StepRunner = <T>(name: string, run: () => Later<T>) => Later<T>;
+type Step = <A extends unknown[], T>(run: (...given: A) => Later<T>, ...given: A) => Later<T>;
 
-/** Returns a function that runs a step, in a span of its name if the request is traced. */
-const stepRunner = (trace: RequestTrace | null): StepRunner =>
-  trace === null ? (_, run) => run() : (name, run) => traced(trace, name, run);
+const runStep: Step = (run, ...given) => run(...given);
 
-async function traced<T>(trace: RequestTrace, name: string, run: () => Later<T>): Promise<T> {
-  const end = trace.startStep(name);
-  try {
-    return await run();
-  } finally {
-    end();
-  }
-}
+/** Returns a function that runs each step in a span of its name. */
+const traceSteps =
+  (trace: RequestTrace): Step =>
+  async (run, ...given) => {
+    const end = trace.startStep(run.name);
+    try {
+      return await run(...given);
+    } finally {
+      end();
+    }
+  };
 
 /** Parses the request. Forms and large bodies are asynchronous. */
 function parse({ call, kind, unknown }: Write): Later<SignedRequest | RefusalResponse> {
@@ -256,6 +257,9 @@ function apply(call: Call, admitted: Admitted, charged: Charged): Later<Conclude
   };
   return inner instanceof Promise ? inner.then(applyVerified) : applyVerified(inner);
 }
+
+/** Waits until the outcome is durable. */
+const commit = (durable: Promise<void>): Promise<void> => durable;
 
 /** Must run in the outcome's turn, so that repeats in flight do not hold the agent's quota. */
 function conclude(
