@@ -1,4 +1,4 @@
-import datetime, hashlib, json, math, re, sys
+import datetime, hashlib, itertools, json, math, re, sys
 import nacl.exceptions, nacl.signing
 
 def refuse(why):
@@ -430,6 +430,16 @@ def elect(policy, values, votes, options):  # votes: (weight, value of the ballo
             sums[number[name]] += weight * point
     return sums.index(max(sums)), sums
 
+def winners(policy, values, votes, options):  # the options that win in some order of the options
+    first, seats = set(), set()
+    for order in itertools.permutations(options):
+        best, numbers = elect(policy, values, votes, order)
+        first.add(order[best])
+        if policy == "proportional":
+            seats.update(name for name, place in zip(order, numbers) if place)
+    tied = seats if len(first) == 1 and len(seats) > values.get("seats", 0) else first
+    return [name for name in options if name in tied]
+
 def follow(votes):  # liquid: for each vote, the number of the vote whose decision counts
     at = {agent: number for number, (agent, _) in enumerate(votes)}
     to = [at.get(delegate, number) for number, (_, delegate) in enumerate(votes)]
@@ -478,6 +488,10 @@ def by_committee(values, count, expected, sums, over):
         status = "rejected"
     return status, {"standings": {"approve": a, "reject": r, "seats": count}}
 
+def preferring(weights, votes):  # the weight and the ballot of each vote that counts for an option
+    return [(weights[agent], *ballot.values()) for agent, _, decision, ballot in votes
+            if ballot is not None and decision == "approve"]
+
 def by_ballots(policy, values, weights, votes, options):  # a rule that decides when it is over
     total, sums = sum(weights.values()), {"approve": 0, "reject": 0}
     for agent, _, decision, _ in votes:
@@ -493,8 +507,7 @@ def by_ballots(policy, values, weights, votes, options):  # a rule that decides 
         for agent, _, decision, ballot in votes:
             standings[decision] += weights[agent] * (ballot or {"votes": 1})["votes"]
     else:
-        ballots = [(weights[agent], *ballot.values()) for agent, _, decision, ballot in votes
-                   if ballot is not None and decision == "approve"]
+        ballots = preferring(weights, votes)
         status = at_end(sums["approve"], sums["reject"], cast, total, values["turnout_bps"])
         if not options:
             return status, {}
@@ -755,6 +768,11 @@ def check(data, trusted):
         print(f"not proven, as this program runs no modules: that SHA-256 {module} gives {said}")
     else:
         print(f"holds: {named} {' '.join(said.values())} by {len(votes)} votes")
+    if chosen and values is not None and len(options) <= 5:
+        ballots = preferring(weights, [vote[1:] for vote in votes])
+        tied = winners(policy, values, ballots, options)
+        if len(tied) > 1:
+            print(f"tied: {jcs(tied)}: the order of the options decided which one wins")
     print(f"trust the digest after entry {seq}: {links[seq]['digest']}; spans: {len(c['spans'])}")
 
 try:

@@ -28,19 +28,32 @@ export interface RunResults {
   measuredFromMs: number | null;
   messages: Record<MessageKind, MessageFigures>;
   findings: readonly Finding[];
+  tied: readonly TiedBlock[];
   tables: TableRows;
+}
+
+/** Finalized block whose choice the order of its options decided. */
+export interface TiedBlock extends Tie {
+  /** Number of the block in the run, from 0. */
+  number: number;
+  block_hash: string;
 }
 
 export function computeResults(reads: RunReads, collected: Collected): RunResults {
   const { measuredFrom, startMs } = collected;
   const scores = scoresOf(reads);
+  const tied = collected.blocks.flatMap(({ hash, number, status }): TiedBlock[] => {
+    const tie = status === 'finalized' ? reads.findTie?.(hash) : null;
+    return tie ? [{ number, block_hash: hash, ...tie }] : [];
+  });
   return {
     measures: measuresOf(reads, collected, scores),
     measuredFromMs: measuredFrom === null ? null : measuredFrom - startMs,
     messages: collected.messages.figures(),
     findings: collected.findings.all,
+    tied,
     tables: {
-      'blocks.csv': blockRows(reads, collected),
+      'blocks.csv': blockRows(reads, collected, tied),
       'agents.csv': agentRows(reads, collected),
       'groups.csv': [...groupRows(collected, scores)],
       'series.csv': collected.series.rows(),
@@ -117,15 +130,22 @@ function reputations(scores: Scores) {
   return { reputation_mean: mean.value, reputation_gini: gini([...scores.values()]) };
 }
 
-function* blockRows(reads: RunReads, collected: Collected): Iterable<Row<'blocks.csv'>> {
-  for (const figure of collected.blocks) yield blockRow(reads, collected, figure);
+function* blockRows(
+  reads: RunReads,
+  collected: Collected,
+  tied: readonly TiedBlock[],
+): Iterable<Row<'blocks.csv'>> {
+  const winners = new Map(tied.map((one) => [one.number, JSON.stringify(one.winners)]));
+  for (const figure of collected.blocks) {
+    yield { ...blockRow(reads, collected, figure), tied: winners.get(figure.number) ?? null };
+  }
 }
 
 function blockRow(
   reads: RunReads,
   { population, startMs, labels }: Collected,
   figure: BlockFigure,
-): Row<'blocks.csv'> {
+): Omit<Row<'blocks.csv'>, 'tied'> {
   const { hash, status, proposedAt, closedAt } = figure;
   const block = reads.block(hash)!;
   const { tally, producer, choice = null } = block;
@@ -149,7 +169,6 @@ function blockRow(
     reject: tally.reject,
     choice,
     choice_label: choice !== null && Object.hasOwn(labels, choice) ? labels[choice]! : null,
-    tied: winnersOf(reads.findTie?.(hash)),
     standings: block.standings ? JSON.stringify(block.standings) : null,
     votes: figure.votes,
     proposed_ms: proposedAt - startMs,
@@ -158,9 +177,6 @@ function blockRow(
     warmup: Number(figure.warmup),
   };
 }
-
-const winnersOf = (tie: Tie | null | undefined): string | null =>
-  tie ? JSON.stringify(tie.winners) : null;
 
 function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents.csv'>> {
   const { population, activity, alliances } = collected;

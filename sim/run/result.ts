@@ -18,7 +18,7 @@ import type { ElectionUse } from '../elections/rule-ballots.js';
 import type { Collector } from '../measure/collector.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
-import type { RunResults } from '../measure/results.js';
+import type { RunResults, TiedBlock } from '../measure/results.js';
 import { conditionText, getConditions } from '../scenario/interventions.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -86,6 +86,8 @@ export interface SimResult extends Partial<Provenance> {
   broken: RuleViolation | null;
   /** Findings about scripts, by name. Absent without findings. */
   findings?: Finding[];
+  /** Blocks whose choice the order of the options decided. Absent without such a block. */
+  tied?: TiedBlock[];
   /** Watched block's status. Absent while the block is in voting, or if no block is watched. */
   watched?: BlockStatus;
   /** Alliances active when the watched block was proposed. Absent if it was not proposed. */
@@ -185,6 +187,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
     ...(acted ? { interventions: acted } : {}),
     broken: world.broken ?? null,
     ...(finished.findings.length === 0 ? {} : { findings: [...finished.findings] }),
+    ...(finished.tied.length === 0 ? {} : { tied: [...finished.tied] }),
     ...(watched?.status ? { watched: watched.status } : {}),
     ...(watched?.alliances ? { watched_alliances: watched.alliances } : {}),
     refused: Object.fromEntries([...world.refusals].sort(([a], [b]) => (a < b ? -1 : 1))),

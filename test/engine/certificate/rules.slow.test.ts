@@ -58,6 +58,15 @@ test.skipIf(!python).each([...named, 'lines', 'module'])(
     for (const text of texts) expect(checkCertificate(text).holds).toBe(true);
     const found = output(texts).map((text) => text.split('\n'));
     for (const [first] of found) expect(first, `seed ${seed}`).toMatch(/^holds: /);
+    const ties = texts.map((text) => {
+      const checked = checkCertificate(text);
+      return (checked.holds && checked.tied?.winners) ?? [];
+    });
+    const told = found.map((said) => {
+      const [, names = '[]'] = /^tied: (\[.*\]): /m.exec(said.join('\n')) ?? [];
+      return JSON.parse(names) as string[];
+    });
+    expect(told, `seed ${seed}`).toEqual(ties);
     const unproven = found.filter((said) => said.some((line) => line.startsWith('not proven')));
     expect(unproven.length).toBe(policy === 'module' ? texts.length : 0);
     // A checker that does not run the module accepts any outcome that its record allows.

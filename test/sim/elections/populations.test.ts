@@ -199,11 +199,17 @@ describe('ballots of a file', () => {
     expect(JSON.parse(blocks[0]!.standings!)).toEqual({ A: 4 * 8 + 9, B: 4 * 7 + 10 });
   });
 
-  test('mark a tie in blocks.csv', async () => {
+  test('mark a tie in the result and in blocks.csv', async () => {
     const text = dataOf('soc', ['4: 1,2,3', '3: 2,3,1', '3: 3,1,2'], ['Ann', 'Bob', 'Cal']);
     const path = town({ text, policy: 'instant_runoff', count: 10 });
-    const { blocks } = await hold(path);
+    const { blocks, result } = await hold(path);
     expect(blocks[0]).toMatchObject({ choice: 'Ann', tied: '["Ann","Cal"]' });
+    const tie = { step: 'elimination 1', winners: ['Ann', 'Cal'], exact: true };
+    const { block_hash } = blocks[0]!;
+    expect(result.tied).toEqual([{ number: 0, block_hash, ...tie }]);
+    expect(summary(result).filter((line) => line.startsWith('tied'))).toEqual([
+      expect.stringMatching(/^tied +block 0: .*Ann or Cal/),
+    ]);
   });
 
   test('keep the names of alternatives as labels, in tables and in exports', async () => {
