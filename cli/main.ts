@@ -5,7 +5,7 @@
  * which costs an eighth of the time per vote. V8 reads the flag only at startup.
  */
 import { exitProcess } from '../engine/store/process-end.js';
-import { exitCodes, OutputError, report } from './output/exit.js';
+import { exitCodes, outputError, report } from './output/exit.js';
 import { processIo } from './output/io.js';
 import { run } from './run.js';
 
@@ -14,7 +14,7 @@ const fail = (error: unknown) => exitProcess(report(error));
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader closed the pipe, as `| head` does.
   if (error.code === 'EPIPE') exitProcess(exitCodes.done);
-  else fail(new OutputError('STDOUT_NOT_WRITABLE', { reason: error.message }));
+  else fail(outputError('STDOUT_NOT_WRITABLE', { reason: error.message }));
 });
 
 // The command continues when the reader of its progress closes the pipe.

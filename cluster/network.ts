@@ -10,6 +10,7 @@ import { completeGenesis, type GenesisOptions } from '../engine/admit/genesis.js
 import type { Verified } from '../engine/admit/verify.js';
 import type { Outcome } from '../engine/core/state.js';
 import type { ServedNetwork, Spent } from '../engine/node/kept-network.js';
+import { nodeError } from '../engine/node/messages.js';
 import { Network } from '../engine/node/network.js';
 import {
   type Applied,
@@ -20,9 +21,9 @@ import {
 import type { Refusal } from '../engine/protocol/schema/reason.js';
 import { jcs } from '../engine/protocol/signing.js';
 import { prepareRule } from '../engine/rules/sandbox.js';
-import { type OrderMark, StoreError, type StoreMeta } from '../engine/store/store.js';
+import type { OrderMark, StoreMeta } from '../engine/store/store.js';
 import { type ClusterStatus, StatusReader } from './node/follower.js';
-import { ClusterNode, type NodeOptions } from './node/node.js';
+import { ClusterNode, type NodeOptions, nodeFolderError } from './node/node.js';
 import { type Founding, type Order, OrderError } from './order/order.js';
 
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
@@ -257,10 +258,10 @@ async function foundedWith(
     const wanted = asked[name as keyof GenesisOptions];
     if (wanted === undefined || jcs(wanted) === jcs(value)) continue;
     const mismatch = { name, found: formatParameter(value), wanted: formatParameter(wanted) };
-    throw new StoreError('GENESIS_MISMATCH', mismatch);
+    throw nodeError('GENESIS_MISMATCH', mismatch);
   }
   if (founding.genesis.policy === 'module' && asked.policy !== 'module') {
-    throw new StoreError('MODULE_NOT_ALLOWED', { network: genesis.network_id });
+    throw nodeFolderError('MODULE_NOT_ALLOWED', { network: genesis.network_id });
   }
   return founding;
 }

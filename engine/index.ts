@@ -69,6 +69,7 @@ export {
 } from './protocol/compose.js';
 export type { Durations } from './protocol/durations.js';
 export { limits } from './protocol/limits.js';
+export { Failure, type FailureSource } from './protocol/messages.js';
 export type {
   AllianceLeaveCommand,
   AllianceProposeCommand,
@@ -153,16 +154,15 @@ export { type ReplayOptions, type ReplayResult, replay } from './replay/replay.j
 export { policies } from './rules/bundled/policies.js';
 export { prepareSandbox } from './rules/sandbox.js';
 export { type LmdbStoreOptions, openLmdbStore } from './store/lmdb.js';
+export { StoreError, type StoreErrorCode } from './store/messages.js';
 export { ArchiveError } from './store/segment.js';
-export {
-  type Batch,
-  type OrderMark,
-  type RangeOptions,
-  type RecordChange,
-  type Segment,
-  type Store,
-  type StoreArchive,
-  StoreError,
-  type StoreErrorCode,
-  type StoreMeta,
+export type {
+  Batch,
+  OrderMark,
+  RangeOptions,
+  RecordChange,
+  Segment,
+  Store,
+  StoreArchive,
+  StoreMeta,
 } from './store/store.js';

@@ -28,8 +28,34 @@ import {
   makeFolder,
   readBounded,
 } from '../engine/store/folder.js';
-import { StoreError } from '../engine/store/store.js';
+import { defineStoreErrors, type StoreError, storeError } from '../engine/store/messages.js';
 import { parse, restoreCell } from './bundled/csv.js';
+
+/** Errors of an output folder and of the results in it. */
+export const outputError = defineStoreErrors({
+  OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder {path}: {reason}' },
+  OUTPUT_HAS_RUN: {
+    code: 'OTHER_NETWORK',
+    text: 'folder already holds a run: {path}',
+    fix: 'use a new or empty folder',
+  },
+  OUTPUT_HAS_LINK: {
+    code: 'OTHER_NETWORK',
+    text: 'link in an output folder: {path}',
+    fix: 'use a new or empty folder',
+  },
+  OUTPUT_HAS_NETWORK: {
+    code: 'OTHER_NETWORK',
+    text: 'folder holds the data of a network: {path}',
+    fix: 'use a new or empty folder',
+  },
+  RESULT_UNREADABLE: {
+    code: 'UNREADABLE',
+    text: 'cannot read {name} in {path}: {reason}',
+    fix: 'pass the folder of a finished run or sweep',
+  },
+  SUMMARY_INVALID: { code: 'CORRUPT', text: 'invalid summary.json in {path}: {reason}' },
+});
 
 /** Files of which a run, a sweep or a load run writes at least one. */
 const outputFiles = [
@@ -56,13 +82,13 @@ export async function prepareFolder(folder: string, names: readonly string[]): P
     const there = await readdir(folder);
     if (![...outputFiles, ...names].some((name) => there.includes(name))) return;
   } catch (cause) {
-    throw new StoreError(
+    throw outputError(
       'OUTPUT_UNUSABLE',
       { path: folder, reason: describeSystemError(cause) },
       { cause },
     );
   }
-  throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
+  throw outputError('OUTPUT_HAS_RUN', { path: folder });
 }
 
 /**
@@ -76,14 +102,14 @@ export function assertNoLinks(folder: string, names: readonly string[]): void {
     const path = join(folder, name);
     if (!isFolder(path)) continue;
     const links = readdirSync(path, { withFileTypes: true }).filter((one) => one.isSymbolicLink());
-    if (links[0]) throw new StoreError('OUTPUT_HAS_LINK', { path: join(path, links[0].name) });
+    if (links[0]) throw outputError('OUTPUT_HAS_LINK', { path: join(path, links[0].name) });
   }
 }
 
 /** @throws {StoreError} `OTHER_NETWORK` if the path is a link. */
 function isFolder(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats?.isSymbolicLink()) throw new StoreError('OUTPUT_HAS_LINK', { path });
+  if (stats?.isSymbolicLink()) throw outputError('OUTPUT_HAS_LINK', { path });
   return stats?.isDirectory() ?? false;
 }
 
@@ -103,7 +129,7 @@ export function makeInside(folder: string, path: string): void {
 /** @throws {StoreError} `OTHER_NETWORK` if the folder holds or held a network's data. */
 export function assertNoNetwork(folder: string): void {
   if (!hasFile(folder, dataFileName) && findTrace(folder) === null) return;
-  throw new StoreError('OUTPUT_HAS_NETWORK', { path: folder });
+  throw outputError('OUTPUT_HAS_NETWORK', { path: folder });
 }
 
 /**
@@ -113,7 +139,7 @@ export function assertNoNetwork(folder: string): void {
  */
 export function assertNoOutput(folder: string, names: readonly string[]): void {
   assertNoLinks(folder, [...outputFiles, ...names]);
-  if (holdsOutput(folder, names)) throw new StoreError('OUTPUT_HAS_RUN', { path: folder });
+  if (holdsOutput(folder, names)) throw outputError('OUTPUT_HAS_RUN', { path: folder });
 }
 
 /** Returns true if the folder holds a run, a sweep or a load run, or one of the files. */
@@ -166,7 +192,7 @@ function restoreRow(row: TableRow): TableRow {
 
 function unreadable(folder: string, name: string, cause: unknown): StoreError {
   const reason = describeSystemError(cause);
-  return new StoreError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
+  return outputError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
 }
 
 /** Parses a number; null for an empty cell. */
@@ -250,7 +276,7 @@ export class WholeFile {
 
   #unwritable(cause: unknown): StoreError {
     const reason = describeSystemError(cause);
-    return new StoreError('FILE_UNWRITABLE', { path: this.#path, reason }, { cause });
+    return storeError('FILE_UNWRITABLE', { path: this.#path, reason }, { cause });
   }
 }
 

@@ -10,8 +10,13 @@ import { join } from 'node:path';
 import type { Decided, KnownDecisions } from '../api/contract/run.js';
 import { describeSystemError } from '../engine/protocol/messages.js';
 import { validator } from '../engine/protocol/schema/validator.js';
-import { StoreError } from '../engine/store/store.js';
+import { defineStoreErrors, type StoreError, storeError } from '../engine/store/messages.js';
 import { DecisionLine } from './measure/decisions.js';
+
+/** Errors of a decision file. */
+const decisionsError = defineStoreErrors({
+  DECISIONS_DAMAGED: { code: 'CORRUPT', text: 'decision file {path} is damaged: {reason}' },
+});
 
 const FILE = 'decisions.ndjson';
 /** Bytes per read. */
@@ -104,7 +109,7 @@ class KeptDecisions implements KnownDecisions {
       file = await open(this.#path);
     } catch (cause) {
       const reason = describeSystemError(cause);
-      throw new StoreError('FILE_UNREADABLE', { path: this.#path, reason }, { cause });
+      throw storeError('FILE_UNREADABLE', { path: this.#path, reason }, { cause });
     }
     try {
       return await work(file);
@@ -114,7 +119,7 @@ class KeptDecisions implements KnownDecisions {
   }
 
   #damaged(what: string): StoreError {
-    return new StoreError('DECISIONS_DAMAGED', { path: this.#path, reason: `invalid ${what}` });
+    return decisionsError('DECISIONS_DAMAGED', { path: this.#path, reason: `invalid ${what}` });
   }
 }
 

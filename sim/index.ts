@@ -107,13 +107,13 @@ export {
   swarm,
 } from './swarm/swarm.js';
 export type { FactorValue } from './sweep/design.js';
-export { SweepError, type SweepErrorCode } from './sweep/folder.js';
 export {
   type MergeOptions,
   MissingRunsError,
   type MissingShard,
   mergeSweep,
 } from './sweep/merge.js';
+export { SweepError, type SweepErrorCode } from './sweep/messages.js';
 export { type Plan, type PlanOptions, planSweep, type Shard } from './sweep/plan.js';
 export type { FailedRun, FailureKind, RunRecord, SweepResult } from './sweep/runs.js';
 export { type SweepOptions, sweep } from './sweep/sweep.js';

@@ -6,14 +6,13 @@
 
 import { setMaxListeners } from 'node:events';
 import { sha256Hex } from '../../engine/protocol/signing.js';
-import { note } from './messages.js';
+import { loadError, note } from './messages.js';
 import { MOST } from './options.js';
 import {
   type Answer,
   activeAgents,
   forEachLimited,
   isRecord,
-  LoadError,
   readSurroundings,
   ServerClient,
   type Surroundings,
@@ -62,7 +61,7 @@ const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
  */
 const DISMISSAL_MS = 4_000;
 
-/** Appends the registered agents to `agents`. @throws {LoadError} if one is refused. */
+/** Appends the registered agents to `agents`. @throws {Failure} if one is refused. */
 async function register(
   keys: readonly string[],
   agents: Agent[],
@@ -117,7 +116,7 @@ async function changeAll(
     const { data, text } = await asker.ask(request, signal);
     if (data === undefined) {
       const values = { number: request.agent + 1, status: change.status, response: text };
-      throw new LoadError('STATUS_REFUSED', values);
+      throw loadError('STATUS_REFUSED', values);
     }
   });
 }
@@ -130,7 +129,7 @@ const KEYS_OF_PART = 4_096;
  * until all active agents of the server are known or the largest run is covered.
  * @param from ordinal of the first agent to set inactive.
  * @returns the number of agents.
- * @throws {LoadError}
+ * @throws {Failure}
  */
 async function retire(from: number, means: Means): Promise<number> {
   const { asker, signers } = means;
@@ -150,7 +149,7 @@ async function retire(from: number, means: Means): Promise<number> {
   return left.length;
 }
 
-/** Retires all agents of a seed. Returns their number. @throws {LoadError} */
+/** Retires all agents of a seed. Returns their number. @throws {Failure} */
 export async function cleanUp(url: string, seed: string): Promise<number> {
   const asker = new ServerClient(url, CONNECTIONS);
   const signers = new Signers({ seed, run: '', networkId: '' });
@@ -191,7 +190,7 @@ function registration(
 function idOf(agent: { number: number; count: number }, { status, data, text }: Answer): string {
   if (isRecord(data) && typeof data.agent_id === 'string') return data.agent_id;
   const problem = status === 429 ? 'REGISTRATION_LIMITED' : 'NOT_REGISTERED';
-  throw new LoadError(problem, { ...agent, response: text });
+  throw loadError(problem, { ...agent, response: text });
 }
 
 /** Connections in addition to the run's connections. */
@@ -219,10 +218,10 @@ export class AgentPool {
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}\n${shard?.index}`).slice(0, 16);
   }
 
-  /** Reads the state of the server, and starts the signing threads. @throws {LoadError} */
+  /** Reads the state of the server, and starts the signing threads. @throws {Failure} */
   async gather(): Promise<void> {
     const surroundings = await readSurroundings(this.asker);
-    if (this.#closed) throw new LoadError('RUN_OVER', {});
+    if (this.#closed) throw loadError('RUN_OVER', {});
     const { seed } = this.context.options;
     const networkId = surroundings.networkId ?? '';
     this.#found = { surroundings, signers: new Signers({ seed, run: this.run, networkId }) };
@@ -249,7 +248,7 @@ export class AgentPool {
     return this.signers.publicKeys(Array.from({ length: count }, (_, ordinal) => ordinal));
   }
 
-  /** @throws {LoadError} if an agent is refused. */
+  /** @throws {Failure} if an agent is refused. */
   async register(
     keys: readonly string[],
     capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
@@ -260,7 +259,7 @@ export class AgentPool {
   /**
    * Retires the agents that an earlier run with this seed left active, if the user named the seed.
    * @param from ordinal of the first agent that this run does not use.
-   * @throws {LoadError}
+   * @throws {Failure}
    */
   async retireLeft(from: number): Promise<void> {
     if (!this.context.options.seedNamed || this.context.options.shard) return;

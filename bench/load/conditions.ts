@@ -1,11 +1,6 @@
 /** Conditions on a result in their text form: `p99>200ms`, `errors>1%`, `tps<-5%`. */
 
 import {
-  formatMessage,
-  type MessageRow,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
-import {
   type Change,
   compareFigure,
   computeChange,
@@ -14,7 +9,7 @@ import {
   roundedValue,
 } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
-import { conditionMessages, unmeasuredMessages } from './messages.js';
+import { conditionError, unmeasuredError } from './messages.js';
 import {
   arrivalsPerS,
   type LoadOptions,
@@ -41,38 +36,10 @@ export interface Condition {
   relative: boolean;
 }
 
-/** An invalid condition or objective: a usage error. */
-export class ConditionError<
-  Problem extends keyof typeof conditionMessages = keyof typeof conditionMessages,
-> extends Error {
-  override name = 'ConditionError';
-
-  constructor(
-    readonly problem: Problem,
-    values: MessageValues<(typeof conditionMessages)[Problem]>,
-  ) {
-    super(formatMessage<MessageRow>(conditionMessages[problem], values));
-  }
-}
-
-/** A condition on a figure that the run does not measure. */
-export class UnmeasuredError<
-  Problem extends keyof typeof unmeasuredMessages = keyof typeof unmeasuredMessages,
-> extends Error {
-  override name = 'UnmeasuredError';
-
-  constructor(
-    readonly problem: Problem,
-    values: MessageValues<(typeof unmeasuredMessages)[Problem]>,
-  ) {
-    super(formatMessage<MessageRow>(unmeasuredMessages[problem], values));
-  }
-}
-
 /**
  * Parses the values of `--fail-on`, each a comma-separated list.
  * @param relative true if there is a second result to compare with, as in `p99>+10%`.
- * @throws {ConditionError}
+ * @throws {Failure}
  */
 export function parseConditions(
   texts: readonly string[],
@@ -82,15 +49,15 @@ export function parseConditions(
   return split(texts).map((text) => {
     const named = { option, condition: quote(text) } as const;
     const { figure, operator, sign, bound: written } = partsOf(text, option);
-    if (operator === '=') throw new ConditionError('NO_COMPARISON', named);
+    if (operator === '=') throw conditionError('NO_COMPARISON', named);
     if (sign === '') {
       const bound = boundOf(named, figure, written);
       return { option, text, figure, operator, bound, relative: false };
     }
-    if (!relative) throw new ConditionError('NO_BASE', named);
+    if (!relative) throw conditionError('NO_BASE', named);
     const change = parseShare(written);
     if (change === null) {
-      throw new ConditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
+      throw conditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
     }
     const bound = sign === '-' ? -change : change;
     return { option, text, figure, operator, bound, relative: true };
@@ -101,20 +68,20 @@ export function parseConditions(
  * Parses service level objectives, such as `p99=200ms`. The value is a maximum for latencies and
  * errors, and a minimum for rates. Returns one condition for each objective, which is met if the
  * objective is violated.
- * @throws {ConditionError}
+ * @throws {Failure}
  */
 export function slo(texts: readonly string[]): Condition[] {
   const option = '--slo';
   return split(texts).map((text) => {
     const named = { option, condition: quote(text) } as const;
     if (!/[<>=]/.test(text)) {
-      throw new ConditionError('NOT_AN_OBJECTIVE', { ...named, example: 'p99=200ms' });
+      throw conditionError('NOT_AN_OBJECTIVE', { ...named, example: 'p99=200ms' });
     }
     const { figure, operator, sign, bound } = partsOf(text, option);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
       const example = `${figure.name}=${examples[figure.unit]}`;
-      throw new ConditionError('NOT_AN_OBJECTIVE', { ...named, example });
+      throw conditionError('NOT_AN_OBJECTIVE', { ...named, example });
     }
     return {
       option,
@@ -137,7 +104,7 @@ const sent: Record<WorkloadName, readonly OperationName[]> = {
 
 /**
  * Checks before a run that the run will measure the figures in all conditions.
- * @throws {UnmeasuredError}
+ * @throws {Failure}
  */
 export function assertMeasured(conditions: readonly Condition[], load: LoadOptions): void {
   for (const condition of conditions) {
@@ -155,24 +122,24 @@ function assertSource(
     case 'arrivals':
       return;
     case 'rate':
-      if (rate === null) throw new UnmeasuredError('NO_RATE', named);
+      if (rate === null) throw unmeasuredError('NO_RATE', named);
       return;
     case 'transactions':
       if (workload === 'reads' || workload === 'subscribers') {
-        throw new UnmeasuredError('NO_TRANSACTIONS', { ...named, workload });
+        throw unmeasuredError('NO_TRANSACTIONS', { ...named, workload });
       }
-      if (batch === 0) throw new UnmeasuredError('EMPTY_BLOCKS', { ...named, workload });
+      if (batch === 0) throw unmeasuredError('EMPTY_BLOCKS', { ...named, workload });
       return;
     case 'delivery':
       if (workload !== 'subscribers') {
-        throw new UnmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
+        throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
       }
       return;
     default: {
       if (sent[workload].includes(source)) return;
       const scheduled = sent[workload].join(', ');
       const values = { ...named, workload, operation: source, scheduled };
-      throw new UnmeasuredError('NOT_SCHEDULED', values);
+      throw unmeasuredError('NOT_SCHEDULED', values);
     }
   }
 }
@@ -185,7 +152,7 @@ function assertSamples({ option, text, figure }: Condition, load: LoadOptions): 
   if (most >= samples) return;
   const what = samplesOf(figure);
   const values = { option, condition: quote(text), figure: name, samples, what, most };
-  throw new UnmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
+  throw unmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
 }
 
 /** Names the independent samples of a figure. */
@@ -290,11 +257,11 @@ interface Parts {
 function partsOf(text: string, option: ConditionOption): Parts {
   const [, name, operator, sign, bound] = shape.exec(text) ?? [];
   const known = bound !== undefined && Object.values(units).some((parse) => parse(bound) !== null);
-  if (!known) throw new ConditionError('SYNTAX', { option, condition: quote(text) });
+  if (!known) throw conditionError('SYNTAX', { option, condition: quote(text) });
   const figure = findFigure(name!);
   if (!figure) {
     const values = { option, condition: quote(text), figure: name!, known: vocabulary };
-    throw new ConditionError('UNKNOWN_FIGURE', values);
+    throw conditionError('UNKNOWN_FIGURE', values);
   }
   return { figure, operator: operator as Parts['operator'], sign: sign!, bound };
 }
@@ -324,7 +291,7 @@ function boundOf(
   const bound = units[unit](text);
   if (bound !== null) return bound;
   const values = { ...named, figure: name, kind: wanted[unit] };
-  throw new ConditionError('WRONG_UNIT', { ...values, example: examples[unit] });
+  throw conditionError('WRONG_UNIT', { ...values, example: examples[unit] });
 }
 
 const quote = (text: string) => JSON.stringify(text);

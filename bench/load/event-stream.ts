@@ -3,7 +3,8 @@
  * in the protocol, so a second of silence counts as success.
  */
 import { WebSocket } from 'ws';
-import { LoadError, parseObject } from './server.js';
+import { loadError } from './messages.js';
+import { parseObject } from './server.js';
 
 interface StreamOptions {
   /** Server URL, http or https. */
@@ -41,13 +42,13 @@ export class EventStream {
     });
   }
 
-  /** @throws {LoadError} if the connection or authentication fails. */
+  /** @throws {Failure} if the connection or authentication fails. */
   static async open(options: StreamOptions): Promise<EventStream> {
     const stream = new EventStream(options);
     await stream.#connected();
     if ((await stream.#send(options.auth, 'auth_ok')) === 'refused') {
       stream.close();
-      throw new LoadError('AUTHENTICATION_REFUSED', { url: options.url, reason: stream.#error });
+      throw loadError('AUTHENTICATION_REFUSED', { url: options.url, reason: stream.#error });
     }
     return stream;
   }
@@ -57,13 +58,13 @@ export class EventStream {
     return this.#send(JSON.stringify({ type: 'subscribe', topics }), 'subscribed');
   }
 
-  /** Adds topics that every server has. @throws {LoadError} `TOPICS_REFUSED` */
+  /** Adds topics that every server has. @throws {Failure} `TOPICS_REFUSED` */
   async expect(topics: readonly string[]): Promise<void> {
     if ((await this.subscribe(topics)) !== 'refused') return;
     this.close();
     const { url } = this.#options;
     const values = { url, topics: topics.join(', '), reason: this.#error };
-    throw new LoadError('TOPICS_REFUSED', values);
+    throw loadError('TOPICS_REFUSED', values);
   }
 
   close(): void {
@@ -82,7 +83,7 @@ export class EventStream {
     return new Promise((resolve, reject) => {
       this.#socket.once('open', resolve);
       this.#socket.on('error', (cause) => {
-        reject(new LoadError('STREAM_UNREACHABLE', { url, reason: cause.message }, { cause }));
+        reject(loadError('STREAM_UNREACHABLE', { url, reason: cause.message }, { cause }));
       });
       this.#socket.on('close', (code) => {
         this.#error ||= `closed with ${code}`;

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
-import { StoreError } from '../../engine/store/store.js';
 import { prepareFolder, writeWhole } from '../../report/folder.js';
 import { CsvFile } from '../../report/tables.js';
 import type { Table } from './histograms.js';
+import { loadResultError } from './messages.js';
 import { LEAST_P999, LoadResult, type Percentiles } from './result.js';
 
 /**
@@ -105,7 +105,7 @@ function checked(value: unknown, error: (why: string) => Error): LoadResult {
 
 function fileOf(path: string): string {
   const there = statSync(path, { throwIfNoEntry: false });
-  if (!there) throw new StoreError('LOAD_RESULT_NOT_FOUND', { path });
+  if (!there) throw loadResultError('LOAD_RESULT_NOT_FOUND', { path });
   return there.isDirectory() ? join(path, 'result.json') : path;
 }
 
@@ -120,7 +120,7 @@ function parsed(file: string): unknown {
 }
 
 const unreadable = (path: string, reason: string) =>
-  new StoreError('LOAD_RESULT_INVALID', { path, reason });
+  loadResultError('LOAD_RESULT_INVALID', { path, reason });
 
 /** Shortens foreign text to one line. */
 const excerpt = (value: unknown): string => JSON.stringify(value).slice(0, 60);

@@ -4,7 +4,7 @@
  */
 import { inflateSync } from 'node:zlib';
 import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from 'hdr-histogram-js';
-import { StoreError } from '../../engine/store/store.js';
+import { loadResultError } from './messages.js';
 import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
 
 interface Timed {
@@ -55,7 +55,7 @@ export function decodeHistogram(text: string): Histogram {
     return decodeFromCompressedBase64(bytes.toString('base64'));
   } catch (cause) {
     const reason = `a histogram is damaged: ${(cause as Error).message}`;
-    throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
+    throw loadResultError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
   }
 }
 

@@ -6,10 +6,9 @@
  * The merged run is INVALID if a part is missing or did not complete, if a generator was the
  * bottleneck, or if the clocks differ by more than the bound: the parts then were not one load.
  */
-import { StoreError } from '../../engine/store/store.js';
 import { scheduledOperations } from './figures.js';
 import { decodeHistogram } from './histograms.js';
-import { type Note, note } from './messages.js';
+import { loadResultError, type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { newHistogram, percentiles } from './recorder.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
@@ -54,7 +53,7 @@ export function mergeLoads(parts: readonly LoadPart[], { clockBoundMs }: MergeOp
 function asShard(folder: string, result: LoadResult): ShardResult {
   if (result.shard) return result as ShardResult;
   const reason = 'it is not a part of a run; write it with folkmoot load --shard';
-  throw new StoreError('LOAD_RESULT_INVALID', { path: folder, reason });
+  throw loadResultError('LOAD_RESULT_INVALID', { path: folder, reason });
 }
 
 /** Facts that the parts of one run have in common. */
@@ -67,7 +66,7 @@ const commonFacts = ({ shard, server, seed, asked }: ShardResult): Record<string
 function assertOneRun(parts: readonly LoadPart[], shards: readonly ShardResult[]): void {
   const [first] = shards;
   const refuse = (path: string, reason: string) =>
-    new StoreError('LOAD_RESULT_INVALID', { path, reason });
+    loadResultError('LOAD_RESULT_INVALID', { path, reason });
   if (!first) throw refuse(parts[0]?.folder ?? '', 'no generator has a result');
   const folderOf = (shard: ShardResult) => parts.find(({ result }) => result === shard)!.folder;
   const facts = commonFacts(first);
@@ -193,7 +192,7 @@ function mergeTransactions(
     sum(shards.map(({ transactions }) => transactions[name]));
   if (finality.count !== total('finalized')) {
     const reason = `${finality.count} samples of ${total('finalized')} finalized transactions`;
-    throw new StoreError('LOAD_RESULT_INVALID', { path: 'finality', reason });
+    throw loadResultError('LOAD_RESULT_INVALID', { path: 'finality', reason });
   }
   return {
     proposed: total('proposed'),
@@ -262,7 +261,7 @@ export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
     const decoded = histogram === null ? null : decodeHistogram(histogram);
     if ((decoded?.totalCount ?? 0) !== count) {
       const reason = `a histogram has ${decoded?.totalCount ?? 0} of ${count} samples`;
-      throw new StoreError('LOAD_RESULT_INVALID', { path: 'histogram', reason });
+      throw loadResultError('LOAD_RESULT_INVALID', { path: 'histogram', reason });
     }
     if (decoded) merged.add(decoded);
   }

@@ -1,12 +1,14 @@
 import {
+  defineFailures,
   formatMessage,
   type MessageRow,
   type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
+import { defineStoreErrors } from '../../engine/store/messages.js';
 
-/** Texts of `LoadError`. */
-export const loadMessages = {
+/** A run cannot start or continue, for a reason that the user or the server must fix. */
+export const loadError = defineFailures('server', {
   NO_RESPONSE: { text: 'no response from {url} to {method} {target}: {reason}' },
   NO_SERVER: { text: '{message}', fix: 'start a server, such as folkmoot serve --limits off' },
   UNEXPECTED_RESPONSE: {
@@ -58,10 +60,10 @@ export const loadMessages = {
     fix: 'give a later time to all generators',
   },
   RUN_OVER: { text: 'the run is over' },
-} as const satisfies MessageTable;
+});
 
-/** Texts of `ConditionError`. */
-export const conditionMessages = {
+/** An invalid condition or objective: a usage error. */
+export const conditionError = defineFailures('user', {
   SYNTAX: {
     text: 'invalid {option}: {condition} (expected the form p99>200ms or errors>1%)',
   },
@@ -82,10 +84,10 @@ export const conditionMessages = {
     text: 'invalid {option}: {condition} (expected a change in percent, such as {example})',
   },
   NOT_AN_OBJECTIVE: { text: 'invalid {option}: {condition} (expected the form {example})' },
-} as const satisfies MessageTable;
+});
 
-/** Texts of `UnmeasuredError`. */
-export const unmeasuredMessages = {
+/** A condition on a figure that the run does not measure. */
+export const unmeasuredError = defineFailures('measures', {
   NO_RATE: {
     text: 'cannot measure {option} {condition}: a closed loop has no target rate',
     fix: 'use --rate, or the figure accepted_per_s',
@@ -112,7 +114,7 @@ export const unmeasuredMessages = {
       'and this run has at most {most}',
     fix: 'use --duration {seconds}s',
   },
-} as const satisfies MessageTable;
+});
 
 /** Reasons and notes for a verdict, as in result.json. */
 const verdictMessages = {
@@ -209,3 +211,17 @@ export const note = <Key extends VerdictKey>(
   key: Key,
   values: MessageValues<(typeof verdictMessages)[Key]>,
 ): Note => ({ key, text: formatMessage<MessageRow>(verdictMessages[key], values) });
+
+/** Errors of a load result. */
+export const loadResultError = defineStoreErrors({
+  LOAD_RESULT_NOT_FOUND: {
+    code: 'MISSING',
+    text: 'load result not found: {path}',
+    fix: 'pass the result.json of folkmoot load --out, or its folder',
+  },
+  LOAD_RESULT_INVALID: {
+    code: 'MISSING',
+    text: 'cannot use load result {path}: {reason}',
+    fix: 'pass the result.json of folkmoot load --out, or its folder',
+  },
+});

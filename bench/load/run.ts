@@ -11,10 +11,10 @@ import {
   Measurement,
   resultSoFar,
 } from './measurement.js';
-import { note } from './messages.js';
+import { loadError, note } from './messages.js';
 import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
 import type { LoadResult, Second } from './result.js';
-import { LoadError, readClock, readTarget, type Target } from './server.js';
+import { readClock, readTarget, type Target } from './server.js';
 import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
@@ -56,7 +56,7 @@ const EARLY_MS = 5;
 /** Time limit for a workload's `close`, which sets the agents inactive. */
 const CLOSE_MS = 10_000;
 
-/** @throws {LoadError} if the run cannot start: no server, or rate limits below the load. */
+/** @throws {Failure} if the run cannot start: no server, or rate limits below the load. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
   const target = await readTarget(options.url);
   hooks.onTarget?.(target.server);
@@ -107,21 +107,21 @@ class Run {
     const preparing = this.#workload.prepare(context, (line) => this.#hooks.onPreparing?.(line));
     const prepared = await Promise.race([preparing, aborted(this.#end.signal)]);
     if (!prepared || this.#end.signal.aborted) {
-      throw new LoadError('NOTHING_MEASURED', { reason: this.#notes.join('; ') });
+      throw loadError('NOTHING_MEASURED', { reason: this.#notes.join('; ') });
     }
     this.#prepared = prepared;
   }
 
   /**
    * Waits for the common start of several generators.
-   * @throws {LoadError} `START_MISSED` if that time has passed, because the schedules would differ.
+   * @throws {Failure} `START_MISSED` if that time has passed, because the schedules would differ.
    */
   async awaitStart(): Promise<void> {
     const { shard, url } = this.#options;
     if (!shard) return;
     this.#clocks.before = await readClock(url);
     const leftMs = shard.startAtMs - Date.now();
-    if (leftMs < 0) throw new LoadError('START_MISSED', { late: (-leftMs / 1_000).toFixed(1) });
+    if (leftMs < 0) throw loadError('START_MISSED', { late: (-leftMs / 1_000).toFixed(1) });
     this.#hooks.onPreparing?.(`ready; the run starts in ${(leftMs / 1_000).toFixed(1)} s`);
     await sleep(Math.max(0, leftMs - EARLY_MS), null, { signal: this.#end.signal }).catch(() => {});
   }
@@ -253,7 +253,7 @@ interface QuotaUse {
 /** Factors that apply to the published limits of older servers, by profile. */
 const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
 
-/** @throws {LoadError} `RATE_LIMITED`, with every limit that the run would exceed. */
+/** @throws {Failure} `RATE_LIMITED`, with every limit that the run would exceed. */
 export function assertQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
   const profile = server.limits_profile ?? '';
   const factor = inForce ? 1 : profileFactors[profile];
@@ -264,7 +264,7 @@ export function assertQuotas({ server, perMinute, inForce }: Target, options: Lo
   });
   if (hits.length === 0) return;
   const option = profile === 'spec' ? '--limits bench or --limits off' : '--limits off';
-  throw new LoadError('RATE_LIMITED', { profile, limits: hits.join('; '), option });
+  throw loadError('RATE_LIMITED', { profile, limits: hits.join('; '), option });
 }
 
 function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): string {

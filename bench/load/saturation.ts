@@ -5,13 +5,13 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
+import { Failure } from '../../engine/protocol/messages.js';
 import { rawSpeed } from '../raw/raw.js';
 import { findFigure } from './figures.js';
-import { note } from './messages.js';
+import { loadError, note } from './messages.js';
 import type { LoadOptions } from './options.js';
 import type { Bracket, LoadResult, Probe } from './result.js';
 import { type LoadHooks, runLoad } from './run.js';
-import { LoadError } from './server.js';
 import { worsening } from './verdict.js';
 
 interface SaturateOptions {
@@ -26,7 +26,7 @@ const DOUBLE = 2;
 /** Change in R above which the machine's speed counts as changed. */
 const MOST_MOVED = 0.1;
 
-/** @throws {LoadError} if the first run cannot start. */
+/** @throws {Failure} if the first run cannot start. */
 export async function saturate(
   { load, objectives, repeat }: SaturateOptions,
   hooks: SaturateHooks = {},
@@ -191,12 +191,12 @@ class Search {
   }
 
   /**
-   * Returns the result of the last probe that held, or else of the last probe. @throws {LoadError}
+   * Returns the result of the last probe that held, or else of the last probe. @throws {Failure}
    * if there was no probe.
    */
   result(): LoadResult {
     const base = this.#held ?? this.#last;
-    if (!base) throw new LoadError('NOTHING_MEASURED', { reason: this.#end ?? 'no probe ran' });
+    if (!base) throw loadError('NOTHING_MEASURED', { reason: this.#end ?? 'no probe ran' });
     return { ...base, ended: this.#end === null ? 'complete' : (this.#last?.ended ?? 'failed') };
   }
 
@@ -224,7 +224,7 @@ class Search {
     try {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
     } catch (error) {
-      if (!(error instanceof LoadError) || !this.#last) throw error;
+      if (!(error instanceof Failure) || error.source !== 'server' || !this.#last) throw error;
       this.#end = error.message;
       this.#last = { ...this.#last, ended: this.#hooks.signal?.aborted ? 'interrupted' : 'failed' };
       return null;

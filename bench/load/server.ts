@@ -4,33 +4,11 @@
  */
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
-import {
-  formatMessage,
-  type MessageRow,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
 import { Genesis } from '../../engine/protocol/schema/genesis.js';
 import { findGenesisProblem } from '../../engine/rules/genesis-problem.js';
 import { type NetworkRule, ruleOf } from '../../engine/rules/network-rule.js';
-import { loadMessages } from './messages.js';
+import { loadError } from './messages.js';
 import type { LoadResult } from './result.js';
-
-/**
- * Error for a run that cannot start or continue, for a reason that the user or the server must fix.
- */
-export class LoadError<
-  Problem extends keyof typeof loadMessages = keyof typeof loadMessages,
-> extends Error {
-  override name = 'LoadError';
-
-  constructor(
-    readonly problem: Problem,
-    values: MessageValues<(typeof loadMessages)[Problem]>,
-    options?: ErrorOptions,
-  ) {
-    super(formatMessage<MessageRow>(loadMessages[problem], values), options);
-  }
-}
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
@@ -86,7 +64,7 @@ export class ServerClient {
     });
   }
 
-  /** @throws {LoadError} `NO_RESPONSE` */
+  /** @throws {Failure} `NO_RESPONSE` */
   async ask({ method, target, headers = {}, body = null }: Request, signal?: AbortSignal) {
     try {
       const path = `${this.#prefix}${target}`;
@@ -96,15 +74,15 @@ export class ServerClient {
     } catch (cause) {
       const { message, code } = cause as Error & { code?: string };
       const why = message || (code ?? String(cause));
-      throw new LoadError('NO_RESPONSE', { url: this.url, method, target, reason: why }, { cause });
+      throw loadError('NO_RESPONSE', { url: this.url, method, target, reason: why }, { cause });
     }
   }
 
-  /** Reads data that every server has. @throws {LoadError} `UNEXPECTED_RESPONSE` */
+  /** Reads data that every server has. @throws {Failure} `UNEXPECTED_RESPONSE` */
   async read(target: string): Promise<Answer & { data: Record<string, unknown> }> {
     const answer = await this.ask({ method: 'GET', target });
     if (isRecord(answer.data)) return { ...answer, data: answer.data };
-    throw new LoadError('UNEXPECTED_RESPONSE', { url: this.url, target, response: answer.text });
+    throw loadError('UNEXPECTED_RESPONSE', { url: this.url, target, response: answer.text });
   }
 
   close(): Promise<void> {
@@ -167,7 +145,7 @@ const genesisHash = '0'.repeat(64);
 const isHash = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value);
 
-/** @throws {LoadError} if the response does not follow the protocol. */
+/** @throws {Failure} if the response does not follow the protocol. */
 export async function readSurroundings(asker: ServerClient): Promise<Surroundings> {
   const state = await asker.read('/api/v1/network/state');
   const meta = await metaOf(asker);
@@ -192,35 +170,35 @@ function ruleIn(meta: Record<string, unknown>): NetworkRule {
   return ruleOf(isKnown ? (genesis as Genesis) : { policy: 'bft' });
 }
 
-/** Reads the head of the chain. @throws {LoadError} `INVALID_HEIGHT` */
+/** Reads the head of the chain. @throws {Failure} `INVALID_HEIGHT` */
 export async function readHead(asker: ServerClient): Promise<Head> {
   const { data } = await asker.read('/api/v1/network/state');
   const height = Number(data.block_height);
   if (!Number.isInteger(height) || height < 0) {
     const height = JSON.stringify(data.block_height);
-    throw new LoadError('INVALID_HEIGHT', { url: asker.url, height });
+    throw loadError('INVALID_HEIGHT', { url: asker.url, height });
   }
   if (isHash(data.head_hash)) return { hash: data.head_hash, height };
   if (height === 0) return { hash: genesisHash, height };
   return { hash: await newestFinalized(asker), height };
 }
 
-/** Reads the keys of the active validators. @throws {LoadError} `NO_VALIDATORS` */
+/** Reads the keys of the active validators. @throws {Failure} `NO_VALIDATORS` */
 export async function validatorKeys(asker: ServerClient): Promise<string[]> {
   const target = '/api/v1/network/agents';
   const { validators } = (await asker.read(target)).data;
   if (!Array.isArray(validators)) {
-    throw new LoadError('NO_VALIDATORS', { url: asker.url, target });
+    throw loadError('NO_VALIDATORS', { url: asker.url, target });
   }
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
 }
 
-/** Reads the ids of all active agents, by public key. @throws {LoadError} `NO_VALIDATORS` */
+/** Reads the ids of all active agents, by public key. @throws {Failure} `NO_VALIDATORS` */
 export async function activeAgents(asker: ServerClient): Promise<Map<string, string>> {
   const target = '/api/v1/network/agents';
   const { validators, producers } = (await asker.read(target)).data;
   if (!Array.isArray(validators) || !Array.isArray(producers)) {
-    throw new LoadError('NO_VALIDATORS', { url: asker.url, target });
+    throw loadError('NO_VALIDATORS', { url: asker.url, target });
   }
   const entries = [...validators, ...producers].filter(isRecord);
   return new Map(entries.map((one) => [String(one.public_key).toLowerCase(), String(one.id)]));
@@ -298,7 +276,7 @@ export interface Target {
 /** Response timeout, short because the run has not started. */
 const TARGET_ANSWER_MS = 5_000;
 
-/** @throws {LoadError} `NO_SERVER` */
+/** @throws {Failure} `NO_SERVER` */
 export async function readTarget(url: string): Promise<Target> {
   const meta = await metaOrNull(url);
   const limits = recordOf(meta.limits);
@@ -336,7 +314,7 @@ async function metaOrNull(url: string): Promise<Record<string, unknown>> {
     return await dataOf(url, '/api/v1/meta');
   } catch (cause) {
     const { message } = cause as Error;
-    throw new LoadError('NO_SERVER', { message }, { cause });
+    throw loadError('NO_SERVER', { message }, { cause });
   }
 }
 

@@ -30,7 +30,7 @@ import {
   findBlock,
 } from '../options/ids.js';
 import { collect, integer } from '../options/options.js';
-import { RefusedError, UsageError } from '../output/exit.js';
+import { refusedError, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { writeStderr, writeStdoutAsync } from '../output/output.js';
 
@@ -410,7 +410,7 @@ function warnGap(from: Position, to: Position): void {
  * Fails at once if the server is unreachable or the key is not registered. The stream alone would
  * retry an unreachable server, and a server closes the stream for an unknown key.
  *
- * @throws {RefusedError}
+ * @throws {Failure}
  */
 async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Promise<void> {
   const { ApiError } = await import('../../api/client/index.js');
@@ -418,6 +418,6 @@ async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Pr
     await client.agent(client.agentId);
   } catch (error) {
     if (!(error instanceof ApiError) || error.reason !== 'UNKNOWN_AGENT') throw error;
-    throw new RefusedError('NOT_REGISTERED', { file: key, url: url.join(',') });
+    throw refusedError('NOT_REGISTERED', { file: key, url: url.join(',') });
   }
 }

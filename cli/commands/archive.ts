@@ -94,13 +94,14 @@ async function run(folder: string, flags: Flags): Promise<void> {
 async function openAlone(path: string): Promise<Store> {
   const { openLmdbStore } = await import('../../engine/store/lmdb.js');
   const { SCHEMA_VERSION, tables } = await import('../../engine/protocol/schema/record.js');
-  const { StoreError } = await import('../../engine/store/store.js');
+  const { StoreError } = await import('../../engine/store/messages.js');
+  const { folderError } = await import('../options/folder.js');
   const options = { path, tables, schemaVersion: SCHEMA_VERSION, create: false };
   try {
     return openLmdbStore({ ...options, freeSpaceBytes: ROOM_BYTES });
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'LOCKED') throw error;
-    throw new StoreError('FOLDER_IN_USE_BY_SERVER', { path }, { cause: error });
+    throw folderError('FOLDER_IN_USE_BY_SERVER', { path }, { cause: error });
   }
 }
 
@@ -109,7 +110,7 @@ const ROOM_BYTES = 64 * 1024 * 1024;
 
 async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
   const { findFirstKept } = await import('../../engine/node/archiver.js');
-  const { StoreError } = await import('../../engine/store/store.js');
+  const { folderError } = await import('../options/folder.js');
   const archive = store.archive!;
   const before = Math.min(wanted, findFirstKept(store));
   noteKept(wanted, before);
@@ -118,7 +119,7 @@ async function moveAll(store: Store, wanted: number): Promise<Segment[]> {
     while (await archive.trim());
     if (!store.hasRoom()) {
       const space = { free: archive.freeBytes(), needed: ROOM_BYTES };
-      throw new StoreError('NO_ROOM_FOR_ARCHIVE', space);
+      throw folderError('NO_ROOM_FOR_ARCHIVE', space);
     }
     const segment = await archive.move(before);
     if (segment === null) {

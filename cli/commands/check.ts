@@ -63,7 +63,7 @@ async function run(folder: string, flags: Flags): Promise<void> {
 
 async function check(folder: string, flags: Flags): Promise<Checked> {
   const { checkStorePages } = await import('../../engine/store/lmdb-guards.js');
-  const { StoreError } = await import('../../engine/store/store.js');
+  const { StoreError } = await import('../../engine/store/messages.js');
   const { storeFolder } = await import('../options/folder.js');
   const found: Checked = { whole: false, pages: 0, entries: null, digest: null, problem: null };
   try {

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
 import type { Card } from '../../cluster/order/order.js';
 import { addClusterOptions, type ClusterFlags, openOrder } from '../options/etcd.js';
-import { exitCodes, RefusedError, UsageError } from '../output/exit.js';
+import { exitCodes, refusedError, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson } from '../output/output.js';
@@ -93,7 +93,7 @@ const LOOK_MS = 2_500;
 async function status(order: EtcdOrder, networkId: string): Promise<number> {
   const first = await order.allCards();
   if (first.cards.length + first.bad.length === 0) {
-    throw new RefusedError('NO_NODES', { network: networkId });
+    throw refusedError('NO_NODES', { network: networkId });
   }
   const before = new Map(first.cards.map((card) => [card.node, card.wall]));
   await sleep(LOOK_MS);
@@ -146,5 +146,5 @@ function partedAmong(cards: readonly Card[]): [string, string][] {
 
 async function forget(order: EtcdOrder, node: string): Promise<number> {
   if (await order.forget(node)) return exitCodes.done;
-  throw new RefusedError('UNKNOWN_NODE', { node });
+  throw refusedError('UNKNOWN_NODE', { node });
 }

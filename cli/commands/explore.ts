@@ -19,7 +19,7 @@ import {
   type UiServerFlags,
   uiServerOptions,
 } from '../options/ui-server.js';
-import { interruption, ListenError, StopSignal, UsageError } from '../output/exit.js';
+import { interruption, listenError, StopSignal, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { endNow, io } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
@@ -243,7 +243,7 @@ async function exploreLoad(
     writeStderr(`folkmoot: request failed: ${(error as Error).message}`);
   const { url, page, close } = await startLoadServer({ board, control, host, port, onFault }).catch(
     ({ message }: Error) => {
-      throw new ListenError('CANNOT_SERVE', { reason: message });
+      throw listenError('CANNOT_SERVE', { reason: message });
     },
   );
   stopping.opened(close);
@@ -335,14 +335,14 @@ async function makeExport(folder: string, signal: AbortSignal) {
 /** Recomputes the log before the export, because the exported file cannot be recomputed. */
 async function recompute(folder: string, signal: AbortSignal) {
   const { replay } = await import('../../engine/replay/replay.js');
-  const { StoreError } = await import('../../engine/store/store.js');
+  const { storeError } = await import('../../engine/store/messages.js');
   const { storedLines } = await import('../../engine/replay/lines.js');
   const { openForReading } = await import('../options/folder.js');
   const stored = openForReading(folder, true);
   let result: ReplayResult;
   try {
     const last = stored.meta();
-    if (!last) throw new StoreError('NO_NETWORK', { path: folder });
+    if (!last) throw storeError('NO_NETWORK', { path: folder });
     await assertSize(folder, last.event_seq);
     const progress = last.seq < MANY_ENTRIES ? null : showCount(last.seq + 1, 'entries recomputed');
     const lines = inTurns(storedLines(stored, 0, last.seq), signal, (done) =>
@@ -355,7 +355,7 @@ async function recompute(folder: string, signal: AbortSignal) {
   const { first_divergence: divergence, entries, digest } = result;
   if (divergence) {
     const reason = `${divergence.what} of entry ${divergence.seq} does not follow from the log`;
-    throw new StoreError('DATA_DAMAGED', { path: folder, reason });
+    throw storeError('DATA_DAMAGED', { path: folder, reason });
   }
   return { entries, digest };
 }

@@ -109,7 +109,7 @@ async function replayAndMatch(
 ): Promise<ReplayResult> {
   const { fileLines, storedLines } = await import('../../engine/replay/lines.js');
   const { replay } = await import('../../engine/replay/replay.js');
-  const { StoreError } = await import('../../engine/store/store.js');
+  const { storeError } = await import('../../engine/store/messages.js');
   const { isFolder, openForReading, warnBeyondEnd } = await import('../options/folder.js');
   const options = {
     ...(verifier ? { verifier } : {}),
@@ -126,7 +126,7 @@ async function replayAndMatch(
   const stored: Store = openForReading(source, true);
   try {
     const end = stored.meta();
-    if (!end) throw new StoreError('NO_NETWORK', { path: source });
+    if (!end) throw storeError('NO_NETWORK', { path: source });
     const { to } = flags;
     warnBeyondEnd('entry', end.seq, { '--to': to });
     const lines = storedLines(stored, 0, end.seq);

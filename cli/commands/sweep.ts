@@ -182,8 +182,8 @@ async function sweepIn(
   const { folder, modules, scripts, scenario } = plan;
   const carried = { title: `sweep: ${scenario.title}`, files: { folder, modules, scripts } };
   if (flags.queue !== undefined && plan.sweep.log === 'keep') {
-    const { QueueError } = await import('../../sim/queue/messages.js');
-    throw new QueueError('LOCAL_JOB', {});
+    const { queueError } = await import('../../sim/queue/messages.js');
+    throw queueError('LOCAL_JOB', {});
   }
   const queue = await spreadOver(flags, carried);
   const wallMs = runMinutes * 60_000;

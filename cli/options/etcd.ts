@@ -35,7 +35,7 @@ export function addClusterOptions(command: Command): Command {
 
 /**
  * Reads the TLS files, or returns undefined if no option names a file.
- * @throws {EtcdAddressError}
+ * @throws {Failure}
  */
 export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undefined> {
   const { readTls } = await import('../../cluster/etcd/wire.js');
@@ -46,7 +46,7 @@ export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undef
 /**
  * Creates a network's request order. Connects to etcd on first use.
  * @param tell reports values in etcd that no node has written.
- * @throws {EtcdAddressError}
+ * @throws {Failure}
  */
 export async function openOrder(
   flags: ClusterFlags,
@@ -76,7 +76,7 @@ export const queueOptions = (): Option[] => [
 
 /**
  * Connects to etcd and checks that etcd responds.
- * @throws {EtcdAddressError} @throws {EtcdError}
+ * @throws {Failure} @throws {EtcdError}
  */
 export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: QueueFlags) {
   const { EtcdClient } = await import('../../cluster/etcd/client.js');

@@ -3,9 +3,30 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
-import { type Store, StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors } from '../../engine/store/messages.js';
+import type { Store } from '../../engine/store/store.js';
 import { hasFile, readJson } from '../../report/folder.js';
 import { writeStderr } from '../output/output.js';
+
+/** Errors of a folder on the command line. */
+export const folderError = defineStoreErrors({
+  NOT_A_FOLDER: {
+    code: 'MISSING',
+    text: 'not a folder: {path}',
+    fix: 'pass a folder created by folkmoot sim --out or folkmoot serve --data',
+  },
+  PATH_NOT_FOUND: { code: 'MISSING', text: 'path not found: {path}', fix: 'check the path' },
+  FOLDER_IN_USE_BY_SERVER: {
+    code: 'LOCKED',
+    text: 'data folder in use: {path}',
+    fix: 'stop the server, or start it with --archive-after N',
+  },
+  NO_ROOM_FOR_ARCHIVE: {
+    code: 'FULL',
+    text: 'too little disk space to archive: {free} bytes free, {needed} needed',
+    fix: 'free disk space and retry',
+  },
+});
 
 /**
  * Returns the store folder: DIR for a data folder, DIR/network for a saved run.
@@ -13,7 +34,7 @@ import { writeStderr } from '../output/output.js';
  * @throws {StoreError} if the path is missing or a file.
  */
 export function storeFolder(folder: string): string {
-  if (!isFolder(folder)) throw new StoreError('NOT_A_FOLDER', { path: folder });
+  if (!isFolder(folder)) throw folderError('NOT_A_FOLDER', { path: folder });
   const inner = join(folder, 'network');
   return existsSync(inner) ? inner : folder;
 }
@@ -47,7 +68,7 @@ export function readOptionLabels(folder: string): Record<string, string> {
  * missing.
  */
 export function isFolder(path: string): boolean {
-  if (!existsSync(path)) throw new StoreError('PATH_NOT_FOUND', { path });
+  if (!existsSync(path)) throw folderError('PATH_NOT_FOUND', { path });
   return statSync(path).isDirectory();
 }
 

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { History } from '../../engine/history/history.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
-import { ListenError, UsageError } from '../output/exit.js';
+import { listenError, UsageError } from '../output/exit.js';
 import { writeStderr } from '../output/output.js';
 import { packageVersion } from '../output/provenance.js';
 import { integer, typed } from './options.js';
@@ -56,7 +56,7 @@ export function resolveAddress({ port = 0, host = '127.0.0.1' }: UiServerFlags) 
   return { port, host, isHere };
 }
 
-/** Serves a network read-only, at the current and at earlier entries. @throws {ListenError} */
+/** Serves a network read-only, at the current and at earlier entries. @throws {Failure} */
 export async function openUiServer(
   network: ServedNetwork,
   flags: UiServerFlags,
@@ -86,7 +86,7 @@ export async function openUiServer(
     };
   } catch (error) {
     await history?.close();
-    throw new ListenError('CANNOT_SERVE', { reason: (error as Error).message });
+    throw listenError('CANNOT_SERVE', { reason: (error as Error).message });
   }
 }
 

@@ -5,16 +5,18 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { formatMessage, type MessageRow, maskCredentials } from '../../engine/protocol/messages.js';
+import {
+  defineFailures,
+  Failure,
+  type FailureSource,
+  formatMessage,
+  type MessageArguments,
+  type MessageRow,
+  maskCredentials,
+} from '../../engine/protocol/messages.js';
 import { exitProcess } from '../../engine/store/process-end.js';
 import { onFinished } from './io.js';
-import {
-  listenMessages,
-  type MessageArguments,
-  outputMessages,
-  refusedMessages,
-  usageMessages,
-} from './messages.js';
+import { listenMessages, outputMessages, refusedMessages, usageMessages } from './messages.js';
 import { writeStderr } from './output.js';
 
 export const exitCodes = {
@@ -49,22 +51,14 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   emptyResponse: 'sweep with a response that no run has a value for',
 };
 
-const messageOf = (row: MessageRow, values: object = {}): string => formatMessage(row, values);
-
 type UsageKey = keyof typeof usageMessages;
-type RefusedKey = keyof typeof refusedMessages;
-type ListenKey = keyof typeof listenMessages;
-type OutputKey = keyof typeof outputMessages;
 
 /** Error for a wrong option, argument, file or folder: exit code 2. */
-export class UsageError<Key extends UsageKey = UsageKey> extends Error {
+export class UsageError<Key extends UsageKey = UsageKey> extends Failure<Key> {
   override name = 'UsageError';
 
-  constructor(
-    readonly code: Key,
-    ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>
-  ) {
-    super(messageOf(usageMessages[code], values), options);
+  constructor(code: Key, ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>) {
+    super('user', code, formatMessage<MessageRow>(usageMessages[code], values ?? {}), options);
     this.values = values ?? {};
   }
 
@@ -73,62 +67,23 @@ export class UsageError<Key extends UsageKey = UsageKey> extends Error {
 }
 
 /** Error for a request that a server refuses: exit code 1. */
-export class RefusedError<Key extends RefusedKey = RefusedKey> extends Error {
-  override name = 'RefusedError';
-
-  constructor(
-    readonly code: Key,
-    ...[values, options]: MessageArguments<(typeof refusedMessages)[Key]>
-  ) {
-    super(messageOf(refusedMessages[code], values), options);
-  }
-}
+export const refusedError = defineFailures('server', refusedMessages);
 
 /** Error for a server that cannot start or cannot listen on its address: exit code 1. */
-export class ListenError<Key extends ListenKey = ListenKey> extends Error {
-  override name = 'ListenError';
-
-  constructor(
-    readonly code: Key,
-    ...[values, options]: MessageArguments<(typeof listenMessages)[Key]>
-  ) {
-    super(messageOf(listenMessages[code], values), options);
-  }
-}
+export const listenError = defineFailures('server', listenMessages);
 
 /** Error for a failure to write to standard output: exit code 13. */
-export class OutputError<Key extends OutputKey = OutputKey> extends Error {
-  override name = 'OutputError';
+export const outputError = defineFailures('output', outputMessages);
 
-  constructor(
-    readonly code: Key,
-    ...[values, options]: MessageArguments<(typeof outputMessages)[Key]>
-  ) {
-    super(messageOf(outputMessages[code], values), options);
-  }
+/** Returns where an expected failure comes from, or undefined for a bug. */
+function sourceOf(error: unknown): FailureSource | undefined {
+  const { source } = error instanceof Error ? (error as Partial<Failure>) : {};
+  return source !== undefined && Object.hasOwn(codes, source) ? source : undefined;
 }
 
-/**
- * Compares class names, because importing the classes would load the engine, which takes three
- * times as long.
- */
-const named = (error: unknown, ...names: string[]) =>
-  error instanceof Error && names.includes(error.name);
-
 export const isUsage = (error: unknown) =>
-  named(error, 'UsageError', 'ScenarioError', 'SweepError', 'ConditionError') ||
-  named(error, 'EtcdAddressError', 'QueueError') ||
-  (isStore(error) && isNamedWrongly(error as StoreFailure));
-
-const isRemote = (error: unknown) =>
-  named(error, 'RemoteError', 'LoadError', 'RefusedError', 'ListenError') ||
-  named(error, 'EtcdError', 'OrderError');
-
-const isUnanswered = (error: unknown) => named(error, 'DeciderError');
-
-const isUnmeasured = (error: unknown) => named(error, 'UnmeasuredError');
-
-const isStore = (error: unknown) => named(error, 'StoreError');
+  sourceOf(error) === 'user' ||
+  (sourceOf(error) === 'storage' && isNamedWrongly(error as StoreFailure));
 
 interface StoreFailure extends Error {
   code: string;
@@ -157,23 +112,25 @@ const wrongPlace: ReadonlySet<string | undefined> = new Set([
 const isNamedWrongly = ({ code, cause }: StoreFailure): boolean =>
   wrongName.has(code) || (code === 'UNREADABLE' && wrongPlace.has(cause?.code));
 
-function codeOf(error: unknown): number {
-  if (isRemote(error)) return exitCodes.refused;
-  if (isUnanswered(error)) return exitCodes.unanswered;
-  if (isUnmeasured(error)) return exitCodes.unmeasured;
-  return isUsage(error) ? exitCodes.usage : exitCodes.crash;
-}
+const codes: Readonly<Record<FailureSource, number>> = {
+  user: exitCodes.usage,
+  server: exitCodes.refused,
+  storage: exitCodes.crash,
+  decider: exitCodes.unanswered,
+  measures: exitCodes.unmeasured,
+  output: exitCodes.crash,
+};
 
 /**
  * Prints an error: one line for an expected error, or the stack for a bug.
  * @returns the exit code.
  */
 export function report(error: unknown): number {
-  const known = [isUsage, isRemote, isStore, isUnanswered, isUnmeasured].some((is) => is(error));
-  if (known || named(error, 'OutputError')) {
-    writeStderr(`folkmoot: ${maskCredentials((error as Error).message)}`);
-  } else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
-  return codeOf(error);
+  const source = sourceOf(error);
+  if (source !== undefined) writeStderr(`folkmoot: ${maskCredentials((error as Error).message)}`);
+  else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
+  if (source === undefined) return exitCodes.crash;
+  return isUsage(error) ? exitCodes.usage : codes[source];
 }
 
 /** Interval between checks of the parent process. */

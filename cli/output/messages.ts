@@ -2,12 +2,7 @@
  * Command line messages, with one row per usage error, refusal, and failure to listen or to write.
  * Options appear as the user types them. A value that may be a secret is never repeated.
  */
-import type {
-  MessageNames,
-  MessageRow,
-  MessageTable,
-  MessageValues,
-} from '../../engine/protocol/messages.js';
+import type { MessageTable } from '../../engine/protocol/messages.js';
 
 export const usageMessages = {
   INVALID_VALUE: { text: 'invalid {option}: {value} (expected {expected})' },
@@ -114,8 +109,3 @@ export const listenMessages = {
 export const outputMessages = {
   STDOUT_NOT_WRITABLE: { text: 'cannot write standard output: {reason}' },
 } as const satisfies MessageTable;
-
-/** Arguments that follow the key in an error constructor. */
-export type MessageArguments<Row extends MessageRow> = [MessageNames<Row>] extends [never]
-  ? [values?: Record<never, never>, options?: ErrorOptions]
-  : [values: MessageValues<Row>, options?: ErrorOptions];

@@ -5,9 +5,10 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import {
+  defineFailures,
+  Failure,
   formatMessage,
   type MessageRow,
-  type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
@@ -171,7 +172,7 @@ const etcdMessages = {
 
 type EtcdProblem = keyof typeof etcdMessages;
 
-export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error {
+export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Failure<Problem> {
   override name = 'EtcdError';
   readonly kind: EtcdFailure;
   /** `unknown` if the request may have been executed or may yet be executed. */
@@ -184,12 +185,12 @@ export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Error 
   readonly member: 'answers' | 'away' | 'silent';
 
   constructor(
-    readonly problem: Problem,
+    problem: Problem,
     values: MessageValues<(typeof etcdMessages)[Problem]>,
     more: Partial<Pick<EtcdError, 'outcome' | 'compactRevision' | 'member'>> = {},
   ) {
     const row = etcdMessages[problem];
-    super(formatMessage<MessageRow>(row, values));
+    super('server', problem, formatMessage<MessageRow>(row, values));
     this.kind = row.kind;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;
@@ -261,8 +262,8 @@ const DEFAULT_PORT = 2379;
 /** Larger clusters are a mistake, since etcd recommends at most 7 members. */
 const MOST_ENDPOINTS = 16;
 
-/** Texts for `EtcdAddressError`. */
-const addressMessages = {
+/** Usage error for an invalid address or an unusable TLS file. */
+const addressError = defineFailures('user', {
   INVALID_ADDRESS: {
     text: 'invalid etcd address: {address} (expected etcd://HOST:PORT, or a comma-separated list)',
   },
@@ -274,21 +275,7 @@ const addressMessages = {
   },
   FILE_UNREADABLE: { text: 'cannot read TLS file: {path}: {reason}' },
   NOT_PEM: { text: 'invalid TLS file: {path} (expected PEM, with a line -----BEGIN ...)' },
-} as const satisfies MessageTable;
-
-/** Usage error for an invalid address or an unusable TLS file. */
-export class EtcdAddressError<
-  Problem extends keyof typeof addressMessages = keyof typeof addressMessages,
-> extends Error {
-  override name = 'EtcdAddressError';
-
-  constructor(
-    readonly problem: Problem,
-    values: MessageValues<(typeof addressMessages)[Problem]>,
-  ) {
-    super(formatMessage<MessageRow>(addressMessages[problem], values));
-  }
-}
+});
 
 /** CA certificates, client certificate and its key, as PEM bytes. */
 export interface EtcdTls {
@@ -301,12 +288,12 @@ export interface EtcdTls {
 /**
  * Parses an address into each member's `host:port`.
  *
- * @throws {EtcdAddressError}
+ * @throws {Failure}
  */
 export function parseEndpoints(address: string): string[] {
   const [, list] = /^etcd:\/\/([^/?#@\s]+)\/?$/.exec(address) ?? [];
   if (list === undefined) {
-    throw new EtcdAddressError('INVALID_ADDRESS', {
+    throw addressError('INVALID_ADDRESS', {
       // An address without a scheme can have a password too.
       address: JSON.stringify(address.replace(/^(\w+:\/\/)?.*@/s, '$1***@')),
     });
@@ -315,24 +302,24 @@ export function parseEndpoints(address: string): string[] {
     const [, host, port = String(DEFAULT_PORT)] =
       /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/.exec(part) ?? [];
     if (host !== undefined && 1 <= Number(port) && Number(port) <= 65_535) return `${host}:${port}`;
-    throw new EtcdAddressError('INVALID_MEMBER', { member: JSON.stringify(part), address });
+    throw addressError('INVALID_MEMBER', { member: JSON.stringify(part), address });
   });
   const different = [...new Set(endpoints)];
   if (different.length <= MOST_ENDPOINTS) return different;
   const values = { address, count: different.length, limit: MOST_ENDPOINTS };
-  throw new EtcdAddressError('TOO_MANY_MEMBERS', values);
+  throw addressError('TOO_MANY_MEMBERS', values);
 }
 
 /**
  * Reads the TLS files. If no files are given, returns undefined, for a connection without TLS.
  *
- * @throws {EtcdAddressError}
+ * @throws {Failure}
  */
 export function readTls(files: { ca?: string; cert?: string; key?: string }): EtcdTls | undefined {
   const named = Object.entries(files).filter(([, path]) => path !== undefined);
   if (named.length === 0) return undefined;
   if ((files.cert === undefined) !== (files.key === undefined)) {
-    throw new EtcdAddressError('CERTIFICATE_WITHOUT_KEY', {});
+    throw addressError('CERTIFICATE_WITHOUT_KEY', {});
   }
   return Object.fromEntries(named.map(([what, path]) => [what, pemIn(path)]));
 }
@@ -342,8 +329,8 @@ function pemIn(path: string): Buffer {
   try {
     text = readBounded(path, fileBounds.text);
   } catch (error) {
-    throw new EtcdAddressError('FILE_UNREADABLE', { path, reason: (error as Error).message });
+    throw addressError('FILE_UNREADABLE', { path, reason: (error as Error).message });
   }
   if (text.includes('-----BEGIN ')) return text;
-  throw new EtcdAddressError('NOT_PEM', { path });
+  throw addressError('NOT_PEM', { path });
 }

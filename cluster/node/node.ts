@@ -10,7 +10,8 @@ import type { Spent } from '../../engine/node/kept-network.js';
 import type { Network } from '../../engine/node/network.js';
 import type { Applied } from '../../engine/node/open-store.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
-import { type OrderMark, StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors, type StoreError } from '../../engine/store/messages.js';
+import type { OrderMark } from '../../engine/store/store.js';
 import {
   type Batch,
   type Card,
@@ -25,6 +26,20 @@ import { bounds } from './bounds.js';
 import { Follower } from './follower.js';
 import { ClockOffsets, FailureDetector, Members, NodeTime } from './members.js';
 import { Ticker, Trimmer } from './ticker.js';
+
+/** Errors of a node's folder. */
+export const nodeFolderError = defineStoreErrors({
+  ORDER_BEHIND: {
+    code: 'OTHER_NETWORK',
+    text: 'the order ends at batch {head}, but this node has applied batch {applied}',
+    fix: 'find out why the order was cleared or restored; this node writes nothing',
+  },
+  MODULE_NOT_ALLOWED: {
+    code: 'OTHER_NETWORK',
+    text: 'network {network} decides with a module, and this node does not allow modules',
+    fix: 'provide the text of the rule with --rule FILE',
+  },
+});
 
 export interface NodeOptions {
   order: Order;
@@ -287,7 +302,7 @@ export class ClusterNode {
   }
 
   #isAhead(head: number): StoreError {
-    return new StoreError('ORDER_BEHIND', { head, applied: this.#mark.version });
+    return nodeFolderError('ORDER_BEHIND', { head, applied: this.#mark.version });
   }
 
   #refuseClock(): Refusal | null {

@@ -7,6 +7,7 @@
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import {
+  Failure,
   formatMessage,
   type MessageRow,
   type MessageValues,
@@ -178,17 +179,17 @@ const orderMessages = {
 export type OrderProblem = keyof typeof orderMessages;
 
 /** Failure of an order. Callers decide by `code`; `problem` is the row in the message table. */
-export class OrderError<Problem extends OrderProblem = OrderProblem> extends Error {
+export class OrderError<Problem extends OrderProblem = OrderProblem> extends Failure<Problem> {
   override name = 'OrderError';
   readonly code: OrderErrorCode;
 
   constructor(
-    readonly problem: Problem,
+    problem: Problem,
     values: MessageValues<(typeof orderMessages)[Problem]>,
     options?: ErrorOptions,
   ) {
     const row = orderMessages[problem];
-    super(formatMessage<MessageRow>(row, values), options);
+    super('server', problem, formatMessage<MessageRow>(row, values), options);
     this.code = row.code;
   }
 }

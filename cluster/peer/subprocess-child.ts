@@ -8,7 +8,8 @@ import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { storedLines } from '../../engine/replay/lines.js';
 import { replay } from '../../engine/replay/replay.js';
 import { copyLmdbStore, openLmdbStore } from '../../engine/store/lmdb.js';
-import { type Store, StoreError, type StoreMeta } from '../../engine/store/store.js';
+import { StoreError } from '../../engine/store/messages.js';
+import type { Store, StoreMeta } from '../../engine/store/store.js';
 import { PeerError } from './proof.js';
 import type {
   CheckTask,

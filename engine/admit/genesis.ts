@@ -4,7 +4,18 @@ import { type Genesis, genesisDefaults } from '../protocol/schema/genesis.js';
 import { findGenesisShapeProblem } from '../protocol/schema/validate.js';
 import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { isUnloadedModule } from '../rules/network-rule.js';
-import { StoreError } from '../store/store.js';
+import { defineStoreErrors } from '../store/messages.js';
+
+/** Errors of entry 0. */
+const genesisError = defineStoreErrors({
+  OLD_GENESIS: {
+    code: 'OLDER_SCHEMA',
+    text: 'genesis has no {member}, so the log is from an older version of folkmoot',
+    fix: 'replay it with that version',
+  },
+  GENESIS_NOT_JSON: { code: 'CORRUPT', text: 'entry 0 (genesis) is not JSON' },
+  GENESIS_INVALID: { code: 'CORRUPT', text: 'invalid genesis: {pointer} {reason}' },
+});
 
 /** Network parameters: the name, and values that differ from {@link genesisDefaults}. */
 export type GenesisOptions = Partial<Genesis> & Pick<Genesis, 'network_id'>;
@@ -29,14 +40,14 @@ export function parseGenesis(entry: Entry): Genesis {
   try {
     genesis = JSON.parse(Buffer.from(entry.body).toString());
   } catch (cause) {
-    throw new StoreError('GENESIS_NOT_JSON', {}, { cause });
+    throw genesisError('GENESIS_NOT_JSON', {}, { cause });
   }
   const member = lacking(genesis);
-  if (member) throw new StoreError('OLD_GENESIS', { member });
+  if (member) throw genesisError('OLD_GENESIS', { member });
   const problem = findGenesisShapeProblem(genesis) ?? findLoadedProblem(genesis as Genesis);
   if (problem) {
     const { pointer, message: reason } = problem;
-    throw new StoreError('GENESIS_INVALID', { pointer, reason });
+    throw genesisError('GENESIS_INVALID', { pointer, reason });
   }
   return genesis as Genesis;
 }

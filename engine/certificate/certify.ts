@@ -5,10 +5,10 @@
 import { isHash } from '../protocol/text.js';
 import { lowerAscii } from '../protocol/unicode.js';
 import type { LogLine } from '../replay/recompute.js';
+import { replayError } from '../replay/recompute.js';
 import { replay } from '../replay/replay.js';
-import { StoreError } from '../store/store.js';
 import { checkCertificate } from './check.js';
-import { Collector } from './collect.js';
+import { blockError, Collector } from './collect.js';
 import { CERTIFICATE_BYTES, certificateText } from './format.js';
 
 /** Options of {@link certify}. */
@@ -62,7 +62,7 @@ const BRIDGE_BYTES = 1024 * 1024;
 export async function certify(options: CertifyOptions): Promise<string> {
   const { lines, through, bridgeBytes = BRIDGE_BYTES, mostBytes = CERTIFICATE_BYTES } = options;
   const block = lowerAscii(options.block);
-  if (!isHash(block)) throw new StoreError('BAD_BLOCK_HASH', { block });
+  if (!isHash(block)) throw blockError('BAD_BLOCK_HASH', { block });
   const collector = new Collector({ block, through, bridgeBytes });
   const { onProgress, signal } = options;
   const { first_divergence: divergence, entries } = await replay({
@@ -72,29 +72,29 @@ export async function certify(options: CertifyOptions): Promise<string> {
   });
   if (divergence && !collector.done) {
     const { seq, kind, what, expected, found } = divergence;
-    throw new StoreError('LOG_DIVERGES', { seq, kind, what, expected, found });
+    throw replayError('LOG_DIVERGES', { seq, kind, what, expected, found });
   }
   if (collector.problem !== null) throw collector.problem;
   if (!collector.done) {
-    throw new StoreError('CERTIFY_LOG_END', { through: through!, last: entries - 1 });
+    throw blockError('CERTIFY_LOG_END', { through: through!, last: entries - 1 });
   }
   if (through !== undefined && through < collector.decidedAt) {
-    throw new StoreError('CERTIFY_TOO_EARLY', { through, decided: collector.decidedAt });
+    throw blockError('CERTIFY_TOO_EARLY', { through, decided: collector.decidedAt });
   }
   const certificate = collector.certificate();
   const { first, links } = certificate.spans.at(-1)!;
   if (through !== undefined && first + links.length <= through) {
-    throw new StoreError('CERTIFY_GAP', { through, most: bridgeBytes });
+    throw blockError('CERTIFY_GAP', { through, most: bridgeBytes });
   }
   const text = certificateText(certificate);
   const bytes = Buffer.byteLength(text);
   if (bytes > mostBytes) {
-    throw new StoreError('CERTIFICATE_TOO_LARGE', { bytes, most: mostBytes });
+    throw blockError('CERTIFICATE_TOO_LARGE', { bytes, most: mostBytes });
   }
   const checked = checkCertificate(text, { mostBytes });
   if (checked.holds) return text;
   const { where, problem } = checked;
-  throw new StoreError('CERTIFICATE_INVALID', { where, problem });
+  throw blockError('CERTIFICATE_INVALID', { where, problem });
 }
 
 /** Yields lines up to the last entry that the certificate needs. */

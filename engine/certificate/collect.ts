@@ -3,7 +3,8 @@ import type { Entry } from '../protocol/schema/entry.js';
 import type { RecordOf } from '../protocol/schema/record.js';
 import type { ReplayedStep } from '../replay/recompute.js';
 import { type RuleGenesis, ruleOf } from '../rules/network-rule.js';
-import { type RecordChange, StoreError } from '../store/store.js';
+import { defineStoreErrors, type StoreError } from '../store/messages.js';
+import type { RecordChange } from '../store/store.js';
 import {
   CERTIFICATE_FORMAT,
   type Certificate,
@@ -11,6 +12,50 @@ import {
   type CertificateSpan,
   type ChainDigests,
 } from './format.js';
+
+/** Errors of a block that is to be certified. */
+export const blockError = defineStoreErrors({
+  BAD_BLOCK_HASH: {
+    code: 'MISSING',
+    text: 'invalid block hash: {block} (expected 64 hex digits)',
+  },
+  BLOCK_NOT_FOUND: {
+    code: 'MISSING',
+    text: 'block not found: {block}',
+    fix: 'list blocks with folkmoot events DIR --type block_proposal',
+  },
+  BLOCK_UNDECIDED: {
+    code: 'MISSING',
+    text: 'cannot certify block {block}: it is {status} (expected finalized or rejected)',
+  },
+  NETWORK_UNSIGNED: {
+    code: 'MISSING',
+    text: 'cannot certify a block of network {network}: the network has no signatures',
+    fix: 'recompute its log instead',
+  },
+  CERTIFY_LOG_END: {
+    code: 'MISSING',
+    text: 'cannot certify through entry {through}: the log ends at entry {last}',
+  },
+  CERTIFY_TOO_EARLY: {
+    code: 'MISSING',
+    text: 'cannot certify through entry {through}: entry {decided} decided the block',
+    fix: 'name entry {decided} or a later one',
+  },
+  CERTIFY_GAP: {
+    code: 'MISSING',
+    text: 'cannot certify through entry {through}: more than {most} bytes follow the block',
+    fix: 'raise the bridge limit',
+  },
+  CERTIFICATE_TOO_LARGE: {
+    code: 'MISSING',
+    text: 'certificate too large: {bytes} bytes (expected at most {most})',
+  },
+  CERTIFICATE_INVALID: {
+    code: 'CORRUPT',
+    text: 'the log does not give a valid certificate: {where}: {problem}',
+  },
+});
 
 /** An entry as a link, with the data needed to start a span with it. */
 interface Kept {
@@ -68,11 +113,11 @@ export class Collector {
   /** Reason why the entries so far cannot yield a certificate, or null. */
   get problem(): StoreError | null {
     const block = this.#block;
-    if (this.#unsigned) return new StoreError('NETWORK_UNSIGNED', { network: this.#networkId });
-    if (this.#opened === null) return new StoreError('BLOCK_NOT_FOUND', { block });
+    if (this.#unsigned) return blockError('NETWORK_UNSIGNED', { network: this.#networkId });
+    if (this.#opened === null) return blockError('BLOCK_NOT_FOUND', { block });
     const status = this.#closed?.record.state ?? 'voting';
     if (status === 'finalized' || status === 'rejected') return null;
-    return new StoreError('BLOCK_UNDECIDED', { block, status });
+    return blockError('BLOCK_UNDECIDED', { block, status });
   }
 
   take(step: ReplayedStep): void {

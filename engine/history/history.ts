@@ -19,8 +19,18 @@ import type { LogLine } from '../replay/recompute.js';
 import { prepareRule } from '../rules/sandbox.js';
 import { DerivedFolder, type DerivedFrom } from '../store/derived-folder.js';
 import { openLmdbStore } from '../store/lmdb.js';
-import { type RecordChange, type Store, StoreError, type StoreMeta } from '../store/store.js';
+import { defineStoreErrors, storeError } from '../store/messages.js';
+import type { RecordChange, Store, StoreMeta } from '../store/store.js';
 import { RecordsAt } from './records.js';
+
+/** Errors of a history that does not follow from its log. */
+const historyError = defineStoreErrors({
+  ENTRY_DIVERGES: {
+    code: 'CORRUPT',
+    text: 'stored data of entry {seq} does not follow from the log: {reason}',
+    fix: 'run folkmoot replay on the folder for details',
+  },
+});
 
 /** Options of {@link History.open}. */
 export interface HistoryOptions {
@@ -118,7 +128,7 @@ export class History {
     const { path } = options;
     const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
     try {
-      if (!store.meta()) throw new StoreError('NO_NETWORK', { path });
+      if (!store.meta()) throw storeError('NO_NETWORK', { path });
       return new History(store, options);
     } catch (error) {
       void store.close();
@@ -190,7 +200,7 @@ export class History {
       const until = Math.min(to, first + Math.min(TURN, this.#spacing) - 1);
       // Reads all lines at once, so that no read transaction stays open across event-loop turns.
       for (const line of [...storedLines(this.#store, first, until)]) walk.step(line);
-      if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
+      if (walk.seq < until) throw storeError('ENTRY_MISSING', { seq: walk.seq + 1 });
       if (walk.seq - last >= this.#spacing && this.#folder.hasRoom(walk.logBytes, this.#size)) {
         this.#size = await this.#folder.write(walk.seq, walk.logBytes, walk.checkpoint());
         last = walk.seq;
@@ -461,7 +471,7 @@ class Walk {
   }
 }
 
-const diverges = (seq: number, reason: string) => new StoreError('ENTRY_DIVERGES', { seq, reason });
+const diverges = (seq: number, reason: string) => historyError('ENTRY_DIVERGES', { seq, reason });
 
 /** Entries per index row and per event-loop turn. */
 const INDEX_TURN = 128;
@@ -497,7 +507,7 @@ async function goThrough(store: Store, to: number, { onProgress, signal }: Histo
     for (const line of [...storedLines(store, walk.seq + 1, until)]) {
       some.push(toIndexItem(line.entry, walk.step(line)));
     }
-    if (walk.seq < until) throw new StoreError('ENTRY_MISSING', { seq: walk.seq + 1 });
+    if (walk.seq < until) throw storeError('ENTRY_MISSING', { seq: walk.seq + 1 });
     rows.push(...writer.rows(some));
     onProgress?.(walk.seq, to);
     await setImmediate();

@@ -14,7 +14,9 @@ import type { Step } from '../core/engine.js';
 import { type EventType, eventTypes } from '../protocol/event-types.js';
 import type { EntryKind } from '../protocol/schema/entry.js';
 import { BlockStatus } from '../protocol/schema/primitives.js';
-import { type Store, StoreError, type StoreMeta } from '../store/store.js';
+import { StoreError } from '../store/messages.js';
+import type { Store, StoreMeta } from '../store/store.js';
+import { nodeError } from './messages.js';
 
 const FORMAT = 1;
 
@@ -140,7 +142,7 @@ class Reader {
   }
 
   damaged(why: string): StoreError {
-    return new StoreError('INDEX_ROW_DAMAGED', { seq: this.#last, reason: why });
+    return nodeError('INDEX_ROW_DAMAGED', { seq: this.#last, reason: why });
   }
 }
 

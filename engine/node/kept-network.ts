@@ -21,9 +21,11 @@ import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { type RecordOf, SCHEMA_VERSION, type Table, tables } from '../protocol/schema/record.js';
 import { agentId } from '../protocol/signing.js';
 import { openLmdbStore } from '../store/lmdb.js';
-import { type Store, StoreError, type StoreMeta } from '../store/store.js';
+import { storeError } from '../store/messages.js';
+import type { Store, StoreMeta } from '../store/store.js';
 import { newCounts } from './commit-queue.js';
 import type { PublishedEvent } from './encode.js';
+import { nodeError } from './messages.js';
 import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
 import type { CommittedView } from './state-views.js';
@@ -111,7 +113,7 @@ export class KeptNetwork implements ServedNetwork {
     const store = openLmdbStore({ ...folder, readOnly: true, whole });
     try {
       const end = store.meta();
-      if (!end) throw new StoreError('NO_NETWORK', { path });
+      if (!end) throw storeError('NO_NETWORK', { path });
       if (whole) assertWhole(store, end, path);
       return new KeptNetwork(store, end, options);
     } catch (error) {
@@ -211,12 +213,12 @@ export class KeptNetwork implements ServedNetwork {
 /** @throws {StoreError} if the archive is incomplete, or the last entry's digests differ. */
 function assertWhole(store: Store, end: StoreMeta, path: string): void {
   const [problem] = store.archive?.problems() ?? [];
-  if (problem !== undefined) throw new StoreError('ARCHIVE_PROBLEM', { problem });
+  if (problem !== undefined) throw nodeError('ARCHIVE_PROBLEM', { problem });
   const last = store.entry(end.seq);
   const { digest, logDigest } = last ? splitStored(last) : { digest: '', logDigest: '' };
   if (digest === end.digest && logDigest === end.log_digest) return;
-  if (!last) throw new StoreError('ENTRY_MISSING', { seq: end.seq });
-  throw new StoreError('LAST_ENTRY_MISMATCH', { seq: end.seq, path });
+  if (!last) throw storeError('ENTRY_MISSING', { seq: end.seq });
+  throw nodeError('LAST_ENTRY_MISMATCH', { seq: end.seq, path });
 }
 
 class FolderPoll {
@@ -348,7 +350,7 @@ function summaryOf(store: Store, at: number): Summary {
 
 function read<T extends Table>(store: Store, table: T, key: string): RecordOf[T] {
   const json = store.get(table, key);
-  if (json === undefined) throw new StoreError('RECORD_MISSING', { table, key });
+  if (json === undefined) throw storeError('RECORD_MISSING', { table, key });
   return JSON.parse(json) as RecordOf[T];
 }
 

@@ -17,13 +17,15 @@ import { excerpt } from '../protocol/text.js';
 import { prepareRule } from '../rules/sandbox.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';
+import { storeError } from '../store/messages.js';
 import { exitProcess } from '../store/process-end.js';
-import { type Store, StoreError, type StoreMeta } from '../store/store.js';
+import type { Store, StoreMeta } from '../store/store.js';
 import { createWriteBehind } from '../store/write-behind.js';
 import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
+import { nodeError } from './messages.js';
 import { Overlay } from './views.js';
 
 interface OpenStoreOptions extends ArchiveOptions {
@@ -80,7 +82,7 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
     if (value === undefined || jcs(genesis[name] ?? null) === jcs(value)) continue;
     const found = formatParameter(genesis[name]);
-    throw new StoreError('GENESIS_MISMATCH', { name, found, wanted: formatParameter(value) });
+    throw nodeError('GENESIS_MISMATCH', { name, found, wanted: formatParameter(value) });
   }
   return genesis;
 }
@@ -96,15 +98,15 @@ export const formatParameter = (value: unknown): string =>
 function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;
-  if (!order) throw new StoreError('STANDALONE_FOLDER', { path, wanted: wanted!.log });
-  if (!wanted) throw new StoreError('CLUSTER_FOLDER', { path, order: order.log });
-  throw new StoreError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
+  if (!order) throw nodeError('STANDALONE_FOLDER', { path, wanted: wanted!.log });
+  if (!wanted) throw nodeError('CLUSTER_FOLDER', { path, order: order.log });
+  throw nodeError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
 }
 
 /** Reads the parameters from entry 0. */
 export function readGenesis(store: Store): Genesis {
   const stored = store.entry(0);
-  if (!stored) throw new StoreError('ENTRY_MISSING', { seq: 0 });
+  if (!stored) throw storeError('ENTRY_MISSING', { seq: 0 });
   return parseGenesis(decodeEntry(splitStored(stored).bytes));
 }
 
@@ -149,11 +151,11 @@ async function begin(
 /** Returns the command of a logged proposal. @throws {StoreError} `CORRUPT` */
 export function readProposal(store: Store, genesis: Genesis, seq: number): ProposeCommand {
   const stored = store.entry(seq);
-  if (!stored) throw new StoreError('ENTRY_MISSING', { seq });
+  if (!stored) throw storeError('ENTRY_MISSING', { seq });
   const entry = decodeEntry(splitStored(stored).bytes);
   const admitted = admitLogged({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
   if ('refusal' in admitted || admitted.command.kind !== 'propose') {
-    throw new StoreError('NOT_A_PROPOSAL', { seq });
+    throw nodeError('NOT_A_PROPOSAL', { seq });
   }
   return admitted.command;
 }

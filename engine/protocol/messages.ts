@@ -40,6 +40,39 @@ export type ValuesOf<Row extends MessageRow> = [MessageNames<Row>] extends [neve
   ? [values?: Record<never, never>]
   : [values: MessageValues<Row>];
 
+/** Arguments that follow the key in a function that creates an error. */
+export type MessageArguments<Row extends MessageRow> = [MessageNames<Row>] extends [never]
+  ? [values?: Record<never, never>, options?: ErrorOptions]
+  : [values: MessageValues<Row>, options?: ErrorOptions];
+
+/** Where a failure comes from. The exit code of a command follows from it. */
+export type FailureSource = 'user' | 'server' | 'storage' | 'decider' | 'measures' | 'output';
+
+/** An expected failure, with a message out of a table. All other errors are bugs. */
+export class Failure<Problem extends string = string> extends Error {
+  override name = 'Failure';
+
+  /** @internal */
+  constructor(
+    readonly source: FailureSource,
+    /** Stable key of the message. */
+    readonly problem: Problem,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Defines the failures of one room, and returns the function that creates them. */
+export const defineFailures =
+  <const Table extends MessageTable>(source: FailureSource, table: Table) =>
+  <Problem extends keyof Table & string>(
+    problem: Problem,
+    ...[values, options]: MessageArguments<Table[Problem]>
+  ): Failure<Problem> =>
+    new Failure(source, problem, formatMessage<MessageRow>(table[problem]!, values ?? {}), options);
+
 /** Formats a row as `text; fix`. */
 export function formatMessage<Row extends MessageRow>(
   row: Row,

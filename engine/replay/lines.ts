@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { decodeEntry, type StoredEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import { lowerAscii } from '../protocol/unicode.js';
-import { type Store, StoreError } from '../store/store.js';
-import { type LogLine, parseLine } from './recompute.js';
+import type { Store } from '../store/store.js';
+import { type LogLine, parseLine, replayError } from './recompute.js';
 
 /** Yields lines from a stored log, both ends inclusive. */
 export function* storedLines(
@@ -23,7 +23,7 @@ function storedLine(store: Pick<Store, 'blob'>, seq: number, stored: Uint8Array)
   try {
     entry = decodeEntry(parts.bytes);
   } catch (cause) {
-    throw new StoreError('ENTRY_UNDECODABLE', { seq, reason: String(cause) }, { cause });
+    throw replayError('ENTRY_UNDECODABLE', { seq, reason: String(cause) }, { cause });
   }
   const file = entry.kind === 'meme' ? store.blob(contentHash(entry)) : undefined;
   return new StoredLine(entry, file, stored, parts);
@@ -134,7 +134,7 @@ export async function* splitLines(stream: AsyncIterable<Uint8Array>): AsyncGener
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MOST_CHARACTERS) {
-      throw new StoreError('LINE_TOO_LONG', { most: MOST_CHARACTERS });
+      throw replayError('LINE_TOO_LONG', { most: MOST_CHARACTERS });
     }
     yield* lines;
   }

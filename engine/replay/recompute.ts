@@ -18,7 +18,34 @@ import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey } from '../protocol/schema/record.js';
 import { excerpt } from '../protocol/text.js';
 import { RuleUnavailable } from '../rules/network-rule.js';
-import { type RangeOptions, type RecordChange, StoreError } from '../store/store.js';
+import { defineStoreErrors } from '../store/messages.js';
+import type { RangeOptions, RecordChange } from '../store/store.js';
+
+/** Errors of a log that is read or recomputed. */
+export const replayError = defineStoreErrors({
+  ENTRY_UNDECODABLE: { code: 'CORRUPT', text: 'cannot decode entry {seq}: {reason}' },
+  LINE_TOO_LONG: {
+    code: 'CORRUPT',
+    text: 'line too long: more than {most} characters (expected one entry per line)',
+  },
+  LINE_NOT_JSON: {
+    code: 'CORRUPT',
+    text: 'not a JSON object: {where} ({reason})',
+    fix: 'pass the output of folkmoot log',
+  },
+  LINE_MEMBER: {
+    code: 'CORRUPT',
+    text: 'invalid member {name} in {where} (expected {expected})',
+  },
+  SEGMENT_NOT_OF_LOG: {
+    code: 'ARCHIVE',
+    text: 'digests recorded for segment {file} do not match the log after entry {seq}',
+  },
+  LOG_DIVERGES: {
+    code: 'CORRUPT',
+    text: 'replay diverges at entry {seq} ({kind}, {what}): {found} instead of {expected}',
+  },
+});
 
 /** An entry's recomputed effects. */
 export interface ReplayedStep extends Pick<EncodedStep, 'events' | 'changes' | 'results'> {
@@ -320,22 +347,22 @@ export function parseLine(text: string, where: string): LogLine {
   try {
     line = parseUnique(text) as PrintedLine;
   } catch (error) {
-    throw new StoreError('LINE_NOT_JSON', { where, reason: (error as SyntaxError).message });
+    throw replayError('LINE_NOT_JSON', { where, reason: (error as SyntaxError).message });
   }
   if (typeof line !== 'object' || line === null) {
-    throw new StoreError('LINE_NOT_JSON', { where, reason: excerpt(line) });
+    throw replayError('LINE_NOT_JSON', { where, reason: excerpt(line) });
   }
   const { body, file, log_digest, digest } = line;
   if (file !== undefined && typeof file !== 'string') {
-    throw new StoreError('LINE_MEMBER', { where, name: 'file', expected: 'a string' });
+    throw replayError('LINE_MEMBER', { where, name: 'file', expected: 'a string' });
   }
   for (const name of ['kind', 'public_key', 'target', 'timestamp', 'signature', 'body'] as const) {
     if (typeof line[name] === 'string') continue;
-    throw new StoreError('LINE_MEMBER', { where, name, expected: 'a string' });
+    throw replayError('LINE_MEMBER', { where, name, expected: 'a string' });
   }
   const { seq, at, kind, public_key, target, timestamp, signature } = line;
   if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(at)) {
-    throw new StoreError('LINE_MEMBER', { where, name: 'seq or at', expected: 'an integer' });
+    throw replayError('LINE_MEMBER', { where, name: 'seq or at', expected: 'an integer' });
   }
   return {
     entry: { seq, at, kind, public_key, target, timestamp, signature, body: Buffer.from(body) },

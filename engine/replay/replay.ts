@@ -5,10 +5,12 @@
 import type { Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
 import { decodeIndexRow, type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
+import { nodeError } from '../node/messages.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import { type RecordKey, tables } from '../protocol/schema/record.js';
 import { prepareRule } from '../rules/sandbox.js';
+import { StoreError } from '../store/messages.js';
 import { openScratch, type Scratch } from '../store/scratch.js';
 import {
   compareKeys,
@@ -16,7 +18,6 @@ import {
   type RangeOptions,
   type RecordChange,
   type Store,
-  StoreError,
   type StoreMeta,
 } from '../store/store.js';
 import { toChunks } from './lines.js';
@@ -26,6 +27,7 @@ import {
   type LogLine,
   Recompute,
   type ReplayedStep,
+  replayError,
   type StoredEvents,
 } from './recompute.js';
 
@@ -137,7 +139,7 @@ function comparingIndex(stored: Store) {
 async function assertArchive(stored: Store | undefined): Promise<void> {
   if (!stored?.archive) return;
   for await (const problem of stored.archive.damage()) {
-    throw new StoreError('ARCHIVE_PROBLEM', { problem });
+    throw nodeError('ARCHIVE_PROBLEM', { problem });
   }
   for (const segment of stored.archive.segments) {
     const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;
@@ -149,7 +151,7 @@ async function assertArchive(stored: Store | undefined): Promise<void> {
       const entry = stored.entry(seq);
       const found = entry && splitStored(entry);
       if (found?.logDigest === recorded[0] && found.digest === recorded[1]) continue;
-      throw new StoreError('SEGMENT_NOT_OF_LOG', { file, seq });
+      throw replayError('SEGMENT_NOT_OF_LOG', { file, seq });
     }
   }
 }

@@ -29,6 +29,7 @@ import {
   syncFile,
 } from './folder.js';
 import { assertDataFile } from './lmdb-pages.js';
+import { StoreError, storeError } from './messages.js';
 import { crashPoint } from './process-end.js';
 import {
   ArchiveError,
@@ -49,7 +50,7 @@ import {
   segmentPath,
   unfinishedName,
 } from './segment.js';
-import { type Segment, type Store, type StoreArchive, StoreError } from './store.js';
+import type { Segment, Store, StoreArchive } from './store.js';
 
 type Kind = 'entries' | 'events';
 
@@ -238,7 +239,7 @@ function removeLeftovers(environment: Environment, archive: Archive): void {
     if (cause instanceof StoreError) throw cause;
     // Omits the cause, because its system code would make the CLI report a wrong path (exit code
     // 2).
-    throw new StoreError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
+    throw storeError('LEFTOVERS_STUCK', { path: environment.folder, reason: String(cause) });
   }
 }
 
@@ -285,14 +286,14 @@ function problemOf(
   if (statSync(path).size === 0) return null;
   const head = readHead(path);
   const network = networkOf(environment);
-  if (head === null || network === null) return new StoreError('SEGMENT_UNRECORDED', { path });
+  if (head === null || network === null) return storeError('SEGMENT_UNRECORDED', { path });
   const networks = differingNetworks(head, network);
-  if (networks !== null) return new StoreError('SEGMENT_FOREIGN', { path, ...networks });
+  if (networks !== null) return storeError('SEGMENT_FOREIGN', { path, ...networks });
   const row = log.get(last);
   const isWhole = row !== undefined && log.get(first) !== undefined;
   const { log_digest, digest } = isWhole ? storedDigests(row) : { log_digest: '', digest: '' };
   const isOfLog = log_digest === head.log_digest && digest === head.digest;
-  return isOfLog ? null : new StoreError('SEGMENT_UNRECORDED', { path });
+  return isOfLog ? null : storeError('SEGMENT_UNRECORDED', { path });
 }
 
 /** Returns the network that the folder holds, or null for a new folder. */
@@ -356,8 +357,8 @@ async function named<Result>(folder: string, work: () => Promise<Result>): Promi
     if (cause instanceof StoreError || code === undefined) throw cause;
     const failure = { path: archiveFolder(folder), reason: code };
     const noRoom = code === 'ENOSPC' || code === 'EDQUOT';
-    if (noRoom) throw new StoreError('ARCHIVE_NO_SPACE', failure, { cause });
-    throw new StoreError('ARCHIVE_UNWRITABLE', failure, { cause });
+    if (noRoom) throw storeError('ARCHIVE_NO_SPACE', failure, { cause });
+    throw storeError('ARCHIVE_UNWRITABLE', failure, { cause });
   }
 }
 
@@ -406,7 +407,7 @@ async function giveName(folder: string, segment: Segment): Promise<void> {
     await (await open(path, 'wx', OWNER_FILE)).close();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-    throw new StoreError('SEGMENT_EXISTS', { path }, { cause });
+    throw storeError('SEGMENT_EXISTS', { path }, { cause });
   }
   try {
     await rename(unfinished, path);
@@ -485,7 +486,7 @@ async function assertFile(
 
 function storedRow({ log }: Environment, seq: number): Uint8Array {
   const row = log.get(seq);
-  if (row === undefined) throw new StoreError('ENTRY_MISSING', { seq });
+  if (row === undefined) throw storeError('ENTRY_MISSING', { seq });
   return row;
 }
 
@@ -571,7 +572,7 @@ class EntryRun implements Iterator<Item> {
       .digest('hex');
     const found = storedDigests(bytes);
     if (seq !== this.last + 1 || found.log_digest !== expected) {
-      throw new StoreError('ENTRY_NOT_CHAINED', { seq: this.last + 1, path: this.#folder });
+      throw storeError('ENTRY_NOT_CHAINED', { seq: this.last + 1, path: this.#folder });
     }
     this.last = seq;
     this.digests = found;

@@ -5,7 +5,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import pLimit from 'p-limit';
 import { limits } from '../protocol/limits.js';
 import type { RecordKey } from '../protocol/schema/record.js';
-import { type Batch, parseMeta, type Store, StoreError, type StoreMeta } from './store.js';
+import { StoreError, storeError } from './messages.js';
+import { type Batch, parseMeta, type Store, type StoreMeta } from './store.js';
 
 /** An ordered database. Text values are written as UTF-8. */
 export interface Database<Value> {
@@ -61,7 +62,7 @@ export function readMeta({ folder, meta }: Environment): StoreMeta | null {
 /** Builds the error for a failed commit. */
 export function commitFailed(folder: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreError('COMMIT_FAILED', { path: folder, reason }, { cause });
+  return storeError('COMMIT_FAILED', { path: folder, reason }, { cause });
 }
 
 /** @throws {Error} for a table that was not named when the folder was opened, which is a bug. */

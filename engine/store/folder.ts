@@ -25,9 +25,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock, unlock } from 'fs-native-extensions';
 import { describeSystemError } from '../protocol/messages.js';
 import { assertDataFile, type ScanDepth } from './lmdb-pages.js';
+import { StoreError, storeError } from './messages.js';
 import { crashPoint } from './process-end.js';
 import { archiveFolder, rangeOfName, unfinishedName } from './segment.js';
-import { StoreError } from './store.js';
 
 /** LMDB's name for its data file. */
 export const dataFileName = 'data.mdb';
@@ -111,8 +111,8 @@ export function prepareFolder(
     if (create) makeFolder(folder, OWNER_FOLDER);
     const trace = findTrace(folder);
     if ((create && trace === null) || hasData(folder, options.readOnly)) return trace;
-    if (trace !== null) throw new StoreError('DATA_MISSING', { path: folder, trace });
-    throw new StoreError('NO_NETWORK', { path: folder });
+    if (trace !== null) throw storeError('DATA_MISSING', { path: folder, trace });
+    throw storeError('NO_NETWORK', { path: folder });
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     throw unreadable(folder, cause);
@@ -159,7 +159,7 @@ export function assertFolder(
 function assertFirstRoom(folder: string): void {
   const free = freeBytes(folder);
   if (free >= firstBytes) return;
-  throw new StoreError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
+  throw storeError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
 }
 
 /**
@@ -191,8 +191,8 @@ export function freeBytes(folder: string): number {
 function unreadable(folder: string, cause: unknown): StoreError {
   const { code = String(cause), syscall: call = 'open' } = cause as NodeJS.ErrnoException;
   const failure = { path: folder, call };
-  if (code === 'ENOSPC') return new StoreError('FOLDER_NO_SPACE', failure, { cause });
-  return new StoreError(
+  if (code === 'ENOSPC') return storeError('FOLDER_NO_SPACE', failure, { cause });
+  return storeError(
     'FOLDER_UNUSABLE',
     { ...failure, reason: describeSystemError(cause) },
     { cause },
@@ -263,7 +263,7 @@ function tryLockTwice(fd: number): boolean {
  */
 export function lockFolder(folder: string): () => void {
   if ((readersHere.get(realpathSync(folder)) ?? 0) > 0) {
-    throw new StoreError('READER_OPEN', { path: folder });
+    throw storeError('READER_OPEN', { path: folder });
   }
   let fd: number | undefined;
   let granted = false;
@@ -272,7 +272,7 @@ export function lockFolder(folder: string): () => void {
     granted = tryLockTwice(fd);
   } catch (cause) {
     if (fd !== undefined) closeSync(fd);
-    throw new StoreError(
+    throw storeError(
       'LOCK_FAILED',
       { path: folder, reason: describeSystemError(cause) },
       { cause },
@@ -280,7 +280,7 @@ export function lockFolder(folder: string): () => void {
   }
   if (!granted) {
     closeSync(fd);
-    throw new StoreError('FOLDER_IN_USE', { path: folder });
+    throw storeError('FOLDER_IN_USE', { path: folder });
   }
   let held: number | null = fd;
   const path = realpathSync(folder);
@@ -519,7 +519,7 @@ export function openingLock(folder: string, readOnly: boolean): OpeningLock {
       return noOpeningLock;
     }
     const path = join(folder, fileName);
-    throw new StoreError('LOCK_FAILED', { path, reason: describeSystemError(cause) }, { cause });
+    throw storeError('LOCK_FAILED', { path, reason: describeSystemError(cause) }, { cause });
   }
   const tryTake = () => fd !== null && tryLock(fd);
   return {
@@ -543,7 +543,7 @@ function takeSync(folder: string, tryTake: () => boolean): void {
   const end = performance.now() + patienceMs;
   while (!tryTake()) {
     if (performance.now() > end) {
-      throw new StoreError('OPENING_TIMEOUT', { path: folder });
+      throw storeError('OPENING_TIMEOUT', { path: folder });
     }
     Atomics.wait(pause, 0, 0, retryMs);
   }

@@ -14,7 +14,7 @@ import { open, type RootDatabase } from 'lmdb';
 import { type Database, type Environment, emptyDatabase, retryInterrupted } from './environment.js';
 import { dataFileName, lockFolder, OWNER_FILE, prepareFolder } from './folder.js';
 import { checkWholeFile } from './lmdb-pages.js';
-import { StoreError } from './store.js';
+import { storeError } from './messages.js';
 
 export type Root = RootDatabase<Uint8Array, string>;
 
@@ -225,7 +225,7 @@ export function tryOpening(folder: string, tables: readonly string[], readOnly: 
   const { status, signal } = spawnSync(process.execPath, [program, asked], { stdio: 'ignore' });
   if (status === 0) return;
   const how = signal ?? `code ${status}`;
-  throw new StoreError('LMDB_CRASHED', { path: folder, how });
+  throw storeError('LMDB_CRASHED', { path: folder, how });
 }
 
 /**

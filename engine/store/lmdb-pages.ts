@@ -5,7 +5,7 @@
  * walks the branch pages. The full check reads every page.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { StoreError } from './store.js';
+import { StoreError, storeError } from './messages.js';
 
 /** Depth of a check. No commit may run during a check of branches or pages. */
 export type ScanDepth = 'header' | 'branches' | 'pages';
@@ -250,7 +250,7 @@ function readMeta(fd: number, number: number, offset: number, file: string): Dat
   };
 }
 
-const corrupt = (path: string, reason: string) => new StoreError('DATA_DAMAGED', { path, reason });
+const corrupt = (path: string, reason: string) => storeError('DATA_DAMAGED', { path, reason });
 
 /*
  * The pages in an LMDB data file. Reading a page claims it, and a page can be claimed only once.

@@ -40,6 +40,7 @@ import {
   useRoot,
   withoutReport,
 } from './lmdb-guards.js';
+import { StoreError, storeError } from './messages.js';
 import { crashPoint, trackCommit } from './process-end.js';
 import {
   assertBatch,
@@ -49,7 +50,6 @@ import {
   bounds,
   isRecordKey,
   type Store,
-  StoreError,
 } from './store.js';
 
 /** Options for {@link openLmdbStore}. */
@@ -91,7 +91,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
     environment = openApart(folder, { tables, readOnly, whole }, release);
     const meta = readMeta(environment);
     if (meta !== null) assertExpected(meta, { folder, schemaVersion, networkId });
-    else if (trace !== null) throw new StoreError('DATA_MISSING', { path: folder, trace });
+    else if (trace !== null) throw storeError('DATA_MISSING', { path: folder, trace });
     const store = createDiskStore(environment, { readOnly, freeSpaceBytes });
     const archived = withArchive(store, environment, readOnly);
     if (!readOnly) crashPoint('store.opened');
@@ -197,7 +197,7 @@ function openEnvironment(
     const failure = { path: folder, reason: (cause as Error).message };
     // System errors have positive codes; LMDB's own codes are negative.
     const bySystem = Number((cause as { code?: unknown }).code) > 0;
-    throw new StoreError(bySystem ? 'LMDB_UNREADABLE' : 'LMDB_CORRUPT', failure, { cause });
+    throw storeError(bySystem ? 'LMDB_UNREADABLE' : 'LMDB_CORRUPT', failure, { cause });
   }
 }
 
@@ -299,7 +299,7 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     look();
     // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserved space.
     const needed = freeSpaceBytes / 2;
-    if (free < needed) throw new StoreError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
+    if (free < needed) throw storeError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
     const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';

@@ -13,7 +13,8 @@ import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { limits } from '../protocol/limits.js';
 import { parseUnique } from '../protocol/repeated-members.js';
 import { excerpt } from '../protocol/text.js';
-import { type Segment, type SegmentRange, StoreError } from './store.js';
+import { StoreError, type StoreRow, storeError } from './messages.js';
+import type { Segment, SegmentRange } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -326,10 +327,31 @@ export function parseSegment(folder: string, text: string): Segment {
     texts.find((name) => typeof value?.[name] !== 'string');
   // The name becomes part of a path, so only a segment name is accepted.
   if (wrong !== undefined || rangeOfName(value!.file!) === null) {
-    throw new StoreError('SEGMENT_RECORD_DAMAGED', { path: folder, name: wrong ?? 'file' });
+    throw storeError('SEGMENT_RECORD_DAMAGED', { path: folder, name: wrong ?? 'file' });
   }
   return value as Segment;
 }
+
+const restoreSegment = 'restore the file from a backup (sha256 {sha256})';
+
+/** Errors of a segment. */
+const segmentMessages = {
+  SEGMENT_MISSING: {
+    code: 'ARCHIVE',
+    text: 'segment not found: {path} ({range}): {reason}',
+    fix: restoreSegment,
+  },
+  SEGMENT_UNREADABLE: {
+    code: 'ARCHIVE',
+    text: 'cannot read segment {path} ({range}): {reason}',
+    fix: restoreSegment,
+  },
+  SEGMENT_DAMAGED: {
+    code: 'ARCHIVE',
+    text: 'segment {path} ({range}) is damaged: {reason}',
+    fix: restoreSegment,
+  },
+} as const satisfies Readonly<Record<string, StoreRow>>;
 
 /**
  * An archived segment that cannot be read (`ARCHIVE`). The message names the segment's file and
@@ -344,14 +366,14 @@ export class ArchiveError extends StoreError {
   constructor(
     path: string,
     readonly segment: Segment,
-    problem: 'SEGMENT_MISSING' | 'SEGMENT_UNREADABLE' | 'SEGMENT_DAMAGED',
+    problem: keyof typeof segmentMessages,
     reason: string,
     options?: ErrorOptions,
   ) {
     const { first, last, first_event, last_event, sha256 } = segment;
     const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
     const range = `entries ${first} to ${last}${events}`;
-    super(problem, { path, range, sha256, reason }, options);
+    super(problem, segmentMessages[problem], { path, range, sha256, reason }, options);
   }
 }
 

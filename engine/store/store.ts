@@ -2,16 +2,8 @@
  * The store interface, implemented on disk (LMDB) and in memory. A store handles bytes without
  * interpreting them. Record values are canonical JSON.
  */
-import { formatMessage, type MessageRow, type MessageValues } from '../protocol/messages.js';
 import type { RecordKey } from '../protocol/schema/record.js';
-import {
-  type StoreErrorCode,
-  type StoreMessages,
-  type StoreProblem,
-  storeMessages,
-} from './messages.js';
-
-export type { StoreErrorCode } from './messages.js';
+import { storeError } from './messages.js';
 
 /** A change to a record. */
 export interface RecordChange {
@@ -148,38 +140,6 @@ export interface StoreArchive {
   compactAndClose(): Promise<void>;
   /** Free disk space in bytes. */
   freeBytes(): number;
-}
-
-/** A problem with the values for its message, and optionally a cause. */
-type StoreReason = {
-  [Problem in StoreProblem]: keyof MessageValues<StoreMessages[Problem]> extends never
-    ? [problem: Problem, values?: Record<never, never>, options?: ErrorOptions | undefined]
-    : [
-        problem: Problem,
-        values: MessageValues<StoreMessages[Problem]>,
-        options?: ErrorOptions | undefined,
-      ];
-}[StoreProblem];
-
-/**
- * Error in a store or a run's files: a folder, file or disk cannot be used.
- */
-export class StoreError extends Error {
-  override name = 'StoreError';
-  /** Category of the problem. */
-  readonly code: StoreErrorCode;
-  /** Stable key of the message. */
-  readonly problem: string;
-  /**
-   * Formats the message for a problem.
-   *
-   * @internal
-   */
-  constructor(...[problem, values, options]: StoreReason) {
-    super(formatMessage<MessageRow>(storeMessages[problem], values ?? {}), options);
-    this.code = storeMessages[problem].code;
-    this.problem = problem;
-  }
 }
 
 /*
@@ -362,7 +322,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new StoreError('META_DAMAGED', { path: folder, reason: 'not JSON' }, { cause });
+    throw storeError('META_DAMAGED', { path: folder, reason: 'not JSON' }, { cause });
   }
   const fields = new Map<string, unknown>(
     typeof value === 'object' && value !== null ? Object.entries(value) : [],
@@ -372,7 +332,7 @@ export function parseMeta(folder: string, text: string): StoreMeta {
     strings.find((name) => typeof fields.get(name) !== 'string') ??
     (isMark(fields.get('order')) ? undefined : 'order');
   if (wrong !== undefined) {
-    throw new StoreError('META_DAMAGED', { path: folder, reason: `invalid ${wrong}` });
+    throw storeError('META_DAMAGED', { path: folder, reason: `invalid ${wrong}` });
   }
   return value as StoreMeta;
 }
@@ -391,11 +351,11 @@ function isMark(value: unknown): boolean {
 export function assertExpected(meta: StoreMeta, expected: Expected): void {
   const { folder, schemaVersion, networkId } = expected;
   const versions = { path: folder, version: meta.schema_version, supported: schemaVersion };
-  if (meta.schema_version > schemaVersion) throw new StoreError('NEWER_SCHEMA', versions);
-  if (meta.schema_version < schemaVersion) throw new StoreError('OLDER_SCHEMA', versions);
+  if (meta.schema_version > schemaVersion) throw storeError('NEWER_SCHEMA', versions);
+  if (meta.schema_version < schemaVersion) throw storeError('OLDER_SCHEMA', versions);
   if (networkId !== undefined && meta.network_id !== networkId) {
     const ids = { found: meta.network_id, expected: networkId };
-    throw new StoreError('WRONG_NETWORK', { path: folder, ...ids });
+    throw storeError('WRONG_NETWORK', { path: folder, ...ids });
   }
 }
 

@@ -5,8 +5,8 @@
  */
 
 import { storedLines } from '../../engine/replay/lines.js';
-import { type Store, StoreError } from '../../engine/store/store.js';
-import { type KeptRun, readKept, readKeptResult } from '../fork/kept-run.js';
+import type { Store } from '../../engine/store/store.js';
+import { forkError, type KeptRun, readKept, readKeptResult } from '../fork/kept-run.js';
 import type { DecisionLine } from '../measure/decisions.js';
 import { type Job, type Outcome, runJobs } from '../run/jobs.js';
 import { simulate } from '../run/simulate.js';
@@ -310,7 +310,7 @@ function armOf(
 ): Arm {
   if ('failure' in outcome) {
     const which = `replicate ${replicate}${candidate === null ? '' : ` of ${candidate}`}`;
-    throw new StoreError('FORK_FAILED', { which, reason: outcome.failure.message });
+    throw forkError('FORK_FAILED', { which, reason: outcome.failure.message });
   }
   const { watched, watched_alliances: allied, interventions = [] } = outcome.result;
   const did = (interventions.at(-1)?.did ?? 0) > 0;

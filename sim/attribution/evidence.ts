@@ -2,12 +2,14 @@
  * Evidence about a block in a store: its rule, its electors with their weights, and their votes.
  */
 import { parseGenesis } from '../../engine/admit/genesis.js';
+import { blockError } from '../../engine/certificate/collect.js';
 import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
 import type { RecordOf } from '../../engine/protocol/schema/record.js';
-import { type Store, StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors, storeError } from '../../engine/store/messages.js';
+import type { Store } from '../../engine/store/store.js';
 import { blockTag } from '../agents/port.js';
 import {
   type RecordedElector,
@@ -15,6 +17,20 @@ import {
   readElectorate,
   readRecord,
 } from '../rules/recorded-polls.js';
+
+/** Errors of a block that an operator names. */
+const blockNameError = defineStoreErrors({
+  BAD_BLOCK_NAME: {
+    code: 'MISSING',
+    text: 'invalid block: {block} (expected a height, or at least {digits} digits of a block hash)',
+  },
+  BLOCK_AMBIGUOUS: {
+    code: 'MISSING',
+    text: 'more than one block hash begins with {block}',
+    fix: 'list blocks with folkmoot events DIR --type block_proposal',
+  },
+  HEIGHT_NOT_FINAL: { code: 'MISSING', text: 'no finalized block at height {height} in {path}' },
+});
 
 /** Alliance that was active when the block was proposed. */
 interface ActiveAlliance {
@@ -67,7 +83,7 @@ export function collectEvidence(store: Store, folder: string, named: string): Ev
 
 function beginning(store: Store): Pick<Evidence, 'genesis' | 'startedAt'> {
   const first = store.entry(0);
-  if (!first) throw new StoreError('ENTRY_MISSING', { seq: 0 });
+  if (!first) throw storeError('ENTRY_MISSING', { seq: 0 });
   const entry = decodeEntry(splitStored(first).bytes);
   return { genesis: parseGenesis(entry), startedAt: entry.at };
 }
@@ -93,19 +109,19 @@ function hashOf(store: Store, folder: string, named: string): string {
   const text = named.toLowerCase();
   if (/^\d{1,7}$/.test(text)) return finalAt(store, folder, Number(text));
   if (!/^[0-9a-f]+$/.test(text) || text.length < LEAST_DIGITS || text.length > HASH_DIGITS) {
-    throw new StoreError('BAD_BLOCK_NAME', { block: named, digits: LEAST_DIGITS });
+    throw blockNameError('BAD_BLOCK_NAME', { block: named, digits: LEAST_DIGITS });
   }
   // "g" sorts after every hexadecimal digit.
   const found = [...store.range('blocks', { from: text, to: `${text}g`, limit: 2 })];
   if (found.length === 1) return found[0]!.key as string;
-  const problem = found.length === 0 ? 'BLOCK_NOT_FOUND' : 'BLOCK_AMBIGUOUS';
-  throw new StoreError(problem, { block: named });
+  if (found.length === 0) throw blockError('BLOCK_NOT_FOUND', { block: named });
+  throw blockNameError('BLOCK_AMBIGUOUS', { block: named });
 }
 
 function finalAt(store: Store, folder: string, height: number): string {
   const json = store.get('heights', height);
   if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
-  throw new StoreError('HEIGHT_NOT_FINAL', { height, path: folder });
+  throw blockNameError('HEIGHT_NOT_FINAL', { height, path: folder });
 }
 
 /**

@@ -3,8 +3,7 @@
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
-import { StoreError } from '../../engine/store/store.js';
-import { parseNumber, readJson, tableRows } from '../../report/folder.js';
+import { outputError, parseNumber, readJson, tableRows } from '../../report/folder.js';
 import type { SimResult } from '../run/result.js';
 import { findDifference, jsonDifference, type RunDifference, type Side } from './logs.js';
 
@@ -139,5 +138,5 @@ export function readResult(folder: string): SimResult {
   const problem = checkSummary(result);
   if (!problem) return result;
   const reason = `${problem.pointer} ${problem.message}`.trim();
-  throw new StoreError('SUMMARY_INVALID', { path: folder, reason });
+  throw outputError('SUMMARY_INVALID', { path: folder, reason });
 }

@@ -7,7 +7,7 @@ import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { splitLines } from '../../engine/replay/lines.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
-import { StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors } from '../../engine/store/messages.js';
 import {
   type CaseRow,
   type ExpectedEntry,
@@ -15,6 +15,22 @@ import {
   ResultLine,
   SuiteFile,
 } from './format.js';
+
+/** Errors of a conformance suite. */
+export const suiteError = defineStoreErrors({
+  OUTPUT_NOT_EMPTY: {
+    code: 'OTHER_NETWORK',
+    text: 'folder not empty: {path}',
+    fix: 'use a new or empty folder',
+  },
+  SUITE_UNREADABLE: {
+    code: 'UNREADABLE',
+    text: 'cannot read {path}',
+    fix: 'pass a folder written by folkmoot conformance --out',
+  },
+  SUITE_INVALID: { code: 'UNREADABLE', text: 'invalid {where}: {reason}' },
+  UNKNOWN_CASE: { code: 'UNREADABLE', text: 'unknown case in results line {line}: {name}' },
+});
 
 /** First difference between a result and its expected line. */
 export interface Difference {
@@ -69,7 +85,7 @@ export async function checkResults(
     if (/^[\t\r ]*$/.test(text)) continue;
     const result = parse(text, `results line ${number}`);
     const row = cases.get(result.case);
-    if (!row) throw new StoreError('UNKNOWN_CASE', { line: number, name: result.case });
+    if (!row) throw suiteError('UNKNOWN_CASE', { line: number, name: result.case });
     const known = loaded.get(row.name) ?? (await loadCase(suite, row));
     loaded.set(row.name, known);
     const difference = compareLine(result, known[result.line], partial);
@@ -82,7 +98,7 @@ export async function checkResults(
 }
 
 const invalid = (where: string, reason: string, cause?: unknown) =>
-  new StoreError('SUITE_INVALID', { where, reason }, { cause });
+  suiteError('SUITE_INVALID', { where, reason }, { cause });
 
 const suiteProblem = validator('conformance_suite', SuiteFile);
 const resultProblem = validator('conformance_result', ResultLine);
@@ -93,7 +109,7 @@ function readCases(suite: string): Map<string, CaseRow> {
   try {
     value = parseUnique(readBounded(path, fileBounds.result).toString());
   } catch (cause) {
-    throw new StoreError('SUITE_UNREADABLE', { path }, { cause });
+    throw suiteError('SUITE_UNREADABLE', { path }, { cause });
   }
   const problem = suiteProblem(value);
   if (problem) throw invalid(path, `${problem.pointer} ${problem.message}`.trim());

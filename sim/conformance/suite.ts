@@ -12,10 +12,12 @@ import { UNICODE_VERSION } from '../../engine/protocol/unicode.js';
 import { storedLines } from '../../engine/replay/lines.js';
 import { printLine } from '../../engine/replay/recompute.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
-import { type Store, StoreError } from '../../engine/store/store.js';
+import { StoreError, storeError } from '../../engine/store/messages.js';
+import type { Store } from '../../engine/store/store.js';
 import { simulate } from '../run/simulate.js';
 import { loadScenario, shippedScenarios } from '../scenario/load.js';
 import { vectorCases } from './cases.js';
+import { suiteError } from './check.js';
 import { type CaseRow, FORMAT, type SuiteFile, schemas } from './format.js';
 import { type Case, playCase } from './harness.js';
 
@@ -61,7 +63,7 @@ async function prepare(out: string): Promise<void> {
   try {
     await mkdir(out, { recursive: true });
     if ((await readdir(out)).length > 0) {
-      throw new StoreError('OUTPUT_NOT_EMPTY', { path: out });
+      throw suiteError('OUTPUT_NOT_EMPTY', { path: out });
     }
     for (const folder of ['logs', 'vectors', 'schemas']) await mkdir(join(out, folder));
     for (const [name, schema] of Object.entries(schemas)) {
@@ -71,7 +73,7 @@ async function prepare(out: string): Promise<void> {
   } catch (cause) {
     if (cause instanceof StoreError) throw cause;
     const reason = describeSystemError(cause);
-    throw new StoreError('FILE_UNWRITABLE', { path: out, reason }, { cause });
+    throw storeError('FILE_UNWRITABLE', { path: out, reason }, { cause });
   }
 }
 

@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { storedLines } from '../../engine/replay/lines.js';
-import { StoreError } from '../../engine/store/store.js';
 import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
 import { openRunStore, type RunDifference, requireDifference } from '../compare/logs.js';
@@ -19,7 +18,7 @@ import { listExternals } from '../scenario/population.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { type Plan, planScenario } from '../sweep/plan.js';
-import { copySources, type KeptRun } from './kept-run.js';
+import { copySources, forkError, type KeptRun } from './kept-run.js';
 
 type Digests = Pick<Prefix, 'digest' | 'log_digest'>;
 
@@ -91,7 +90,7 @@ async function prefixOf(
   // If no intervention acted, the whole log is the prefix.
   const entry = Math.min(...acted, result.entries - 1);
   const [there, here] = [await digestsAt(run.folder, entry), await digestsAt(out, entry)];
-  if (!here) throw new StoreError('FORK_ENTRY_MISSING', { path: out, seq: entry });
+  if (!here) throw forkError('FORK_ENTRY_MISSING', { path: out, seq: entry });
   const same = there !== null && isDeepStrictEqual(there, here);
   if (same) return { entry, ...here, same, difference: null, impure: null };
   const sides = [

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
-import { StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors } from '../../engine/store/messages.js';
 import { makeInside } from '../../report/folder.js';
 import { openRunStore } from '../compare/logs.js';
 import { readResult } from '../compare/runs.js';
@@ -14,6 +14,22 @@ import type { SimResult } from '../run/result.js';
 import { fileInside } from '../scenario/files.js';
 import { shippedScenarios } from '../scenario/load.js';
 import { type ScenarioError, scenarioError } from '../scenario/problem.js';
+
+/** Errors of a run that is to be forked. */
+export const forkError = defineStoreErrors({
+  RUN_NOT_FOUND: {
+    code: 'MISSING',
+    text: 'run not found: {path}',
+    fix: 'pass a folder written by folkmoot sim --out',
+  },
+  RUN_LIVE: {
+    code: 'OTHER_NETWORK',
+    text: 'not a virtual-time run: {path}',
+    fix: 'pass a run in virtual time',
+  },
+  FORK_FAILED: { code: 'FAILED', text: 'fork failed ({which}): {reason}' },
+  FORK_ENTRY_MISSING: { code: 'UNREADABLE', text: 'the fork in {path} has no entry {seq}' },
+});
 
 /** Saved run that can be replayed. */
 export interface KeptRun {
@@ -31,9 +47,9 @@ export interface KeptRun {
  * @throws {ScenarioError} if a script or data file is missing or has changed.
  */
 export function readKept(folder: string, source?: string): KeptRun {
-  if (!existsSync(folder)) throw new StoreError('RUN_NOT_FOUND', { path: folder });
+  if (!existsSync(folder)) throw forkError('RUN_NOT_FOUND', { path: folder });
   const result = readResult(folder);
-  if (isLive(folder, result)) throw new StoreError('RUN_LIVE', { path: folder });
+  if (isLive(folder, result)) throw forkError('RUN_LIVE', { path: folder });
   return { folder, result, source: findSource(folder, result, source && resolve(source)) };
 }
 

@@ -8,12 +8,7 @@ import { dirname, join, posix } from 'node:path';
 import { parseJsonOrUndefined } from '../../cluster/order/order.js';
 import { LARGEST_BYTES } from '../../cluster/queue/claims.js';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
-import {
-  formatMessage,
-  type MessageRow,
-  type MessageTable,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
+import { defineFailures } from '../../engine/protocol/messages.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
@@ -33,7 +28,8 @@ import { fileInside } from '../scenario/files.js';
 import { listExternals, scriptModules } from '../scenario/population.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
-const queueMessages = {
+/** The queue cannot carry a run or file, or contains invalid data. A user can correct this. */
+export const queueError = defineFailures('user', {
   EXTERNAL_DECIDERS: {
     text: 'external deciders do not work with a queue',
     fix: 'run without --queue, or in shards',
@@ -62,33 +58,19 @@ const queueMessages = {
     text: 'invalid results for run {run}: {count}',
     fix: 'find the client that writes to this queue, then continue with --resume',
   },
-} as const satisfies MessageTable;
+});
 
-/** The queue cannot carry a run or file, or contains invalid data. A user can correct this. */
-export class QueueError<
-  Code extends keyof typeof queueMessages = keyof typeof queueMessages,
-> extends Error {
-  override name = 'QueueError';
-
-  constructor(
-    readonly code: Code,
-    values: MessageValues<(typeof queueMessages)[Code]>,
-  ) {
-    super(formatMessage<MessageRow>(queueMessages[code], values));
-  }
-}
-
-/** @throws {QueueError} if the job can run only on this machine, or is too large. */
+/** @throws {Failure} if the job can run only on this machine, or is too large. */
 export function formatJob(job: Job): string {
   const { scenario, seed, audit = true, log = 'full', watch, keep, deciders } = job;
-  if (listExternals(scenario).length > 0) throw new QueueError('EXTERNAL_DECIDERS', {});
+  if (listExternals(scenario).length > 0) throw queueError('EXTERNAL_DECIDERS', {});
   if (watch !== undefined || keep !== undefined || deciders !== undefined) {
-    throw new QueueError('LOCAL_JOB', {});
+    throw queueError('LOCAL_JOB', {});
   }
   const text = JSON.stringify({ scenario, seed, audit, log });
   const bytes = Buffer.byteLength(text);
   if (bytes <= LARGEST_BYTES) return text;
-  throw new QueueError('SCENARIO_TOO_LARGE', { bytes, limit: LARGEST_BYTES });
+  throw queueError('SCENARIO_TOO_LARGE', { bytes, limit: LARGEST_BYTES });
 }
 
 /** Nesting limit for values in a queue. The deepest scenario stays far below. */
@@ -285,11 +267,11 @@ const Head = Type.Object({
 });
 const headProblem = validator('queue_head', Head);
 
-/** @throws {QueueError} if there are too many files. */
+/** @throws {Failure} if there are too many files. */
 export function formatHead(head: QueueHead): string {
   const text = JSON.stringify({ format: FORMAT, ...head });
   if (Buffer.byteLength(text) <= LARGEST_BYTES) return text;
-  throw new QueueError('TOO_MANY_FILES', { count: head.files.length });
+  throw queueError('TOO_MANY_FILES', { count: head.files.length });
 }
 
 /** Parses a head. Returns null for an invalid head. */
@@ -324,7 +306,7 @@ const beside = [
   /\b(?:require|import)\(\s*['"](\.{1,2}\/[^'"]*)['"]/,
 ];
 
-/** @throws {QueueError} if a file cannot be carried. */
+/** @throws {Failure} if a file cannot be carried. */
 export function readFiles({
   folder,
   modules,
@@ -333,13 +315,13 @@ export function readFiles({
   let total = 0;
   return Object.entries(modules).map(([path, expected]) => {
     const found = fileInside(path, folder, 'a file');
-    if ('why' in found) throw new QueueError('FILE_UNUSABLE', { reason: found.why });
+    if ('why' in found) throw queueError('FILE_UNUSABLE', { reason: found.why });
     const body = readBounded(found.file, fileBounds.result);
     const sha256 = sha256Hex(body);
-    if (sha256 !== expected) throw new QueueError('FILE_CHANGED', { path });
+    if (sha256 !== expected) throw queueError('FILE_CHANGED', { path });
     total += body.length;
     if (total > CARRIED_BYTES) {
-      throw new QueueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
+      throw queueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
     }
     if (scripts.includes(path)) assertNoImports(path, body.toString('utf8'));
     return { path: posix.normalize(path), sha256, bytes: body.length, body };
@@ -349,7 +331,7 @@ export function readFiles({
 function assertNoImports(path: string, text: string): void {
   const neighbour = beside.map((pattern) => pattern.exec(text)?.[1]).find(Boolean);
   if (neighbour === undefined) return;
-  throw new QueueError('RELATIVE_IMPORT', { path, imported: neighbour });
+  throw queueError('RELATIVE_IMPORT', { path, imported: neighbour });
 }
 
 /** Longest name of a file that every common file system accepts, in bytes. */
@@ -380,14 +362,13 @@ const isPlainName = (name: string): boolean =>
   name !== '..' &&
   Buffer.byteLength(name) <= LONGEST_NAME;
 
-/** @throws {QueueError} if the content does not match its hash. */
+/** @throws {Failure} if the content does not match its hash. */
 export function writeFile(
   folder: string,
   { path, sha256, bytes }: CarriedFile,
   body: Buffer,
 ): void {
-  if (body.length !== bytes || sha256Hex(body) !== sha256)
-    throw new QueueError('WRONG_HASH', { path });
+  if (body.length !== bytes || sha256Hex(body) !== sha256) throw queueError('WRONG_HASH', { path });
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, body);

@@ -17,7 +17,7 @@ import {
   type NamedFiles,
   parseOutcome,
   parseQueued,
-  QueueError,
+  queueError,
   readFiles,
 } from './messages.js';
 
@@ -209,7 +209,7 @@ class Offer<T extends Job> {
   async #strike(host: QueueHost, name: string, offered: Offered<T>): Promise<void> {
     offered.strikes += 1;
     if (offered.strikes >= STRIKES) {
-      throw new QueueError('INVALID_RESULTS', { run: Number(name), count: STRIKES });
+      throw queueError('INVALID_RESULTS', { run: Number(name), count: STRIKES });
     }
     await host.reject(name);
     this.#about.say(`invalid result for run ${Number(name)}; offering the run again`);

@@ -1,7 +1,8 @@
 /** Polls as the log of a network recorded them: blocks, electors with weights, and votes. */
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { RecordKey, RecordOf, Table } from '../../engine/protocol/schema/record.js';
-import { keysUnder, type Store, StoreError } from '../../engine/store/store.js';
+import { storeError } from '../../engine/store/messages.js';
+import { keysUnder, type Store } from '../../engine/store/store.js';
 
 export interface RecordedElector {
   /** Number of the agent, in order of registration. */
@@ -59,7 +60,7 @@ type BlockContext = RecordOf['blocks']['context'];
 export function readRecord<T extends Table>(store: Store, table: T, key: RecordKey): RecordOf[T] {
   const json = store.get(table, key);
   if (json !== undefined) return JSON.parse(json) as RecordOf[T];
-  throw new StoreError('RECORD_MISSING', { table, key: JSON.stringify(key) });
+  throw storeError('RECORD_MISSING', { table, key: JSON.stringify(key) });
 }
 
 /** Reads a block's electors, ascending by number, and its votes in counting order. */

@@ -10,7 +10,7 @@ import { createVerifier, type VerifierKind } from '../../engine/crypto/create-ve
 import { virtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
-import { StoreError } from '../../engine/store/store.js';
+import { storeError } from '../../engine/store/messages.js';
 import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
 import { Auditor } from '../audit/auditor.js';
@@ -410,6 +410,6 @@ async function makeTemporaryFolder(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), 'folkmoot-sim-'));
   } catch (cause) {
-    throw new StoreError('NO_TEMPORARY_FOLDER', { reason: (cause as Error).message }, { cause });
+    throw storeError('NO_TEMPORARY_FOLDER', { reason: (cause as Error).message }, { cause });
   }
 }

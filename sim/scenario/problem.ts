@@ -4,6 +4,7 @@
  */
 
 import {
+  type FailureSource,
   formatMessage,
   type MessageRow,
   type MessageValues,
@@ -16,6 +17,8 @@ type ProblemCode = keyof typeof problemMessages;
 /** Error in a scenario or in a file that the scenario names. The user can correct it. */
 export class ScenarioError extends Error {
   override name = 'ScenarioError';
+  /** @internal */
+  readonly source: FailureSource = 'user';
   /**
    * Message key, such as `INVALID`. Null for errors outside the message table.
    *

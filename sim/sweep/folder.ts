@@ -15,15 +15,10 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import {
-  describeSystemError,
-  formatMessage,
-  type MessageRow,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
+import { describeSystemError } from '../../engine/protocol/messages.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
-import { StoreError } from '../../engine/store/store.js';
+import { StoreError } from '../../engine/store/messages.js';
 import {
   assertNoLinks,
   assertNoNetwork,
@@ -40,6 +35,7 @@ import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import { jsonDifference } from '../compare/logs.js';
 import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
+import { SweepError, sweepDataError } from './messages.js';
 import { type Outline, type Plan, type Shard, type Share, shardText } from './plan.js';
 import { recordChecker } from './records.js';
 import type { RunRecord } from './runs.js';
@@ -85,7 +81,7 @@ export function readSeal(folder: string): Map<string, string> | null {
   for (const [index, line] of textOf(path).split('\n').slice(0, -1).entries()) {
     const [, hash, name] = /^([0-9a-f]{64}) {2}((?:runs|cassettes)\/[\w-]+\.\w+)$/.exec(line) ?? [];
     if (name === undefined || sealed.has(name)) {
-      throw new StoreError('SEAL_INVALID', { line: index + 1, path });
+      throw sweepDataError('SEAL_INVALID', { line: index + 1, path });
     }
     sealed.set(name, hash!);
   }
@@ -155,7 +151,7 @@ function reading<T>(path: string, what: () => T): T {
     return what();
   } catch (cause) {
     const reason = (cause as Error).message;
-    throw new StoreError('SWEEP_FILE_UNREADABLE', { path, reason }, { cause });
+    throw sweepDataError('SWEEP_FILE_UNREADABLE', { path, reason }, { cause });
   }
 }
 
@@ -182,91 +178,6 @@ export const logPath = (run: RunName): string => `${LOGS}/${stem(run)}`;
 export function parseRunName(file: string): RunName | null {
   const [, key, replicate] = /^([0-9a-f]{16})-([1-9]\d{0,5})\.json$/.exec(file) ?? [];
   return key === undefined ? null : { key, replicate: Number(replicate) };
-}
-
-/** Problems with the folders of sweeps and shards. A user can correct all of them. */
-export type SweepErrorCode =
-  | 'FOLDER_IN_USE'
-  | 'FOLDER_UNUSABLE'
-  | 'FILE_UNREADABLE'
-  | 'FOREIGN_RUNS'
-  | 'SWEEP_EXISTS'
-  | 'DIFFERENT_SWEEP'
-  | 'FOREIGN_RUN'
-  | 'NOTHING_TO_MERGE'
-  | 'NO_SWEEP'
-  | 'NO_SHARD'
-  | 'DIFFERENT_FORMAT'
-  | 'DIFFERENT_BUILD'
-  | 'SHARDS_DIFFER'
-  | 'DUPLICATE_SHARD'
-  | 'MISPLACED_RUN'
-  | 'RUNS_MISSING';
-
-const sweepMessages = {
-  FOLDER_IN_USE: { text: 'another process is using the sweep folder: {path}' },
-  FOLDER_UNUSABLE: { text: 'cannot use the sweep folder: {path}: {reason}' },
-  FILE_UNREADABLE: { text: 'cannot read {path}: {reason}' },
-  FOREIGN_RUNS: {
-    text: 'folder holds runs or logs without a sweep.json: {path}',
-    fix: 'choose a new folder',
-  },
-  SWEEP_EXISTS: {
-    text: 'folder already holds a sweep: {path}',
-    fix: 'choose a new folder, or continue with --resume',
-  },
-  DIFFERENT_SWEEP: {
-    text: 'folder holds a different sweep: {path}: {difference}',
-    fix: 'nothing was changed',
-  },
-  FOREIGN_RUN: {
-    text: 'run does not belong to shard {shard}: {path}',
-    fix: 'nothing was changed; choose a new folder, or add only replicates, without until',
-  },
-  NOTHING_TO_MERGE: { text: 'no folders to merge', fix: 'give the folders of all shards' },
-  NO_SWEEP: {
-    text: 'folder holds no sweep: {path}',
-    fix: 'expected a folder of folkmoot sweep --shard',
-  },
-  NO_SHARD: {
-    text: 'folder holds a sweep without shards: {path}',
-    fix: 'expected a folder of folkmoot sweep --shard',
-  },
-  DIFFERENT_FORMAT: {
-    text: 'folder was written by a build with a different file format: {path}',
-    fix: 'merge with that build',
-  },
-  DIFFERENT_BUILD: {
-    text: 'folder was written by a different build: {path}: {member} {there} there, {here} here',
-    fix: 'merge with that build',
-  },
-  SHARDS_DIFFER: { text: 'shards of different sweeps: {first} and {second}: {difference}' },
-  DUPLICATE_SHARD: {
-    text: 'duplicate shard {shard}: {first} and {second}',
-    fix: 'give each shard once',
-  },
-  MISPLACED_RUN: { text: 'run in the wrong shard: {path} belongs to {owner}, not to {holder}' },
-  RUNS_MISSING: {
-    text: 'incomplete shards: {shards} (missing runs: {runs})',
-    fix: 'nothing was merged',
-  },
-} as const satisfies Readonly<Record<SweepErrorCode, MessageRow>>;
-
-/** Thrown when a sweep's or shard's folder cannot be used as requested. A user can correct this. */
-export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Error {
-  override name = 'SweepError';
-  /** Stable key of the message. */
-  readonly code: Code;
-
-  /** @internal */
-  constructor(
-    code: Code,
-    values: MessageValues<(typeof sweepMessages)[Code]>,
-    options?: ErrorOptions,
-  ) {
-    super(formatMessage<MessageRow>(sweepMessages[code], values), options);
-    this.code = code;
-  }
 }
 
 /** Outputs of a finished sweep. */
@@ -372,11 +283,11 @@ export class SweepFolder {
     try {
       record = parseUnique(readBounded(file, fileBounds.result).toString());
     } catch (cause) {
-      throw new StoreError('RUN_FILE_UNREADABLE', { path: file }, { cause });
+      throw sweepDataError('RUN_FILE_UNREADABLE', { path: file }, { cause });
     }
     const reason = this.#problemOf(record, key, replicate);
     if (reason === null) return record as RunRecord;
-    throw new StoreError('RUN_FILE_INVALID', { path: file, reason });
+    throw sweepDataError('RUN_FILE_INVALID', { path: file, reason });
   }
 
   close(): void {

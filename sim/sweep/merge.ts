@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { StoreError } from '../../engine/store/store.js';
 import { makeInside, type Provenance } from '../../report/folder.js';
 import { jsonDifference } from '../compare/logs.js';
 import { complete } from '../scenario/complete.js';
@@ -21,10 +20,10 @@ import {
   runPath,
   SEAL,
   type ShardHead,
-  SweepError,
   SweepFolder,
   type SweepHead,
 } from './folder.js';
+import { SweepError, sweepDataError } from './messages.js';
 import { getShare, isDealtTo, type Outline, shardText } from './plan.js';
 import { recordChecker } from './records.js';
 import {
@@ -104,7 +103,7 @@ function copyRun(shards: Shards, run: RunName, folder: SweepFolder): void {
       makeInside(folder.path, dirname(name));
       copyWhole(name, path, folder.path);
     } else if (hashFile(file) !== seal!.get(name)) {
-      throw new StoreError('SHARD_FILE_DIFFERS', { path: file, other: join(path, name) });
+      throw sweepDataError('SHARD_FILE_DIFFERS', { path: file, other: join(path, name) });
     }
   }
   folder.note(run);
@@ -215,7 +214,7 @@ class Shards implements KeptRuns {
     const record = readJsonFile(file);
     const problem = this.#problemOf(record, key, replicate);
     if (problem === null) return record as RunRecord;
-    throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
+    throw sweepDataError('SWEEP_FILE_INVALID', { path: file, reason: problem });
   }
 
   #add(folder: ShardFolder, first: ShardFolder): void {
@@ -296,7 +295,7 @@ function readHead(path: string): ShardHead {
   if (!shard) throw new SweepError('NO_SHARD', { path });
   const problem = findHeadProblem(head as SweepHead);
   if (problem === null) return head as ShardHead;
-  throw new StoreError('SWEEP_FILE_INVALID', { path: file, reason: problem });
+  throw sweepDataError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
 
 /**
@@ -325,7 +324,7 @@ function findHeadProblem({ scenario, cells, shard }: SweepHead): string | null {
 function assertFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, string>): void {
   const extra = [...there].find((name) => !seal.has(name));
   if (extra !== undefined) {
-    throw new StoreError('SHARD_FILE_EXTRA', { path: join(path, extra), seal: SEAL });
+    throw sweepDataError('SHARD_FILE_EXTRA', { path: join(path, extra), seal: SEAL });
   }
   for (const [name, hash] of seal) {
     const file = join(path, name);
@@ -334,6 +333,6 @@ function assertFiles({ path, there }: ShardFolder, seal: ReadonlyMap<string, str
     const now = hashFile(file);
     if (now === hash) continue;
     const digests = { found: now, expected: hash };
-    throw new StoreError('SHARD_FILE_CHANGED', { path: file, ...digests, seal: SEAL });
+    throw sweepDataError('SHARD_FILE_CHANGED', { path: file, ...digests, seal: SEAL });
   }
 }

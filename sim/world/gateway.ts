@@ -16,6 +16,7 @@ import type { Outcome } from '../../engine/core/state.js';
 import { type Clock, systemClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import {
+  Failure,
   formatMessage,
   type MessageRow,
   type MessageTable,
@@ -63,14 +64,14 @@ const remoteMessages = {
 type RemoteCode = keyof typeof remoteMessages;
 
 /** Thrown when a server is not usable, or was lost during a run. */
-export class RemoteError extends Error {
+export class RemoteError extends Failure {
   override name = 'RemoteError';
   /** Message key, such as `UNUSABLE`. */
   readonly code: string;
 
   /** @internal */
   constructor(code: RemoteCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super('server', code, message, options);
     this.code = code;
   }
 }

@@ -20,12 +20,18 @@ import type { Command, CommandKind } from '../../engine/protocol/schema/command.
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
-import { StoreError } from '../../engine/store/store.js';
+import { defineStoreErrors } from '../../engine/store/messages.js';
 import { DirectVote } from './direct-vote.js';
 import { memeText } from './messages.js';
 import type { Cause, Intervening, RuleViolation, Watch } from './observer.js';
 import { type Sent, Society, type SocietyOptions } from './society.js';
 import { Trace } from './trace.js';
+
+/** Errors of a simulated network that stopped. */
+const networkError = defineStoreErrors({
+  NETWORK_FULL: { code: 'FULL', text: '{reason}' },
+  NETWORK_FAILED: { code: 'FAILED', text: '{reason}' },
+});
 
 /** Limit on applied entries that are not durable yet. */
 const BACKLOG = 4_096;
@@ -327,7 +333,7 @@ export class LocalWorld extends Society {
     const { code, reason, message } = refusal;
     if (code === 'NETWORK_ERROR') {
       const problem = reason === 'DISK_FULL' ? 'NETWORK_FULL' : 'NETWORK_FAILED';
-      throw new StoreError(problem, { reason: message });
+      throw networkError(problem, { reason: message });
     }
     this.refused(from, kind, reason, this.#clock.now());
     this.tryAgain(from, kind, refusal, this.#clock.now());

@@ -191,8 +191,8 @@ test('serve: refuses the folder of a saved run', async () => {
   expect(readdirSync(folder).sort()).toEqual(['network', 'summary.json']);
 });
 
-test('messages: an error has the key of its row as code', () => {
+test('messages: an error has the key of its row', () => {
   const error = new UsageError('FILE_EXISTS', { path: 'a.html' });
-  expect(error.code).toBe('FILE_EXISTS');
+  expect(error.problem).toBe('FILE_EXISTS');
   expect(error.message).toBe('file already exists: a.html; choose a new name');
 });

@@ -14,7 +14,7 @@ import { storedLines } from '../../dist/engine/replay/lines.js';
 import { replay } from '../../dist/engine/replay/replay.js';
 import { openLmdbStore } from '../../dist/engine/store/lmdb.js';
 import { checkStorePages } from '../../dist/engine/store/lmdb-guards.js';
-import { StoreError } from '../../dist/engine/store/store.js';
+import { StoreError } from '../../dist/engine/store/messages.js';
 
 const [folder, copy, listed, from] = process.argv.slice(2);
 const flips = JSON.parse(readFileSync(listed, 'utf8'));

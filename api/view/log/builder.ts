@@ -17,7 +17,7 @@ import type { Event, EventData } from '../../../engine/protocol/schema/event.js'
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { ruleOf } from '../../../engine/rules/network-rule.js';
-import { StoreError } from '../../../engine/store/store.js';
+import { defineStoreErrors, StoreError, storeError } from '../../../engine/store/messages.js';
 import {
   type AgentRow,
   type AllianceRow,
@@ -33,6 +33,27 @@ import {
   viewLimits,
 } from '../model.js';
 import { newRows } from '../row-batch.js';
+
+/** Errors of a log whose events contradict each other. */
+export const logError = defineStoreErrors({
+  TIME_DECREASES: { code: 'CORRUPT', text: 'time decreases at entry {seq}' },
+  ALLIANCE_ORDER: { code: 'CORRUPT', text: 'alliance {id} ended before its proposal' },
+  EVENT_VALUE: { code: 'CORRUPT', text: 'unknown value in an event: {value}' },
+  ELECTOR_MISSING: {
+    code: 'CORRUPT',
+    text: 'agent {agent} is not in the electorate of block {block}',
+  },
+  ENTRY_INCONSISTENT: {
+    code: 'CORRUPT',
+    text: 'inconsistent events in entry {seq}: {reason}',
+    fix: 'run folkmoot replay on the folder for details',
+  },
+  ENTRIES_INCONSISTENT: {
+    code: 'CORRUPT',
+    text: 'inconsistent events in entries {from} to {to}: {reason}',
+    fix: 'run folkmoot replay on the folder for details',
+  },
+});
 
 /** An entry with its events. */
 interface Built {
@@ -107,7 +128,7 @@ export class Builder {
   /** @throws {StoreError} if the stored data is inconsistent. The builder is then unusable. */
   add({ seq, at, indexed, events }: Built): void {
     if (seq !== this.#to + 1) throw new Error(`entry ${seq} does not follow ${this.#to}`);
-    if (!(at >= this.#at)) throw new StoreError('TIME_DECREASES', { seq });
+    if (!(at >= this.#at)) throw logError('TIME_DECREASES', { seq });
     if (indexed.registers) {
       const agent = this.#roster.at(this.#agents);
       this.#introduced.agents.push(agent);
@@ -222,7 +243,7 @@ function endAlliance(
   known: AllianceRow | undefined,
 ): AllianceRow {
   if (known) return { ...known, invited: [] };
-  throw new StoreError('ALLIANCE_ORDER', { id: data.alliance_id });
+  throw logError('ALLIANCE_ORDER', { id: data.alliance_id });
 }
 
 const memberOf = (data: object, name: string) => (data as Record<string, unknown>)[name];
@@ -235,7 +256,7 @@ function codeOf(value: RowValue, data: object): number {
 
 function indexIn(names: readonly string[], name: string): number {
   const index = names.indexOf(name);
-  if (index < 0) throw new StoreError('EVENT_VALUE', { value: JSON.stringify(name) });
+  if (index < 0) throw logError('EVENT_VALUE', { value: JSON.stringify(name) });
   return index;
 }
 
@@ -276,7 +297,7 @@ function add(
   } catch (cause) {
     if (cause instanceof StoreError && cause.code !== 'CORRUPT') throw cause;
     const reason = (cause as Error).message;
-    throw new StoreError('ENTRY_INCONSISTENT', { seq, reason }, { cause });
+    throw logError('ENTRY_INCONSISTENT', { seq, reason }, { cause });
   }
 }
 
@@ -284,7 +305,7 @@ function add(
 function timeOf(network: ServedNetwork, seq: number, event: Event | undefined): number {
   if (event) return Date.parse(event.data.timestamp);
   const entry = network.read.log.entry(seq);
-  if (!entry) throw new StoreError('ENTRY_MISSING', { seq });
+  if (!entry) throw storeError('ENTRY_MISSING', { seq });
   return entry.at;
 }
 
@@ -306,11 +327,11 @@ function stored({ read }: ServedNetwork, from: number, to: number): Event[] {
       events.push(JSON.parse(json) as Event);
     } catch (cause) {
       const start = JSON.stringify(json.slice(0, 60));
-      throw new StoreError('EVENT_DAMAGED', { seq, start }, { cause });
+      throw storeError('EVENT_DAMAGED', { seq, start }, { cause });
     }
   }
   const missing = from + events.length;
-  if (missing <= to) throw new StoreError('EVENT_MISSING', { seq: missing });
+  if (missing <= to) throw storeError('EVENT_MISSING', { seq: missing });
   return events;
 }
 
@@ -421,7 +442,7 @@ export class Roster {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
     const ordinal = this.#read.record('agents', id)?.ordinal;
-    if (ordinal === undefined) throw new StoreError('RECORD_MISSING', { table: 'agents', key: id });
+    if (ordinal === undefined) throw storeError('RECORD_MISSING', { table: 'agents', key: id });
     this.at(ordinal);
     return ordinal;
   }
@@ -430,7 +451,7 @@ export class Roster {
     const number = this.#rows.length;
     const id = this.#read.record('agent_numbers', number)?.agent_id;
     const profile = id === undefined ? undefined : this.#read.record('agents', id);
-    if (!profile) throw new StoreError('RECORD_MISSING', { table: 'agent_numbers', key: number });
+    if (!profile) throw storeError('RECORD_MISSING', { table: 'agent_numbers', key: number });
     const { agent_id, public_key, name, personality, capabilities } = profile;
     this.#numbers.set(agent_id, number);
     this.#rows.push({
@@ -504,14 +525,14 @@ class Blocks {
     if (this.#genesis.weights === 'equal') return 1;
     const weight = this.#weightsOf(electorate).get(agent);
     if (weight !== undefined) return weight;
-    throw new StoreError('ELECTOR_MISSING', { agent, block: number });
+    throw logError('ELECTOR_MISSING', { agent, block: number });
   }
 
   #weightsOf(electorate: number): ReadonlyMap<number, number> {
     const known = this.#weights.get(electorate);
     if (known) return known;
     const record = this.#read.record('electorates', electorate);
-    if (!record) throw new StoreError('RECORD_MISSING', { table: 'electorates', key: electorate });
+    if (!record) throw storeError('RECORD_MISSING', { table: 'electorates', key: electorate });
     const { agents, weights } = record;
     const made = new Map(agents.map((agent, index) => [agent, weights[index]!]));
     this.#weights.set(electorate, made);
@@ -521,7 +542,7 @@ class Blocks {
 
   #context(hash: string): RecordOf['blocks']['context'] {
     const record = this.#read.record('blocks', hash);
-    if (!record) throw new StoreError('RECORD_MISSING', { table: 'blocks', key: hash });
+    if (!record) throw storeError('RECORD_MISSING', { table: 'blocks', key: hash });
     return record.context;
   }
 }

@@ -11,10 +11,11 @@ import {
   noTotals,
 } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
+import { nodeError } from '../../../engine/node/messages.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
-import { StoreError } from '../../../engine/store/store.js';
+import { storeError } from '../../../engine/store/messages.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
@@ -280,10 +281,10 @@ export class IndexSource {
     const from = read.log.indexedFrom();
     const last = from - 1;
     if (last >= 0 && this.#old.at(-1)?.seq !== last) {
-      if (folder === null) throw new StoreError('INDEX_ROW_MISSING', { seq: last });
+      if (folder === null) throw nodeError('INDEX_ROW_MISSING', { seq: last });
       const name = sourceNameOf(last);
       const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
-      if (!source) throw new StoreError('ENTRY_MISSING', { seq: last });
+      if (!source) throw storeError('ENTRY_MISSING', { seq: last });
       const file = await this.#folder.read(name, source);
       const known = file && rowsIn(file, last);
       this.#old = known ?? (await replayedIndex(folder, last, work));
@@ -307,12 +308,12 @@ export class IndexSource {
       yield this.#whole(row);
       next = row.last + 1;
     }
-    if (next <= to) throw new StoreError('INDEX_ROW_MISSING', { seq: next });
+    if (next <= to) throw nodeError('INDEX_ROW_MISSING', { seq: next });
   }
 
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
-    throw new StoreError('INDEX_ROW_MISSING', { seq });
+    throw nodeError('INDEX_ROW_MISSING', { seq });
   }
 
   /** Returns the index row that contains an event, by binary search. */

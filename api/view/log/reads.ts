@@ -10,7 +10,7 @@ import type { RecordOf } from '../../../engine/protocol/schema/record.js';
 import { agentId } from '../../../engine/protocol/signing.js';
 import { storedLines } from '../../../engine/replay/lines.js';
 import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
-import { StoreError } from '../../../engine/store/store.js';
+import { storeError } from '../../../engine/store/messages.js';
 import type { Bucket, Closing, Overview } from '../model.js';
 import type { IndexSource } from './chunks.js';
 
@@ -156,7 +156,7 @@ export function readEntry(
     const agent_id = printed.public_key === '' ? '' : agentId(printed.public_key.toLowerCase());
     return { entry, agent_id, ...printed, events: eventsOf(network, index, seq) };
   }
-  throw new StoreError('ENTRY_MISSING', { seq });
+  throw storeError('ENTRY_MISSING', { seq });
 }
 
 function eventsOf({ read }: ServedNetwork, index: IndexSource, seq: number): Event[] {

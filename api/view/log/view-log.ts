@@ -8,12 +8,11 @@ import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { DerivedFolder } from '../../../engine/store/derived-folder.js';
-import { StoreError } from '../../../engine/store/store.js';
 import { viewRangeError } from '../messages.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch } from '../reducer.js';
 import { encodeRowBatch, firstRow, sliceRowBatch } from '../row-batch.js';
-import { addRow, Builder, EventCache, Roster } from './builder.js';
+import { addRow, Builder, EventCache, logError, Roster } from './builder.js';
 import {
   type Chunk,
   Chunks,
@@ -300,7 +299,7 @@ export class ViewLog {
     } catch (cause) {
       const { from, to } = part;
       const reason = (cause as Error).message;
-      throw new StoreError('ENTRIES_INCONSISTENT', { from, to, reason }, { cause });
+      throw logError('ENTRIES_INCONSISTENT', { from, to, reason }, { cause });
     }
   }
 

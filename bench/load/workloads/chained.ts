@@ -10,9 +10,9 @@ import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
 import { Chain } from '../chain.js';
 import { EventStream } from '../event-stream.js';
-import { note } from '../messages.js';
+import { loadError, note } from '../messages.js';
 import { arrivalsPerS, type LoadOptions, MOST, type Shard } from '../options.js';
-import { LoadError, readHead, validatorKeys } from '../server.js';
+import { readHead, validatorKeys } from '../server.js';
 import { signEach } from '../signers.js';
 import { readChainEvent } from '../voting.js';
 import type { Workload } from '../workload.js';
@@ -35,11 +35,11 @@ const TRANSACTIONS_GUESS_PER_S = 5_000;
 /** The protocol's limit per block. */
 const MOST_TRANSACTIONS = 1_000;
 
-/** @throws {LoadError} `BATCH_OUT_OF_RANGE` */
+/** @throws {Failure} `BATCH_OUT_OF_RANGE` */
 export function transactions(options: LoadOptions): Workload {
   const { batch } = options;
   if (batch < 1 || batch > MOST_TRANSACTIONS) {
-    throw new LoadError('BATCH_OUT_OF_RANGE', { batch, most: MOST_TRANSACTIONS });
+    throw loadError('BATCH_OUT_OF_RANGE', { batch, most: MOST_TRANSACTIONS });
   }
   const blocksPerS = arrivalsPerS(options) ?? TRANSACTIONS_GUESS_PER_S / batch;
   return chained({ arrivals: 'proposals', batch, blocksPerS: () => blocksPerS });
@@ -86,15 +86,14 @@ const VOTING_S = 30;
 const HEAD_MS = 10_000;
 
 /**
- * Builds the chain, which closes together with the pool. @throws {LoadError} if the agents could
+ * Builds the chain, which closes together with the pool. @throws {Failure} if the agents could
  * not decide a block.
  */
 export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   const { context, progress, signers, record, asker } = pool;
   const count = context.options.agents;
   const producers = Math.min(PRODUCERS, count);
-  if (plan.batch > 0 && pool.surroundings.networkId === null)
-    throw new LoadError('NO_NETWORK_ID', {});
+  if (plan.batch > 0 && pool.surroundings.networkId === null) throw loadError('NO_NETWORK_ID', {});
   const keys = await pool.keys(count);
   await pool.retireLeft(count);
   const validators = await electorateWith(pool, keys);
@@ -150,7 +149,7 @@ const tooSlow = (seconds: number) =>
   `${VOTING_S} s; use a higher rate or fewer agents`;
 
 /**
- * Returns the number of active validators, including this run's agents. @throws {LoadError}
+ * Returns the number of active validators, including this run's agents. @throws {Failure}
  * `OTHER_VALIDATORS` if these agents cannot decide a block alone.
  */
 async function electorateWith(
@@ -165,8 +164,8 @@ async function electorateWith(
   const needed = rule.approvalsToClose(others + keys.length);
   const least = bisect(keys.length, MOST.agents, decides);
   const values = { others, needed, agents: keys.length };
-  if (!decides(least)) throw new LoadError('OTHERS_MUST_VOTE', { ...values, policy: rule.name });
-  throw new LoadError('OTHER_VALIDATORS', { ...values, least });
+  if (!decides(least)) throw loadError('OTHERS_MUST_VOTE', { ...values, policy: rule.name });
+  throw loadError('OTHER_VALIDATORS', { ...values, least });
 }
 
 /**
@@ -196,7 +195,7 @@ async function headOf(
   const { hash, height } = await readHead(asker);
   if (hash !== null) return { hash, height };
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new LoadError('NO_HEAD', {})), HEAD_MS);
+    const timer = setTimeout(() => reject(loadError('NO_HEAD', {})), HEAD_MS);
     listener.receive = (text) => {
       const event = readChainEvent(text);
       if (event?.kind !== 'proposal') return;

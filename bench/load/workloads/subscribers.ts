@@ -77,7 +77,7 @@ interface Following {
   deliveries: Deliveries;
 }
 
-/** Connects the first agents. @throws {LoadError} if the server refuses an agent. */
+/** Connects the first agents. @throws {Failure} if the server refuses an agent. */
 async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
   const auths = await authsOf(pool, count);
   const { url } = pool.context.options;

@@ -5,7 +5,8 @@
 import type { TSchema } from '../../../engine/protocol/bundled/typebox.js';
 import { agentOf, type EventType } from '../../../engine/protocol/event-types.js';
 import { type Event, eventData } from '../../../engine/protocol/schema/event.js';
-import { type Store, StoreError } from '../../../engine/store/store.js';
+import { storeError } from '../../../engine/store/messages.js';
+import type { Store } from '../../../engine/store/store.js';
 
 /** Column type. `time` is in milliseconds since 1970. */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'time';
@@ -121,7 +122,7 @@ export function* selectEvents(
     expected += 1;
   }
   if (expected > to) return;
-  throw new StoreError('EVENT_MISSING', { seq: expected });
+  throw storeError('EVENT_MISSING', { seq: expected });
 }
 
 function eventOf(json: string, seq: number): Event {
@@ -134,5 +135,5 @@ function eventOf(json: string, seq: number): Event {
   const whole = found?.seq === seq && typeof found.type === 'string';
   if (whole && typeof found?.data?.timestamp === 'string') return found as Event;
   const start = JSON.stringify(json.slice(0, 60));
-  throw new StoreError('EVENT_DAMAGED', { seq, start });
+  throw storeError('EVENT_DAMAGED', { seq, start });
 }

@@ -128,7 +128,7 @@ killed, they stay active, and later blocks wait for their votes.`,
 const withoutExtras = (url: string): string =>
   url.replace(/^(https?:\/\/)[^/?#]*@/, '$1').replace(/\/+$/, '');
 
-/** @throws {UsageError} @throws {ConditionError} @throws {UnmeasuredError} */
+/** @throws {UsageError} @throws {Failure} @throws {Failure} */
 async function check(flags: LoadFlags): Promise<void> {
   const options = loadOptions(flags);
   const { assertMeasured, parseConditions, slo } = await import(

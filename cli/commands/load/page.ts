@@ -12,7 +12,7 @@ import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { findPage } from '../../../bench/load/server.js';
 import { resolveAddress, type WatchFlags } from '../../options/ui-server.js';
-import { ListenError } from '../../output/exit.js';
+import { listenError } from '../../output/exit.js';
 import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
@@ -35,7 +35,7 @@ interface LoadWatchOptions {
   signal: AbortSignal;
 }
 
-/** Serves the page, and resolves when the run may start. @throws {ListenError} */
+/** Serves the page, and resolves when the run may start. @throws {Failure} */
 export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
   const { load, search, flags, signal } = options;
   const paused = flags.watch === 'paused';
@@ -78,7 +78,7 @@ class PageThread {
   readonly #resume = new AbortController();
   #watched = false;
 
-  /** @throws {ListenError} */
+  /** @throws {Failure} */
   static async start(setting: PageSetting, snapshot: () => LoadState): Promise<PageThread> {
     const url = new URL('./page-thread.js', import.meta.url);
     const worker = new Worker(url, { workerData: setting });
@@ -87,8 +87,8 @@ class PageThread {
     if (first.is === 'listening') return new PageThread(worker, exited, first.page, snapshot);
     await exited;
     throw first.is === 'problem'
-      ? new ListenError('CANNOT_SERVE', { reason: first.message })
-      : new ListenError('CANNOT_SERVE_PAGE');
+      ? listenError('CANNOT_SERVE', { reason: first.message })
+      : listenError('CANNOT_SERVE_PAGE');
   }
 
   private constructor(

@@ -11,7 +11,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { AllowedHosts } from '../../../api/http/entry-checks.js';
 import { ListenProblem } from '../../../api/transport/transport.js';
 import { Strangers } from '../../../cluster/peer/server.js';
-import { ListenError, type StopSignal, UsageError } from '../../output/exit.js';
+import { listenError, type StopSignal, UsageError } from '../../output/exit.js';
 import { printJson, writeStderr } from '../../output/output.js';
 import type { ActingAgents } from './acting-agents.js';
 import {
@@ -36,7 +36,7 @@ interface HttpOptions {
   hosts: readonly string[];
 }
 
-/** Serves until a signal arrives. @throws {UsageError} @throws {ListenError} */
+/** Serves until a signal arrives. @throws {UsageError} @throws {Failure} */
 export async function serveHttp(
   agents: ActingAgents,
   options: HttpOptions,
@@ -121,7 +121,7 @@ async function listening(
     await once(server, 'listening');
   } catch (error) {
     const reason = new ListenProblem({ host, port }, error).message;
-    throw new ListenError('CANNOT_SERVE', { reason });
+    throw listenError('CANNOT_SERVE', { reason });
   }
   const { address, family, port: taken } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}${PATH}`;

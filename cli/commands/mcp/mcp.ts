@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { type UrlsFlags, withUrls } from '../../options/client.js';
 import { collect, integer } from '../../options/options.js';
-import { ListenError, StopSignal } from '../../output/exit.js';
+import { listenError, StopSignal } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { endNow } from '../../output/io.js';
 
@@ -77,7 +77,7 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
 
 /**
  * Checks that the SDK is installed. It is an optional peer dependency because of its size. @throws
- * {ListenError}
+ * {Failure}
  */
 async function expectSdk(): Promise<void> {
   try {
@@ -86,6 +86,6 @@ async function expectSdk(): Promise<void> {
     const { isMissing, SDK_IS_MISSING } = await import(
       '../../../sim/agents/deciders/mcp-adapter.js'
     );
-    throw isMissing(error) ? new ListenError('CANNOT_SERVE', { reason: SDK_IS_MISSING }) : error;
+    throw isMissing(error) ? listenError('CANNOT_SERVE', { reason: SDK_IS_MISSING }) : error;
   }
 }

@@ -16,7 +16,7 @@ import {
   readTlsFlags,
 } from '../../options/etcd.js';
 import { shortName, typed } from '../../options/options.js';
-import { ListenError, UsageError } from '../../output/exit.js';
+import { listenError, UsageError } from '../../output/exit.js';
 import { packageVersion } from '../../output/provenance.js';
 
 export interface NodeFlags extends ClusterFlags, PeerFlags {
@@ -207,7 +207,7 @@ interface Peers {
  * Listens for other nodes. Returns null without `--peer-listen`.
  * @param signal ends the wait for a snapshot.
  * @throws {UsageError} for an invalid secret.
- * @throws {ListenError}
+ * @throws {Failure}
  */
 async function peersOf(
   flags: PeerAround,
@@ -226,7 +226,7 @@ async function peersOf(
   const common = { secret, tls, tell };
   const server = await PeerServer.listen({ ...peerListen, ...common, network: networkId! }).catch(
     ({ message }: Error) =>
-      Promise.reject(new ListenError('CANNOT_LISTEN_FOR_PEERS', { reason: message })),
+      Promise.reject(listenError('CANNOT_LISTEN_FOR_PEERS', { reason: message })),
   );
   if (!tls?.cert) {
     log.warn(`${server.url}: snapshot transfers are not encrypted; set --cluster-cert`);

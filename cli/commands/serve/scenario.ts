@@ -149,7 +149,7 @@ async function storedGenesis(path: string): Promise<Genesis | null> {
   const { decodeEntry, splitStored } = await import('../../../engine/protocol/log.js');
   const { openLmdbStore } = await import('../../../engine/store/lmdb.js');
   const { SCHEMA_VERSION, tables } = await import('../../../engine/protocol/schema/record.js');
-  const { StoreError } = await import('../../../engine/store/store.js');
+  const { StoreError } = await import('../../../engine/store/messages.js');
   let store: Store | undefined;
   try {
     store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });

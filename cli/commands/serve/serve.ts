@@ -19,7 +19,7 @@ import {
 import { commaList, integer, shortName } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
-import { exitCodes, ListenError, report, StopSignal, UsageError } from '../../output/exit.js';
+import { exitCodes, listenError, report, StopSignal, UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
@@ -302,7 +302,7 @@ async function listen(
   try {
     return await startServer(options);
   } catch (error) {
-    throw new ListenError('CANNOT_SERVE', { reason: (error as Error).message });
+    throw listenError('CANNOT_SERVE', { reason: (error as Error).message });
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import { refuse } from '../../../engine/protocol/schema/reason.js';
-import { ListenError } from '../../output/exit.js';
+import { listenError } from '../../output/exit.js';
 
 const limits = {
   headersTimeout: 10_000,
@@ -20,7 +20,7 @@ export interface StartupServer {
   close(): Promise<void>;
 }
 
-/** @throws {ListenError} */
+/** @throws {Failure} */
 export async function startStartupServer(host: string, port: number): Promise<StartupServer> {
   let why = 'the node is catching up';
   const server = createServer(limits, (request, response) => {
@@ -36,7 +36,7 @@ export async function startStartupServer(host: string, port: number): Promise<St
   if (port !== 0) {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) =>
-        reject(new ListenError('CANNOT_SERVE', { reason: error.message })),
+        reject(listenError('CANNOT_SERVE', { reason: error.message })),
       );
       server.listen(port, host, resolve);
     });

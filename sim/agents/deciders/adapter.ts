@@ -1,6 +1,7 @@
 /** Interface to external deciders, the call budget, and the cost figures. */
 
 import {
+  Failure,
   formatMessage,
   type MessageRow,
   type MessageValues,
@@ -70,14 +71,14 @@ export const toPayload = ({ id, agent, kind, number, view }: Question) => ({
 });
 
 /** A question stays unanswered because no cassette answers it and the decider cannot be asked. */
-export class DeciderError extends Error {
+export class DeciderError extends Failure {
   override name = 'DeciderError';
   /** Message key, such as `BUDGET_SPENT`. */
   readonly code: string;
 
   /** @internal */
   constructor(code: DeciderCode, message: string) {
-    super(message);
+    super('decider', code, message);
     this.code = code;
   }
 }

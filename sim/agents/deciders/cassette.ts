@@ -24,11 +24,11 @@ import { digestPattern } from '../../../engine/protocol/patterns.js';
 import { parseUnique } from '../../../engine/protocol/repeated-members.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
-import { StoreError } from '../../../engine/store/store.js';
+import { storeError } from '../../../engine/store/messages.js';
 import { writeWhole } from '../../../report/folder.js';
 import { occasions } from '../../scenario/schema/strategies.js';
 import { CASSETTE_FILE } from './adapter.js';
-import { type FailureReason, failureReasons } from './messages.js';
+import { cassetteError, type FailureReason, failureReasons } from './messages.js';
 import { Answer, formatName } from './question.js';
 
 const LONGEST_LINE_BYTES = 64 * 1_048_576;
@@ -182,7 +182,7 @@ export class Cassette {
       }
     } catch (cause) {
       const reason = describeSystemError(cause);
-      throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
+      throw storeError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
     }
     this.#behind = true;
     return { bytes: bytes.length, sum };
@@ -208,7 +208,7 @@ export class Cassette {
         await toDisk(this.#file);
       } catch (cause) {
         const reason = describeSystemError(cause);
-        throw new StoreError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
+        throw storeError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
       }
     }
   }
@@ -231,25 +231,21 @@ function fileOf(named: string): string {
   const isFolder = existsSync(named) && statSync(named).isDirectory();
   const path = isFolder ? join(named, CASSETTE_FILE) : named;
   if (existsSync(path)) return path;
-  throw new StoreError('CASSETTE_NOT_FOUND', { path, file: CASSETTE_FILE });
+  throw cassetteError('CASSETTE_NOT_FOUND', { path, file: CASSETTE_FILE });
 }
 
 function opened(path: string, flags: string): number {
   try {
     return openSync(path, flags, 0o600);
   } catch (cause) {
-    throw new StoreError(
-      'FILE_UNREADABLE',
-      { path, reason: describeSystemError(cause) },
-      { cause },
-    );
+    throw storeError('FILE_UNREADABLE', { path, reason: describeSystemError(cause) }, { cause });
   }
 }
 
 function readAll(path: string, file: number): Cassette {
   let cassette: Cassette | null = null;
   let [sum, number] = ['', 0];
-  const damaged = (reason: string) => new StoreError('CASSETTE_DAMAGED', { path, reason });
+  const damaged = (reason: string) => cassetteError('CASSETTE_DAMAGED', { path, reason });
   for (const { bytes, whole } of linesOf(path, file)) {
     if (cassette?.ended) throw damaged('data after its end');
     if (!whole) {
@@ -321,7 +317,7 @@ function* linesOf(path: string, fd: number): Generator<RawLine> {
     restBytes += bytes - from;
     if (restBytes > LONGEST_LINE_BYTES) {
       const reason = `line longer than ${LONGEST_LINE_BYTES} bytes`;
-      throw new StoreError('CASSETTE_DAMAGED', { path, reason });
+      throw cassetteError('CASSETTE_DAMAGED', { path, reason });
     }
   }
   if (restBytes > 0) yield { bytes: Buffer.concat(rest), whole: false };

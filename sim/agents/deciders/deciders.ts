@@ -7,7 +7,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
-import { StoreError } from '../../../engine/store/store.js';
 import { fileInside } from '../../scenario/files.js';
 import { listExternals } from '../../scenario/population.js';
 import { scenarioError } from '../../scenario/problem.js';
@@ -31,6 +30,7 @@ import {
 import { FORMAT, type Recorded } from './cassette.js';
 import { DeciderClient, type DecisionResult, type ToAsk } from './decider-client.js';
 import type { Place } from './mcp-adapter.js';
+import { cassetteError } from './messages.js';
 import { createProgramAdapter } from './program-adapter.js';
 import { createQuestion, type Question, type Usage } from './question.js';
 import { RunCassettes } from './run-cassettes.js';
@@ -299,7 +299,7 @@ function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (
   try {
     return commands.map((command) => commandFor(command, doing));
   } catch (cause) {
-    throw new StoreError('CASSETTE_COMMAND', { id, reason: (cause as Error).message }, { cause });
+    throw cassetteError('CASSETTE_COMMAND', { id, reason: (cause as Error).message }, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { MessageTable } from '../../../engine/protocol/messages.js';
+import { defineStoreErrors } from '../../../engine/store/messages.js';
 
 /**
  * Reasons for a failed call, as recorded in cassettes and summaries:
@@ -73,3 +74,32 @@ export const deciderMessages = {
     fix: 'answers so far are saved; repeat the command to continue (a sweep: add --resume)',
   },
 } as const satisfies MessageTable;
+
+/** Errors of a cassette. */
+export const cassetteError = defineStoreErrors({
+  CASSETTE_NOT_FOUND: {
+    code: 'MISSING',
+    text: 'cassette not found: {path}',
+    fix: 'pass a cassette, or the folder of a run that has {file}',
+  },
+  CASSETTE_DAMAGED: { code: 'CORRUPT', text: 'cassette {path} is damaged: {reason}' },
+  CASSETTE_INCOMPLETE: {
+    code: 'CORRUPT',
+    text: 'cassette {path} is incomplete after record {record}: {reason}',
+    fix: 'use --record to keep recorded answers and request the rest',
+  },
+  CASSETTE_OF_OTHER_SCENARIO: {
+    code: 'OTHER_NETWORK',
+    text: 'cassette {path} is for scenario {found}, not {expected}',
+    fix: 'use --record to keep recorded answers and request the rest',
+  },
+  CASSETTE_IN_OUTPUT: {
+    code: 'OTHER_NETWORK',
+    text: 'cassette {path} is for scenario {found}, not {expected}',
+    fix: 'use another --out',
+  },
+  CASSETTE_COMMAND: {
+    code: 'CORRUPT',
+    text: 'invalid command in the recorded answer to {id}: {reason}',
+  },
+});

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { StoreError } from '../../../engine/store/store.js';
 import { WholeFile } from '../../../report/folder.js';
 import { type DeciderError, deciderError } from './adapter.js';
 import {
@@ -15,6 +14,7 @@ import {
   type Key,
   type Recorded,
 } from './cassette.js';
+import { cassetteError } from './messages.js';
 
 interface RunCassettesOptions {
   header: Header;
@@ -151,11 +151,11 @@ function assertSource(source: Cassette, { header, record, onNote }: RunCassettes
   }
   if (!same(source.header, header)) {
     const scenarios = { found: shown(source.header), expected: shown(header) };
-    throw new StoreError('CASSETTE_OF_OTHER_SCENARIO', { path, ...scenarios });
+    throw cassetteError('CASSETTE_OF_OTHER_SCENARIO', { path, ...scenarios });
   }
   if (ended) return;
   const reason = torn > 0 ? `${torn} bytes of a partial record` : 'no end';
-  throw new StoreError('CASSETTE_INCOMPLETE', { path, record: records, reason });
+  throw cassetteError('CASSETTE_INCOMPLETE', { path, record: records, reason });
 }
 
 function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassette {
@@ -165,7 +165,7 @@ function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassett
   if (own.records === 0 && !same(own.header, header)) return Cassette.create(keep, header);
   if (!same(own.header, header)) {
     const scenarios = { found: shown(own.header), expected: shown(header) };
-    throw new StoreError('CASSETTE_IN_OUTPUT', { path: keep, ...scenarios });
+    throw cassetteError('CASSETTE_IN_OUTPUT', { path: keep, ...scenarios });
   }
   if (own.records > 0) onNote(`${keep} has ${own.records} answers; they are reused`);
   if (own.openCalls > 0) {

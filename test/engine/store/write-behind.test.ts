@@ -3,7 +3,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { createMemoryStore } from '../../../dist/engine/store/memory.js';
-import { type Store, StoreError } from '../../../dist/engine/store/store.js';
+import { storeError } from '../../../dist/engine/store/messages.js';
+import type { Store } from '../../../dist/engine/store/store.js';
 import { createWriteBehind } from '../../../dist/engine/store/write-behind.js';
 import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from './fixture.js';
 
@@ -82,7 +83,7 @@ test('write-behind: commit and hasRoom throw after a failed commit', async () =>
   const { over, begun } = held(createMemoryStore());
   const store = createWriteBehind(over);
   await store.commit(batchAt(1));
-  (await begun()).fail(new StoreError('COMMIT_FAILED', { path: '', reason: 'the disk is gone' }));
+  (await begun()).fail(storeError('COMMIT_FAILED', { path: '', reason: 'the disk is gone' }));
   await vi.waitFor(() => expect(() => store.hasRoom()).toThrow('the disk is gone'), 30_000);
   await expect(store.commit(batchAt(2))).rejects.toThrow('the disk is gone');
   expect([store.meta()?.seq, store.entry(1)?.length]).toEqual([1, 7]);
@@ -99,7 +100,7 @@ test('write-behind: a batch waits for disk space and counts as unwritten', async
   const { over, begun } = held(Object.assign(Object.create(memory) as Store, { hasRoom }));
   const store = closedLater(createWriteBehind(over));
   await store.commit(batchAt(1));
-  (await begun()).fail(new StoreError('NO_ROOM_FOR_BATCH', { path: '', free: 0, needed: 1 }));
+  (await begun()).fail(storeError('NO_ROOM_FOR_BATCH', { path: '', free: 0, needed: 1 }));
   await store.commit(batchAt(2));
   expect([store.hasRoom(10), asked.at(-1)]).toEqual([true, 24]);
   (await begun()).go();

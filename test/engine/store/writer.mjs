@@ -8,8 +8,8 @@
  */
 import { createInterface } from 'node:readline';
 import { openLmdbStore } from '../../../dist/engine/store/lmdb.js';
+import { StoreError } from '../../../dist/engine/store/messages.js';
 import { exitProcess } from '../../../dist/engine/store/process-end.js';
-import { StoreError } from '../../../dist/engine/store/store.js';
 
 const [mode, path, count = '0', hold] = process.argv.slice(2);
 const print = (text) => process.stdout.write(`${text}\n`);
