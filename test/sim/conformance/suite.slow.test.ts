@@ -19,6 +19,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { refusalMessages } from '../../../dist/engine/protocol/refusals.js';
 import { findProblem } from '../../../dist/engine/protocol/schema/validate.js';
+import { caseFile, caseLines, vectorCases } from '../../../dist/sim/conformance/cases.js';
 import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -138,6 +139,29 @@ test('suite: contains every reason of the engine, in lines that match the schema
   const possible = possibleReasons();
   const outcomes = ['', 'accepted', 'duplicate'];
   expect([...seen].sort()).toEqual([...outcomes, ...possible].sort());
+});
+
+/** Returns a step with its outcome in the short form of the case files. */
+function recorded(step: string, { outcome }: ExpectedLine): string {
+  const { outcome: _, ...rest } = JSON.parse(step) as { outcome?: string };
+  if (!outcome) return JSON.stringify(rest);
+  const { result, code, reason = code, pointer = '' } = outcome;
+  const short = result === 'refused' ? `${reason} ${pointer}`.trim() : result;
+  return JSON.stringify({ ...rest, outcome: short });
+}
+
+test('cases: the engine agrees with each recorded outcome and digest', async () => {
+  const lines = (list: readonly string[]) => `${list.join('\n')}\n`;
+  for (const name of vectors) {
+    const [, ...expected] = whole.expected(name);
+    const steps = caseLines(name).map((step, index) => recorded(step, expected[index]!));
+    await expect(lines(steps)).toMatchFileSnapshot(caseFile(name));
+  }
+  const rows = vectorCases().map((row) => {
+    const { log_digest, digest } = whole.file.cases.find(({ name }) => name === row.name)!;
+    return JSON.stringify({ ...row, log_digest, digest });
+  });
+  await expect(lines(rows)).toMatchFileSnapshot(caseFile('index'));
 });
 
 /** Patterns of the pointers that the protocol document lists, by reason. */

@@ -45,6 +45,8 @@ function play(folder: string, mutant: Mutant | null): Played {
   mkdirSync(folder);
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const vectors = 'sim/conformance/cases';
+  cpSync(join(root, vectors), join(folder, vectors), { recursive: true });
   const filter = (path: string) => !/\.(map|d\.ts)$|dist\/ui\//.test(path);
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
   const task = join(folder, 'task.json');

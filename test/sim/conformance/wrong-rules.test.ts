@@ -7,8 +7,8 @@ import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import type { VoteRule } from '../../../dist/engine/rules/rule.js';
-import { vectorCases } from '../../../dist/sim/conformance/cases.js';
-import { type Case, playCase } from '../../../dist/sim/conformance/harness.js';
+import { type Case, vectorCases } from '../../../dist/sim/conformance/cases.js';
+import { playCase } from '../../../dist/sim/conformance/harness.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../tidy/sources.js';
 import type { Mutant } from '../audit/mutants-terms.js';
@@ -158,7 +158,7 @@ const names = [
 ] as const;
 
 test.each(names)('vectors: detect each wrong implementation of %s', async (name) => {
-  const cases = vectorCases.filter(({ genesis = {}, name: title }) => {
+  const cases = vectorCases().filter(({ genesis = {}, name: title }) => {
     const isCount = /^(count-|rule-committee-)/.test(title);
     return isCount && genesis.policy === name && (genesis.weights ?? 'equal') === 'equal';
   });
