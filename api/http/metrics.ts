@@ -38,6 +38,10 @@ export class Metrics {
     const registers = [this.#registry];
     // Event loop lag, memory and handles of this process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
+    // Sums of other metrics, and gauges whose names promtool reserves for counters.
+    for (const what of ['handles', 'requests', 'resources']) {
+      this.#registry.removeSingleMetric(`folkmoot_nodejs_active_${what}_total`);
+    }
     const requests = this.#requests;
     new Counter({
       name: 'folkmoot_http_requests_total',
@@ -167,8 +171,12 @@ export class Metrics {
           for (const [slot, count] of counts().entries()) this.inc({ from: 2 ** slot }, count);
         },
       });
-    sizes('verify_batch_sizes', 'Batches processed by a verifier', () => network.stats.batchSizes);
-    sizes('commit_sizes', 'Durable commits', () => network.stats.commitSizes);
+    sizes(
+      'verify_batch_sizes_total',
+      'Batches processed by a verifier',
+      () => network.stats.batchSizes,
+    );
+    sizes('commit_sizes_total', 'Durable commits', () => network.stats.commitSizes);
   }
 
   #blocks({ read }: ServedNetwork, { feed }: Connections): void {

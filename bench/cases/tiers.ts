@@ -247,9 +247,9 @@ async function votes(
   const batches = [
     {
       name: 'http: signatures in a verification batch',
-      batch_sizes: sizesOf('verify_batch_sizes'),
+      batch_sizes: sizesOf('verify_batch_sizes_total'),
     },
-    { name: 'http: entries in a commit', batch_sizes: sizesOf('commit_sizes') },
+    { name: 'http: entries in a commit', batch_sizes: sizesOf('commit_sizes_total') },
   ];
   return { loaded, batches };
 }
