@@ -141,6 +141,7 @@ export function createApplication(options: ApplicationOptions): App {
     accepts: (peer) => headChecks.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),
+    answered: (status) => services.metrics.answered(null, status, null),
     stopping() {
       state.ready = false;
       services.early.close();

@@ -30,7 +30,7 @@ export class RequestBudget {
   bodyBytes = 0;
   problem: Problem | null = null;
   /**
-   * True to read the body. A small body is read even after a refusal, because a new connection
+   * True to keep the body. A small body is kept even after a refusal, because a new connection
    * costs more.
    */
   wanted = true;
@@ -71,6 +71,8 @@ export class RequestBudget {
       this.#received = received;
       return true;
     }
+    // The transport has dropped the bytes.
+    this.release();
     return false;
   }
 

@@ -1,4 +1,4 @@
-/** Head checks that both transports share, body collection, and deadlines for exchanges. */
+/** Head checks that both transports share, body reading, and deadlines for exchanges. */
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Body, ExchangeLimits, HttpResponse, IncomingRequest } from './transport.js';
 
@@ -79,34 +79,89 @@ const single = new Set(['content-length', 'host']);
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
+/** Bounds what one server reads of refused bodies. Their bytes are dropped at once. */
+class Discards {
+  readonly #limits: ExchangeLimits;
+  #second = 0;
+  /** Bytes of the bodies whose discarding began within this second. */
+  #bytes = 0;
+
+  constructor(limits: ExchangeLimits) {
+    this.#limits = limits;
+  }
+
+  /** Returns false if the rest of a body of this declared size must not be read. */
+  admit(bytes: number): boolean {
+    const { discardBytes, discardBytesPerSecond } = this.#limits;
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.#second) this.#bytes = 0;
+    this.#second = second;
+    if (bytes > discardBytes || this.#bytes + bytes > discardBytesPerSecond) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+}
+
 type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
 
-/** Collects a body while the application accepts more bytes. After a refusal, drops everything. */
-export class BodyCollector {
+/**
+ * Reads a body, and calls `give` once, after its end. The rest of a refused body is discarded
+ * within bounds, because a client that is still sending would get a reset instead of the response.
+ */
+export class BodyReader {
   readonly #request: Taking;
-  #chunks: Uint8Array[] = [];
-  /** True if the application refused more bytes. */
-  refused = false;
+  readonly #inFlight: InFlight;
+  readonly #declared: number;
+  readonly #give: (body: Body) => void;
+  /** Null after a refusal. */
+  #chunks: Uint8Array[] | null = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** True once `give` was called, or the exchange is over. */
+  over = false;
 
-  constructor(request: Taking) {
+  constructor(request: Taking, declared: number, inFlight: InFlight, give: (body: Body) => void) {
     this.#request = request;
-    this.refused = !request.readsBody;
+    this.#declared = declared;
+    this.#inFlight = inFlight;
+    this.#give = give;
+    if (!request.readsBody) this.#refuse();
+  }
+
+  /** True if the application refused the body. */
+  get refused(): boolean {
+    return this.#chunks === null;
   }
 
   /** Adds a chunk, which must not share the transport's memory. */
   add(chunk: Uint8Array): void {
-    if (this.refused) return;
-    if (this.#request.take(chunk.length)) {
-      this.#chunks.push(chunk);
-      return;
-    }
-    this.refused = true;
-    this.#chunks = [];
+    if (!this.#chunks || this.over) return;
+    if (this.#request.take(chunk.length)) this.#chunks.push(chunk);
+    else this.#refuse();
   }
 
-  take(): Body {
-    if (this.refused) return 'unread';
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  end(): void {
+    const chunks = this.#chunks;
+    if (chunks) this.#finish(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    else this.#finish('unread');
+  }
+
+  /** Stops waiting, because the exchange is over. */
+  stop(): void {
+    this.over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #refuse(): void {
+    this.#chunks = null;
+    const { discards, limits } = this.#inFlight;
+    if (!discards.admit(this.#declared)) return this.#finish('unread');
+    this.#timer = setTimeout(() => this.#finish('unread'), limits.discardMs);
+  }
+
+  #finish(body: Body): void {
+    if (this.over) return;
+    this.stop();
+    this.#give(body);
   }
 }
 
@@ -137,7 +192,8 @@ export abstract class Expiring {
 const SWEEPS = 20;
 
 export class InFlight {
-  readonly #limits: ExchangeLimits;
+  readonly limits: ExchangeLimits;
+  readonly discards: Discards;
   /**
    * Ends of the list of exchanges, in the order in which they began, which is also the order of
    * their deadlines. A list costs a fraction of a Map, which has to hash each exchange.
@@ -148,7 +204,8 @@ export class InFlight {
   #drained: (() => void) | null = null;
 
   constructor(limits: ExchangeLimits) {
-    this.#limits = limits;
+    this.limits = limits;
+    this.discards = new Discards(limits);
     const everyMs = Math.max(10, limits.requestMs / SWEEPS);
     this.#sweep = setInterval(() => this.#expire(), everyMs);
     this.#sweep.unref();
@@ -178,7 +235,7 @@ export class InFlight {
   /** Resolves when nothing is in flight, or after the grace period. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
-      const grace = setTimeout(() => done(), this.#limits.stopMs);
+      const grace = setTimeout(() => done(), this.limits.stopMs);
       const done = () => {
         clearTimeout(grace);
         clearInterval(this.#sweep);
@@ -190,7 +247,7 @@ export class InFlight {
   }
 
   #expire(): void {
-    const before = performance.now() - this.#limits.requestMs;
+    const before = performance.now() - this.limits.requestMs;
     while (this.#first && this.#first.begunMs <= before) {
       const exchange = this.#first;
       this.end(exchange);

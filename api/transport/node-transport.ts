@@ -10,7 +10,7 @@ import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { socketLimits } from '../contract/channels.js';
-import { BodyCollector, Expiring, Head, InFlight, safeHeaders } from './head.js';
+import { BodyReader, Expiring, Head, InFlight, safeHeaders } from './head.js';
 import {
   type Application,
   type Body,
@@ -40,6 +40,7 @@ async function listen(
   const inFlight = new InFlight(application.limits);
   const server = serverFor(application);
   const exchange = (message: IncomingMessage, answer: ServerResponse) => {
+    if (!hasKnownVersion(message)) return refuseBare(application, message.socket, 505);
     new Exchange(application, inFlight, answer).begin(message, () => state.closing);
   };
   server.on('request', exchange);
@@ -52,10 +53,15 @@ async function listen(
     // Pongs are sent below, because the library would buffer an unlimited number of pongs.
     autoPong: false,
   });
+  server.on('clientError', (error: NodeJS.ErrnoException, stream: NetSocket) => {
+    if (error.code === 'ECONNRESET' || !stream.writable) stream.destroy();
+    else refuseBare(application, stream, parserStatuses[error.code ?? ''] ?? 400);
+  });
   server.on('upgrade', (message, stream: NetSocket, head) => {
     // Node removes its listeners from an upgraded socket, and an unhandled reset would end the
     // process.
     stream.on('error', () => stream.destroy());
+    if (!hasKnownVersion(message)) return refuseBare(application, stream, 505);
     upgrade(application, sockets, message, stream, head);
   });
   await new Promise<void>((resolve, reject) => {
@@ -69,6 +75,24 @@ async function listen(
       return close(server, sockets, inFlight);
     },
   };
+}
+
+/** Returns false for HTTP/0.9 and HTTP/2.0, which the parser passes on. */
+const hasKnownVersion = ({ httpVersionMajor }: IncomingMessage) => httpVersionMajor === 1;
+
+/** Statuses for errors of the parser, by code; 400 for all others. */
+const parserStatuses: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Responds without a body to a request that the application does not see, and closes. */
+function refuseBare(application: Application, stream: NetSocket, status: number): void {
+  if (closing.has(stream)) return;
+  closing.add(stream);
+  application.answered?.(status);
+  void writeRaw(stream, 'GET', { status, headers: {}, body: '' });
 }
 
 /** Creates the server with the application's timeouts and connection limit. */
@@ -225,8 +249,10 @@ class Exchange extends Expiring {
     this.#request = request;
     this.#method = head.method;
     this.#inFlight.begin(this);
+    let reader: BodyReader | null = null;
     this.#answer.on('close', () => {
       this.#over = true;
+      reader?.stop();
       this.#inFlight.end(this);
       request.release();
     });
@@ -235,8 +261,9 @@ class Exchange extends Expiring {
       if (close) closing.add(socket);
       void this.#write(request.answer(body), () => close || last());
     };
-    if (read.hasBody && !head.fault) collect(message, request, give);
-    else give(nothing);
+    if (!read.hasBody || head.fault) return give(nothing);
+    reader = new BodyReader(request, declared ?? 0, this.#inFlight, give);
+    readBody(message, reader);
   }
 
   expire(): void {
@@ -258,22 +285,18 @@ class Exchange extends Expiring {
   }
 }
 
-/** Collects a body and passes it to `give`. Passes `unread` once the body is refused. */
-function collect(
-  message: IncomingMessage,
-  request: IncomingRequest,
-  give: (body: Body) => void,
-): void {
-  if (!request.readsBody) return give('unread');
-  const collector = new BodyCollector(request);
+function readBody(message: IncomingMessage, reader: BodyReader): void {
+  const mark = () => {
+    if (reader.refused) closing.add(message.socket);
+  };
+  mark();
+  // Unread bytes stay in the kernel.
+  if (reader.over) return;
   message.on('data', (chunk: Uint8Array) => {
-    if (collector.refused) return;
-    collector.add(chunk);
-    if (collector.refused) give('unread');
+    reader.add(chunk);
+    mark();
   });
-  message.on('end', () => {
-    if (!collector.refused) give(collector.take());
-  });
+  message.on('end', () => reader.end());
   // A connection error ends the exchange, because no client is left to answer.
   message.on('error', () => {});
 }

@@ -30,9 +30,9 @@ export interface RequestHead {
 export type Body = Uint8Array | 'unread';
 
 export interface IncomingRequest {
-  /** False if the body must not be read. The connection then closes after the response. */
+  /** False if the body is refused. The connection then closes after the response. */
   readonly readsBody: boolean;
-  /** Counts received bytes. Returns false if no further bytes may be read. */
+  /** Counts received bytes. Returns false if no further bytes may be kept. */
   take(bytes: number): boolean;
   /** Responds, synchronously if possible. Never throws or rejects. Releases the request. */
   answer(body: Body): HttpResponse | Promise<HttpResponse>;
@@ -40,8 +40,6 @@ export interface IncomingRequest {
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** Responds after a timeout. The connection is closed. */
   timeOut(): HttpResponse | Promise<HttpResponse>;
-  /** Calls back when the application stops reading the body, unless `take` has returned false. */
-  unwanted?(listener: () => void): void;
   /** Releases the request's resources. Idempotent. */
   release(): void;
 }
@@ -107,6 +105,8 @@ export interface Application {
   /** Begins a request. `declared` is the body length: 0 without a body, null if malformed. */
   begin(head: RequestHead, declared: number | null): IncomingRequest;
   open(socket: Socket): SocketHandlers;
+  /** Called with the status of a response that the transport gave on its own. */
+  answered?(status: number): void;
 }
 
 export interface Listening {
@@ -129,7 +129,7 @@ export interface Transport {
   listen(application: Application, address: Address): Promise<Listening>;
 }
 
-/** Time limits for an exchange, in milliseconds. */
+/** Limits for an exchange: times in milliseconds, and sizes in bytes. */
 export interface ExchangeLimits {
   /** Time from the head to the last byte of the response. */
   requestMs: number;
@@ -137,12 +137,21 @@ export interface ExchangeLimits {
   headMs: number;
   /** Time that shutdown waits for requests in flight. */
   stopMs: number;
+  /** Time for which the rest of a refused body is read before the response. */
+  discardMs: number;
+  /** Declared size up to which a refused body is read. */
+  discardBytes: number;
+  /** The same, of all bodies that a server refuses within one second. */
+  discardBytesPerSecond: number;
 }
 
 export const exchangeLimits: Readonly<ExchangeLimits> = {
   requestMs: 30_000,
   headMs: 10_000,
   stopMs: 10_000,
+  discardMs: 5_000,
+  discardBytes: 8 * 1024 * 1024,
+  discardBytesPerSecond: 64 * 1024 * 1024,
 };
 
 const listenMessages = {

@@ -17,7 +17,7 @@ import type {
 import { STATUS_CODES } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { socketLimits } from '../contract/channels.js';
-import { BodyCollector, Expiring, Head, InFlight, safeValue } from './head.js';
+import { BodyReader, Expiring, Head, InFlight, safeValue } from './head.js';
 import {
   type Address,
   type Application,
@@ -205,6 +205,7 @@ class Exchange extends Expiring {
   readonly #res: UwsResponse;
   readonly #head: UwsHead;
   readonly #request: IncomingRequest;
+  #reader: BodyReader | null = null;
   #over = false;
   /** True if the exchange is watched or answered. */
   #watched = false;
@@ -231,22 +232,18 @@ class Exchange extends Expiring {
   #begin(): void {
     if (this.#head.fault) return this.#last(nothing);
     if (!this.#head.hasBody) return this.#answer(nothing);
-    if (!this.#request.readsBody) return this.#last('unread');
-    const collector = new BodyCollector(this.#request);
-    let done = false;
     this.watch();
-    this.#request.unwanted?.(() => {
-      if (done || this.#over) return;
-      done = true;
-      this.#last('unread');
-    });
+    const reader = new BodyReader(
+      this.#request,
+      this.#head.declaredBytes ?? 0,
+      this.#inFlight,
+      (body) => (body === 'unread' ? this.#last(body) : this.#answer(body)),
+    );
+    this.#reader = reader;
     this.#res.onData((chunk, isLast) => {
-      if (done || this.#over) return;
       // Copied into pooled memory.
-      collector.add(Buffer.from(new Uint8Array(chunk)));
-      done = isLast || collector.refused;
-      if (collector.refused) this.#last('unread');
-      else if (done) this.#answer(collector.take());
+      if (!reader.refused) reader.add(Buffer.from(new Uint8Array(chunk)));
+      if (isLast) reader.end();
     });
   }
 
@@ -323,6 +320,7 @@ class Exchange extends Expiring {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#reader?.stop();
     // A synchronous response was never in flight.
     if (this.#watched) this.#inFlight.end(this);
     this.#request.release();

@@ -50,11 +50,11 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
     'verified_total',
     'rejected_total',
     'verify_batches_total',
-    'verify_batch_sizes',
+    'verify_batch_sizes_total',
     'commits_total',
     'committed_entries_total',
     'commit_seconds_total',
-    'commit_sizes',
+    'commit_sizes_total',
     'ws_dropped_total',
     'ws_resumed_total',
   ];
@@ -130,4 +130,21 @@ test('metrics: an incomplete request adds no duration', async () => {
   const { text } = await there.get('/metrics');
   const vote = 'route="/api/v1/consensus/vote"';
   expect(histogram(text, 'http_request_duration_seconds', vote).count).toBe(0);
+});
+
+test('metrics: count requests that node:http refuses by itself', async () => {
+  const there = await world({ transport: 'node' });
+  const refused = {
+    400: 'GET /healthz HTTP/1.1\r\nno colon\r\n\r\n',
+    431: `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`,
+    505: 'GET /healthz\r\n\r\n',
+  };
+  for (const [status, bytes] of Object.entries(refused)) {
+    expect(statusOf(await raw(there.url, bytes))).toBe(Number(status));
+  }
+  const { text } = await there.get('/metrics');
+  for (const status of Object.keys(refused)) {
+    const labels = `route="unknown",method="other",status="${status}"`;
+    expect(text).toContain(`folkmoot_http_requests_total{${labels}} 1\n`);
+  }
 });

@@ -19,10 +19,15 @@ export const python = ['python3', '/usr/bin/python3'].find((candidate) => {
   }
 });
 
-/** Runs the blocks of docs/own-client.md as one script against a server. Returns its output. */
-export async function ownClient(url: string): Promise<string> {
+const blocks = fenced(document('docs/own-client.md'), 'python');
+
+/** The blocks of docs/own-client.md that define `call`. */
+export const callBlocks = blocks.slice(0, 3);
+
+/** Runs blocks, by default those of docs/own-client.md, as one script. Returns its output. */
+export async function ownClient(url: string, code: readonly string[] = blocks): Promise<string> {
   const script = join(temporaryFolder(), 'agent.py');
-  writeFileSync(script, fenced(document('docs/own-client.md'), 'python').join('\n'));
+  writeFileSync(script, code.join('\n'));
   const { stdout } = await run(python!, [script, url], { timeout: 600_000 });
   return stdout;
 }

@@ -1,7 +1,8 @@
 /** docs/own-client.md: its blocks form a script that finalizes a block. */
-import { expect, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { document, fenced } from './markdown.js';
-import { ownClient, python } from './programs.js';
+import { callBlocks, ownClient, python } from './programs.js';
 import { served } from './start-server.js';
 
 const what =
@@ -21,4 +22,23 @@ for (const transport of ['uws', 'node']) {
       new RegExp(`^valid: False because MISMATCH\nagentnet-v1-http\nPUT\n${path}\n.*\n\\w{64}\n$`),
     );
   });
+
+  test.skipIf(!python)(`own-client.md: explains refusals, ${transport}${lacking}`, async () => {
+    const { url } = await served('--transport', transport);
+    const told = async (call: string, target = url) =>
+      ownClient(target, [...callBlocks, call]).catch(({ stderr }: { stderr: string }) => stderr);
+    const large = 'call("POST", "/api/v1/agents/register", b"x" * 3_000_000)';
+    expect(await told(large)).toMatch(/^\/api\/v1\/agents\/register: 413 TOO_LARGE: /);
+    // The transport refuses this head without an envelope.
+    expect(await told('call("GET", "/healthz", X=30_000 * "x")')).toMatch(/^\/healthz: 431 \w/);
+    expect(await told(large, await deafServer())).toMatch(/register: no response from /);
+  });
+}
+
+/** Starts a server that closes each connection without an answer. */
+async function deafServer(): Promise<string> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -6,6 +6,7 @@ const methods = [
   ...['get', 'Get', 'BREW', 'G\u00c9T', 'G ET', '', 'M-SEARCH', 'QUERY'],
 ];
 const versions = [
+  'HTTP/0.9',
   'HTTP/1.0',
   'HTTP/1.2',
   'HTTP/2.0',

@@ -83,6 +83,8 @@ describe.each(transports)('bytes over %s', (transport) => {
       [414, 431, 400, 404],
     ],
     ['another version', 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', [400, 505]],
+    ['HTTP/0.9', 'GET /healthz HTTP/0.9\r\n\r\n', [505]],
+    ['HTTP/2.0', 'GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n', [505]],
   ])('%s: refused', async (_, bytes, expected) => {
     const there = await begin();
     const text = await raw(there.url, bytes);
