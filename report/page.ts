@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Provenance } from './folder.js';
-import { showInvisible } from './shared/format.js';
+import { format, showInvisible } from './shared/format.js';
 import { declarations, palette } from './shared/palette.js';
 
 export class Html {
@@ -201,11 +201,35 @@ export interface Column {
   kind?: 'number' | 'text';
 }
 
+export interface TableOptions {
+  /** Number of rows to show. Default: all. */
+  most?: number;
+  /** Where a reader finds the other rows, such as `runs.csv`. */
+  rest?: string;
+  /** Summary of the fold that hides the table. Default: the table is visible. */
+  fold?: string;
+}
+
 /**
  * Builds a table. Each row's first cell is its header. A wide table scrolls horizontally, even by
  * keyboard.
  */
 export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Content[])[],
+  { most = rows.length, rest, fold }: TableOptions = {},
+): Html {
+  const left = rows.length - most;
+  const shown = html`${tableElement(caption, columns, rows.slice(0, most))}${
+    left > 0 ? html`<p>${format(left)} more: see ${rest ?? null}.</p>\n` : null
+  }`;
+  return fold === undefined
+    ? shown
+    : html`<details>\n<summary>${fold}</summary>\n${shown}</details>\n`;
+}
+
+function tableElement(
   caption: string,
   columns: readonly Column[],
   rows: readonly (readonly Content[])[],

@@ -434,14 +434,12 @@ function futureTable([a, b]: readonly [Future, Future]): Html {
     { name: 'finalized in A', kind: 'number' },
     { name: 'finalized in B', kind: 'number' },
   ] as const;
-  return html`<details>
-<summary>Data table</summary>
-${table('Finalized blocks by virtual time', columns, rows)}</details>
-`;
+  return table('Finalized blocks by virtual time', columns, rows, { fold: 'Data table' });
 }
 
 const MOST_BLOCKS = 40;
 const MOST_ROWS = 300;
+const REST = 'folkmoot compare --json';
 
 /** Sorts blocks with different outcomes first, then blocks whose tallies or hashes differ. */
 function ordered(blocks: readonly BlockDifference[]): BlockDifference[] {
@@ -546,18 +544,12 @@ function tallyTable(blocks: readonly BlockDifference[]): Html {
   ];
   const cells = (one: BlockOutcome | null) =>
     one ? [one.status, format(one.approve), format(one.reject)] : ['missing', '–', '–'];
-  const rows = ordered(blocks)
-    .slice(0, MOST_ROWS)
-    .map(({ number, a, b }) => [format(number), ...cells(a), ...cells(b)]);
-  const left = blocks.length - rows.length;
-  return html`<details>
-<summary>Data table</summary>
-${table(
-  'Blocks that differ in outcome, tally (weight) or hash; different outcomes first',
-  [number('block'), ...side('A'), ...side('B')],
-  rows,
-)}${left > 0 ? html`<p>${format(left)} more: see folkmoot compare --json.</p>` : null}</details>
-`;
+  return table(
+    'Blocks that differ in outcome, tally (weight) or hash; different outcomes first',
+    [number('block'), ...side('A'), ...side('B')],
+    ordered(blocks).map(({ number, a, b }) => [format(number), ...cells(a), ...cells(b)]),
+    { most: MOST_ROWS, rest: REST, fold: 'Data table' },
+  );
 }
 
 /** Number of rows before the fold, and maximum number of rows. */
@@ -582,16 +574,15 @@ ${format(voters.length - turned)} more voted in one run only.</p>\n`;
     { name: 'group', kind: 'text' },
     ...['flipped', 'only in A', 'only in B', 'same'].map(number),
   ] as const;
-  const rows = voters.slice(0, MOST_VOTERS).map((one) => {
+  const rows = voters.map((one) => {
     const { name, agent_id, group, flipped, only_a, only_b, same } = one;
     return [name || agent_id, group, ...[flipped, only_a, only_b, same].map(format)];
   });
-  const left = voters.length - rows.length;
-  const all = html`<details>
-<summary>${format(rows.length - FIRST)} more</summary>
-${table('More agents with different votes', columns, rows.slice(FIRST))}${
-  left > 0 ? html`<p>${format(left)} more: see folkmoot compare --json.</p>\n` : null
-}</details>\n`;
+  const all = table('More agents with different votes', columns, rows.slice(FIRST), {
+    most: MOST_VOTERS,
+    rest: REST,
+    fold: `${format(rows.length - FIRST)} more`,
+  });
   return section(
     'Votes',
     says,

@@ -31,6 +31,7 @@ const statuses = ['finalized', 'rejected', 'expired'] as const;
 const MOST_COLUMNS = 40;
 const MOST_ROWS = 300;
 const MOST_VOTERS = 100;
+const REST = 'folkmoot recount --json';
 const RECORDED = 'recorded';
 
 export function recountPage(found: DescribedRecount): string {
@@ -248,20 +249,13 @@ function blocksTable(
     ...(policy === null ? [] : [{ name: RECORDED }]),
     ...rules.map(({ rule }) => ({ name: rule })),
   ];
-  const cells = rows
-    .slice(0, MOST_ROWS)
-    .map((row): Content[] => [
-      `${row.number} (height ${format(row.height)})`,
-      ...(row.recorded === null ? [] : [outcomeText(row, row.recorded)]),
-      ...row.rules.map((one) => resultText(row, one)),
-    ]);
-  const left = rows.length - cells.length;
-  return html`<details>
-<summary>Data table</summary>
-${table('Outcome of each block by rule', columns, cells)}${
-  left > 0 ? html`<p>${format(left)} more: see folkmoot recount --json.</p>\n` : null
-}</details>
-`;
+  const cells = rows.map((row): Content[] => [
+    `${row.number} (height ${format(row.height)})`,
+    ...(row.recorded === null ? [] : [outcomeText(row, row.recorded)]),
+    ...row.rules.map((one) => resultText(row, one)),
+  ]);
+  const options = { most: MOST_ROWS, rest: REST, fold: 'Data table' };
+  return table('Outcome of each block by rule', columns, cells, options);
 }
 
 function votersPart({ voters, rules }: DescribedRecount): Html {
@@ -272,14 +266,15 @@ or with the opposite decision.</p>\n`;
     { name: 'voter', kind: 'text' },
     ...rules.map(({ rule }) => number(rule)),
   ];
-  const rows = voters
-    .slice(0, MOST_VOTERS)
-    .map(({ agent_id, name, pivotal }): Content[] => [
-      name || agent_id,
-      ...pivotal.map((count) => format(count)),
-    ]);
-  const left = voters.length - rows.length;
-  return html`${says}${table('Number of blocks in which a voter is pivotal', columns, rows)}${
-    left > 0 ? html`<p>${format(left)} more: see folkmoot recount --json.</p>\n` : null
-  }`;
+  const rows = voters.map(({ agent_id, name, pivotal }): Content[] => [
+    name || agent_id,
+    ...pivotal.map((count) => format(count)),
+  ]);
+  const options = { most: MOST_VOTERS, rest: REST };
+  return html`${says}${table(
+    'Number of blocks in which a voter is pivotal',
+    columns,
+    rows,
+    options,
+  )}`;
 }

@@ -117,18 +117,15 @@ function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
     { name: 'runs', kind: 'text' },
   ] as const;
   const found = cells.filter(({ cell }) => notPassed.has(cell));
-  const rows = found
-    .slice(0, MOST_CELLS)
-    .map(({ cell, levels }) => [
-      cell,
-      ...factors.map(({ column }) => levels[column]!),
-      [...notPassed.get(cell)!].map(([verdict, count]) => `${format(count)} ${verdict}`).join(', '),
-    ]);
-  const left = found.length - rows.length;
+  const rows = found.map(({ cell, levels }) => [
+    cell,
+    ...factors.map(({ column }) => levels[column]!),
+    [...notPassed.get(cell)!].map(([verdict, count]) => `${format(count)} ${verdict}`).join(', '),
+  ]);
+  const options = { most: MOST_CELLS, rest: 'runs.csv' };
   return section(
     'Cells with other verdicts',
-    table('Verdicts other than pass, number of runs by cell', columns, rows),
-    left > 0 ? html`<p>${format(left)} more cells: see runs.csv.</p>` : null,
+    table('Verdicts other than pass, number of runs by cell', columns, rows, options),
   );
 }
 
@@ -209,22 +206,19 @@ function cellsTable(data: SweepData): Html {
     ...responses.map((name) => number(measureTitle(name))),
     { name: 'UI', kind: 'text' } as const,
   ];
-  const rows = cells
-    .slice(0, MOST_CELLS)
-    .map((cell) => [
-      cell.cell,
-      ...factors.map(({ column }) => cell.levels[column]!),
-      ...responses.map((measure) => estimateText(cell, measure, replicates)),
-      watchText(data, cell),
-    ]);
-  const left = cells.length - rows.length;
+  const rows = cells.map((cell) => [
+    cell.cell,
+    ...factors.map(({ column }) => cell.levels[column]!),
+    ...responses.map((measure) => estimateText(cell, measure, replicates)),
+    watchText(data, cell),
+  ]);
+  const options = { most: MOST_CELLS, rest: 'summary.csv' };
   return html`<p>Each cell shows the mean over its runs and, in brackets, the 95 % interval
 (see docs/sweeps.md). n is shown if fewer than ${replicates} runs have a value, with bounds of
 the mean over all runs (?: unbounded). The last column has the command that repeats one run
 of the cell in the UI. The folder runs/ has a JSON record of each run; runs.csv has its file
 name.</p>
-${table('Means and 95 % intervals by cell', columns, rows)}
-${left > 0 ? html`<p>${format(left)} more cells: see summary.csv.</p>` : null}
+${table('Means and 95 % intervals by cell', columns, rows, options)}
 ${facts(
   responses.map((name) => {
     return {
