@@ -1,6 +1,6 @@
 /**
  * Diagnoses common signing mistakes. Each mistake yields a candidate text. If the signature is
- * valid for a candidate, the client made that mistake. A search costs up to 20 verifications, so
+ * valid for a candidate, the client made that mistake. A search costs up to 14 verifications, so
  * callers limit the number of searches.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
@@ -20,8 +20,7 @@ interface Mistake {
   message: string;
 }
 
-/** Maximum number of candidates, and maximum body size, so that building candidates stays cheap. */
-const MOST_CANDIDATES = 20;
+/** Maximum body size, so that building candidates stays cheap. */
 const MOST_BYTES = 8 * 1024;
 
 export const addMistake = (refusal: Refusal, { mistake, message }: Mistake): Refusal => ({
@@ -37,16 +36,13 @@ export async function findMistake(
   host: string,
 ): Promise<Mistake | null> {
   if (admitted.request.body.length > MOST_BYTES) return null;
-  const candidates = candidatesOf(network, admitted, host).slice(0, MOST_CANDIDATES);
+  const candidates = candidatesOf(admitted, host);
   const signature = Buffer.from(admitted.signature, 'hex');
+  const publicKey = Buffer.from(admitted.command.public_key, 'hex');
   const held = await Promise.all(
-    candidates.map(({ message, publicKey = admitted.command.public_key }) =>
+    candidates.map(({ message }) =>
       network.verification
-        .text({
-          publicKey: Buffer.from(publicKey, 'hex'),
-          message: Buffer.from(message as string),
-          signature,
-        })
+        .text({ publicKey, message: Buffer.from(message as string), signature })
         // Mistakes are not diagnosed while the verifier is busy.
         .catch(() => false),
     ),
@@ -69,244 +65,141 @@ function unreadTags(request: Carried): Pick<Candidate, 'mistake' | 'advice'> | u
   return field === undefined ? undefined : { mistake: 'tags_field', advice };
 }
 
-function candidatesOf(network: ServedNetwork, admitted: Admitted, host: string): Candidate[] {
-  const text = Buffer.from(admitted.ownJob().message).toString();
-  const { kind } = admitted.command;
-  const own =
-    carriage[kind].signed === 'header' ? headerMistakes(admitted, host) : jsonMistakes(admitted);
-  return [...textMistakes(text), ...own, ...otherKeyMistakes(network, admitted, text)];
+/** A text that may have been signed by mistake, with advice. */
+interface Candidate {
+  mistake: string;
+  advice: string;
+  message: string | Uint8Array;
 }
 
-/** Builds candidates for mistakes that apply to any signing input. */
-function textMistakes(text: string): Candidate[] {
-  const lines = text.split('\n');
-  const [prefix = '', ...rest] = lines;
-  return [
-    {
-      mistake: 'digest_signed',
-      advice: 'the SHA-256 of the text was signed; sign the text itself',
-      message: Buffer.from(sha256Hex(text), 'hex'),
-    },
-    {
-      mistake: 'digest_signed',
-      advice: 'the hex SHA-256 of the text was signed; sign the text itself',
-      message: sha256Hex(text),
-    },
-    {
-      mistake: 'prefix_missing',
-      advice: `the first line is missing; begin with ${prefix} and a line feed`,
-      message: rest.join('\n'),
-    },
-    {
-      mistake: 'trailing_newline',
-      advice: 'the signed text ends with a line feed; remove it',
-      message: `${text}\n`,
-    },
-    {
-      mistake: 'separator',
-      advice: 'lines end with CR LF; end them with LF',
-      message: lines.join('\r\n'),
-    },
-  ];
-}
-
-/**
- * Builds candidates for a request signed by the agent in the path while the header names a
- * different key.
- */
-function otherKeyMistakes(
-  network: ServedNetwork,
-  { command }: Admitted,
-  text: string,
-): Candidate[] {
-  const agent = command.kind === 'status' ? network.read.agent(command.agent_id) : undefined;
-  if (!agent || agent.public_key === command.public_key) return [];
-  const named = command.public_key;
-  const advice = `the key of ${agent.id} was used, but X-Agent-Public-Key names ${named}`;
-  return [{ mistake: 'other_key', advice, message: text, publicKey: agent.public_key }];
-}
-
-type Signed = Parameters<typeof httpInput>[0];
-
-function headerMistakes({ request, command }: Admitted, host: string): Candidate[] {
+function candidatesOf({ request, command, raw, ownJob }: Admitted, host: string): Candidate[] {
+  const text = Buffer.from(ownJob().message).toString();
   const { target, timestamp, body } = request;
-  const { method } = carriage[command.kind];
-  const right = { method, target, timestamp, bodySha256: sha256Hex(body) };
-  const raw = Buffer.from(body).toString();
-  return [
-    ...targetMistakes(right, host),
-    ...methodMistakes(right),
-    ...bodyMistakes(right, raw),
-    ...timestampsLike(timestamp).map((like) =>
-      one(
-        right,
-        'timestamp',
-        `the timestamp was signed as ${like}; sign the exact value of X-Timestamp`,
-        {
-          timestamp: like,
-        },
-      ),
-    ),
-  ];
+  const { method, signed } = carriage[command.kind];
+  const candidates = collect(textMistakes, text, (like) => like);
+  if (signed === 'header') {
+    const head = { method, target, timestamp, bodySha256: sha256Hex(body) };
+    const from = { head, host, raw: Buffer.from(body).toString() };
+    const input = (change: Partial<Head>) => httpInput({ ...head, ...change });
+    return [...candidates, ...collect(headerMistakes, from, input)];
+  }
+  const [prefix] = text.split('\n', 1);
+  const { signature: _, ...rest } = raw;
+  const members = command.kind === 'meme' ? { ...rest, timestamp } : rest;
+  const input = (json: string) => `${prefix}\n${json}`;
+  return [...candidates, ...collect(memberMistakes, members, input)];
 }
 
-const one = (
-  right: Signed,
+/** A mistake, the advice, and what a client that makes the mistake signs. */
+type Row<From, Like> = readonly [
   mistake: string,
   advice: string,
-  change: Partial<Signed>,
-): Candidate => ({ mistake, advice, message: httpInput({ ...right, ...change }) });
+  variants: (from: From) => readonly Like[],
+];
 
-function targetMistakes(right: Signed, host: string): Candidate[] {
-  const { target } = right;
-  const [path = ''] = target.split('?', 1);
-  const all = [path, `${path}?`, target.replace(/^\/api\/v1/, ''), `http://${host}${target}`];
-  return [...new Set(all)]
-    .filter((like) => like !== target)
-    .map((like) =>
-      one(right, 'target', `the target ${like} was signed; sign ${target}, exactly as sent`, {
-        target: like,
-      }),
-    );
-}
+const collect = <From, Like>(
+  rows: readonly Row<From, Like>[],
+  from: From,
+  input: (like: Like) => string | Uint8Array,
+): Candidate[] =>
+  rows.flatMap(([mistake, advice, variants]) =>
+    variants(from).map((like) => ({ mistake, advice, message: input(like) })),
+  );
 
-function methodMistakes(right: Signed): Candidate[] {
-  const { method } = right;
-  const other = method === 'POST' ? 'PUT' : 'POST';
-  const lower = method.toLowerCase();
-  return [
-    one(right, 'method', `the method ${other} was signed; sign ${method}`, { method: other }),
-    one(right, 'method', `the method was signed in lower case; sign ${method}`, { method: lower }),
-  ];
-}
+/** Mistakes in any signed text. */
+const textMistakes: readonly Row<string, string | Uint8Array>[] = [
+  [
+    'digest_signed',
+    'the SHA-256 of the text was signed; sign the text itself',
+    (text) => [sha256Hex(text), Buffer.from(sha256Hex(text), 'hex')],
+  ],
+  [
+    'prefix_missing',
+    'the first line is missing; begin with the prefix agentnet-v1-... and a line feed',
+    (text) => [text.slice(text.indexOf('\n') + 1)],
+  ],
+  ['trailing_newline', 'the signed text ends with a line feed; remove it', (text) => [`${text}\n`]],
+];
 
-/** Texts that a client may hash instead of the body. */
-function bodyMistakes(right: Signed, raw: string): Candidate[] {
-  const changed = (mistake: string, advice: string, text: string) =>
-    one(right, mistake, advice, { bodySha256: sha256Hex(text) });
-  const sorted = canonicalOf(raw);
-  const empty = 'the digest of an empty body was signed; sign the digest of the sent body';
-  const added = 'only the signed body ends with a line feed; send the signed bytes';
-  const removed = 'only the sent body ends with a line feed; send the signed bytes';
-  const ends = 'the signed body has other line ends than the sent body; send the signed bytes';
-  const json = 'canonical JSON was signed; sign the body as sent';
-  return [
-    ...(raw === '' ? [] : [changed('body', empty, '')]),
-    changed('body_newline', added, `${raw}\n`),
-    ...(raw.endsWith('\n') ? [changed('body_newline', removed, raw.trimEnd())] : []),
-    ...(raw.includes('\n') ? [changed('body_newline', ends, crossed(raw))] : []),
-    ...(sorted === raw ? [] : [changed('body_canonical', json, sorted)]),
-    one(right, 'body_not_hashed', 'the body itself was signed; sign its hex SHA-256', {
-      bodySha256: raw,
-    }),
-  ];
-}
+type Head = Parameters<typeof httpInput>[0];
+
+/** Mistakes in the signed lines of a request with a header signature. */
+const headerMistakes: readonly Row<{ head: Head; host: string; raw: string }, Partial<Head>>[] = [
+  [
+    'target',
+    'another target was signed; sign the target exactly as sent, with /api/v1 and its query',
+    ({ head: { target }, host }) =>
+      [target.split('?', 1)[0]!, target.replace(/^\/api\/v1/, ''), `http://${host}${target}`]
+        .filter((like) => like !== target)
+        .map((like) => ({ target: like })),
+  ],
+  [
+    'body_newline',
+    'the signed and the sent body differ in the line feed at the end; send the signed bytes',
+    ({ raw }) => [`${raw}\n`, raw.trimEnd()].map((text) => ({ bodySha256: sha256Hex(text) })),
+  ],
+  [
+    'body_not_hashed',
+    'the body itself was signed; sign its hex SHA-256',
+    ({ raw }) => [{ bodySha256: raw }],
+  ],
+  [
+    'timestamp',
+    'another form of the timestamp was signed; sign the exact value of X-Timestamp',
+    ({ head: { timestamp } }) => timestampsLike(timestamp).map((like) => ({ timestamp: like })),
+  ],
+];
 
 function timestampsLike(timestamp: string): string[] {
   const at = Date.parse(timestamp);
   if (Number.isNaN(at)) return [];
   const iso = new Date(at).toISOString();
   const like = [`${at}`, `${Math.trunc(at / 1000)}`, iso, iso.replace(/\.\d+Z$/, 'Z')];
-  return [...new Set(like)].filter((text) => text !== timestamp);
-}
-
-const crossed = (text: string): string =>
-  text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text.replaceAll('\n', '\r\n');
-
-function canonicalOf(raw: string): string {
-  try {
-    return canonical(JSON.parse(raw));
-  } catch {
-    return raw;
-  }
+  return like.filter((text) => text !== timestamp);
 }
 
 type Members = Record<string, unknown>;
 
-const nameOf = (kind: CommandKind) => (kind === 'propose' ? 'block' : kind);
+const canonicalAdvice = 'sign RFC 8785 canonical JSON of all members but signature';
 
-function jsonMistakes({ request, raw, command }: Admitted): Candidate[] {
-  const { kind } = command;
-  const { signature: _, ...rest } = raw;
-  const members: Members = kind === 'meme' ? { ...rest, timestamp: request.timestamp } : rest;
-  const { method, path } = carriage[kind];
-  const { timestamp, body } = request;
-  const prefix = `agentnet-v1-${nameOf(kind)}`;
-  return [
-    ...ofCaption(prefix, members),
-    ...ofMembers(prefix, members),
-    {
-      mistake: 'other_kind',
-      advice: `signed as a header signature; sign with the prefix ${prefix}`,
-      message: httpInput({ method, target: path, timestamp, bodySha256: sha256Hex(body) }),
-    },
-    ...wrongPrefixes(kind, canonical(members)),
-  ];
-}
+/** Mistakes in the JSON of a request with a member `signature`. */
+const memberMistakes: readonly Row<Members, string>[] = [
+  [
+    // Form libraries send line ends as CR LF, while a client may sign the ends in its text.
+    'caption_line_ends',
+    'the caption arrived with other line ends than were signed; sign it with the ends as sent',
+    ({ caption, ...members }) =>
+      typeof caption === 'string' && caption.includes('\n')
+        ? [canonical({ ...members, caption: swapLineEnds(caption) })]
+        : [],
+  ],
+  [
+    'json_not_canonical',
+    `unsorted members or JSON with whitespace were signed; ${canonicalAdvice}`,
+    (members) => [JSON.stringify(members), spaced(members), spaced(JSON.parse(canonical(members)))],
+  ],
+  [
+    'signature_member',
+    `the member signature was signed; ${canonicalAdvice}`,
+    (members) => ['', null].map((signature) => canonical({ ...members, signature })),
+  ],
+  [
+    'timestamp',
+    `the signed members lack timestamp; ${canonicalAdvice}`,
+    ({ timestamp: _, ...members }) => [canonical(members)],
+  ],
+];
 
-/** Form libraries send line ends as CR LF, while a client may have signed them as in its text. */
-function ofCaption(prefix: string, members: Members): Candidate[] {
-  const { caption } = members;
-  if (typeof caption !== 'string' || !caption.includes('\n')) return [];
-  const ends = caption.includes('\r\n') ? 'CR LF' : 'LF';
-  return [
-    {
-      mistake: 'caption_line_ends',
-      advice: `the caption arrived with ${ends}; sign it with ${ends}`,
-      message: `${prefix}\n${canonical({ ...members, caption: crossed(caption) })}`,
-    },
-  ];
-}
-
-/** Builds texts that a client may have signed by mistake: other JSON formatting or members. */
-function ofMembers(prefix: string, members: Members): Candidate[] {
-  const json = (mistake: string, advice: string, text: string): Candidate => ({
-    mistake,
-    advice: `${advice}; sign RFC 8785 canonical JSON of all members but signature`,
-    message: `${prefix}\n${text}`,
-  });
-  const { timestamp: _, ...timeless } = members;
-  const order = 'members were signed in the order sent';
-  const blanks = 'JSON with whitespace was signed';
-  const member = 'the member signature was signed';
-  return [
-    json('json_not_canonical', order, JSON.stringify(members)),
-    json('json_not_canonical', blanks, spaced(members, false)),
-    json('json_not_canonical', blanks, spaced(members, true)),
-    json('signature_member', member, canonical({ ...members, signature: '' })),
-    json('signature_member', member, canonical({ ...members, signature: null })),
-    json('timestamp', 'the signed members lack timestamp', canonical(timeless)),
-  ];
-}
+const swapLineEnds = (text: string): string =>
+  text.includes('\r\n') ? text.replaceAll('\r\n', '\n') : text.replaceAll('\n', '\r\n');
 
 /** Formats JSON like Python's json.dumps. */
-function spaced(value: unknown, sorted: boolean): string {
-  if (Array.isArray(value)) return `[${value.map((item) => spaced(item, sorted)).join(', ')}]`;
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value);
-  if (sorted) members.sort(([a], [b]) => (a < b ? -1 : 1));
-  const texts = members.map(([name, one]) => `${JSON.stringify(name)}: ${spaced(one, sorted)}`);
+  const texts = members.map(([name, one]) => `${JSON.stringify(name)}: ${spaced(one)}`);
   return `{${texts.join(', ')}}`;
-}
-
-function wrongPrefixes(kind: CommandKind, json: string): Candidate[] {
-  const right = nameOf(kind);
-  return ['vote', 'block', 'propose', 'meme']
-    .filter((name) => name !== right)
-    .map((name) => ({
-      mistake: 'prefix',
-      advice: `the signed text begins with agentnet-v1-${name}; begin with agentnet-v1-${right}`,
-      message: `agentnet-v1-${name}\n${json}`,
-    }));
-}
-
-/** A text that may have been signed by mistake, with advice. */
-interface Candidate {
-  mistake: string;
-  advice: string;
-  message: string | Uint8Array;
-  /** A different agent's key, in lower case. */
-  publicKey?: string;
 }
 
 export interface SignedInput {

@@ -12,7 +12,6 @@ import {
   register,
   sha256,
   signed,
-  status,
   vote,
 } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
@@ -43,17 +42,8 @@ const ofHeader: Case[] = [
   ['target', 'without its query', (by) => put(signingLine(by, 2, pathOf), BODY, '?a=1')],
   ['target', 'without /api/v1', (by) => put(signingLine(by, 2, (t) => t.replace('/api/v1', '')))],
   ['target', 'as a URL', (by, host) => put(signingLine(by, 2, (t) => `http://${host}${t}`))],
-  ['method', 'another', (by) => put(signingLine(by, 1, () => 'POST'))],
-  ['method', 'in lower case', (by) => put(signingLine(by, 1, () => 'put'))],
-  ['body', 'empty', (by) => put(signingBody(by, ''))],
   ['body_newline', 'signed only', (by) => put(signingBody(by, `${BODY}\n`))],
   ['body_newline', 'sent only', (by) => put(signingBody(by, BODY), `${BODY}\n`)],
-  [
-    'body_newline',
-    'CR LF sent',
-    (by) => put(signingBody(by, '{\n"status":"active"}'), '{\r\n"status":"active"}'),
-  ],
-  ['body_canonical', 'signed', (by) => put(signingBody(by, BODY), '{ "status": "active" }')],
   ['body_not_hashed', '', (by) => put(signingLine(by, 4, () => BODY))],
   ['timestamp', 'in milliseconds', (by) => put(signingLine(by, 3, (t) => `${Date.parse(t)}`))],
   [
@@ -70,7 +60,6 @@ const ofHeader: Case[] = [
 const ofAny: [string, string, (text: string) => string][] = [
   ['prefix_missing', '', (text) => text.slice(text.indexOf('\n') + 1)],
   ['trailing_newline', '', (text) => `${text}\n`],
-  ['separator', 'CR LF', (text) => text.replaceAll('\n', '\r\n')],
   ['digest_signed', 'as hex', (text) => sha256(text)],
 ];
 const afterPrefix = (change: (members: Fields) => string) => (text: string) => {
@@ -147,18 +136,13 @@ describe.each(oneTransport)('mistakes over %s', (transport) => {
     }
   });
 
-  test('names unsorted members, another first line, and the key of another agent', async () => {
-    const { there, ada, expectMistake } = await begin();
+  test('vote: names unsorted members', async () => {
+    const { ada, expectMistake } = await begin();
     const fields = { timestamp: new Date().toISOString(), decision: 'approve', block_hash: HASH };
     const sign = (text: string) => ada.sign(text);
     const unsorted = sign(`agentnet-v1-vote\n${JSON.stringify(fields)}`);
     const request = vote(ada, { block_hash: HASH });
     const body = JSON.stringify({ ...fields, signature: unsorted });
     await expectMistake({ ...request, body }, 'json_not_canonical');
-    const renamed = (text: string) => text.replace('agentnet-v1-block', 'agentnet-v1-propose');
-    await expectMistake(propose(signing(ada, renamed), { parent_hash: HASH }), 'prefix');
-    const bob = await there.join('Bob');
-    const mixed = status({ ...ada, sign: bob.sign }, { status: 'active' }, bob.agentId);
-    await expectMistake(mixed, 'other_key');
   });
 });
