@@ -1,7 +1,7 @@
 /** Scenario settings: schedules, weights, length, signatures and seeds. */
 import { completeScenario, loadScenario, shippedScenarios, simulate } from 'folkmoot/sim';
 import { describe, expect, test } from 'vitest';
-import { live, quiet, type Raw } from './fixture.js';
+import { live, type Raw } from './fixture.js';
 
 const town = { group: 'town', count: 9, producers: 3, strategy: { kind: 'honest' } };
 
@@ -41,61 +41,6 @@ describe('schedules', () => {
     const made = await makers('open');
     expect(new Set(made.map(({ name }) => name)).size).toBe(3);
     expect(new Set(made.map(({ ms }) => ms % 4_000)).size).toBeGreaterThan(10);
-  });
-});
-
-describe('weights', () => {
-  const weighed = async (weights: string) => {
-    const allied = { ...town, strategy: { kind: 'sybil', approves: 1 } };
-    const { blocks } = await live([allied], {
-      consensus: { policy: 'bft', weights },
-      social: { ...quiet, alliances: { duration_ms: 3_600_000 } },
-      length: { virtual_ms: 120_000 },
-    });
-    return blocks.map(({ electorate, electors }) => Number(electorate) / Number(electors));
-  };
-
-  test('equal: gives each elector weight 1', async () => {
-    expect(new Set(await weighed('equal'))).toEqual(new Set([1]));
-  });
-
-  test('reputation: starts at 50, and increases with votes that match the outcome', async () => {
-    const mean = await weighed('reputation');
-    expect(mean[0]).toBe(50);
-    expect(mean.at(-1)).toBeGreaterThan(50);
-  });
-
-  test('alliance_bonus: gives each elector weight 100, and up to 110 with allies', async () => {
-    const mean = await weighed('alliance_bonus');
-    expect(mean[0]).toBe(100);
-    expect(mean.at(-1)).toBeGreaterThan(101);
-    expect(mean.at(-1)).toBeLessThanOrEqual(110);
-  });
-});
-
-describe('length', () => {
-  test('blocks: ends after the given number of closed blocks', async () => {
-    const { result } = await live([town], { length: { blocks: 4 } });
-    expect(result.measures.finalized).toBe(4);
-  });
-
-  test('virtual_ms: ends at that time, within a window', async () => {
-    const { result } = await live([town], { length: { virtual_ms: 31_000 } });
-    expect(result.virtual_ms).toBeGreaterThanOrEqual(31_000);
-    expect(result.virtual_ms).toBeLessThan(36_100);
-  });
-
-  test('until: ends within nine votes after the count is reached', async () => {
-    const until = { measure: 'votes', reaches: 20 };
-    const { result } = await live([town], { length: { until } });
-    expect(result.measures.votes).toBeGreaterThanOrEqual(20);
-    expect(result.measures.votes).toBeLessThan(20 + 9);
-  });
-
-  test('ends at the condition that is met first', async () => {
-    const length = { blocks: 100, virtual_ms: 12_000 };
-    const { result } = await live([town], { length });
-    expect(result.measures.proposed).toBeLessThanOrEqual(2);
   });
 });
 

@@ -10,29 +10,13 @@ import {
 } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
-import {
-  answerOf,
-  expectRefused,
-  newPopulation,
-  type Population,
-  refusalOf,
-  word,
-} from '../helpers.js';
+import { answerOf, newPopulation, type Population, word } from '../helpers.js';
 
 test('alliance: accepts 31 invitees, which makes 32 members', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(32);
   await population.allied(ada!, others);
   expect(population.told('alliance_update').at(-1)?.members).toHaveLength(32);
-});
-
-test('alliance: refuses membership in a sixth active alliance', async () => {
-  const population = await newPopulation();
-  const [bob, ...founders] = await population.joinMany(7);
-  for (const founder of founders.slice(0, 5)) await population.allied(founder, [bob!]);
-  const { alliance_id } = answerOf<'alliance_propose'>(await population.ally(founders[5]!, [bob!]));
-  expectRefused(await population.respond(bob!, alliance_id, true), 'TOO_MANY_ALLIANCES');
-  expect(word(await population.respond(bob!, alliance_id, false))).toBe('accepted');
 });
 
 test('alliance: counts a proposed alliance for its founder, not for invited agents', async () => {
@@ -43,52 +27,6 @@ test('alliance: counts a proposed alliance for its founder, not for invited agen
   }
   expect(word(await population.ally(ada!, [bob!]))).toBe('TOO_MANY_ALLIANCES');
   expect(word(await population.ally(bob!, [ada!]))).toBe('accepted');
-});
-
-test('alliance: does not count an alliance that has ended', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  const ids: string[] = [];
-  for (let count = 0; count < 5; count += 1) ids.push(await population.allied(ada!, [bob!]));
-  await population.leave(bob!, ids[0]!);
-  expect(word(await population.ally(ada!, [bob!]))).toBe('accepted');
-  expect(word(await population.ally(ada!, [bob!]))).toBe('TOO_MANY_ALLIANCES');
-  await population.wait(60_001);
-  expect(word(await population.ally(ada!, [bob!]))).toBe('accepted');
-});
-
-test.each([
-  'PT1M',
-  'PT60S',
-  'P30D',
-  'P4W',
-  'P1DT1H1M1S',
-  'P1W',
-])('alliance: accepts the duration %s and shows it as sent', async (duration) => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  expect(answerOf(await population.ally(ada!, [bob!], { duration }))).toMatchObject({ duration });
-});
-
-test.each([
-  'PT59S',
-  'P30DT1S',
-  'P5W',
-  'P1M',
-  'P1Y',
-  '-PT5M',
-  'PT0S',
-  'P',
-  '1h',
-  '',
-])('alliance: refuses the duration %j', async (duration) => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  expect(refusalOf(await population.ally(ada!, [bob!], { duration }))).toMatchObject({
-    code: 'INVALID_REQUEST',
-    status: 400,
-    pointer: '/duration',
-  });
 });
 
 test('alliance: lasts an hour by default', async () => {
@@ -162,60 +100,4 @@ test('alliance: returns the first response to a duplicate when it is dissolved',
     const repeat = { result: 'duplicate', data: { ...data, duplicate: true } };
     expect(await population.submit(request)).toEqual(repeat);
   }
-});
-
-test('alliance: treats the same leave as a duplicate and refuses a new one', async () => {
-  const population = await newPopulation();
-  const [ada, bob, cem] = await population.joinMany(3);
-  const id = await population.allied(ada!, [bob!, cem!]);
-  const leave = composeAllianceLeave(bob!, population.stamp(), id);
-  await population.submit(leave);
-  await expectNothing(population, async () => {
-    expect(word(await population.submit(leave))).toBe('duplicate');
-    expect(word(await population.leave(bob!, id))).toBe('NOT_MEMBER');
-  });
-});
-
-test('alliance: treats the same fields with a new timestamp as a new alliance', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  const ids = [await population.ally(ada!, [bob!]), await population.ally(ada!, [bob!])].map(
-    (outcome) => answerOf<'alliance_propose'>(outcome).alliance_id,
-  );
-  expect(new Set(ids).size).toBe(2);
-});
-
-test('discuss: detects a duplicate for 600 seconds', async () => {
-  const population = await newPopulation({ genesis: { voting_period_ms: 3_600_000 } });
-  const ada = await population.join(['validator', 'producer']);
-  await population.join();
-  const block_hash = await population.open(ada);
-  const stamps = population.stamp;
-  population.stamp = () => '2025-01-01T00:00:00Z';
-  const first = answerOf<'discuss'>(await population.discuss(ada, { block_hash }));
-  await population.at(600_000);
-  expect(await population.discuss(ada, { block_hash })).toEqual({
-    result: 'duplicate',
-    data: { ...first, duplicate: true },
-  });
-  await population.at(600_001);
-  expect(word(await population.discuss(ada, { block_hash }))).toBe('accepted');
-  population.stamp = stamps;
-});
-
-test('discuss: requires an open block, an active agent and known memes', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2, ['validator', 'producer']);
-  expect(word(await population.discuss(ada!, { block_hash: 'f'.repeat(64) }))).toBe(
-    'UNKNOWN_BLOCK',
-  );
-  const block_hash = await population.open(ada!);
-  const meme_references = [`meme_${'0'.repeat(32)}`];
-  expect(word(await population.discuss(ada!, { block_hash, meme_references }))).toBe(
-    'UNKNOWN_MEME',
-  );
-  await population.status(bob!, 'inactive');
-  expect(word(await population.discuss(bob!, { block_hash, meme_references }))).toBe('NOT_ACTIVE');
-  await population.vote(ada!, block_hash, 'reject');
-  expectRefused(await population.discuss(bob!, { block_hash }), 'VOTING_CLOSED');
 });

@@ -159,8 +159,3 @@ test('simulate: an interrupted run returns its durable part', async () => {
   });
   expect(network.read.position.seq).toBe((error as Interrupted).seq);
 });
-
-test('scenario: names values that are out of range', () => {
-  expect(() => defaultScenario(10, { population: 0 })).toThrow(/population is 0; .* from 1 to/);
-  expect(() => defaultScenario(10, { length: { blocks: 5.5 } })).toThrow(/length.blocks is 5\.5/);
-});

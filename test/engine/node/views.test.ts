@@ -26,35 +26,6 @@ const shown = (list: ReturnType<Population['network']['read']['activeAgents']>) 
   producers: list.producers.map(({ id, blocks_produced }) => [id, blocks_produced]),
 });
 
-/**
- * Decides a block by all but the last citizen, which changes scores, produced blocks and a status.
- */
-async function decideBlock(population: Population): Promise<void> {
-  const [producer, ...others] = population.citizens;
-  const hash = await population.open(producer!);
-  for (const voter of others) await population.vote(voter, hash);
-  await population.wait(1);
-}
-
-test('active agents: updates the list after each commit that changes an agent', async () => {
-  const population = await newPopulation();
-  await population.joinMany(7, ['validator', 'producer']);
-  const { network } = population;
-  const last = population.citizens.at(-1)!;
-  const steps = [
-    () => decideBlock(population),
-    () => population.status(last, 'inactive'),
-    () => population.join(['validator']),
-    () => decideBlock(population),
-    () => population.status(last, 'active'),
-  ];
-  for (const step of steps) {
-    expect(shown(network.read.activeAgents())).toEqual(listed(population));
-    await step();
-  }
-  expect(shown(network.read.activeAgents())).toEqual(listed(population));
-});
-
 test('active agents: includes changes between two slices', async () => {
   const population = await newPopulation();
   await population.joinMany(60, ['validator', 'producer']);

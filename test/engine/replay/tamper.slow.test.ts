@@ -46,14 +46,6 @@ describe('replay: an untouched run', () => {
     expect(await replayJson(await changed(folder, () => {}))).toEqual(match);
   });
 
-  test('replay: prints both digests', async () => {
-    const { code, stdout } = await folkmoot(['replay', folder]);
-    expect(code).toBe(0);
-    for (const part of [`match: ${run.entries} entries`, run.digest, run.log_digest]) {
-      expect(stdout).toContain(part);
-    }
-  });
-
   test('replay --to: gives the digests of the last entry', async () => {
     const { seq, digest, log_digest } = vote;
     const found = await replayJson(folder, '--to', `${seq}`);
@@ -88,13 +80,6 @@ describe('replay: changed entries', () => {
     await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
   });
 
-  test('replay: detects changed white space of a body', async () => {
-    const { seq, kind } = vote;
-    const change = (stored: Stored) =>
-      changeEntry(stored, seq, ({ body }) => ({ body: ` ${body}` }));
-    await expectFound(change, { seq, kind, what: 'log_digest' });
-  });
-
   test('replay: detects an added member of a body', async () => {
     const { seq, kind } = vote;
     const change = (stored: Stored) =>
@@ -110,17 +95,6 @@ describe('replay: changed entries', () => {
       changeEntry(stored, seq, ({ at }) => ({ at: `${Number(at) + 1}` }));
     const { what } = await expectFound(change, { kind });
     expect(['log_digest', 'entry']).toContain(what);
-  });
-
-  test('replay: detects a changed digest', async () => {
-    const { seq, kind } = vote;
-    const flip = (at: number) => (stored: Stored) => {
-      const bytes = Buffer.from(stored.log.get(seq)!);
-      bytes[at]! ^= 1;
-      stored.log.putSync(seq, bytes);
-    };
-    await expectFound(flip(0), { seq, kind, what: 'log_digest' });
-    await expectFound(flip(63), { seq, kind, what: 'digest' });
   });
 
   test('replay: detects an unknown kind', async () => {
@@ -139,22 +113,6 @@ describe('replay: changed entries', () => {
     const place = { seq, what: 'entry', expected: `entry ${seq}`, found: `entry ${seq + 1}` };
     expect(kind).toBe('vote');
     await expectFound(change, place);
-  });
-
-  test('replay: detects a missing entry', async () => {
-    const { seq } = vote;
-    await expectFound(({ log }) => void log.removeSync(seq), {
-      seq,
-      what: 'entry',
-      found: `entry ${seq + 1}`,
-    });
-  });
-
-  test('replay: detects a missing last entry', async () => {
-    const last = lines.at(-1)!;
-    const before = lines.at(-2)!;
-    const change = ({ log }: Stored) => void log.removeSync(last.seq);
-    await expectFound(change, { seq: before.seq, kind: before.kind });
   });
 
   test('replay: detects an entry after the end', async () => {
@@ -224,21 +182,6 @@ describe('replay: changed state', () => {
       expected: 'no record',
       found: '{"block_hash":"","value":"usurped"}',
     });
-  });
-
-  test('replay: detects a changed event', async () => {
-    const change = ({ events }: Stored) => {
-      events.putSync(200, events.get(200)!.replace(/"timestamp":"20/, '"timestamp":"19'));
-    };
-    const { seq, kind } = await expectFound(change, { what: 'event', which: 'event 200' });
-    expect(lines[seq]!.kind).toBe(kind);
-  });
-
-  test('replay: detects missing events of the last entry with events', async () => {
-    const change = ({ events }: Stored) => void events.removeSync(run.events);
-    const which = `event ${run.events}`;
-    const { seq, kind } = await expectFound(change, { what: 'event', which, found: 'no event' });
-    expect(lines[seq]!.kind).toBe(kind);
   });
 
   test('replay: detects an added event', async () => {

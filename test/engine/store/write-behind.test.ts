@@ -26,16 +26,6 @@ function held(store: Store) {
   return { over, begun, waiting };
 }
 
-test('write-behind: a batch is readable before it is written', async () => {
-  const disk = openLmdb(tempFolder());
-  const store = closedLater(createWriteBehind(disk));
-  await store.commit(batchAt(1, { changes: [record(1, '1')] }));
-  await store.commit(batchAt(2, { changes: [record(1, null), record(2, '2')] }));
-  expect([store.meta()?.seq, store.stored?.(), disk.meta()]).toEqual([2, null, null]);
-  await vi.waitFor(() => expect(store.stored?.()).toEqual(metaAt(2)), 30_000);
-  expect([disk.commits, disk.get('votes', 1), disk.get('votes', 2)]).toEqual([1, undefined, '2']);
-});
-
 test('write-behind: batches during a commit form the next one, and close writes all', async () => {
   const folder = tempFolder();
   const { over, begun, waiting } = held(openLmdb(folder));

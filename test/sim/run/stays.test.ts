@@ -89,23 +89,6 @@ test('leave: churn does not return agents that have left for good', async () => 
   expect(electors(lived, 30_100, 100_000)).toEqual([7]);
 });
 
-test('join: late Sybils change the outcome', async () => {
-  const sybils = {
-    group: 'sybils',
-    count: 12,
-    strategy: { kind: 'sybil', approves: 0 },
-    join: { start_ms: 40_000, over_ms: 500 },
-  };
-  const { blocks } = await live([honest, sybils], { length: { blocks: 16 } });
-  const ends = (early: boolean) =>
-    new Set(
-      blocks
-        .filter(({ proposed_ms }) => Number(proposed_ms) < 41_000 === early)
-        .map(({ status }) => status),
-    );
-  expect([ends(true), ends(false)]).toEqual([new Set(['finalized']), new Set(['rejected'])]);
-});
-
 test('join: late producers take their turns from then on', async () => {
   const producing = { ...late, producers: 2, join: { start_ms: 30_000, over_ms: 0 } };
   const schedules = ['open', 'round_robin', 'random'];

@@ -1,7 +1,7 @@
 /** Scripts: views, commands and errors. */
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { live, quiet, sentBy, votesOf } from '../fixture.js';
+import { quiet, sentBy, votesOf } from '../fixture.js';
 import { honest, run, scripted } from './fixture.js';
 
 const always = (command: string) => `export const vote = () => (${command});`;
@@ -88,17 +88,4 @@ test('script: follows the personality without a function, and records its hash',
   expect(votesOf(lived, 'own').length).toBeGreaterThan(0);
   expect(sentBy(lived, 'own', 'status').length).toBeGreaterThanOrEqual(3);
   expect(lived.result.modules).toEqual({ 'own.ts': expect.stringMatching(/^[0-9a-f]{64}$/) });
-});
-
-test('script: gives the same digest for the same seed and parameters', async () => {
-  const text = `
-    export const vote = ({ parameters }, rng) =>
-      ({ do: 'vote', decision: rng.chance(parameters.approves) ? 'approve' : 'reject' });`;
-  const digest = async (approves: number) => {
-    const { folder, group } = scripted(text, { approves });
-    const { result } = await live([honest, group], { length: { blocks: 4 } }, folder);
-    return result.digest;
-  };
-  expect(await digest(0.5)).toBe(await digest(0.5));
-  expect(await digest(0.5)).not.toBe(await digest(0));
 });

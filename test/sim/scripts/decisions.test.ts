@@ -53,11 +53,6 @@ test('decide: equal decisions appear in the measures, and the run passes', async
   expect([result.verdict, result.findings]).toEqual(['pass', undefined]);
 });
 
-test('decide: a run without decisions has no slots', async () => {
-  const { result } = await stated([]);
-  expect(slotMeasures(result)).toEqual([0, 0, 0, null]);
-});
-
 test('decide: different decisions are a conflict, and the run continues', async () => {
   const list = [
     { by: 0, ms: 0, slot: 7, value: 'a' },
@@ -104,26 +99,6 @@ test.each([
   const { result } = await stated(near(values, tolerances));
   expect([result.measures.slot_values_spread, result.verdict]).toEqual([spread, verdict]);
   expect(result.measures.slot_conflicts).toBe(Number(verdict === 'conflict'));
-});
-
-test('decide: a finding names the range and the tolerance', async () => {
-  const { result } = await stated(near([0, 10, 5], [10, 10, 9]));
-  expect(result.findings).toMatchObject([{ name: 'CONFLICTING_DECISIONS', at_ms: 4_020 }]);
-  expect(result.findings![0]!.detail).toBe(
-    'slot 7: decisions from 0 to 10; expected at most 9 apart',
-  );
-});
-
-test('decide: an agent that decides twice differently keeps its first decision', async () => {
-  const { result } = await stated([
-    { by: 0, ms: 0, slot: 7, value: 'a' },
-    { by: 0, ms: 10, slot: 7, value: 'b' },
-    { by: 1, ms: 20, slot: 7, value: 'a' },
-    { by: 0, ms: 30, slot: 7, value: 'b' },
-  ]);
-  expect([result.verdict, result.ended_by]).toEqual(['conflict', 'blocks']);
-  expect(slotMeasures(result)).toEqual([1, 2, 1, 20]);
-  expect(result.findings).toMatchObject([{ name: 'CHANGED_DECISION', count: 2, at_ms: 4_010 }]);
 });
 
 test('decide: the audit ignores agents that are not honest', async () => {

@@ -27,13 +27,6 @@ async function calls(commands: string, wake = 'null', sections = {}) {
 
 const untouched = { findings: undefined, ended_by: 'virtual_ms' };
 
-test('wake: carries its note, and several calls without a name are independent', async () => {
-  expect(await calls("[{ do: 'wake', ms: 30, note: 'b' }, { do: 'wake', ms: 20 }]")).toEqual({
-    calls: { c1_none: 20, c2_b: 30 },
-    ...untouched,
-  });
-});
-
 test('cancel: removes the pending call, and the name can be used again', async () => {
   const set = "{ do: 'wake', ms: 30, name: 'x', note: 'old' }";
   const cancel = "{ do: 'cancel', name: 'x' }";
@@ -43,35 +36,6 @@ test('cancel: removes the pending call, and the name can be used again', async (
     calls: { c1_new: 50 },
     ...untouched,
   });
-});
-
-test('wake: replaces the pending call of that name, for an earlier or a later time', async () => {
-  for (const ms of [10, 90]) {
-    expect(
-      await calls(`[{ do: 'wake', ms: 40, name: 'x', note: 'old' },
-        { do: 'wake', ms: 40, name: 'y', note: 'y' },
-        { do: 'wake', ms: ${ms}, name: 'x', note: 'new' }]`),
-    ).toEqual({
-      calls: ms < 40 ? { c1_new: 10, c2_y: 40 } : { c1_y: 40, c2_new: 90 },
-      ...untouched,
-    });
-  }
-});
-
-test('wake: a call can set its own name again', async () => {
-  const next = "memory.calls.length < 4 ? { do: 'wake', ms: 10, name: 'x', note: 'n' } : null";
-  expect(await calls("{ do: 'wake', ms: 10, name: 'x', note: 'n' }", next)).toEqual({
-    calls: { c1_n: 10, c2_n: 20, c3_n: 30 },
-    ...untouched,
-  });
-});
-
-test('cancel: a name that is not pending is a finding, and the run continues', async () => {
-  const twice = "[{ do: 'cancel', name: 'x' }, { do: 'wake', ms: 10, note: 'after' }]";
-  const { calls: made, findings, ended_by } = await calls(twice, "{ do: 'cancel', name: 'y' }");
-  expect([made, ended_by]).toEqual([{ c1_after: 10 }, 'virtual_ms']);
-  expect(findings).toMatchObject([{ name: 'UNKNOWN_WAKE', count: 2, at_ms: 4_000 }]);
-  expect(findings![0]!.detail).toContain('"x"');
 });
 
 test('cancel: a crash has lost the call, so its name is unknown', async () => {

@@ -89,18 +89,6 @@ test.each([
   if (what === 'a file') expect(readFileSync(logs, 'utf8')).toBe('notes');
 });
 
-test('sweep --keep --resume: refuses logs/ that has become a file', async () => {
-  const changed = join(around, 'changed');
-  expect((await sweepIn(file, changed, '--keep')).code).toBe(0);
-  rmSync(join(changed, 'logs'), { recursive: true });
-  writeFileSync(join(changed, 'logs'), 'notes');
-  for (const name of readdirSync(join(changed, 'runs'))) rmSync(join(changed, 'runs', name));
-  const refused = await sweepIn(file, changed, '--keep', '--resume');
-  expect(refused.code, refused.stderr).toBe(2);
-  expect(refused.stderr).toContain(join(changed, 'logs'));
-  expect(readFileSync(join(changed, 'logs'), 'utf8')).toBe('notes');
-});
-
 test('sweep --keep: is a different sweep than one without logs', async () => {
   const other = await sweepIn(file, out, '--resume');
   expect(other.code).toBe(2);

@@ -266,11 +266,6 @@ describe('sweep: responses of scripts', () => {
     expect(existsSync(out)).toBe(false);
   });
 
-  test('sweep: an inherited name of a script measure has no value', async () => {
-    const { file, out } = grouped(['reported.constructor']);
-    expect((await sweepIn(file, out)).code).toBe(18);
-  });
-
   test('sweep: refuses a response of scripts without a script', async () => {
     const folder = temporaryFolder();
     const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];

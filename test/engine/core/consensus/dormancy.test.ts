@@ -34,33 +34,6 @@ async function expire(
   for (let time = 0; time < times; time += 1) await expireTogether(population, [maker], voters);
 }
 
-test('dormancy: counts concurrently expiring blocks as one absence', async () => {
-  const population = await newPopulation({ genesis: { ...quick, dormant_share_max: 10_000 } });
-  const makers = await population.joinMany(8, ['producer']);
-  const citizens = await population.joinMany(4);
-  await expireTogether(population, makers);
-  await expireTogether(population, makers);
-  expect(sleeping(population, citizens)).toBe(0);
-  await expireTogether(population, makers);
-  expect(sleeping(population, citizens)).toBe(4);
-});
-
-test('dormancy: counts overlapping blocks as one absence', async () => {
-  const population = await newPopulation({ genesis: { ...quick, dormant_share_max: 10_000 } });
-  const makers = await population.joinMany(8, ['producer']);
-  const citizens = await population.joinMany(4);
-  // Blocks are proposed within two periods, so the last blocks end after two and a half.
-  for (const maker of [...makers, ...makers]) {
-    await population.open(maker);
-    await population.wait(126);
-  }
-  await population.wait(PERIOD_MS);
-  expect(sleeping(population, citizens)).toBe(0);
-  // Starts the third period after the last counted period.
-  await expire(population, 1, makers[0]!);
-  expect(sleeping(population, citizens)).toBe(4);
-});
-
 test.each([
   0, 1,
 ])('dormancy: a vote on one of two overlapping blocks is enough: index %i', async (which) => {
@@ -103,29 +76,6 @@ test('dormancy: affects agents with the most absences first, then by registratio
   expect(sleeping(population, citizens)).toBe(2);
 });
 
-test('dormancy: an agent that wakes makes room for a different one', async () => {
-  const population = await newPopulation({ genesis: quick });
-  const maker = await population.join(['producer']);
-  const citizens = await population.joinMany(6);
-  await expire(population, 3, maker);
-  expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
-  await population.meme(citizens[0]!, 'gm');
-  // The agent's next vote resets its count, so a different agent comes first.
-  await expire(population, 1, maker, [citizens[0]!]);
-  expect(citizens.map((one) => sleeping(population, [one]))).toEqual([0, 1, 0, 0, 0, 0]);
-});
-
-test('dormancy: is measured by weight', async () => {
-  const population = await newPopulation({ genesis: { ...quick, weights: 'alliance_bonus' } });
-  const maker = await population.join(['producer']);
-  const citizens = await population.joinMany(6);
-  await population.allied(citizens[0]!, citizens.slice(1, 3), { duration: 'P1D' });
-  // Of 3 * 104 + 3 * 100 = 612, a weight of 203 may be dormant: one agent of 104, but no agent of
-  // 100 in addition.
-  await expire(population, 5, maker);
-  expect(citizens.map((one) => sleeping(population, [one]))).toEqual([1, 0, 0, 0, 0, 0]);
-});
-
 test('dormancy: affects a third of the rest after each long standstill', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 5 } });
   const maker = await population.join(['producer']);
@@ -142,41 +92,6 @@ test('dormancy: affects a third of the rest after each long standstill', async (
   expect(sleeping(population, faithful)).toBe(0);
   await population.votes(faithful, await population.open(maker), 'approve');
   expect(population.network.read.networkState().block_height).toBe(1);
-});
-
-test('dormancy: a finalized block resets the standstill and wakes no agent', async () => {
-  const population = await newPopulation({ genesis: { ...quick, leak_periods: 5 } });
-  const maker = await population.join(['producer']);
-  const citizens = await population.joinMany(6);
-  const faithful = citizens.slice(2);
-  await expire(population, 4, maker);
-  await population.votes(citizens, await population.open(maker), 'approve');
-  expect(population.network.read.networkState().block_height).toBe(1);
-  await expire(population, 4, maker);
-  // After two more periods, a third of the remaining agents would have followed.
-  expect(sleeping(population, citizens)).toBe(1);
-  await expire(population, 1, maker);
-  expect(sleeping(population, citizens)).toBe(3);
-  for (const one of faithful) await population.status(one, 'active');
-  await population.votes(faithful, await population.open(maker), 'approve');
-  expect(population.network.read.networkState().block_height).toBe(2);
-  expect(sleeping(population, citizens.slice(0, 2))).toBeGreaterThan(0);
-});
-
-test('dormancy: an idle network does not count as a standstill', async () => {
-  const population = await newPopulation({ genesis: { ...quick, leak_periods: 1 } });
-  const maker = await population.join(['producer']);
-  const citizens = await population.joinMany(6);
-  await population.wait(86_400_000);
-  await expire(population, 3, maker);
-  // After three periods: 1, then ceil(5 / 3), ceil(3 / 3), and ceil(2 / 3) of the remaining agents.
-  expect(sleeping(population, citizens)).toBe(5);
-  const other = await newPopulation({ genesis: { ...quick, leak_periods: 4 } });
-  const single = await other.join(['producer']);
-  const six = await other.joinMany(6);
-  await other.wait(86_400_000);
-  await expire(other, 3, single);
-  expect(sleeping(other, six)).toBe(1);
 });
 
 test('dormancy: affects no agent with the parameter 0, and all agents with 10,000', async () => {

@@ -25,29 +25,6 @@ async function expire(
 const electorate = async (population: Population, maker: Citizen): Promise<number> =>
   answerOf<'propose'>(await population.propose(maker)).electorate;
 
-const dormant = (population: Population, { id }: Citizen) =>
-  population.network.read.agent(id)?.dormant;
-
-test('electorate: holds the active validators at the proposal', async () => {
-  const population = await newPopulation();
-  const maker = await population.join(['producer']);
-  const [ada, bob] = await population.joinMany(4);
-  await population.status(ada!, 'inactive');
-  await population.status(bob!, 'maintenance');
-  expect(await electorate(population, maker)).toBe(2);
-});
-
-test('dormancy: begins after three expired blocks without a vote', async () => {
-  const population = await newPopulation(rest);
-  const maker = await population.join(['producer']);
-  const [ada, bob] = await population.joinMany(4);
-  await expire(population, 2, maker, [ada!]);
-  expect(dormant(population, bob!)).toBe(false);
-  await expire(population, 1, maker, [ada!]);
-  expect([ada!, bob!].map((agent) => dormant(population, agent))).toEqual([false, true]);
-  expect(await electorate(population, maker)).toBe(1);
-});
-
 test('dormancy: keeps the status and the lists', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
@@ -58,40 +35,6 @@ test('dormancy: keeps the status and the lists', async () => {
   expect(population.network.read.activeAgents().validators).toHaveLength(4);
 });
 
-test('dormancy: a vote in between resets the count', async () => {
-  const population = await newPopulation(rest);
-  const maker = await population.join(['producer']);
-  const [ada, bob] = await population.joinMany(4);
-  await expire(population, 2, maker, [ada!]);
-  await expire(population, 1, maker, [bob!]);
-  await expire(population, 2, maker);
-  expect(dormant(population, bob!)).toBe(false);
-  await expire(population, 1, maker);
-  expect(dormant(population, bob!)).toBe(true);
-});
-
-test('dormancy: ignores rejected blocks', async () => {
-  const population = await newPopulation(rest);
-  const maker = await population.join(['producer']);
-  const [ada, bob, cem] = await population.joinMany(4);
-  for (let time = 0; time < 5; time += 1) {
-    await population.votes([ada!, bob!], await population.open(maker), 'reject');
-  }
-  expect(dormant(population, cem!)).toBe(false);
-});
-
-test('dormancy: ends with the next accepted command, not with a refused one', async () => {
-  const population = await newPopulation(rest);
-  const maker = await population.join(['producer']);
-  const [ada, bob] = await population.joinMany(4);
-  await expire(population, 3, maker, [ada!]);
-  expect(word(await population.vote(bob!, 'f'.repeat(64)))).toBe('UNKNOWN_BLOCK');
-  expect(dormant(population, bob!)).toBe(true);
-  await population.status(bob!, 'active');
-  expect(dormant(population, bob!)).toBe(false);
-  expect(await electorate(population, maker)).toBe(2);
-});
-
 test('dormancy: refuses proposals while all agents are dormant', async () => {
   const population = await newPopulation(rest);
   const maker = await population.join(['producer']);
@@ -100,33 +43,6 @@ test('dormancy: refuses proposals while all agents are dormant', async () => {
   expect(word(await population.propose(maker))).toBe('NO_VALIDATORS');
   await population.meme(ada!, 'gm');
   expect(await electorate(population, maker)).toBe(1);
-});
-
-test('dormancy: ends with a vote on an open block', async () => {
-  const population = await newPopulation(rest);
-  const makers = await population.joinMany(2, ['producer']);
-  const [ada] = await population.joinMany(4);
-  await expire(population, 2, makers[0]!);
-  await population.open(makers[0]!);
-  await population.wait(500);
-  const second = await population.open(makers[1]!);
-  await population.wait(501);
-  expect(dormant(population, ada!)).toBe(true);
-  expect(word(await population.vote(ada!, second))).toBe('accepted');
-  expect(dormant(population, ada!)).toBe(false);
-});
-
-test('dormancy: never begins with 0, and begins at once with 1', async () => {
-  const never = await newPopulation({ genesis: { voting_period_ms: 1_000, dormant_after: 0 } });
-  const maker = await never.join(['producer']);
-  const ada = await never.join();
-  await expire(never, 5, maker);
-  expect(dormant(never, ada)).toBe(false);
-  const once = await newPopulation({ genesis: { ...rest.genesis, dormant_after: 1 } });
-  const other = await once.join(['producer']);
-  const bob = await once.join();
-  await expire(once, 1, other);
-  expect(dormant(once, bob)).toBe(true);
 });
 
 /** Finalizes a block with a given number of transactions. */
@@ -169,17 +85,6 @@ test('network: network_tps covers the last minute, with two decimals', async () 
   expect(tps()).toBe(0);
 });
 
-test('network: emits metrics every five seconds while there is throughput', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  await population.at(12_345);
-  await finalize(population, ada, 6);
-  const mark = population.mark();
-  await population.at(300_000);
-  const told = population.told('network_metrics', mark);
-  expect(told.map(({ tps }) => tps)).toEqual([...Array(12).fill(0.1), 0]);
-});
-
 test('network: emits metrics every five seconds and when the rate becomes zero', async () => {
   const population = await newPopulation();
   const ada = await population.join(both);
@@ -195,14 +100,6 @@ test('network: emits metrics every five seconds and when the rate becomes zero',
     await population.at(next - START_MS + 1);
   }
   expect(due).toEqual([...Array.from({ length: 12 }, (_, i) => 15_000 + i * 5_000), 72_345]);
-});
-
-test('network: metrics at the instant of a finalization include it', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  await population.at(15_000);
-  await finalize(population, ada, 6);
-  expect(population.network.nextDeadline()).toBe(START_MS + 15_000);
 });
 
 test('network: writes nothing while idle or with empty blocks', async () => {

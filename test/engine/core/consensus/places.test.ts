@@ -36,11 +36,6 @@ async function reject(
   await population.votes(voters.slice(0, 2), await population.open(maker), 'reject');
 }
 
-test('places: a producer with equal reputation is refused', async () => {
-  const { population, ada } = await fullTown();
-  expect(word(await population.propose(ada))).toBe('TOO_MANY_OPEN');
-});
-
 test('places: a higher reputation displaces the lowest, whose block is orphaned', async () => {
   const { population, ada, holders, open } = await fullTown();
   // The rejected block lowers its producer's reputation and raises the rejecting voters'
@@ -64,16 +59,6 @@ test('places: a higher reputation displaces the lowest, whose block is orphaned'
   const late = await population.vote(population.citizens[4]!, open[3]);
   expectRefused(late, 'VOTING_CLOSED', { details: { height: 1 } });
   expect(word(await population.propose(holders[3]!))).toBe('TOO_MANY_OPEN');
-});
-
-test('places: displaces the newest block of equal reputation', async () => {
-  const { population, ada, open } = await fullTown();
-  const other = await population.join(['producer']);
-  await population.votes(population.citizens.slice(0, 2), open[0]!, 'reject');
-  const newest = await population.open(other);
-  await population.open(ada);
-  expect(population.blockStatus(newest)).toBe('orphaned');
-  expect(population.blockStatus(open[1]!)).toBe('voting');
 });
 
 test('places: a producer with an open block cannot displace a second one', async () => {

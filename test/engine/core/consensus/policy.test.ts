@@ -16,27 +16,6 @@ async function poll(population: Population, electors: number, approve: number, r
 }
 
 test.each([
-  ['finalized', 2, 1],
-  ['rejected', 1, 2],
-] as const)('majority: a block is %s when all have voted', async (status, approve, reject) => {
-  const population = await newPopulation(majority);
-  const { hash } = await poll(population, 3, approve, reject);
-  expect(population.blockStatus(hash)).toBe(status);
-});
-
-test('majority: a tie rejects', async () => {
-  const population = await newPopulation(majority);
-  const { hash } = await poll(population, 4, 2, 2);
-  expect(population.blockStatus(hash)).toBe('rejected');
-});
-
-test('majority: does not decide before all have voted', async () => {
-  const population = await newPopulation(majority);
-  const { hash } = await poll(population, 10, 9, 0);
-  expect(population.blockStatus(hash)).toBe('voting');
-});
-
-test.each([
   ['expired', 1, 0],
   ['finalized', 2, 0],
   ['rejected', 1, 1],
@@ -85,25 +64,6 @@ test('veto: a unanimous rejection of a personality of three rejects the block', 
   expect(population.blockStatus(hash)).toBe('rejected');
 });
 
-test('veto: two agents of a personality cannot veto', async () => {
-  const population = await newPopulation({ genesis: { policy: 'veto' } });
-  const chaotic = await population.joinMany(2, both, { personality: 'chaotic' });
-  await population.joinMany(18, both);
-  const hash = await population.open(chaotic[0]!);
-  await population.votes(chaotic, hash, 'reject');
-  expect(population.blockStatus(hash)).toBe('voting');
-});
-
-test('veto: one approval in the group prevents the veto', async () => {
-  const population = await newPopulation({ genesis: { policy: 'veto' } });
-  const chaotic = await population.joinMany(4, both, { personality: 'chaotic' });
-  await population.joinMany(16, both);
-  const hash = await population.open(chaotic[0]!);
-  await population.vote(chaotic[0]!, hash, 'approve');
-  await population.votes(chaotic.slice(1), hash, 'reject');
-  expect(population.blockStatus(hash)).toBe('voting');
-});
-
 test('veto: an inactive agent of the personality does not prevent the veto', async () => {
   const population = await newPopulation({ genesis: { policy: 'veto' } });
   const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
@@ -113,18 +73,6 @@ test('veto: an inactive agent of the personality does not prevent the veto', asy
   const hash = await population.open(chaotic[0]!);
   await population.votes(chaotic, hash, 'reject');
   expect(population.blockStatus(hash)).toBe('rejected');
-});
-
-test('veto: has the thresholds of bft', async () => {
-  const population = await newPopulation({ genesis: { policy: 'veto' } });
-  const { hash } = await poll(population, 4, 3, 0);
-  expect(population.blockStatus(hash)).toBe('finalized');
-});
-
-test('weights: equal counts each agent once', async () => {
-  const population = await newPopulation();
-  const voters = await population.joinMany(5, both);
-  expect(answerOf<'propose'>(await population.propose(voters[0]!)).electorate).toBe(5);
 });
 
 test('weights: reputation counts whole points, 50 at first and at least 1', async () => {
@@ -143,18 +91,6 @@ test('weights: reputation counts whole points, 50 at first and at least 1', asyn
   expect(population.network.read.block(lowest)?.tally.electorate).toBe(301);
 });
 
-test('weights: an open block keeps its weights', async () => {
-  const population = await newPopulation({ genesis: { weights: 'reputation' } });
-  const [ada, bob] = await population.joinMany(7, both);
-  const first = await population.open(ada!);
-  const second = await population.open(bob!);
-  await population.vote(ada!, first);
-  await population.vote(ada!, first, 'reject');
-  expect(population.network.read.reputation(ada!.id)?.overall_score).toBe(25);
-  const { tally } = answerOf<'vote'>(await population.vote(ada!, second));
-  expect(tally).toMatchObject({ approve: 50, electorate: 350 });
-});
-
 test('weights: alliance_bonus adds two for each allied elector, at most ten', async () => {
   const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
   const voters = await population.joinMany(9, both);
@@ -167,13 +103,4 @@ test('weights: alliance_bonus adds two for each allied elector, at most ten', as
   // The first agent has 7 allies (10 points at most), the second still 2, the third 7, and five
   // more agents 6 each.
   expect(await weight(voters[2]!)).toBe(900 + 10 + 4 + 10 + 5 * 10);
-});
-
-test('weights: allies outside the electorate and invitations add nothing', async () => {
-  const population = await newPopulation({ genesis: { weights: 'alliance_bonus' } });
-  const voters = await population.joinMany(3, both);
-  const maker = await population.join(['producer']);
-  await population.allied(voters[0]!, [maker]);
-  await population.ally(voters[1]!, [voters[2]!]);
-  expect(answerOf<'propose'>(await population.propose(maker)).electorate).toBe(300);
 });

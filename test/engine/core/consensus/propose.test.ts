@@ -43,64 +43,6 @@ test('propose: detects a duplicate before all other checks', async () => {
   expect(population.network.read.position).toEqual(before);
 });
 
-test('propose: checks the capability before the status', async () => {
-  const population = await newPopulation();
-  const ada = await population.join();
-  await population.status(ada, 'inactive');
-  expectRefused(await population.propose(ada), 'NOT_PRODUCER');
-});
-
-test('propose: checks the status before the parent', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  await population.status(ada, 'maintenance');
-  expectRefused(await population.propose(ada, { parent_hash: 'a'.repeat(64) }), 'NOT_ACTIVE');
-});
-
-test('propose: checks the parent before an open block, and returns the head', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  const head_hash = await population.open(ada);
-  await population.vote(ada, head_hash);
-  await population.open(ada);
-  expectRefused(await population.propose(ada, { parent_hash: GENESIS_HASH }), 'STALE_PARENT', {
-    details: { head_hash, height: 1 },
-  });
-});
-
-test('propose: checks the open block of the producer before the limit', async () => {
-  const population = await newPopulation();
-  const makers = await population.joinMany(8, both);
-  for (const maker of makers) await population.open(maker);
-  expectRefused(await population.propose(makers[0]!), 'OPEN_BLOCK');
-});
-
-test('propose: checks the limit on open blocks before it checks the validators', async () => {
-  const population = await newPopulation({ genesis: { min_validators: 2 } });
-  const makers = await population.joinMany(9, ['producer']);
-  const [bob] = await population.joinMany(2);
-  for (const maker of makers.slice(0, 8))
-    expect(word(await population.propose(maker))).toBe('accepted');
-  await population.status(bob!, 'inactive');
-  expectRefused(await population.propose(makers[8]!), 'TOO_MANY_OPEN');
-});
-
-test('propose: accepts a block after a different one closes', async () => {
-  const population = await newPopulation();
-  const makers = await population.joinMany(9, both);
-  const hashes: string[] = [];
-  for (const maker of makers.slice(0, 8)) hashes.push(await population.open(maker));
-  await population.votes(makers.slice(0, 3), hashes[0]!, 'reject');
-  expect(word(await population.propose(makers[8]!))).toBe('accepted');
-});
-
-test('propose: checks the validators before duplicate transactions', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(['producer']);
-  const one = population.transaction(ada, 'one');
-  expectRefused(await population.propose(ada, { transactions: [one, one] }), 'NO_VALIDATORS');
-});
-
 test('propose: accepts exactly min_validators validators', async () => {
   const population = await newPopulation({ genesis: { min_validators: 3 } });
   const ada = await population.join(both);
@@ -108,14 +50,6 @@ test('propose: accepts exactly min_validators validators', async () => {
   expect(word(await population.propose(ada))).toBe('NO_VALIDATORS');
   await population.join();
   expect(word(await population.propose(ada))).toBe('accepted');
-});
-
-test('propose: counts only active validators', async () => {
-  const population = await newPopulation({ genesis: { min_validators: 2 } });
-  const ada = await population.join(both);
-  const bob = await population.join();
-  await population.status(bob, 'inactive');
-  expect(word(await population.propose(ada))).toBe('NO_VALIDATORS');
 });
 
 test('propose: refuses a repeated transaction and returns its hash', async () => {
@@ -138,30 +72,6 @@ test('propose: treats the producer as sender like an absent sender', async () =>
   expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
-test('propose: accepts the same data from two signers', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  const stranger = population.key();
-  const transactions = [
-    population.transaction(ada, 'one'),
-    population.transaction(stranger, 'one', true),
-  ];
-  expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
-});
-
-test('propose: refuses a final transaction and accepts one of a failed block', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  const transactions = [population.transaction(ada, 'one')];
-  const rejected = await population.open(ada, { transactions });
-  await population.vote(ada, rejected, 'reject');
-  const final = await population.open(ada, { transactions });
-  await population.vote(ada, final);
-  expectRefused(await population.propose(ada, { transactions }), 'DUPLICATE_TX', {
-    details: { hash: transactions[0]!.hash },
-  });
-});
-
 test('propose: checks duplicates again after a new final block', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(['producer'])];
@@ -177,18 +87,6 @@ test('propose: checks duplicates again after a new final block', async () => {
   if (command.kind !== 'propose') throw new Error('this is no proposal');
   const onHead = { ...command, parent_hash: network.read.networkState().head_hash };
   expect(word(network.precheck({ ...verified, command: onHead })!)).toBe('DUPLICATE_TX');
-});
-
-test('propose: accepts the same transaction in siblings', async () => {
-  const population = await newPopulation();
-  const [ada, bob, stranger] = [
-    await population.join(both),
-    await population.join(both),
-    population.key(),
-  ];
-  const transactions = [population.transaction(stranger, 'one', true)];
-  expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
-  expect(word(await population.propose(bob, { transactions }))).toBe('accepted');
 });
 
 test('propose: checks transaction signatures last, and returns a pointer', async () => {

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
 import { linesOf, suiteFolder } from '../../../support/runs.js';
 import { expectSame, filesIn, rowsIn, runsIn } from '../folders.js';
-import { alternating, smallRaw, writeScenario } from '../scenarios.js';
+import { smallRaw, writeScenario } from '../scenarios.js';
 import { dealt, foldersIn, merged, whole } from './shards.js';
 
 const around = suiteFolder();
@@ -79,16 +79,6 @@ export const report = ({ blocks }) => ({ seen: blocks.length });`;
     expect(await merged(foldersIn(folder, 2), out)).toEqual(expected);
     expect(Object.keys(rowsIn(join(out, 'runs.csv'))[0]!)).toContain('reported.seen');
     expectSame(alone, out);
-  });
-
-  test('merge: a script that is not deterministic ends the shard before other runs', async () => {
-    const folder = temporaryFolder();
-    alternating(around, 'luck.mjs');
-    const [town] = smallRaw(9).agents;
-    const agents = [{ ...town, strategy: { kind: 'script', module: 'luck.mjs' } }];
-    const file = fileOf({ factors: [loss(0, 0.1)], replicates: 2 }, { ...smallRaw(9), agents });
-    const [, second] = await dealt(file, folder, 2);
-    expect(second).toMatchObject({ completed: 0, finished: false, failed: { kind: 'differs' } });
   });
 
   test('merge: includes the answers of deciders, each run with its cassette', async () => {
@@ -210,28 +200,5 @@ describe('merge: on the command line', () => {
     // Following the advice of each line completes the merge.
     await dealt(file, folder, 3, { resume: true });
     expect((await merged([first, second, third], out)).completed).toBe(4);
-  });
-
-  test('merge: reports a failed run as the sweep does', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(
-      join(around, 'fails.mjs'),
-      "export const vote = () => { throw new Error('no'); };",
-    );
-    const [town] = smallRaw(4).agents;
-    const agents = [{ ...town, strategy: { kind: 'script', module: 'fails.mjs' } }];
-    const file = fileOf({ factors: [loss(0)], replicates: 2 }, { ...smallRaw(4), agents });
-    const args = (...more: string[]) => [...more, '--jobs', '1', '--on-error', 'continue'];
-    const alone = await folkmoot(args('sweep', file, '--out', join(folder, 'alone')));
-    const shards = foldersIn(folder, 2);
-    for (const [at, shard] of shards.entries()) {
-      const part = ['--shard', `${at + 1}/2`, '--out', shard];
-      expect((await folkmoot(args('sweep', file, ...part))).code).toBe(2);
-    }
-    const ended = await folkmoot(['merge', ...shards, '--out', join(folder, 'out')]);
-    expect([ended.code, alone.code]).toEqual([2, 2]);
-    const failure = /^folkmoot: run 1 of cell 1 failed, .*$/m;
-    expect(failure.exec(ended.stderr)?.[0]).toBe(failure.exec(alone.stderr)![0]);
-    expectSame(join(folder, 'alone'), join(folder, 'out'));
   });
 });
