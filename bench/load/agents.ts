@@ -5,9 +5,9 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { sha256Hex } from '../../engine/protocol/signing.js';
+import { authInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { loadError, note } from './messages.js';
-import { MOST } from './options.js';
+import { MOST, serversOf } from './options.js';
 import {
   type Answer,
   activeAgents,
@@ -24,6 +24,7 @@ import {
   Signers,
   Supply,
   type SupplyPlan,
+  signEach,
   signRequests,
   type UnsignedCall,
 } from './signers.js';
@@ -210,10 +211,10 @@ export class AgentPool {
   #closed = false;
 
   constructor(context: RunContext, progress: (line: string) => void) {
-    const { seed, url, shard } = context.options;
+    const { seed, shard } = context.options;
     this.context = context;
     this.progress = progress;
-    this.asker = new ServerClient(url, CONNECTIONS);
+    this.asker = new ServerClient(serversOf(context.options), CONNECTIONS);
     // Includes the current time, so that reusing a seed does not repeat transactions.
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}\n${shard?.index}`).slice(0, 16);
   }
@@ -247,6 +248,18 @@ export class AgentPool {
   keys(count: number): Promise<string[]> {
     return this.signers.publicKeys(Array.from({ length: count }, (_, ordinal) => ordinal));
   }
+
+  /** Signs an `auth` message for the event stream. */
+  async auth({ ordinal: agent, publicKey }: Agent): Promise<string> {
+    const timestamp = new Date(this.now()).toISOString();
+    const input = authInput(publicKey, timestamp);
+    const [signature] = await signEach(this.signers, [{ agent, input }]);
+    return JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
+  }
+
+  /** Ends the run if a server has lost its data. */
+  readonly onEpoch = (before: string, after: string): void =>
+    this.context.fail(note('EPOCH_CHANGED', { before, after }).text);
 
   /** @throws {Failure} if an agent is refused. */
   async register(
@@ -370,6 +383,7 @@ export class Statuses {
     this.#busy.add(agent);
     const call: Call = {
       operation: 'status',
+      agent,
       method: 'PUT',
       target,
       headers,

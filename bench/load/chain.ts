@@ -106,6 +106,12 @@ export class Chain {
     return this.#vote();
   }
 
+  /** Called when a server responds again after an outage. A pending read of the head starts now. */
+  onReturned(): void {
+    this.#looks.hurry(this.#head);
+    this.advance();
+  }
+
   /** Cause of the wait when `next` returns null. */
   get waitsFor(): Wait {
     if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
@@ -446,9 +452,17 @@ class HeadLooks {
     this.#count = 0;
   }
 
-  look(from: Head): void {
+  /** Starts a pending read now. */
+  hurry(from: Head): void {
+    if (!this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#count = 0;
+    this.look(from, 0);
+  }
+
+  look(from: Head, delayMs = Math.min(LOOK_MS.most, LOOK_MS.first * 2 ** this.#count)): void {
     if (this.#timer) return;
-    const delayMs = Math.min(LOOK_MS.most, LOOK_MS.first * 2 ** this.#count);
     this.#count += 1;
     this.#timer = setTimeout(() => void this.#look(from), delayMs);
   }

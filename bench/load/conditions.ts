@@ -15,10 +15,9 @@ import {
   type LoadOptions,
   parseDuration,
   parseNumber,
-  type WorkloadName,
+  workloadOf,
 } from './options.js';
 import type { LoadResult } from './result.js';
-import type { OperationName } from './workload.js';
 
 type ConditionOption = '--fail-on' | '--slo';
 
@@ -94,14 +93,6 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
-const sent: Record<WorkloadName, readonly OperationName[]> = {
-  votes: ['vote'],
-  transactions: ['propose'],
-  mixed: ['vote', 'read', 'status', 'meme'],
-  reads: ['read'],
-  subscribers: ['status'],
-};
-
 /**
  * Checks before a run that the run will measure the figures in all conditions.
  * @throws {Failure}
@@ -115,9 +106,10 @@ export function assertMeasured(conditions: readonly Condition[], load: LoadOptio
 
 function assertSource(
   { option, text, figure: { source } }: Condition,
-  { workload, batch, rate }: LoadOptions,
+  { workload, batch, rate, keepGoing }: LoadOptions,
 ): void {
   const named = { option, condition: quote(text) };
+  const { schedules, produces } = workloadOf(workload);
   switch (source) {
     case 'arrivals':
       return;
@@ -125,19 +117,22 @@ function assertSource(
       if (rate === null) throw unmeasuredError('NO_RATE', named);
       return;
     case 'transactions':
-      if (workload === 'reads' || workload === 'subscribers') {
+      if (produces !== 'transactions') {
         throw unmeasuredError('NO_TRANSACTIONS', { ...named, workload });
       }
       if (batch === 0) throw unmeasuredError('EMPTY_BLOCKS', { ...named, workload });
       return;
+    case 'outages':
+      if (!keepGoing) throw unmeasuredError('NO_OUTAGES', named);
+      return;
     case 'delivery':
-      if (workload !== 'subscribers') {
+      if (produces !== 'delivery') {
         throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
       }
       return;
     default: {
-      if (sent[workload].includes(source)) return;
-      const scheduled = sent[workload].join(', ');
+      if (schedules.includes(source)) return;
+      const scheduled = schedules.join(', ');
       const values = { ...named, workload, operation: source, scheduled };
       throw unmeasuredError('NOT_SCHEDULED', values);
     }

@@ -1,6 +1,7 @@
 /**
  * A result's figures by name, for conditions and comparisons, and its seconds grouped into steps.
  */
+import type { OperationName } from './options.js';
 import {
   LEAST_P999,
   type LoadResult,
@@ -8,7 +9,6 @@ import {
   type Percentiles,
   type Second,
 } from './result.js';
-import type { OperationName } from './workload.js';
 
 export interface Figure {
   /** Name such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
@@ -24,7 +24,7 @@ export interface Figure {
 }
 
 /** A scheduled operation, all scheduled operations, or data that only some workloads produce. */
-export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery';
+export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery' | 'outages';
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
 const operations: readonly OperationName[] = [
@@ -43,7 +43,7 @@ const wholes = ['finality', 'delivery'] as const;
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
   `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
-  'accepted_per_s; of_target; deliveries_per_s';
+  'accepted_per_s; of_target; deliveries_per_s; downtime; recovery';
 
 /** Returns null for an unknown name. */
 export function findFigure(written: string): Figure | null {
@@ -54,11 +54,11 @@ export function findFigure(written: string): Figure | null {
   const percentile = percentiles.find((one) => one === last);
   if (percentile) return latencyOf(name, scope, percentile);
   if (last === 'errors') return errorsOf(name, scope);
-  const rate = scope.length === 0 && Object.hasOwn(rates, last) ? rates[last] : undefined;
-  return rate ? { name, samples: 1, good: 'more', ...rate } : null;
+  const whole = scope.length === 0 && Object.hasOwn(ofRun, last) ? ofRun[last] : undefined;
+  return whole ? { name, samples: 1, good: 'more', ...whole } : null;
 }
 
-const rates: Record<string, Pick<Figure, 'unit' | 'source' | 'of'>> = {
+const ofRun: Record<string, Pick<Figure, 'unit' | 'source' | 'of'> & { good?: 'less' }> = {
   tps: {
     unit: 'per_s',
     source: 'transactions',
@@ -78,6 +78,24 @@ const rates: Record<string, Pick<Figure, 'unit' | 'source' | 'of'>> = {
     unit: 'per_s',
     source: 'delivery',
     of: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
+  },
+  downtime: {
+    unit: 'ms',
+    source: 'outages',
+    good: 'less',
+    of: ({ outages }) => outages?.reduce((sum, { duration_ms }) => sum + duration_ms, 0) ?? null,
+  },
+  recovery: {
+    unit: 'ms',
+    source: 'outages',
+    good: 'less',
+    // The slowest recovery counts; without an outage there is nothing to recover from.
+    of: ({ outages }) =>
+      outages?.reduce<number | null>(
+        (most, { recovery_ms: one }) =>
+          most === null || one === null ? null : Math.max(most, one),
+        0,
+      ) ?? null,
   },
 };
 
@@ -182,7 +200,7 @@ export function listFigures(results: readonly LoadResult[]): Figure[] {
     ...wholes.filter((whole) => figureIn(results, `${whole}.max`)),
   ];
   return [
-    ...Object.keys(rates),
+    ...Object.keys(ofRun),
     'errors',
     ...(several ? names.map((name) => `${name}.errors`) : []),
     ...scopes.flatMap((scope) => percentiles.map((percentile) => `${scope}.${percentile}`)),

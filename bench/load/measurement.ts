@@ -6,20 +6,30 @@
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
-import { arrivalsPerS, firstArrivalMs, type LoadOptions, type Shard } from './options.js';
+import { Nodes } from './nodes.js';
+import {
+  arrivalsPerS,
+  firstArrivalMs,
+  type LoadOptions,
+  type Shard,
+  serversOf,
+  workloadOf,
+} from './options.js';
 import { type RecordedResult, Recorder } from './recorder.js';
 import type { LoadResult, Operation } from './result.js';
 import { closedLoop, openLoop, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
 import type { ClockReading, Target } from './server.js';
-import { attribute, judgeRun, lagShares } from './verdict.js';
-import type { CallOutcome, Limit, RunContext, Workload } from './workload.js';
+import { attribute, type Evidence, judgeRun, lagShares } from './verdict.js';
+import type { Call, CallOutcome, Limit, RunContext, Workload } from './workload.js';
 
 const now = () => performance.now();
 
 export class Measurement {
   readonly #options: LoadOptions;
+  readonly #nodes: Nodes;
   readonly #sender: Sender;
+  #workload: Workload | null = null;
   /** Measured time. Infinite until known, so that nothing is measured earlier. */
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
   #recorder: Recorder;
@@ -33,22 +43,34 @@ export class Measurement {
 
   constructor(options: LoadOptions, tracing: ClientTracing | null, gone: (forMs: number) => void) {
     this.#options = options;
+    const { seed, keepGoing = false } = options;
+    this.#nodes = new Nodes({
+      ...{ urls: serversOf(options), seed, keepGoing, now, onGone: gone },
+      onReturned: () => {
+        this.#workload?.onReturned?.();
+        this.#schedule?.pump();
+      },
+    });
     this.#recorder = this.#newRecorder();
     this.#sender = new Sender({
-      url: options.url,
+      nodes: this.#nodes,
       connections: Math.max(options.connections, options.concurrency ?? 0),
       timeoutMs: options.timeoutMs,
       now,
       sent: (exchange) => this.#sent(exchange),
       completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
       free: () => this.#schedule?.pump(),
-      onUnreachable: gone,
       tracing,
     });
   }
 
   get recorder(): Recorder {
     return this.#recorder;
+  }
+
+  /** True while no server is reachable. */
+  get isDown(): boolean {
+    return this.#nodes.isDown;
   }
 
   get startMs(): number {
@@ -79,6 +101,7 @@ export class Measurement {
   context(fail: (reason: string) => void): RunContext {
     return {
       options: this.#options,
+      nodes: this.#nodes,
       now,
       send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
@@ -104,6 +127,7 @@ export class Measurement {
     this.#window.endMs = this.#window.startMs + durationMs;
     this.#startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
     this.#recorder = this.#newRecorder();
+    this.#workload = workload;
     this.#schedule = this.#newSchedule(workload, begunMs);
     const warmedUp = setTimeout(() => {
       this.#loopAtStart = performance.eventLoopUtilization();
@@ -129,11 +153,12 @@ export class Measurement {
   }
 
   close(): void {
+    this.#nodes.close();
     this.#sender.close();
   }
 
   #newRecorder(): Recorder {
-    return new Recorder(this.#window, this.#options.finalityTimeoutMs);
+    return new Recorder(this.#window, this.#options.finalityTimeoutMs, this.#nodes);
   }
 
   #newSchedule(workload: Workload, begunMs: number): Schedule {
@@ -153,6 +178,9 @@ export class Measurement {
       waitsFor: () => workload.waitsFor?.() ?? 'answers',
       hasRoom: () => this.#sender.hasRoom,
       send: (call, intendedMs) => this.#sender.sendArrival(call, intendedMs),
+      isDown: () => this.#nodes.isDown,
+      drop: (call, intendedMs) =>
+        this.#sender.dropArrival(call ?? unknownCall(this.#options.workload), intendedMs),
       due: (intendedMs, lagMs) => {
         if (perS !== null) this.#recorder.intended(intendedMs);
         this.#recorder.lag(lagMs, intendedMs + lagMs);
@@ -177,6 +205,14 @@ export class Measurement {
     this.#recorder.completed(exchange, outcome, atMs);
   }
 }
+
+/** Stands for an arrival that failed before the workload had its call. */
+const unknownCall = (workload: LoadOptions['workload']): Call => ({
+  operation: workloadOf(workload).schedules[0],
+  ...{ method: 'GET', target: '', headers: {}, body: null },
+  holds: () => false,
+  completed: () => {},
+});
 
 /** Server clock minus clock of the generator, before and after the run. Null if unknown. */
 export interface Clocks {
@@ -242,47 +278,79 @@ type LoadHalves = Recorder['halves'];
 /** Tolerates one lost proposal out of a few. */
 const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
 
+const isScheduled = ({ operation }: { operation: string }) => !operation.includes('(beside)');
+
+/** Returns the waits of arrivals as shares of the measured time. */
+function heldShares(waits: WaitTimes, measuredMs: number): Evidence['held'] {
+  const share = (ms: number) => (measuredMs > 0 ? Math.min(1, ms / measuredMs) : 0);
+  const { connections, answers, signatures } = waits;
+  return {
+    connections: share(connections),
+    answers: share(answers),
+    signatures: share(signatures),
+  };
+}
+
+/**
+ * Returns the evidence for the verdict. Arrivals that failed in an outage say nothing about the
+ * rest of the time, so they count neither as wanted nor as sent.
+ */
+function evidenceOf(
+  { options, recorder, measuredMs, ended, utilization, limit, subscribers }: Findings,
+  {
+    arrivals,
+    delivery,
+    lag,
+    sentPerS,
+    excusedLate,
+    operations,
+    transactions,
+    outages,
+  }: RecordedResult,
+  { halves, open }: Standing,
+): Omit<Evidence, 'attribution' | 'held'> {
+  const perS = (count: number) => (measuredMs > 0 ? (1_000 * count) / measuredMs : 0);
+  const failed = (outages ?? []).flatMap((one) => one.failed).filter(isScheduled);
+  const excusedPerS = perS(failed.reduce((sum, { count }) => sum + count, 0));
+  const targetPerS = arrivalsPerS(options);
+  const { proposed, timed_out } = transactions;
+  return {
+    ended,
+    targetPerS: targetPerS && targetPerS - excusedPerS,
+    sentPerS: sentPerS - excusedPerS + perS(open.sent),
+    acceptedPerS: arrivals.accepted_per_s + perS(open.accepted),
+    lagP90: lag.p90,
+    lagP99: lag.p99,
+    responseP99: recorder.responseAt(99),
+    utilization,
+    limit,
+    isFailing: operations.some(isFailing),
+    connections: {
+      count: options.connections,
+      serviceP50: Math.max(0, ...operations.map(({ service }) => service.p50 ?? 0)),
+    },
+    transactions: { proposed, timed_out: timed_out - excusedLate },
+    outages: outages ?? [],
+    delivery: { subscribers, ...delivery },
+    halves,
+  };
+}
+
 function loadResultOf(
   findings: Findings,
   all: RecordedResult,
   { halves, open }: Standing,
 ): LoadResult {
-  const { options, target, recorder, signed, limit } = findings;
+  const { options, target, signed, limit } = findings;
   const measuredS = findings.measuredMs / 1000;
-  const { arrivals, delivery, lag, sentPerS, ...recorded } = all;
+  const { arrivals, delivery, lag, sentPerS: _, excusedLate: __, ...recorded } = all;
   const targetPerS = arrivalsPerS(options);
-  const more = (count: number) => (measuredS > 0 ? count / measuredS : 0);
-  const share = (ms: number) => Math.min(1, more(ms) / 1_000);
-  const { connections, answers, signatures } = findings.held;
-  const held = {
-    connections: share(connections),
-    answers: share(answers),
-    signatures: share(signatures),
-  };
-  const operations = recorded.operations.filter((one) => !one.operation.includes('(beside)'));
+  const held = heldShares(findings.held, findings.measuredMs);
+  const operations = recorded.operations.filter(isScheduled);
   const isOpen = targetPerS !== null;
   const attribution = attribute(isOpen ? lag : null, operations, held);
-  const { verdict, reasons } = judgeRun({
-    ended: findings.ended,
-    targetPerS,
-    sentPerS: sentPerS + more(open.sent),
-    acceptedPerS: arrivals.accepted_per_s + more(open.accepted),
-    lagP90: lag.p90,
-    lagP99: lag.p99,
-    responseP99: recorder.responseAt(99),
-    utilization: findings.utilization,
-    attribution,
-    held,
-    limit,
-    isFailing: recorded.operations.some(isFailing),
-    connections: {
-      count: options.connections,
-      serviceP50: Math.max(0, ...recorded.operations.map(({ service }) => service.p50 ?? 0)),
-    },
-    transactions: recorded.transactions,
-    delivery: { subscribers: findings.subscribers, ...delivery },
-    halves,
-  });
+  const evidence = evidenceOf(findings, all, { halves, open });
+  const { verdict, reasons } = judgeRun({ ...evidence, attribution, held });
   return {
     format: 'folkmoot-load-1',
     started: findings.startedAt.toISOString(),
@@ -352,5 +420,6 @@ export function describeOptions(options: LoadOptions): LoadResult['asked'] {
     timeout_ms: options.timeoutMs,
     finality_timeout_ms: options.finalityTimeoutMs,
     connections: options.connections,
+    ...(options.keepGoing ? { keep_going: true } : {}),
   };
 }

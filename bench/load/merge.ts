@@ -176,6 +176,7 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
       messages: total(({ generator }) => generator.messages),
     },
     seconds: mergeSeconds(shards),
+    ...(first.nodes ? { nodes: mergeNodes(shards.flatMap(({ nodes = [] }) => nodes)) } : {}),
     saturation: null,
     tiers: [],
     shards: shards.map(describePart),
@@ -238,6 +239,21 @@ function mergeOperations(all: readonly Operation[]): Operation[] {
       unfinished: total('unfinished'),
       response: mergePercentiles(same.map(({ response }) => response)),
       service: mergePercentiles(same.map(({ service }) => service)),
+    };
+  });
+}
+
+function mergeNodes(all: NonNullable<LoadResult['nodes']>): NonNullable<LoadResult['nodes']> {
+  return [...new Set(all.map(({ url }) => url))].map((url) => {
+    const same = all.filter((one) => one.url === url);
+    const total = (name: 'sent' | 'accepted' | 'failed') => sum(same.map((one) => one[name]));
+    const down_ms = Math.max(...same.map((one) => one.down_ms));
+    return {
+      url,
+      sent: total('sent'),
+      accepted: total('accepted'),
+      failed: total('failed'),
+      down_ms,
     };
   });
 }

@@ -18,6 +18,10 @@ export const loadError = defineFailures('server', {
     text: 'invalid block_height from {url}: {height} (expected an integer of 0 or more)',
   },
   NO_VALIDATORS: { text: 'no list of validators from {url} at {target}' },
+  OTHER_NETWORK: {
+    text: '{url} serves another network than {first}: {other} (expected {expected})',
+    fix: 'name servers of one network, or use --workload reads',
+  },
   NOT_REGISTERED: {
     text: 'agent {number} of {count} not registered: {response} (expected 201 with an agent_id)',
   },
@@ -91,6 +95,10 @@ export const unmeasuredError = defineFailures('measures', {
   NO_RATE: {
     text: 'cannot measure {option} {condition}: a closed loop has no target rate',
     fix: 'use --rate, or the figure accepted_per_s',
+  },
+  NO_OUTAGES: {
+    text: 'cannot measure {option} {condition}: the run ends in an outage',
+    fix: 'use --keep-going',
   },
   EMPTY_BLOCKS: {
     text: 'cannot measure {option} {condition}: {workload} with --batch 0 sends no transactions',
@@ -183,6 +191,12 @@ const verdictMessages = {
   },
   CLOCK_UNKNOWN: { text: 'clock of generator {number} is unknown: no server_time' },
   INTERRUPTED: { text: 'run interrupted' },
+  OUTAGES: {
+    text: 'server unreachable for {seconds} s in {outages}: {failed} requests failed',
+  },
+  OUTAGE_LASTS: {
+    text: 'server still unreachable at the end, after {seconds} s: {failed} requests failed',
+  },
   SERVER_GONE: { text: 'server unreachable for {seconds} s' },
   AGENTS_LEFT: {
     text: 'agents of this run may still be active',

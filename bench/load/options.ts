@@ -1,11 +1,13 @@
 /** Options of a load run, with the defaults for each workload. */
-import type { LoadResult } from './result.js';
-
-export type WorkloadName = LoadResult['asked']['workload'];
+export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register';
 
 export interface LoadOptions {
   /** Server URL, without /api and without a trailing slash. */
   url: string;
+  /** All servers of the network, from `url` on, if there are several. */
+  urls?: readonly string[];
+  /** Continues an open loop while no server is reachable. */
+  keepGoing?: boolean;
   workload: WorkloadName;
   /**
    * Arrivals per second in an open loop. For the workload transactions, transactions per second,
@@ -42,8 +44,10 @@ export interface Shard {
   startAtMs: number;
 }
 
-/** Limits for --agents, for a block in the protocol, and for the updaters of `subscribers`. */
-export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000 } as const;
+/** Limits for --agents, a block in the protocol, the updaters of `subscribers`, and --url. */
+export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000, urls: 64 } as const;
+
+export const serversOf = ({ url, urls = [url] }: LoadOptions): readonly string[] => urls;
 
 /** A number as people write it: 1500, 1.5e3 or 1.5k. */
 const numberPattern = /^(\d{1,12}(?:\.\d{1,6})?)(?:e(\d{1,2})|([kM]))?$/;
@@ -71,22 +75,87 @@ export function parseDuration(text: string): number | null {
   return parts.reduce((sum, part, index) => sum + Number(part ?? 0) * unitsMs[index]!, 0);
 }
 
-/** Workloads that several generators can share. */
-export const sharedWorkloads: readonly WorkloadName[] = ['reads', 'transactions'];
+/** A run's peak use of a rate limit. */
+export interface QuotaUse {
+  limit: string;
+  whom: 'address' | 'agent';
+  perMinute: number;
+}
+
+/** The load that a rate limit sees: arrivals in the busiest minute, and the options of the run. */
+interface PeakLoad extends Pick<LoadOptions, 'agents' | 'batch'> {
+  perMinute: number;
+}
+
+interface WorkloadRow extends Pick<LoadOptions, 'agents' | 'batch'> {
+  /** Line of the help. */
+  about: string;
+  /** Default rate. `agents` and `batch` are defaults, too; without agents, none are registered. */
+  rate: number;
+  /** Operations that are arrivals, the most frequent one first. */
+  schedules: readonly [OperationName, ...OperationName[]];
+  /** Figures beyond those of arrivals. Blocks have transactions unless --batch is 0. */
+  produces: 'transactions' | 'delivery' | null;
+  /** True if several generators can share it. */
+  isShared: boolean;
+  /** Peak use of rate limits, in addition to registrations. */
+  uses(peak: PeakLoad): QuotaUse[];
+}
+
+const eachOf = ({ agents, perMinute }: PeakLoad): number => perMinute / Math.max(1, agents);
+
+const reading = (perMinute: number): QuotaUse => ({ limit: 'read', whom: 'address', perMinute });
+
+const byAgent = (limit: string, perMinute: number): QuotaUse => ({
+  ...{ limit, whom: 'agent', perMinute },
+});
 
 /**
- * Defaults by workload. An agent votes once per block, so a high rate of votes needs many agents.
+ * The workloads. `run.ts` names the module of each. An agent votes once per block, so a high rate
+ * of votes needs many agents.
  */
-export const workloadDefaults: Record<
-  WorkloadName,
-  Pick<LoadOptions, 'agents' | 'batch'> & { rate: number }
-> = {
-  votes: { agents: 1_000, batch: 0, rate: 1_000 },
-  transactions: { agents: 4, batch: 100, rate: 500 },
-  mixed: { agents: 100, batch: 10, rate: 500 },
-  reads: { agents: 0, batch: 0, rate: 1_000 },
-  subscribers: { agents: 100, batch: 0, rate: 10 },
-};
+export const workloads = {
+  votes: {
+    about: 'signed votes that decide one block after another',
+    ...{ agents: 1_000, batch: 0, rate: 1_000, isShared: false },
+    ...{ schedules: ['vote'], produces: 'transactions' },
+    uses: (peak) => [byAgent('vote', eachOf(peak))],
+  },
+  transactions: {
+    about: 'transactions, proposed and voted on until finality',
+    ...{ agents: 4, batch: 100, rate: 500, isShared: true },
+    ...{ schedules: ['propose'], produces: 'transactions' },
+    uses: (peak) => [
+      byAgent('propose', peak.batch === 0 ? 0 : eachOf(peak)),
+      byAgent('vote', peak.perMinute),
+    ],
+  },
+  mixed: {
+    about: 'reads, votes, memes and status changes',
+    ...{ agents: 100, batch: 10, rate: 500, isShared: false },
+    ...{ schedules: ['vote', 'read', 'status', 'meme'], produces: 'transactions' },
+    // Three out of ten arrivals are reads.
+    uses: ({ perMinute }) => [reading(0.3 * perMinute)],
+  },
+  reads: {
+    about: 'reads of state, agents and reputations',
+    ...{ agents: 0, batch: 0, rate: 1_000, isShared: true },
+    ...{ schedules: ['read'], produces: null },
+    uses: ({ perMinute }) => [reading(perMinute)],
+  },
+  subscribers: {
+    about: 'status changes, delivered to all subscribed agents',
+    ...{ agents: 100, batch: 0, rate: 10, isShared: false },
+    ...{ schedules: ['status'], produces: 'delivery' },
+    uses: () => [],
+  },
+} as const satisfies Record<string, WorkloadRow>;
+
+export type WorkloadName = keyof typeof workloads;
+
+export const workloadNames = Object.keys(workloads) as WorkloadName[];
+
+export const workloadOf = (name: WorkloadName): WorkloadRow => workloads[name];
 
 export const loadDefaults = {
   durationMs: 10_000,

@@ -5,6 +5,7 @@
  */
 
 import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import type { Nodes } from './nodes.js';
 import {
   LEAST_P999,
   type LoadResult,
@@ -24,12 +25,14 @@ interface Window {
 
 export type RecordedResult = Pick<
   LoadResult,
-  'transactions' | 'finality' | 'operations' | 'seconds'
+  'transactions' | 'finality' | 'operations' | 'seconds' | 'nodes' | 'outages'
 > & {
   arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves' | 'held' | 'limit'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
   sentPerS: number;
   lag: Percentiles;
+  /** Late transactions that were open during an outage. */
+  excusedLate: number;
 };
 
 export class Recorder {
@@ -38,6 +41,8 @@ export class Recorder {
   readonly #seconds: Seconds;
   readonly #transactions: Transactions;
   readonly #lag = newHistogram();
+  readonly #nodes: Nodes;
+  readonly #pace: Pace;
   /**
    * Response times of accepted arrivals, by the half of the run in which the arrivals were
    * scheduled.
@@ -52,10 +57,12 @@ export class Recorder {
   /** Number of sent arrivals that have a response or were abandoned. */
   #ended = 0;
 
-  constructor(window: Window, finalityTimeoutMs: number) {
+  constructor(window: Window, finalityTimeoutMs: number, nodes: Nodes) {
     this.#window = window;
+    this.#nodes = nodes;
+    this.#pace = new Pace(window);
     this.#seconds = new Seconds(window.startMs);
-    this.#transactions = new Transactions(finalityTimeoutMs);
+    this.#transactions = new Transactions(finalityTimeoutMs, nodes);
   }
 
   /** Returns true for a time in the measured window. */
@@ -88,6 +95,7 @@ export class Recorder {
     const { intendedMs, sentMs, scheduled } = exchange;
     if (!this.measures(intendedMs)) return;
     const tally = this.#tally(exchange);
+    this.#nodes.count(exchange.node, tally.name, outcome.kind);
     const responseMs = atMs - intendedMs;
     if (outcome.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
     else tally.failed(outcome);
@@ -96,6 +104,7 @@ export class Recorder {
     if (outcome.kind === 'accepted') {
       record(this.#halves[this.#half(intendedMs)], responseMs);
       this.#seconds.count('accepted', atMs);
+      this.#progress('accepted', intendedMs, atMs, 1);
       this.#seconds.response(responseMs, atMs);
     } else if (outcome.kind !== 'unfinished') {
       this.#seconds.count('failed', atMs);
@@ -113,7 +122,9 @@ export class Recorder {
   finalized(count: number, intendedMs: number, atMs: number): void {
     if (!this.measures(intendedMs)) return;
     const counted = this.#transactions.finalized(count, intendedMs, atMs);
-    if (counted > 0) this.#seconds.count('finalized_transactions', atMs, counted);
+    if (counted === 0) return;
+    this.#seconds.count('finalized_transactions', atMs, counted);
+    this.#progress('finalized', intendedMs, atMs, counted);
   }
 
   delivered(latencyMs: number, intendedMs: number): void {
@@ -170,6 +181,7 @@ export class Recorder {
       },
       operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
       seconds,
+      ...this.#outages(untilMs),
       sentPerS: perS(this.#sent),
       lag: summary(this.#lag),
     };
@@ -188,6 +200,41 @@ export class Recorder {
     const all = newHistogram();
     for (const half of this.#halves) all.add(half);
     return percentile(all, percent);
+  }
+
+  /** Work begun before the end of an outage does not count as progress after it. */
+  #progress(what: keyof Pace, intendedMs: number, atMs: number, count: number): void {
+    const { keepGoing, returnedMs } = this.#nodes;
+    if (keepGoing && intendedMs >= returnedMs) this.#pace[what].add(atMs, count);
+  }
+
+  /** Returns the outages of the measured time, and the counts of each server. */
+  #outages(stoppedMs: number): Pick<LoadResult, 'nodes' | 'outages'> {
+    const { startMs, endMs } = this.#window;
+    const { urls, keepGoing, outages } = this.#nodes;
+    const untilMs = Math.min(endMs, stoppedMs);
+    const pace = this.#transactions.isEmpty ? this.#pace.accepted : this.#pace.finalized;
+    const rounded = (ms: number) => Math.round(ms);
+    const seen = outages.map((one, index) => {
+      const sinceMs = outages[index - 1]?.endMs ?? startMs;
+      const limitMs = outages[index + 1]?.startMs ?? untilMs;
+      const before = pace.perS(Math.max(sinceMs, one.startMs - PACE.beforeMs), one.startMs);
+      const atMs = before && one.endMs && pace.regained(PACE.share * before, one.endMs, limitMs);
+      const start_ms = rounded(one.startMs - startMs);
+      const end_ms = one.endMs === null ? null : rounded(one.endMs - startMs);
+      return {
+        ...{ start_ms, end_ms },
+        duration_ms: (end_ms ?? rounded(stoppedMs - startMs)) - start_ms,
+        failed: [...one.failed].map(([operation, count]) => ({ operation, count })),
+        rate_before: before,
+        recovery_ms: atMs ? rounded(Math.max(0, atMs - one.endMs!)) : null,
+      };
+    });
+    return {
+      ...(urls.length > 1 ? { nodes: this.#nodes.result(startMs, untilMs) } : {}),
+      // An outage of the warm-up is over before the measured time.
+      ...(keepGoing ? { outages: seen.filter(({ end_ms }) => end_ms === null || end_ms > 0) } : {}),
+    };
   }
 
   #half(intendedMs: number): 0 | 1 {
@@ -254,6 +301,65 @@ const glance: Summary = (histogram, independent) => {
     histogram: null,
   };
 };
+
+/*
+ * Recovery: the rate before an outage is the mean of the last ten seconds before it, and of at
+ * least one. It is regained at the start of the first second that reaches 90 % of it.
+ */
+const PACE = { beforeMs: 10_000, leastMs: 1_000, share: 0.9, bucketMs: 100 };
+
+/** Counts of transactions or arrivals in buckets of 100 ms. */
+class Counts {
+  readonly #startMs: () => number;
+  readonly #buckets: number[] = [];
+
+  constructor(startMs: () => number) {
+    this.#startMs = startMs;
+  }
+
+  add(atMs: number, count: number): void {
+    const index = this.#bucketAt(atMs);
+    while (this.#buckets.length <= index) this.#buckets.push(0);
+    this.#buckets[index]! += count;
+  }
+
+  /** Returns the rate per second, or null if the time is too short. */
+  perS(fromMs: number, toMs: number): number | null {
+    const [from, to] = [this.#bucketAt(fromMs), this.#bucketAt(toMs)];
+    if ((to - from) * PACE.bucketMs < PACE.leastMs) return null;
+    return this.#sum(from, to) / (((to - from) * PACE.bucketMs) / 1_000);
+  }
+
+  /** Returns the start of the first second with this rate, or null. */
+  regained(perS: number, fromMs: number, toMs: number): number | null {
+    const second = 1_000 / PACE.bucketMs;
+    const last = this.#bucketAt(toMs) - second;
+    for (let index = this.#bucketAt(fromMs); index <= last; index += 1) {
+      if (this.#buckets[index] && this.#sum(index, index + second) >= perS) {
+        return this.#startMs() + index * PACE.bucketMs;
+      }
+    }
+    return null;
+  }
+
+  #bucketAt(atMs: number): number {
+    return Math.max(0, Math.floor((atMs - this.#startMs()) / PACE.bucketMs));
+  }
+
+  #sum(from: number, to: number): number {
+    return this.#buckets.slice(from, to).reduce((all, one) => all + one, 0);
+  }
+}
+
+class Pace {
+  readonly accepted: Counts;
+  readonly finalized: Counts;
+
+  constructor(window: Window) {
+    this.accepted = new Counts(() => window.startMs);
+    this.finalized = new Counts(() => window.startMs);
+  }
+}
 
 const toMs = (microseconds: number) => microseconds / 1000;
 
@@ -343,15 +449,15 @@ const countedAs = {
 } as const;
 
 class Tally {
-  readonly #operation: string;
+  readonly name: string;
   readonly #counts = { accepted: 0, lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
   readonly #refused = new Map<string, Refused>();
   readonly #response = newHistogram();
   readonly #service = newHistogram();
   #sent = 0;
 
-  constructor(operation: string) {
-    this.#operation = operation;
+  constructor(name: string) {
+    this.name = name;
   }
 
   sent(): void {
@@ -371,7 +477,7 @@ class Tally {
 
   result(summary: Summary): Operation {
     return {
-      operation: this.#operation,
+      operation: this.name,
       sent: this.#sent,
       ...this.#counts,
       refused: [...this.#refused.values()].sort(byCount),
@@ -396,6 +502,7 @@ const byCount = (a: Refused, b: Refused) => b.count - a.count || a.status - b.st
 
 class Transactions {
   readonly #timeoutMs: number;
+  readonly #nodes: Nodes;
   /** Transactions that are proposed but not final, by scheduled time. */
   readonly #open = new Map<number, number>();
   readonly #finality: Histogram = newHistogram();
@@ -405,9 +512,16 @@ class Transactions {
   /** Blocks of the finalized transactions. All transactions of a block are final at once. */
   #blocks = 0;
   #late = 0;
+  /** Late transactions that were open during an outage. */
+  #excused = 0;
 
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, nodes: Nodes) {
     this.#timeoutMs = timeoutMs;
+    this.#nodes = nodes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#proposed === 0;
   }
 
   proposed(count: number, intendedMs: number): void {
@@ -430,6 +544,7 @@ class Transactions {
     else this.#open.set(intendedMs, open - known);
     if (atMs - intendedMs > this.#timeoutMs) {
       this.#late += known;
+      if (this.#nodes.hadOutage(intendedMs, atMs)) this.#excused += known;
       return 0;
     }
     this.#finalized += known;
@@ -442,10 +557,13 @@ class Transactions {
     measuredS: number,
     stoppedMs: number,
     summary: Summary,
-  ): Pick<LoadResult, 'transactions' | 'finality'> {
+  ): Pick<LoadResult, 'transactions' | 'finality'> & { excusedLate: number } {
     const open = [...this.#open];
     const late = open.filter(([intendedMs]) => stoppedMs - intendedMs >= this.#timeoutMs);
     const sum = (groups: [number, number][]) => groups.reduce((all, [, count]) => all + count, 0);
+    const excused = late.filter(([intendedMs]) =>
+      this.#nodes.hadOutage(intendedMs, intendedMs + this.#timeoutMs),
+    );
     return {
       transactions: {
         proposed: this.#proposed,
@@ -456,6 +574,7 @@ class Transactions {
         tps: measuredS > 0 ? this.#finalized / measuredS : 0,
       },
       finality: summary(this.#finality, this.#blocks),
+      excusedLate: this.#excused + sum(excused),
     };
   }
 }

@@ -31,7 +31,7 @@ import {
 import { changeText, valueText } from './compare.js';
 import { findFigure, findSlowest } from './figures.js';
 import { listTimes } from './histograms.js';
-import { loadDefaults, workloadDefaults } from './options.js';
+import { loadDefaults, workloads } from './options.js';
 import { type LoadResult, type Operation, P999_NEEDS, type Percentiles } from './result.js';
 
 export function loadReport(result: LoadResult): string {
@@ -56,6 +56,7 @@ export function loadReport(result: LoadResult): string {
       figures(errorsChart(operations)),
       refusalsTable(operations),
     ),
+    outagesSection(result),
     delivery.subscribers > 0 ? section('Subscribers', deliveryFacts(delivery)) : null,
     tiers.length > 0 ? section('Tiers', figures(tiersChart(tiers, result.r))) : null,
     section('Server, generator and machine', surroundings(result)),
@@ -301,6 +302,36 @@ function refusalsTable(operations: readonly Operation[]): Html | null {
 ${left > 0 ? html`<p>${format(left)} more are in errors.csv.</p>` : null}`;
 }
 
+/** Returns the outages and the counts of each server, if there are any. */
+function outagesSection({ outages = [], nodes = [] }: LoadResult): Html | null {
+  if (outages.length + nodes.length === 0) return null;
+  const down = outages.map((one) => [
+    ...[one.start_ms, one.end_ms, one.duration_ms].map(whole),
+    one.failed.map(({ operation, count }) => `${operation} ${format(count)}`).join(', ') || 'none',
+    perSecond(one.rate_before),
+    whole(one.recovery_ms),
+  ]);
+  const downColumns = [
+    ...['start', 'end', 'duration'].map(number),
+    { name: 'failed requests' },
+    ...['rate before', 'time to recover'].map(number),
+  ];
+  const each = nodes.map(({ url, sent, accepted, failed, down_ms }) => [
+    url,
+    ...[sent, accepted, failed].map(format),
+    whole(down_ms),
+  ]);
+  const columns = [
+    { name: 'server' },
+    ...['sent', 'accepted', 'failed', 'unreachable'].map(number),
+  ];
+  return section(
+    outages.length > 0 ? 'Outages' : 'Servers',
+    outages.length > 0 ? table('Times without a reachable server', downColumns, down) : null,
+    nodes.length > 0 ? table('Requests by server', columns, each) : null,
+  );
+}
+
 function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
   const { brackets, overlap } = saturation;
   const columns: Column[] = [
@@ -374,13 +405,13 @@ ${listing('command that opens the explorer', commandLine('explore', 'DATA'))}`;
 }
 
 /** Returns the options that differ from the defaults. */
-function optionsOf({ asked, server, saturation }: LoadResult): string[] {
-  const defaults = workloadDefaults[asked.workload];
+function optionsOf({ asked, server, nodes, saturation }: LoadResult): string[] {
+  const defaults = workloads[asked.workload];
   const given = (name: string, value: number, standard: number, unit = '') =>
     value === standard ? [] : [name, `${value}${unit}`];
   return [
     '--url',
-    server.url,
+    nodes?.map(({ url }) => url).join(',') ?? server.url,
     '--workload',
     asked.workload,
     ...(saturation
@@ -396,5 +427,6 @@ function optionsOf({ asked, server, saturation }: LoadResult): string[] {
     ...given('--timeout', asked.timeout_ms, loadDefaults.timeoutMs, 'ms'),
     ...given('--finality-timeout', asked.finality_timeout_ms, loadDefaults.finalityTimeoutMs, 'ms'),
     ...given('--connections', asked.connections, loadDefaults.connections),
+    ...(asked.keep_going ? ['--keep-going'] : []),
   ];
 }

@@ -4,6 +4,7 @@
  * with decimals down to microseconds, and rates are per second.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { workloadNames } from './options.js';
 
 const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });
@@ -152,6 +153,42 @@ export const Bracket = Type.Object(
 );
 export type Bracket = Static<typeof Bracket>;
 
+export const Outage = Type.Object(
+  {
+    start_ms: Type.Integer(
+      about('first failure after the last response, from the start of the measured time'),
+    ),
+    end_ms: orNull(
+      Type.Integer(about('first successful response afterwards; null if there was none')),
+    ),
+    duration_ms: count('end_ms minus start_ms; until the end of the run if end_ms is null'),
+    failed: Type.Array(
+      Type.Object(
+        {
+          operation: Type.String(about('as in operations')),
+          count: count('failed requests'),
+        },
+        strictly,
+      ),
+      about('requests of the measured time that failed in the outage'),
+    ),
+    rate_before: orNull(
+      rate(
+        'finalized transactions per second in the 10 s before the outage, or accepted arrivals ' +
+          'if none are proposed; null if less than 1 s was measured',
+      ),
+    ),
+    recovery_ms: orNull(
+      milliseconds(
+        'from end_ms to the start of the first second with 90 % of rate_before, without ' +
+          'transactions or arrivals of the time before; null if there was none',
+      ),
+    ),
+  },
+  { ...strictly, ...about('a time in which no server was reachable') },
+);
+export type Outage = Static<typeof Outage>;
+
 export const LoadResult = Type.Object(
   {
     format: Type.Literal('folkmoot-load-1'),
@@ -178,9 +215,7 @@ export const LoadResult = Type.Object(
     ),
     asked: Type.Object(
       {
-        workload: Type.Enum(['votes', 'transactions', 'mixed', 'reads', 'subscribers'], {
-          description: 'workload',
-        }),
+        workload: Type.Enum(workloadNames, { description: 'workload' }),
         loop: Type.Enum(['open', 'closed'], {
           description: 'open: fixed schedule; closed: fixed number of requests in flight',
         }),
@@ -195,6 +230,9 @@ export const LoadResult = Type.Object(
         timeout_ms: count('request timeout'),
         finality_timeout_ms: count('finality timeout of a transaction, from its scheduled time'),
         connections: count('maximum HTTP connections'),
+        keep_going: Type.Optional(
+          Type.Boolean(about('true if the run continued while no server was reachable')),
+        ),
       },
       strictly,
     ),
@@ -323,6 +361,22 @@ export const LoadResult = Type.Object(
       strictly,
     ),
     seconds: Type.Array(Second),
+    outages: Type.Optional(Type.Array(Outage, about('absent without --keep-going'))),
+    nodes: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            url: Type.String(about('server URL without /api')),
+            sent: count('measured requests sent to this server'),
+            accepted: count('of these, accepted'),
+            failed: count('of these, not accepted, with a known outcome'),
+            down_ms: count('time in which it was unreachable, in milliseconds'),
+          },
+          strictly,
+        ),
+        about('servers of --url; absent with one server'),
+      ),
+    ),
     saturation: orNull(
       Type.Object(
         {

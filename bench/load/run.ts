@@ -12,9 +12,16 @@ import {
   resultSoFar,
 } from './measurement.js';
 import { loadError, note } from './messages.js';
-import { arrivalsPerS, type LoadOptions, type WorkloadName } from './options.js';
+import {
+  arrivalsPerS,
+  type LoadOptions,
+  type QuotaUse,
+  serversOf,
+  type WorkloadName,
+  workloadOf,
+} from './options.js';
 import type { LoadResult, Second } from './result.js';
-import { readClock, readTarget, type Target } from './server.js';
+import { readClock, readTarget, readTargets, type Target } from './server.js';
 import type { PreparedRun, Workload } from './workload.js';
 
 export interface LoadProgress {
@@ -58,7 +65,7 @@ const CLOSE_MS = 10_000;
 
 /** @throws {Failure} if the run cannot start: no server, or rate limits below the load. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
-  const target = await readTarget(options.url);
+  const target = await readTargets(serversOf(options), workloadOf(options.workload).agents > 0);
   hooks.onTarget?.(target.server);
   assertQuotas(target, options);
   const run = new Run(options, hooks, target, await createWorkload(options));
@@ -155,9 +162,12 @@ class Run {
    * Checks the server's epoch. A server that restarted with new data has lost the run's entries.
    */
   async assertEpoch(): Promise<void> {
-    const { url, epoch } = this.#target.server;
+    const { epoch } = this.#target.server;
     if (epoch === null || this.#ended !== 'complete') return;
-    const after = await readTarget(url).catch((error: Error) => error);
+    const reads = serversOf(this.#options).map(readTarget);
+    const after = await Promise.any(reads).catch(
+      ({ errors }: AggregateError) => errors[0] as Error,
+    );
     if (after instanceof Error) {
       this.#notes.push(note('NO_META', { reason: after.message }).text);
     } else if (after.server.epoch !== epoch) {
@@ -169,7 +179,8 @@ class Run {
   /** Notes how to retire agents that the end of a failed run may not reach. */
   noteAgents(): void {
     const { seed, url, agents, keepAgents } = this.#options;
-    if (this.#ended !== 'failed' || agents === 0 || keepAgents) return;
+    const isGone = this.#ended === 'failed' || this.#measurement.isDown;
+    if (!isGone || agents === 0 || keepAgents) return;
     this.#notes.push(note('AGENTS_LEFT', { seed, url }).text);
   }
 
@@ -243,13 +254,6 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** A run's peak use of a rate limit. */
-interface QuotaUse {
-  limit: string;
-  whom: 'address' | 'agent';
-  perMinute: number;
-}
-
 /** Factors that apply to the published limits of older servers, by profile. */
 const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
 
@@ -280,27 +284,17 @@ function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): str
  */
 function usesOf(options: LoadOptions): QuotaUse[] {
   const { workload, agents, batch, durationMs, warmupMs } = options;
-  const perS = arrivalsPerS(options) ?? 0;
-  const fullest = perS * Math.min(60, (durationMs + warmupMs) / 1000);
-  const each = fullest / Math.max(1, agents);
+  const seconds = Math.min(60, (durationMs + warmupMs) / 1000);
+  const perMinute = (arrivalsPerS(options) ?? 0) * seconds;
   const register: QuotaUse = { limit: 'register', whom: 'address', perMinute: agents };
-  if (workload === 'reads') return [{ limit: 'read', whom: 'address', perMinute: fullest }];
-  if (workload === 'votes') return [register, { limit: 'vote', whom: 'agent', perMinute: each }];
-  if (workload === 'transactions') {
-    return [
-      register,
-      { limit: 'propose', whom: 'agent', perMinute: batch === 0 ? 0 : each },
-      { limit: 'vote', whom: 'agent', perMinute: fullest },
-    ];
-  }
-  if (workload === 'subscribers') return [register];
-  // In the workload mixed, three out of ten arrivals are reads.
-  return [register, { limit: 'read', whom: 'address', perMinute: 0.3 * fullest }];
+  const row = workloadOf(workload);
+  return [...(row.agents > 0 ? [register] : []), ...row.uses({ agents, batch, perMinute })];
 }
 
 type Make = (options: LoadOptions) => Workload;
 
-const workloads: Record<WorkloadName, () => Promise<Make>> = {
+/** Modules of the workloads, loaded when a run needs them. */
+const modules: Record<WorkloadName, () => Promise<Make>> = {
   votes: async () => (await import('./workloads/chained.js')).votes,
   transactions: async () => (await import('./workloads/chained.js')).transactions,
   mixed: async () => (await import('./workloads/mixed.js')).mixed,
@@ -309,5 +303,5 @@ const workloads: Record<WorkloadName, () => Promise<Make>> = {
 };
 
 async function createWorkload(options: LoadOptions): Promise<Workload> {
-  return (await workloads[options.workload]())(options);
+  return (await modules[options.workload]())(options);
 }

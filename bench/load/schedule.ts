@@ -135,6 +135,10 @@ export interface ScheduleOptions {
   waitsFor(): Wait;
   hasRoom(): boolean;
   send(call: Call, intendedMs: number): void;
+  /** True while no server is reachable. Arrivals then fail at once. */
+  isDown(): boolean;
+  /** Fails an arrival, whose call the workload may not know yet. */
+  drop(call: Call | null, intendedMs: number): void;
   /** Called for an event that was due at `intendedMs` and handled `lagMs` later. */
   due(intendedMs: number, lagMs: number): void;
 }
@@ -207,9 +211,14 @@ export class Schedule {
    * if no arrivals are left.
    */
   #sendFirst(): keyof WaitTimes | null | undefined {
-    const { arrivals, now, next, send, hasRoom, waitsFor } = this.#options;
+    const { arrivals, now, next, send, hasRoom, waitsFor, isDown, drop } = this.#options;
     const intendedMs = arrivals.first(now());
     if (intendedMs === null) return null;
+    if (isDown()) {
+      arrivals.take();
+      drop(next(intendedMs), intendedMs);
+      return undefined;
+    }
     if (!hasRoom()) return 'connections';
     const call = next(intendedMs);
     if (call === null) return waitsFor();

@@ -6,6 +6,7 @@
 import type { Span } from '@opentelemetry/api';
 import { Client, type Dispatcher } from 'undici';
 import { type ClientTracing, toHrTime } from '../../api/tracing.js';
+import type { Nodes } from './nodes.js';
 import { Fifo } from './schedule.js';
 import { isRecord, parseObject } from './server.js';
 import type { Call, CallOutcome } from './workload.js';
@@ -17,11 +18,15 @@ export interface Exchange {
   sentMs: number;
   /** True for a scheduled arrival; false for a call outside the schedule. */
   scheduled: boolean;
+  /** Number of the server; null if the request was not sent, because no server is reachable. */
+  node: number | null;
   /** The request's span; absent without traces. */
   span?: Span;
 }
 
 interface Place {
+  /** Number of the server. */
+  node: number;
   origin: string;
   /** Path prefix before /api, for servers not at the root. */
   prefix: string;
@@ -44,6 +49,7 @@ const unreachableCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH',
  * response. Parsing costs a tenth of a request, and the headers are not used.
  */
 class Connection implements Dispatcher.DispatchHandler {
+  readonly node: number;
   readonly #client: Client;
   readonly #prefix: string;
   readonly #ended: (connection: Connection, exchange: Exchange, ending: Ending) => void;
@@ -52,9 +58,10 @@ class Connection implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
 
   constructor(
-    { origin, prefix, timeoutMs }: Place,
+    { node, origin, prefix, timeoutMs }: Place,
     ended: (connection: Connection, exchange: Exchange, ending: Ending) => void,
   ) {
+    this.node = node;
     this.#ended = ended;
     this.#prefix = prefix;
     this.#client = new Client(origin, {
@@ -147,7 +154,7 @@ const word = (value: unknown) =>
  */
 
 interface SenderOptions {
-  url: string;
+  nodes: Nodes;
   connections: number;
   timeoutMs: number;
   now: () => number;
@@ -155,8 +162,6 @@ interface SenderOptions {
   completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void;
   /** Called when a connection is free and no call outside the schedule is waiting for it. */
   free(): void;
-  /** Called when the server has been unreachable for `forMs`. */
-  onUnreachable(forMs: number): void;
   /** Traces of requests; null if they are off. */
   tracing: ClientTracing | null;
 }
@@ -167,29 +172,30 @@ const SWEEP_MS = 20;
  * Pause of a connection after two consecutive failures, because a refused connection fails at once.
  */
 const REST_MS = 100;
-/** Time without a connection after which the server counts as gone. A restart takes less time. */
-const GONE_MS = 2_000;
 
 const timedOut: CallOutcome = { kind: 'timed_out' };
 
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #place: { origin: string; prefix: string; timeoutMs: number };
-  /** Last in, first out, so that unused connections can close. */
-  readonly #free: Connection[] = [];
+  readonly #places: readonly Place[];
+  /** Per server; last in, first out, so that unused connections can close. */
+  readonly #free: readonly Connection[][];
   readonly #busy = new Set<Connection>();
   /** Times at which connection pauses end. */
   #resting: number[] = [];
   readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
   readonly #sweep: NodeJS.Timeout;
   #brokenInRow = 0;
-  #awaySinceMs: number | null = null;
+  #isSending = false;
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    const { origin, pathname } = new URL(options.url);
-    const prefix = pathname.replace(/\/+$/, '');
-    this.#place = { origin, prefix, timeoutMs: options.timeoutMs };
+    this.#places = options.nodes.urls.map((url, node) => {
+      const { origin, pathname } = new URL(url);
+      const prefix = pathname.replace(/\/+$/, '');
+      return { node, origin, prefix, timeoutMs: options.timeoutMs };
+    });
+    this.#free = this.#places.map(() => []);
     this.#sweep = setInterval(() => this.#expire(), SWEEP_MS);
   }
 
@@ -200,7 +206,12 @@ export class Sender {
 
   /** Requires `hasRoom`. */
   sendArrival(call: Call, intendedMs: number): void {
-    this.#send({ call, intendedMs, sentMs: this.#options.now(), scheduled: true });
+    this.#send(call, intendedMs, true);
+  }
+
+  /** Counts an arrival as failed without sending it, because no server is reachable. */
+  dropArrival(call: Call, intendedMs: number): void {
+    this.#drop(call, intendedMs, true);
   }
 
   /** Sends at once, or as soon as a connection is free. */
@@ -219,13 +230,22 @@ export class Sender {
   close(): void {
     clearInterval(this.#sweep);
     this.abandon();
-    for (const connection of this.#free) connection.giveUp();
+    for (const connection of this.#free.flat()) connection.giveUp();
   }
 
-  #send(exchange: Exchange): void {
+  #drop(call: Call, intendedMs: number, scheduled: boolean): void {
+    const exchange = { call, intendedMs, sentMs: this.#options.now(), scheduled, node: null };
+    this.#options.sent(exchange);
+    this.#complete(exchange, { kind: 'broken' });
+  }
+
+  #send(call: Call, intendedMs: number, scheduled: boolean): void {
+    const node = this.#options.nodes.choose(call.agent);
+    const sentMs = this.#options.now();
+    const exchange: Exchange = { call, intendedMs, sentMs, scheduled, node };
     const ended = (which: Connection, what: Exchange, ending: Ending) =>
       this.#ended(which, what, ending);
-    const connection = this.#free.pop() ?? new Connection(this.#place, ended);
+    const connection = this.#free[node]!.pop() ?? new Connection(this.#places[node]!, ended);
     this.#busy.add(connection);
     this.#options.sent(exchange);
     const { method, target } = exchange.call;
@@ -238,12 +258,12 @@ export class Sender {
     this.#busy.delete(connection);
     if (typeof ending === 'string') {
       connection.giveUp();
-      this.#broke(ending === 'unreachable');
+      this.#broke(connection, ending === 'unreachable');
       this.#complete(exchange, { kind: 'broken' });
     } else {
       this.#brokenInRow = 0;
-      this.#awaySinceMs = null;
-      this.#free.push(connection);
+      this.#options.nodes.answered(connection.node);
+      this.#free[connection.node]!.push(connection);
       // A response between two sweeps may exceed the deadline.
       const late = this.#options.now() - exchange.sentMs >= this.#options.timeoutMs;
       const { call } = exchange;
@@ -259,13 +279,12 @@ export class Sender {
     exchange.call.completed(outcome);
   }
 
-  #broke(away: boolean): void {
-    const now = this.#options.now();
+  #broke({ node }: Connection, isRefused: boolean): void {
+    const { nodes, now } = this.#options;
     this.#brokenInRow += 1;
-    if (this.#brokenInRow > 1) this.#resting.push(now + REST_MS);
-    this.#awaySinceMs = away ? (this.#awaySinceMs ?? now) : null;
-    const awayMs = now - (this.#awaySinceMs ?? now);
-    if (awayMs > GONE_MS) this.#options.onUnreachable(awayMs);
+    // A run that keeps going sends no requests to a server that refuses connections.
+    if (this.#brokenInRow > 1 && !nodes.keepGoing) this.#resting.push(now() + REST_MS);
+    nodes.failed(node, isRefused);
   }
 
   #giveUp(connection: Connection, outcome: CallOutcome): void {
@@ -282,6 +301,7 @@ export class Sender {
     for (const connection of [...this.#busy]) {
       const { exchange } = connection;
       if (exchange && now - exchange.sentMs >= timeoutMs) {
+        this.#options.nodes.timedOut(connection.node, exchange.sentMs);
         this.#giveUp(connection, timedOut);
       }
     }
@@ -295,9 +315,15 @@ export class Sender {
   }
 
   #sendWaiting(): void {
-    while (this.#unscheduled.size > 0 && this.hasRoom) {
+    // A dropped call completes at once, and may send further calls.
+    if (this.#isSending) return;
+    this.#isSending = true;
+    const { nodes } = this.#options;
+    while (this.#unscheduled.size > 0 && (nodes.isDown || this.hasRoom)) {
       const { call, intendedMs } = this.#unscheduled.shift()!;
-      this.#send({ call, intendedMs, sentMs: this.#options.now(), scheduled: false });
+      if (nodes.isDown) this.#drop(call, intendedMs, false);
+      else this.#send(call, intendedMs, false);
     }
+    this.#isSending = false;
   }
 }

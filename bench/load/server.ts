@@ -46,35 +46,63 @@ const ANSWER_MS = 15_000;
 /** Response size limit. A list of 10,000 agents takes 2 MiB, so the limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
-export class ServerClient {
-  readonly url: string;
-  readonly #pool: Pool;
-  readonly #prefix: string;
+interface Place {
+  url: string;
+  pool: Pool;
+  /** Path prefix before /api. */
+  prefix: string;
+}
 
-  constructor(url: string, connections: number) {
-    const { origin, pathname } = new URL(url);
-    this.url = url;
-    this.#prefix = pathname === '/' ? '' : pathname;
-    this.#pool = new Pool(origin, {
-      connections,
-      pipelining: 1,
-      headersTimeout: ANSWER_MS,
-      bodyTimeout: ANSWER_MS,
-      maxResponseSize: ANSWER_BYTES,
+/** Client of one server, or of several that replace each other. */
+export class ServerClient {
+  readonly #places: readonly Place[];
+  #current = 0;
+
+  constructor(urls: string | readonly string[], connections: number) {
+    this.#places = [urls].flat().map((url) => {
+      const { origin, pathname } = new URL(url);
+      const timeouts = { headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS };
+      const limits = { connections, pipelining: 1, maxResponseSize: ANSWER_BYTES };
+      const pool = new Pool(origin, { ...timeouts, ...limits });
+      return { url, pool, prefix: pathname === '/' ? '' : pathname };
     });
   }
 
-  /** @throws {Failure} `NO_RESPONSE` */
-  async ask({ method, target, headers = {}, body = null }: Request, signal?: AbortSignal) {
+  get url(): string {
+    return this.#places[this.#current]!.url;
+  }
+
+  /**
+   * Asks the current server and, if it does not respond, the other ones in turn. A repeated request
+   * has no further effect.
+   * @throws {Failure} `NO_RESPONSE`
+   */
+  async ask(request: Request, signal?: AbortSignal): Promise<Answer> {
+    for (let left = this.#places.length - 1; ; left -= 1) {
+      const used = this.#current;
+      try {
+        return await this.#askOne(this.#places[used]!, request, signal);
+      } catch (error) {
+        if (left === 0 || signal?.aborted) throw error;
+        if (this.#current === used) this.#current = (used + 1) % this.#places.length;
+      }
+    }
+  }
+
+  async #askOne(
+    { url, pool, prefix }: Place,
+    { method, target, headers = {}, body = null }: Request,
+    signal?: AbortSignal,
+  ): Promise<Answer> {
     try {
-      const path = `${this.#prefix}${target}`;
+      const path = `${prefix}${target}`;
       const options = { method, path, headers, body, ...(signal ? { signal } : {}) };
-      const answer = await this.#pool.request(options);
+      const answer = await pool.request(options);
       return read(answer.statusCode, await answer.body.text(), answer.headers.date);
     } catch (cause) {
       const { message, code } = cause as Error & { code?: string };
       const why = message || (code ?? String(cause));
-      throw loadError('NO_RESPONSE', { url: this.url, method, target, reason: why }, { cause });
+      throw loadError('NO_RESPONSE', { url, method, target, reason: why }, { cause });
     }
   }
 
@@ -85,8 +113,8 @@ export class ServerClient {
     throw loadError('UNEXPECTED_RESPONSE', { url: this.url, target, response: answer.text });
   }
 
-  close(): Promise<void> {
-    return this.#pool.destroy();
+  async close(): Promise<void> {
+    await Promise.all(this.#places.map(({ pool }) => pool.destroy()));
   }
 }
 
@@ -295,6 +323,20 @@ export async function readTarget(url: string): Promise<Target> {
     perMinute: Object.fromEntries(numbers),
     inForce: isRecord(limits.windows),
   };
+}
+
+/**
+ * Reads all servers of a run. Returns the first one.
+ * @throws {Failure} `NO_SERVER`, or `OTHER_NETWORK` if the run has agents and the servers differ
+ */
+export async function readTargets(urls: readonly string[], hasAgents: boolean): Promise<Target> {
+  const targets = await Promise.all(urls.map(readTarget));
+  const first = targets[0]!;
+  const networkOf = ({ server }: Target) => server.epoch ?? server.network_id ?? 'none';
+  const other = hasAgents && targets.find((one) => networkOf(one) !== networkOf(first));
+  if (!other) return first;
+  const [{ url }, values] = [other.server, { first: first.server.url, other: networkOf(other) }];
+  throw loadError('OTHER_NETWORK', { url, ...values, expected: networkOf(first) });
 }
 
 /** Returns the URL of the server's web page; null if it serves no page. */

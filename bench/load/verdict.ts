@@ -29,9 +29,10 @@
  * ten-percent change in the server is then smaller than the error. A further note reports waiting
  * for the workload or for signatures from 5 % of the time on.
  */
+import { plural } from '../../report/shared/format.js';
 import { type Note, note } from './messages.js';
 import type { Half } from './recorder.js';
-import type { LoadResult, Operation, Percentiles } from './result.js';
+import type { LoadResult, Operation, Outage, Percentiles } from './result.js';
 import type { Limit } from './workload.js';
 
 export interface Evidence {
@@ -58,7 +59,9 @@ export interface Evidence {
    * Connection limit, and the median time for which a request holds a connection, in milliseconds.
    */
   connections: { count: number; serviceP50: number };
+  /** Late transactions that were not open during an outage. */
   transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
+  outages?: readonly Outage[];
   delivery: Pick<LoadResult['delivery'], 'subscribers' | 'expected' | 'holes' | 'disconnects'>;
   /** Null if the run ended early. */
   halves: readonly [Half, Half] | null;
@@ -97,22 +100,24 @@ export function judgeRun(evidence: Evidence): Verdict {
 /** Judges a run as if it had not ended early. */
 function judgeWhole(evidence: Evidence): Verdict {
   const short = shortBy(evidence);
+  const outages = outageNotes(evidence);
   const problems = generatorProblems(evidence);
   if (isBound(evidence)) {
-    const reasons = [...problems.map(({ reason }) => reason), ...(short ?? [])];
+    const reasons = [...problems.map(({ reason }) => reason), ...(short ?? []), ...outages.notes];
     return { verdict: 'CLIENT_BOUND', reasons };
   }
   if (evidence.acceptedPerS === 0)
     return { verdict: 'INVALID', reasons: [note('NOTHING_ACCEPTED', {})] };
-  const losses = lossesOf(evidence);
+  const losses = [...lossesOf(evidence), ...(outages.isOver ? [] : outages.notes)];
   if (short && losses.length === 0 && isWorkloadBound(evidence)) {
     return { verdict: 'WORKLOAD_BOUND', reasons: [workloadLimit(evidence), ...short] };
   }
   const missing = [...(short ?? []), ...(short ? connectionNotes(evidence) : []), ...losses];
   if (missing.length > 0) {
-    return { verdict: 'INVALID', reasons: [...missing, ...heldNotes(evidence)] };
+    const notes = outages.isOver ? outages.notes : [];
+    return { verdict: 'INVALID', reasons: [...missing, ...notes, ...heldNotes(evidence)] };
   }
-  const differences = differencesOf(evidence);
+  const differences = [...outages.notes, ...differencesOf(evidence)];
   const verdict = differences.length > 0 ? 'UNSTABLE' : 'VALID';
   const notes =
     evidence.targetPerS === null
@@ -288,6 +293,17 @@ function lossesOf({ transactions, delivery }: Evidence): Note[] {
   return losses
     .filter(({ part, whole }) => part > (1 - LEAST_SHARE) * whole)
     .map(({ part, whole, key }) => note(key, { part, whole }));
+}
+
+/** Returns a note on the outages of the run, and false if a server was not back at the end. */
+function outageNotes({ outages = [] }: Evidence): { notes: Note[]; isOver: boolean } {
+  if (outages.length === 0) return { notes: [], isOver: true };
+  const total = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0);
+  const seconds = (total(outages.map(({ duration_ms }) => duration_ms)) / 1_000).toFixed(1);
+  const failed = total(outages.flatMap((one) => one.failed).map(({ count }) => count));
+  const isOver = outages.every(({ end_ms }) => end_ms !== null);
+  const values = { seconds, failed: exact(failed), outages: plural(outages.length, 'outage') };
+  return { notes: [note(isOver ? 'OUTAGES' : 'OUTAGE_LASTS', values)], isOver };
 }
 
 function differencesOf({ halves }: Evidence): Note[] {

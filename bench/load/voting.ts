@@ -100,6 +100,7 @@ export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome)
   const { agents, block } = plan;
   return {
     operation: 'propose',
+    agent: block.producer,
     method: 'POST',
     target: '/api/v1/blocks/propose',
     headers: agents[block.producer]!.headers,
@@ -134,6 +135,7 @@ function proposalHolds(data: unknown, parent: string): boolean {
 /** Implemented as a class, so that the many instances share their code. */
 class VoteCall implements Call {
   readonly operation = 'vote';
+  readonly agent: number;
   readonly method = 'POST';
   readonly target = '/api/v1/consensus/vote';
   readonly headers: Record<string, string>;
@@ -142,6 +144,7 @@ class VoteCall implements Call {
   readonly #voter: Agent;
 
   constructor(voting: Voting, voter: Agent, body: string) {
+    this.agent = voter.ordinal;
     this.headers = voter.headers;
     this.body = body;
     this.#voting = voting;

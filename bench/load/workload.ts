@@ -2,13 +2,14 @@
  * The contract between a run and a workload. The run decides when and how requests are sent, and
  * the workload decides their content.
  */
-import type { LoadOptions } from './options.js';
-
-export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register';
+import type { Nodes } from './nodes.js';
+import type { LoadOptions, OperationName } from './options.js';
 
 /** A request ready to be sent, with all expensive work done. */
 export interface Call {
   operation: OperationName;
+  /** Ordinal of the agent, which determines the server; absent if any server will do. */
+  agent?: number;
   method: 'GET' | 'POST' | 'PUT';
   /** Path from /api/v1/ on, with query. */
   target: string;
@@ -40,6 +41,7 @@ export interface Limit {
 
 export interface RunContext {
   options: LoadOptions;
+  nodes: Nodes;
   /** This process's clock in milliseconds (`performance.now()`), used for all times in a run. */
   now(): number;
   /**
@@ -79,6 +81,8 @@ export interface Workload {
    * until `wake`.
    */
   next(intendedMs: number): Call | null;
+  /** Called when a server responds again after an outage. */
+  onReturned?(): void;
   /** Returns the cause of the wait after `next` has returned null (default: `answers`). */
   waitsFor?(): Wait;
   /**

@@ -26,7 +26,7 @@ export interface KeyFlags extends UrlsFlags {
   key: string;
 }
 
-const home = 'http://127.0.0.1:8080';
+export const home = 'http://127.0.0.1:8080';
 
 /** Adds --url with one server. */
 export function withUrl(command: Command): Command {
@@ -64,7 +64,7 @@ export const httpUrl = typed({ type: 'string', pattern: urlPattern.source }, (te
   throw new InvalidArgumentError('expected http://host:port or https://host');
 });
 
-function httpUrls(text: string): string[] {
+export function httpUrls(text: string): string[] {
   const urls = list(text).map((url) => httpUrl(url));
   if (urls.length > 0) return urls;
   throw new InvalidArgumentError('expected http://host:port, or a comma-separated list');

@@ -12,6 +12,8 @@ export const usageMessages = {
   MISSING_OPTION: { text: 'missing {option}', fix: 'give {example}' },
   EXPECTED_ONE_OPTION: { text: 'expected exactly one of {options}' },
   OPTION_REQUIRES: { text: '{option} requires {required}' },
+  TOO_MANY_VALUES: { text: 'too many values of {option}: {count} (limit {most})' },
+  REPEATED_VALUE: { text: 'repeated value of {option}: {value}', fix: 'name each once' },
   REVERSED_RANGE: { text: '--from {from} is after --to {to}', fix: 'swap them' },
   OPTION_CONFLICT: { text: '{option} cannot be used with {other}', fix: '{advice}' },
   CONFIG_SYNTAX: { text: '{file}:{line}:{column}: {detail}' },

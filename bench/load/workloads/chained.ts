@@ -4,7 +4,6 @@
  * outside the schedule, and arrivals wait for them.
  */
 
-import { authInput } from '../../../engine/protocol/signing.js';
 import { bisect } from '../../../engine/rules/network-rule.js';
 import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
@@ -13,7 +12,6 @@ import { EventStream } from '../event-stream.js';
 import { loadError, note } from '../messages.js';
 import { arrivalsPerS, type LoadOptions, MOST, type Shard } from '../options.js';
 import { readHead, validatorKeys } from '../server.js';
-import { signEach } from '../signers.js';
 import { readChainEvent } from '../voting.js';
 import type { Workload } from '../workload.js';
 
@@ -57,6 +55,7 @@ function chained(plan: AssemblyPlan): Workload {
       return { subscribers: 0 };
     },
     next: (intendedMs) => chain!.next(intendedMs),
+    onReturned: () => chain?.onReturned(),
     waitsFor: () => chain!.waitsFor,
     limit: (perS) => chain!.limit(perS),
     drain: async (signal) => chain?.drain(signal),
@@ -173,15 +172,12 @@ async function electorateWith(
  * votes.
  */
 async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): Promise<void> {
-  const { context, now, signers } = pool;
-  const { url } = context.options;
-  const { ordinal: agent, publicKey } = pool.agents[0]!;
-  const timestamp = new Date(now()).toISOString();
-  const input = authInput(publicKey, timestamp);
-  const [signature] = await signEach(signers, [{ agent, input }]);
-  const auth = JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
+  const { context, onEpoch } = pool;
+  const [first] = pool.agents;
+  const auth = () => pool.auth(first!);
   const onClosed = (code: number) => context.fail(note('STREAM_CLOSED', { code }).text);
-  const stream = await EventStream.open({ url, auth, receive, onClosed });
+  const { nodes } = context;
+  const stream = await EventStream.open({ nodes, agent: 0, auth, receive, onClosed, onEpoch });
   pool.atEnd(() => stream.close());
   const known = await stream.subscribe(['network', 'outcomes', 'proposals']);
   if (known !== 'acknowledged') await stream.expect(['network', 'blocks']);

@@ -45,6 +45,7 @@ export function mixed({ rate, batch }: LoadOptions): Workload {
       return { subscribers: 0 };
     },
     next: (intendedMs) => draw!(intendedMs),
+    onReturned: () => chain?.onReturned(),
     waitsFor: () => chain!.waitsFor,
     limit(perS) {
       const share = weights.vote / 100;
@@ -166,7 +167,7 @@ class Memes {
     const { agent, headers, body, signedAtMs } = this.#supply.take();
     this.#pool.record.used(agent, signedAtMs);
     const target = '/api/v1/social/memes';
-    const call = { operation: 'meme', method: 'POST', target, headers, body } as const;
+    const call = { operation: 'meme', agent, method: 'POST', target, headers, body } as const;
     return { ...call, holds: memeHolds, completed: () => {} };
   }
 

@@ -4,12 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authInput } from '../../../engine/protocol/signing.js';
 import { AgentPool, Statuses } from '../agents.js';
-import { EventStream } from '../event-stream.js';
+import { EventStream, integerAt, readSeq } from '../event-stream.js';
 import type { LoadOptions } from '../options.js';
 import { forEachLimited } from '../server.js';
-import { signEach } from '../signers.js';
 import type { RunContext, Workload } from '../workload.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
@@ -79,64 +77,28 @@ interface Following {
 
 /** Connects the first agents. @throws {Failure} if the server refuses an agent. */
 async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
-  const auths = await authsOf(pool, count);
-  const { url } = pool.context.options;
-  const read = readerOf(mark);
-  await forEachLimited(auths, AT_A_TIME, async (auth, index) => {
+  const reason = Buffer.from(mark);
+  const { nodes } = pool.context;
+  await forEachLimited(pool.agents.slice(0, count), AT_A_TIME, async (agent, index) => {
     let receive = (_: Buffer) => {};
-    const onClosed = () => deliveries.disconnected(index);
     const stream = await EventStream.open({
-      url,
-      auth,
+      nodes,
+      agent: agent.ordinal,
+      auth: () => pool.auth(agent),
       receive: (text) => receive(text),
-      onClosed,
+      onClosed: () => deliveries.disconnected(index),
+      onEpoch: pool.onEpoch,
     });
     pool.atEnd(() => stream.cut());
     await stream.expect(topics);
     // This topic makes event numbers gapless, so that a missing event is detected.
     const numbered = (await stream.subscribe(['outcomes'])) === 'acknowledged';
     receive = (text) => {
-      const { number, seq } = read(text);
-      deliveries.received(index, number, numbered ? seq : null);
+      const at = text.indexOf(reason);
+      const number = at < 0 ? null : integerAt(text, at + reason.length);
+      deliveries.received(index, number, numbered ? readSeq(text) : null);
     };
   });
-}
-
-async function authsOf({ agents, now, signers }: AgentPool, count: number): Promise<string[]> {
-  const timestamp = new Date(now()).toISOString();
-  const some = agents.slice(0, count);
-  const signatures = await signEach(
-    signers,
-    some.map(({ ordinal, publicKey }) => {
-      return { agent: ordinal, input: authInput(publicKey, timestamp) };
-    }),
-  );
-  return some.map(({ publicKey }, index) => {
-    const signature = signatures[index]!;
-    return JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
-  });
-}
-
-/** Reads events without parsing, because each event arrives thousands of times. */
-function readerOf(mark: string) {
-  const reason = Buffer.from(mark);
-  const seqMember = Buffer.from('"seq":');
-  return (text: Buffer) => {
-    const at = text.indexOf(reason);
-    // Quotes in texts are escaped, so this match must be a member name.
-    const seqAt = text.lastIndexOf(seqMember);
-    return {
-      number: at < 0 ? null : integerAt(text, at + reason.length),
-      seq: seqAt < 0 ? null : integerAt(text, seqAt + seqMember.length),
-    };
-  };
-}
-
-function integerAt(text: Buffer, from: number): number | null {
-  let value = 0;
-  let at = from;
-  for (; text[at]! >= 0x30 && text[at]! <= 0x39; at += 1) value = value * 10 + text[at]! - 0x30;
-  return at === from ? null : value;
 }
 
 /* Each update is kept until all subscribers have received it, with one bit per subscriber. */

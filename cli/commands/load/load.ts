@@ -3,14 +3,15 @@ import { Command, Option } from 'commander';
 import {
   type LoadOptions,
   loadDefaults,
-  type WorkloadName,
-  workloadDefaults,
+  MOST,
+  workloadNames,
+  workloads,
 } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
-import { type UrlFlags, withUrl } from '../../options/client.js';
+import { home, httpUrl, httpUrls, type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
-import { collect, duration, ratePerSecond, wholeNumber } from '../../options/options.js';
+import { collect, duration, ratePerSecond, typed, wholeNumber } from '../../options/options.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import {
   assertUiServerFlags,
@@ -34,19 +35,11 @@ import {
   shardNumber,
 } from './shards.js';
 
-const what: Record<WorkloadName, string> = {
-  votes: 'signed votes that decide one block after another',
-  transactions: 'transactions, proposed and voted on until finality',
-  mixed: 'reads, votes, memes and status changes',
-  reads: 'reads of state, agents and reputations',
-  subscribers: 'status changes, delivered to all subscribed agents',
-};
-
 const help = () =>
   helpText({
     notes: `
 Workloads and their defaults:
-${workloads()}
+${workloadLines()}
 
 Latency counts from the scheduled time of a request, so it includes server
 stalls. For transactions, --rate counts transactions. Durations have units:
@@ -78,12 +71,11 @@ annotation for each missed threshold.`,
     ],
   });
 
-function workloads(): string {
+function workloadLines(): string {
   const count = (value: number) => value.toLocaleString('en-US');
-  const lines = Object.entries(workloadDefaults).map(([name, { rate, agents, batch }]) => {
+  const lines = Object.entries(workloads).map(([name, { about, rate, agents, batch }]) => {
     const agentsText = agents > 0 ? `, ${count(agents)} agents` : '';
     const blocks = batch > 0 ? `, ${count(batch)} per block` : '';
-    const about = what[name as WorkloadName];
     const defaults = `${count(rate)} per second${blocks}${agentsText}`;
     return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${defaults}`;
   });
@@ -231,7 +223,9 @@ async function resultOf(
   return saturate({ load, objectives, repeat }, hooks);
 }
 
-interface LoadFlags extends UrlFlags, WatchFlags, ShardFlags {
+interface LoadFlags extends WatchFlags, ShardFlags {
+  url: string | readonly string[];
+  keepGoing?: boolean;
   agents?: number;
   rate?: number;
   concurrency?: number;
@@ -252,16 +246,28 @@ interface LoadFlags extends UrlFlags, WatchFlags, ShardFlags {
   json?: boolean;
 }
 
-const names: readonly WorkloadName[] = ['votes', 'transactions', 'mixed', 'reads', 'subscribers'];
 const whole = (least: number, most: number) => wholeNumber({ least, most });
 const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
 const HOUR_MS = 3_600_000;
 
+/** Parses one or several servers. The values of a repeated option add up. */
+const serverUrls = typed<string | readonly string[]>(
+  httpUrl.schema,
+  (text, before) => [...(Array.isArray(before) ? (before as string[]) : []), ...httpUrls(text)],
+  (urls) => [urls].flat().join(','),
+);
+
 function addLoadOptions(command: Command): Command {
-  withUrl(command)
+  command
+    .addOption(
+      new Option('--url <urls>', 'comma-separated servers of one network, may be repeated')
+        .env('FOLKMOOT_URL')
+        .default(home)
+        .argParser(serverUrls),
+    )
     .addOption(
       new Option('--workload <name>', 'workload to run (see below)')
-        .choices(names)
+        .choices(workloadNames)
         .default('votes'),
     )
     .option('--agents <n>', 'number of agents, one key each', whole(1, 100_000))
@@ -281,6 +287,13 @@ function addLoadOptions(command: Command): Command {
     .option('--timeout <d>', 'request timeout (default: 5s)', span(10, HOUR_MS))
     .option('--finality-timeout <d>', 'transaction timeout (default: 30s)', span(10, HOUR_MS))
     .option('--connections <n>', 'maximum HTTP connections (default: 128)', whole(1, 10_000))
+    .addOption(
+      new Option('--keep-going', 'measure outages of the server, in an open loop').conflicts([
+        'concurrency',
+        'saturate',
+        'shard',
+      ]),
+    )
     .option('--seed <text>', 'random seed (default: random)')
     .addOption(tracesOption())
     .option('--keep-agents', 'leave the agents active after the run')
@@ -303,9 +316,23 @@ function addLoadOptions(command: Command): Command {
   return command.option('--json', 'print one JSON object');
 }
 
+/** @throws {UsageError} for too many servers, or for a server that is named twice. */
+function serversIn({ url }: LoadFlags): string[] {
+  const urls = [url].flat().map(withoutExtras);
+  const option = '--url';
+  if (urls.length > MOST.urls) {
+    throw new UsageError('TOO_MANY_VALUES', { option, count: urls.length, most: MOST.urls });
+  }
+  const addresses = urls.map((one) => new URL(one).href);
+  const twice = urls.find((_, index) => addresses.indexOf(addresses[index]!) !== index);
+  if (twice !== undefined) throw new UsageError('REPEATED_VALUE', { option, value: twice });
+  return urls;
+}
+
 /** @throws {UsageError} */
 function loadOptions(flags: LoadFlags): LoadOptions {
-  const { url, workload, saturate, shard, startAt } = flags;
+  const { workload, saturate, shard, startAt } = flags;
+  const urls = serversIn(flags);
   assertUiServerFlags(flags);
   assertShardFlags(flags);
   if (!saturate && (flags.slo || flags.repeat !== undefined)) {
@@ -313,14 +340,16 @@ function loadOptions(flags: LoadFlags): LoadOptions {
     throw new UsageError('OPTION_REQUIRES', { option, required: '--saturate' });
   }
   const defaults = {
-    ...workloadDefaults[workload],
+    ...workloads[workload],
     ...loadDefaults,
     // A search runs many probes, so each one is short.
     ...(saturate ? { durationMs: 5_000, warmupMs: 1_000 } : {}),
   };
   const rate = (flags.rate ?? defaults.rate) / (shard?.count ?? 1);
   return {
-    url: withoutExtras(url),
+    url: urls[0]!,
+    ...(urls.length > 1 ? { urls } : {}),
+    ...(flags.keepGoing ? { keepGoing: true } : {}),
     workload,
     rate: flags.concurrency === undefined ? rate : null,
     concurrency: flags.concurrency ?? null,

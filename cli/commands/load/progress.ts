@@ -1,5 +1,5 @@
 /** Load run progress on standard error, one line per second. */
-import type { LoadOptions } from '../../../bench/load/options.js';
+import { type LoadOptions, serversOf } from '../../../bench/load/options.js';
 import type { Probe, Second } from '../../../bench/load/result.js';
 import type { LoadHooks } from '../../../bench/load/run.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
@@ -10,9 +10,13 @@ export type LoadDisplay = Required<Pick<LoadHooks, 'onTarget' | 'onPreparing' | 
 const names = { 'warm-up': 'warming up', measured: 'measuring', draining: 'draining' };
 
 export function showLoad(options: LoadOptions): LoadDisplay {
+  const others = serversOf(options).slice(1);
+  const more = others.length > 0 ? `, and ${others.join(', ')}` : '';
   return {
     onTarget: (server) =>
-      writeStderr(`folkmoot load ${options.workload}: ${serverLine(server)}, seed ${options.seed}`),
+      writeStderr(
+        `folkmoot load ${options.workload}: ${serverLine(server)}${more}, seed ${options.seed}`,
+      ),
     onPreparing: (line) => writeStderr(line),
     onSecond({ phase, elapsedMs, second }) {
       const { warmupMs, durationMs } = options;

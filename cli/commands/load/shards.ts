@@ -6,7 +6,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { LoadPart } from '../../../bench/load/merge.js';
-import { sharedWorkloads, type WorkloadName } from '../../../bench/load/options.js';
+import { type WorkloadName, workloadNames, workloads } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { collect, duration, typed } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
@@ -55,8 +55,9 @@ export function assertShardFlags({ shard, startAt, seed, workload }: ShardFlags)
   if (shard === undefined) return;
   if (startAt === undefined) needs('--shard', '--start-at TIME, the same for all generators');
   if (seed === undefined) needs('--shard', '--seed TEXT, the same for all generators');
-  if (!sharedWorkloads.includes(workload)) {
-    needs('--shard', `--workload ${sharedWorkloads.join(' or ')}`);
+  if (!workloads[workload].isShared) {
+    const shared = workloadNames.filter((name) => workloads[name].isShared);
+    needs('--shard', `--workload ${shared.join(' or ')}`);
   }
 }
 

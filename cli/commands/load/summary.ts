@@ -1,10 +1,13 @@
 /** Text summary of a load run. */
 import { early } from '../../../bench/load/compare.js';
 import { type LoadResult, P999_NEEDS } from '../../../bench/load/result.js';
+import { formatMs } from '../../../report/shared/format.js';
 import { serverLine } from './progress.js';
 
 type Operation = LoadResult['operations'][number];
 type Percentiles = Operation['response'];
+type Outage = NonNullable<LoadResult['outages']>[number];
+type LoadNode = NonNullable<LoadResult['nodes']>[number];
 
 const count = (value: number) => value.toLocaleString('en-US');
 const perS = (value: number) =>
@@ -22,6 +25,8 @@ export function loadSummary(result: LoadResult): string[] {
     ...transactions(result),
     ...delivery(result),
     ...result.operations.flatMap(fates),
+    ...(result.outages ?? []).map((one): [string, string] => ['outage', outageText(one)]),
+    ...(result.nodes ?? []).map((one): [string, string] => ['node', nodeText(one)]),
     ['generator', generator(result)],
     ['machine', machine(result)],
     ['seed', result.seed],
@@ -93,6 +98,18 @@ function delivery({ delivery: all }: LoadResult): [string, string][] {
   const bad = `${count(holes)} gaps, ${count(disconnects)} disconnects`;
   return [['deliveries', `${events}, to ${count(subscribers)} subscribers; ${bad}`]];
 }
+
+function outageText({ start_ms, end_ms, duration_ms, failed, recovery_ms }: Outage): string {
+  const requests = failed.map((one) => `${count(one.count)} ${one.operation}`).join(', ');
+  const end = end_ms === null ? 'until the end' : `for ${formatMs(duration_ms)}`;
+  const back = recovery_ms === null ? 'not recovered' : `recovered in ${formatMs(recovery_ms)}`;
+  const after = end_ms === null ? '' : `; ${back}`;
+  return `from ${formatMs(start_ms)} ${end}: failed ${requests || 'none'}${after}`;
+}
+
+const nodeText = ({ url, sent, accepted, failed, down_ms }: LoadNode): string =>
+  `${url}, ${count(accepted)} of ${count(sent)} accepted, ${count(failed)} failed` +
+  (down_ms > 0 ? `, unreachable for ${formatMs(down_ms)}` : '');
 
 /** Formats the outcomes of one operation's requests. */
 function fates(one: Operation): [string, string][] {

@@ -220,6 +220,15 @@ export const nothing = (): Percentiles => ({
   histogram: null,
 });
 
+/** An outage of two seconds, with fewer or more members. */
+export const outage = (
+  change: Partial<NonNullable<LoadResult['outages']>[number]> = {},
+): NonNullable<LoadResult['outages']>[number] => ({
+  ...{ start_ms: 3_000, end_ms: 5_000, duration_ms: 2_000, rate_before: 100, recovery_ms: 400 },
+  failed: [{ operation: 'vote', count: 120 }],
+  ...change,
+});
+
 /** Returns three brackets, as `--saturate` does. */
 export function saturation(): NonNullable<LoadResult['saturation']> {
   const probe = (rate: number, holds: boolean, r: number): Probe => ({

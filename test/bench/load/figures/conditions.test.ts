@@ -14,10 +14,10 @@ import {
   loadDefaults,
   parseDuration,
   parseNumber,
-  workloadDefaults,
+  workloads,
 } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
-import { loadResult, nothing } from '../fixture.js';
+import { loadResult, nothing, outage } from '../fixture.js';
 
 const ordinary = loadResult();
 const vote = ordinary.operations[0]!;
@@ -101,11 +101,27 @@ test('conditions: the sentence shows a value that meets the condition', () => {
   expect(met('errors>0%', { ...ordinary, operations: [rare] })).toBe('errors>0%: 0.00001 %');
 });
 
+test('conditions: downtime adds up, and recovery is that of the slowest outage', () => {
+  const conditions = parseConditions(['downtime>4s', 'recovery>=400ms'], { relative: false });
+  const judged = (outages: NonNullable<LoadResult['outages']>) =>
+    conditions.map((condition) => judge(condition, { ...ordinary, outages }).met !== null);
+  expect(judged([])).toEqual([false, false]);
+  expect(judged([outage()])).toEqual([false, true]);
+  const later = outage({ duration_ms: 2_001, recovery_ms: 100 });
+  expect(judged([outage(), later])).toEqual([true, true]);
+  const unrecovered = { ...ordinary, outages: [outage(), outage({ recovery_ms: null })] };
+  expect(judge(conditions[1]!, unrecovered).unmeasured).toContain('recovery');
+  expect(() => assertMeasured(conditions, asked({}))).toThrow(
+    expect.objectContaining({ problem: 'NO_OUTAGES' }),
+  );
+  assertMeasured(conditions, asked({ keepGoing: true }));
+});
+
 const asked = (change: Partial<LoadOptions>): LoadOptions => {
   const workload = change.workload ?? 'votes';
   return {
     ...loadDefaults,
-    ...workloadDefaults[workload],
+    ...workloads[workload],
     ...{ url: 'http://127.0.0.1:1', workload, concurrency: null, seed: 'x', keepAgents: false },
     ...change,
   };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { secondText } from '../../../../dist/cli/commands/load/progress.js';
 import { loadSummary as linesOf } from '../../../../dist/cli/commands/load/summary.js';
-import { loadResult, saturation } from '../fixture.js';
+import { loadResult, outage, saturation } from '../fixture.js';
 
 const loadSummary = (result: LoadResult) => linesOf(result).join('\n');
 
@@ -37,6 +37,16 @@ test('summary: reports an early end with the verdict', () => {
   const cut = loadResult({}, { ended: 'interrupted', verdict: 'INCOMPLETE', measured_s: 3.1234 });
   const [first] = loadSummary(cut).split('\n');
   expect(first).toMatch(/^verdict +INCOMPLETE; .*interrupted after 3\.1 of 10 s$/);
+});
+
+test('summary: shows each outage, and the requests of each server', () => {
+  const open = outage({ start_ms: 9_000, end_ms: null, duration_ms: 1_000, recovery_ms: null });
+  const counts = { sent: 1_500, accepted: 1_400, failed: 100, down_ms: 2_000 };
+  const nodes = [{ url: 'http://a:1', ...counts }];
+  const text = loadSummary(loadResult({}, { outages: [outage(), open], nodes }));
+  expect(text).toMatch(/^outage +from 3 s for 2 s: failed 120 vote; recovered in 400 ms$/m);
+  expect(text).toMatch(/^outage +from 9 s until the end: failed 120 vote$/m);
+  expect(text).toMatch(/^node +http:\/\/a:1, 1,400 of 1,500 accepted, 100 failed, .* 2 s$/m);
 });
 
 test('progress: a second without a response has no p99', () => {

@@ -2,6 +2,7 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { mergeLoads, mergePercentiles } from '../../../../dist/bench/load/merge.js';
+import { Nodes } from '../../../../dist/bench/load/nodes.js';
 import { Recorder } from '../../../../dist/bench/load/recorder.js';
 import { LoadResult } from '../../../../dist/bench/load/result.js';
 import { Value } from '../../../../dist/engine/protocol/bundled/typebox.js';
@@ -48,12 +49,18 @@ test('merge: counts add up, and the result follows its schema', () => {
   expect(merged.shard).toBe(undefined);
 });
 
+function newRecorder(): Recorder {
+  const calls = { now: () => 0, onReturned() {}, onGone() {} };
+  const nodes = new Nodes({ urls: ['http://127.0.0.1:1'], seed: '', keepGoing: false, ...calls });
+  return new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000, nodes);
+}
+
 test.each([
   [60, false],
   [999, false],
   [1_000, true],
 ])('samples: a p99.9 of %d blocks and of %d updates is shown: %s', (groups, shown) => {
-  const recorder = new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000);
+  const recorder = newRecorder();
   for (let group = 0; group < groups; group += 1) {
     recorder.proposed(100, group);
     recorder.finalized(100, group, group + 50);
@@ -72,10 +79,10 @@ test.each([
 
 /** Records response times as a run does, and returns the histogram of the result. */
 function recorded(timesMs: readonly number[]) {
-  const recorder = new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000);
+  const recorder = newRecorder();
   const call = { operation: 'read' } as Parameters<Recorder['sent']>[0]['call'];
   for (const [index, ms] of timesMs.entries()) {
-    const exchange = { call, scheduled: true, intendedMs: index, sentMs: index };
+    const exchange = { call, scheduled: true, node: 0, intendedMs: index, sentMs: index };
     recorder.sent(exchange as Parameters<Recorder['sent']>[0]);
     const outcome = { kind: 'accepted', status: 200, data: {} } as const;
     recorder.completed(exchange as Parameters<Recorder['sent']>[0], outcome, index + ms);

@@ -7,7 +7,7 @@ import {
   lagShares,
 } from '../../../../dist/bench/load/verdict.js';
 import { loadVerdictText } from '../../../../dist/report/shared/verdicts.js';
-import { nothing } from '../fixture.js';
+import { nothing, outage } from '../fixture.js';
 
 /** Evidence from a run without problems. */
 const well: Evidence = {
@@ -57,6 +57,9 @@ test.each<[string, Partial<Evidence>, string]>([
   ['a server that refuses, with a late generator', { acceptedPerS: 900, lagP99: 15 }, 'INVALID'],
   ['nothing accepted', { ...closed, acceptedPerS: 0 }, 'INVALID'],
   ['a server that is gone', { ended: 'failed' }, 'INVALID'],
+  ['an outage', { outages: [outage()] }, 'UNSTABLE'],
+  ['an outage that lasts', { outages: [outage({ end_ms: null })] }, 'INVALID'],
+  ['an outage and too low a rate', { outages: [outage()], acceptedPerS: 989 }, 'INVALID'],
   [
     'transactions that are never final',
     { transactions: { proposed: 200, timed_out: 3 } },

@@ -22,6 +22,8 @@ function scheduled(change: Partial<ScheduleOptions>) {
     next: () => call,
     waitsFor: () => 'answers',
     hasRoom: () => true,
+    isDown: () => false,
+    drop: () => {},
     send: (_, intendedMs) => sent.push(intendedMs),
     due: (intendedMs) => due.push(intendedMs),
     ...change,

@@ -65,6 +65,8 @@ test('schedule: sends due arrivals while the timers of the event loop are blocke
     ...{ measureMs: startMs, endMs, now: () => performance.now(), hasRoom: () => true },
     next: () => ({ operation: 'read', method: 'GET', target: '/' }) as never,
     waitsFor: () => 'answers',
+    isDown: () => false,
+    drop: () => {},
     send: (_, intendedMs) => intended.push(intendedMs - startMs),
     due: () => {},
   });

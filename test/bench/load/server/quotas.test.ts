@@ -1,8 +1,9 @@
-/** A server's rate limits, compared with a run's load. */
+/** A server's rate limits, compared with a run's load; and the servers of --url. */
 import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { assertQuotas } from '../../../../dist/bench/load/run.js';
 import type { Target } from '../../../../dist/bench/load/server.js';
+import { runCommand } from '../../../support/command.js';
 
 const asked: LoadOptions = {
   url: 'http://127.0.0.1',
@@ -66,4 +67,18 @@ test.each<[string, Partial<LoadOptions>]>([
   expect(check('bench', change)).toThrow(
     expect.objectContaining({ problem: 'RATE_LIMITED', message }),
   );
+});
+
+const many = Array.from({ length: 65 }, (_, port) => `http://127.0.0.1:${port + 1}`).join(',');
+
+test.each([
+  ['the same twice', ['--url', 'http://127.0.0.1:1,http://127.0.0.1:1/'], 'repeated'],
+  ['the same in two options', ['--url', 'http://a', '--url', 'http://b,http://A/'], 'repeated'],
+  ['65', ['--url', many], 'too many'],
+  ['an invalid one', ['--url', 'http://127.0.0.1:1,localhost'], 'invalid'],
+  ['--keep-going in a closed loop', ['--keep-going', '--concurrency', '2'], '--concurrency'],
+  ['--keep-going in a search', ['--keep-going', '--saturate'], '--saturate'],
+])('servers: refuses %s', async (_, args, problem) => {
+  const { code, stderr } = await runCommand(['load', '--workload', 'reads', ...args]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
 });

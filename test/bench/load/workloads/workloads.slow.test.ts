@@ -1,11 +1,7 @@
 /** Each workload against a real server: the run's counts match the server's state. */
 import { agentId } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
-import {
-  type LoadOptions,
-  loadDefaults,
-  workloadDefaults,
-} from '../../../../dist/bench/load/options.js';
+import { type LoadOptions, loadDefaults, workloads } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { runLoad } from '../../../../dist/bench/load/run.js';
 import { deriveSignatory } from '../../../../dist/sim/agents/port.js';
@@ -22,7 +18,7 @@ function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
   const workload = options.workload ?? 'votes';
   return {
     ...loadDefaults,
-    ...workloadDefaults[workload],
+    ...workloads[workload],
     ...{ url, workload, concurrency: null, seed, keepAgents: false },
     ...{ warmupMs: 0, durationMs: 1_000, connections: 32 },
     // The timeouts are long enough for a busy machine, so that only requests that never return are
