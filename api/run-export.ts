@@ -22,8 +22,7 @@ export const MAX_EXPORTED_EVENTS = 2_000_000;
 const BUCKETS = 600;
 
 interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' | 'version'> {
-  /** The scenario's groups, if known. */
-  groups?: ScenarioView['groups'] | undefined;
+  scenario?: ScenarioView | undefined;
 }
 
 interface ExportedFile {
@@ -33,7 +32,7 @@ interface ExportedFile {
 }
 
 /**
- * Exports a run. The same log and groups yield the same file.
+ * Exports a run. The same log and scenario yield the same file.
  *
  * @throws {RangeError} if the run contains more than {@link MAX_EXPORTED_EVENTS}.
  * @throws {StoreError} if data is unreadable or inconsistent.
@@ -42,7 +41,7 @@ export async function exportRun(
   network: ServedNetwork,
   options: ExportOptions,
 ): Promise<ExportedFile> {
-  const { folder, proven, version, groups, ...work } = options;
+  const { folder, proven, version, scenario, ...work } = options;
   const { event_seq } = network.read.position;
   if (event_seq > MAX_EXPORTED_EVENTS) {
     throw new RangeError(
@@ -57,7 +56,7 @@ export async function exportRun(
     const overview = await runInSlices(computeOverview(network, view.index, BUCKETS));
     const { entry, event_seq: events } = overview;
     const batches = await spansOf(view, entry);
-    const kept = keptOf(network, { overview, spans: batches, groups });
+    const kept = keptOf(network, { overview, spans: batches, scenario });
     const run = smallest(encodeRunArchive({ batches: batches.map(coarse), data: kept }));
     const { network_id } = network.genesis;
     const size = { entries: entry + 1, events };
@@ -111,13 +110,12 @@ const MEME_BYTES = 256 * 1024;
 interface KeptOptions {
   overview: Overview;
   spans: readonly RowBatch[];
-  /** The scenario's groups, if known. */
-  groups: ScenarioView['groups'] | undefined;
+  scenario: ScenarioView | undefined;
 }
 
 function keptOf(
   { read, genesis, epoch }: ServedNetwork,
-  { overview, spans: batches, groups }: KeptOptions,
+  { overview, spans: batches, scenario }: KeptOptions,
 ): RunData {
   const introduced = batches.map((batch) => batch.introduced);
   return {
@@ -128,7 +126,8 @@ function keptOf(
       read,
       introduced.flatMap(({ agents }) => agents.map(({ id }) => id)),
     ),
-    groups: groups ? groupsOf(introduced, groups) : null,
+    groups: scenario ? groupsOf(introduced, scenario.groups) : null,
+    labels: scenario?.labels ?? {},
     proposals: proposalsOf(
       read,
       introduced.flatMap(({ blocks }) => blocks.map(({ entry }) => entry)),

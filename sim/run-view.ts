@@ -71,11 +71,13 @@ const MOST_AGENTS = 20_000;
  * Describes groups and faults. Undefined if there are too many agents.
  *
  * @param startMs start of the run, in milliseconds since 1970.
+ * @param labels names of options in election data.
  */
 export function describeScenario(
   scenario: Scenario,
   seed: string,
   startMs: number,
+  labels: Record<string, string> = {},
 ): ScenarioView | undefined {
   if (scenario.population > MOST_AGENTS) return undefined;
   const { idAt } = new Cast(scenario, seed);
@@ -91,7 +93,7 @@ export function describeScenario(
   }));
   const { title, question } = scenario;
   return {
-    ...{ title, ...(question === undefined ? {} : { question }), faults },
+    ...{ title, ...(question === undefined ? {} : { question }), faults, labels },
     groups: [...groups].map(([name, agents]) => ({ name, agents })),
   };
 }

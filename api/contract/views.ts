@@ -252,6 +252,11 @@ const ScenarioKnown = Type.Object({
       groups: Type.Array(Text),
     }),
   ),
+  labels: Type.Optional(
+    Type.Record(Text, Text, {
+      description: 'names of alternatives in election data, by option; only those that differ',
+    }),
+  ),
 });
 
 /**

@@ -13,6 +13,8 @@ export interface RunData {
   agents: { description: string[]; reason: string[]; scores: Scores[] };
   /** The scenario's groups, if known. `of` is the group index by agent number, or -1. */
   groups: { names: string[]; of: number[] } | null;
+  /** Names of options in the scenario's election data; only those that differ. */
+  labels: Readonly<Record<string, string>>;
   /** Proposals by block number, without signatures; null if omitted. */
   proposals: (Readonly<Record<string, unknown>> | null)[];
   /** Files by meme number, as text or base64. Omitted files are absent. */

@@ -260,12 +260,14 @@ async function keptScenario(
   network: KeptNetwork,
 ): Promise<Pick<ServerOptions, 'scenario' | 'run'>> {
   const { openKeptRun, describeScenario } = await import('../../sim/run-view.js');
+  const { collectLabels } = await import('../../sim/elections/rule-ballots.js');
   const { readKeptResult } = await import('../../sim/fork/kept-run.js');
   const { START_MS } = await import('../../sim/run/options.js');
   try {
     const result = readKeptResult(folder);
     if (!result) return {};
-    const scenario = describeScenario(result.scenario, result.seed, START_MS);
+    const labels = collectLabels(result.elections ?? {});
+    const scenario = describeScenario(result.scenario, result.seed, START_MS, labels);
     return { ...(scenario ? { scenario } : {}), run: openKeptRun(folder, result, network) };
   } catch (error) {
     writeStderr(`folkmoot: warning: no scenario: ${(error as Error).message}`);
@@ -326,7 +328,7 @@ async function makeExport(folder: string, signal: AbortSignal) {
   try {
     const about = { folder: basename(resolve(folder)), proven, version: packageVersion() };
     const { scenario } = await keptScenario(folder, network);
-    return await exportRun(network, { ...about, signal, groups: scenario?.groups });
+    return await exportRun(network, { ...about, signal, scenario });
   } finally {
     await network.close();
   }

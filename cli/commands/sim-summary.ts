@@ -1,9 +1,9 @@
 /** Text summary of a simulation. */
 
-import { describeTie } from '../../engine/rules/rule.js';
 import { decidedText } from '../../report/shared/verdicts.js';
-import { collectLabels, describeElections, labelOption } from '../../sim/elections/rule-ballots.js';
+import { describeElections } from '../../sim/elections/rule-ballots.js';
 import type { Finding, SimResult } from '../../sim/index.js';
+import { describeTies } from '../../sim/run/result.js';
 
 const number = (value: number) => value.toLocaleString('en-US');
 
@@ -24,7 +24,7 @@ export function summary(result: SimResult): string[] {
     ...censored.map((what) => ['cut short', what] as const),
     ['blocks', `${measures.proposed} proposed: ${closed}`],
     ['votes', number(measures.votes ?? 0)],
-    ...ties(result).map((what) => ['tied', what] as const),
+    ...describeTies(result).map((what) => ['tied', what] as const),
     ['transactions', `${number(measures.transactions ?? 0)} finalized`],
     ['finality', finality(result)],
     ...deciders(result).map((line) => ['deciders', line] as const),
@@ -54,20 +54,6 @@ export function summary(result: SimResult): string[] {
 
 const findingText = ({ name, count, agent, at_ms, detail }: Finding): string =>
   `${name} (${number(count)}), first by ${agent} at ${number(at_ms)} ms: ${detail}`;
-
-/** Limit on the tied blocks that are listed. */
-const LISTED = 5;
-
-/** Formats the blocks whose choice the order of the options decided. */
-function ties({ tied = [], elections = {} }: SimResult): string[] {
-  const labels = collectLabels(elections);
-  const lines = tied
-    .slice(0, LISTED)
-    .map(
-      (one) => `block ${one.number}: ${describeTie(one, (name) => labelOption({ labels }, name))}`,
-    );
-  return tied.length > LISTED ? [...lines, `${tied.length - LISTED} more blocks`] : lines;
-}
 
 /** Formats the measures that scripts report, with one line for the run and one line per group. */
 function figures({ reported }: SimResult): string[] {

@@ -284,12 +284,16 @@ async function watching(
   const control = new Pace({ paused, speed: speed === 'max' ? null : speed, signal });
   const run = createRunView(scenario);
   // The run waits while the server builds a view, because building takes several event-loop turns.
+  let shown: ReturnType<typeof describeScenario>;
   let making: () => Promise<void> | undefined = () => undefined;
   return {
-    onGraph: run.hears,
+    onGraph(graph, labels) {
+      run.hears(graph);
+      if (shown) shown.labels = labels;
+    },
     async onNetwork(network) {
       control.begin(network);
-      const shown = describeScenario(scenario, scenario.seed, network.read.position.at);
+      shown = describeScenario(scenario, scenario.seed, network.read.position.at);
       const more = shown ? { control, run, scenario: shown } : { control, run };
       const server = await openUiServer(network, flags, more);
       making = () => server.making();

@@ -48,7 +48,7 @@ export class Collector implements Observer {
   /** Block under observation. */
   watched: WatchedBlock | null = null;
   /** Names of alternatives in election data, by option; only those that differ. */
-  labels: Readonly<Record<string, string>> = {};
+  labels: Record<string, string> = {};
   /**
    * Time of the last finalized or rejected block in milliseconds since 1970; 0 before the first.
    */

@@ -26,7 +26,7 @@ import { decidedText, endingText, runVerdicts } from '../../report/shared/verdic
 import { commandLine } from '../../report/shell.js';
 import { describeElections } from '../elections/rule-ballots.js';
 import { tables } from '../measure/dictionary.js';
-import type { SimResult } from '../run/result.js';
+import { describeTies, type SimResult } from '../run/result.js';
 import { groupsChart, reputationChart, SeriesData } from './agent-charts.js';
 import { finalityChart, Latencies, outcomesChart } from './block-charts.js';
 import { blockLinks, closerSection, configuration, isExported } from './sections.js';
@@ -235,17 +235,19 @@ ${detail}</li>`,
 }
 
 /** Reason why the run ended, and its effects on the data. Older run folders contain neither. */
-function ending({ ended_by, censored = [], elections, reported }: Partial<SimResult>): Html | null {
+function ending(result: Partial<SimResult>): Html | null {
+  const { ended_by, censored = [], elections, reported } = result;
   if (ended_by === undefined) return null;
-  const missing = (reported?.missing ?? []).map((text) => html`<li>${text}</li>`);
-  const uses = describeElections(elections).map((what) => html`<li>${what}</li>`);
-  const cut = censored.map((what) => html`<li>${what}</li>`);
-  return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>
-${uses.length === 0 ? null : html`<p>Election data:</p>\n<ul>${uses}</ul>\n`}${
-  cut.length === 0 ? null : html`<p>Censored data:</p>\n<ul>${cut}</ul>\n`
-}${
-  missing.length === 0
-    ? null
-    : html`<p>Warnings about measures of scripts:</p>\n<ul>${missing}</ul>\n`
-}`;
+  const lists: [string, readonly string[]][] = [
+    ['Election data', describeElections(elections)],
+    ['Choices that the order of options decided', describeTies(result)],
+    ['Censored data', censored],
+    ['Warnings about measures of scripts', reported?.missing ?? []],
+  ];
+  return html`<p>Ended by ${code(ended_by)}: ${endingText(ended_by)}.</p>\n${lists
+    .filter(([, texts]) => texts.length > 0)
+    .map(([title, texts]) => {
+      const items = texts.map((text) => html`<li>${text}</li>`);
+      return html`<p>${title}:</p>\n<ul>${items}</ul>\n`;
+    })}`;
 }

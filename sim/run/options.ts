@@ -68,8 +68,8 @@ export interface SimHooks {
    * awaited before the network closes. Observers must not write.
    */
   onNetwork?: (network: Network) => Promise<() => Promise<void>>;
-  /** Called once with the social graph, before the run. */
-  onGraph?: (graph: KnownGraph) => void;
+  /** Called once with the social graph and the labels of options, before the run. */
+  onGraph?: (graph: KnownGraph, labels: Record<string, string>) => void;
   /**
    * Awaited before each window of virtual time. The window starts at `now` or later (Unix time in
    * milliseconds). Delays do not change the log.

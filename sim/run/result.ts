@@ -6,6 +6,7 @@ import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import type { Network } from '../../engine/node/network.js';
 import type { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
+import { describeTie } from '../../engine/rules/rule.js';
 import type { Provenance } from '../../report/folder.js';
 import { measures } from '../../report/shared/measures.js';
 import type { DeciderFigures } from '../agents/deciders/adapter.js';
@@ -14,7 +15,7 @@ import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
 import type { Reported, Scripts } from '../agents/script/scripts.js';
 import type { Finding } from '../audit/findings.js';
-import type { ElectionUse } from '../elections/rule-ballots.js';
+import { collectLabels, type ElectionUse, labelOption } from '../elections/rule-ballots.js';
 import type { Collector } from '../measure/collector.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
@@ -343,4 +344,21 @@ function blockOf(row: Row<'blocks.csv'>, ordinals: ReadonlyMap<string, number>):
     choice: row.choice as string | null,
     standings: Object.freeze(JSON.parse(String(row.standings))) as ScriptReportBlock['standings'],
   });
+}
+
+/** Limit on the tied blocks that are listed. */
+const LISTED = 5;
+
+/** Formats the blocks whose choice the order of the options decided. */
+export function describeTies({
+  tied = [],
+  elections = {},
+}: Partial<Pick<SimResult, 'tied' | 'elections'>>): string[] {
+  const labels = collectLabels(elections);
+  const lines = tied
+    .slice(0, LISTED)
+    .map(
+      (one) => `block ${one.number}: ${describeTie(one, (name) => labelOption({ labels }, name))}`,
+    );
+  return tied.length > LISTED ? [...lines, `${tied.length - LISTED} more blocks`] : lines;
 }

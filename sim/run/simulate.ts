@@ -242,7 +242,7 @@ class Run {
     const { observer: collector, elections, graph } = society;
     if (watch !== undefined) collector.watched = { hash: watch, status: null, alliances: null };
     collector.labels = collectLabels(elections);
-    onGraph?.(graph);
+    onGraph?.(graph, collector.labels);
     return society;
   }
 

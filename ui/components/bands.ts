@@ -2,48 +2,9 @@
  * Layout of the agent grid: one band per personality, one per scenario group, or a single band.
  * Cells appear in registration order, as large as the space permits.
  */
-import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { agents, canAsk, network } from '../data/store.js';
+import { agents } from '../data/store.js';
 import { cleanText } from './labels.js';
-import { data } from './requests.js';
-
-interface Groups {
-  /** Group names, in scenario order. */
-  names: readonly string[];
-  /** Index into `names` by agent id. */
-  places: ReadonlyMap<string, number>;
-}
-
-/** Null until a scenario is loaded, and on a server without one. */
-export const groups = signal<Groups | null>(null);
-
-/** Epoch at the last request. */
-let askedEpoch: string | undefined;
-
-/** Loads the groups once per history. */
-export function useGroups(): Groups | null {
-  const epoch = network.value?.epoch;
-  const known = canAsk('scenario');
-  useEffect(() => {
-    if (!known || askedEpoch === epoch) return;
-    askedEpoch = epoch;
-    groups.value = null;
-    data<{ groups: { name: string; agents: string[] }[] }>('/api/v1/scenario').then(
-      ({ groups: all }) => {
-        if (askedEpoch === epoch) groups.value = grouped(all);
-      },
-      // Without groups, the view does not offer banding by group.
-      () => undefined,
-    );
-  }, [epoch, known]);
-  return groups.value;
-}
-
-function grouped(all: readonly { name: string; agents: string[] }[]): Groups | null {
-  const places = new Map(all.flatMap(({ agents: ids }, place) => ids.map((id) => [id, place])));
-  return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
-}
+import { groups } from './scenario.js';
 
 /** Returns how agents are grouped by default: by scenario group, unless all are in one group. */
 export const getMainSorting = (): Sorting =>

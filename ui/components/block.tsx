@@ -13,6 +13,7 @@ import { format } from '../../report/shared/format.js';
 import type { BlockItem } from '../data/messages.js';
 import { blocks, focus, network } from '../data/store.js';
 import { lookAt } from '../route.js';
+import { labelOption } from './scenario.js';
 
 /** Maximum number of blocks in the strip. */
 export const CHAIN_BLOCKS = 60;
@@ -186,7 +187,7 @@ export function explainOutcome(
   if (isByWeight || (status !== 'finalized' && status !== 'rejected')) return outcomes[status];
   return choice === undefined
     ? `${status} by the rule ${network.value?.policy}`
-    : `${status}: ${choice} is chosen`;
+    : `${status}: ${labelOption(choice)} is chosen`;
 }
 
 export function Glyph({ status }: { status: string }) {

@@ -11,7 +11,6 @@ import {
   createBands,
   createKindLookup,
   findAgentAt,
-  groups,
   type Kind,
   kinds,
   type Layout,
@@ -19,6 +18,7 @@ import {
   neighbour,
 } from './bands.js';
 import { cleanText, describeAgent } from './labels.js';
+import { groups } from './scenario.js';
 
 interface GridProps {
   coloring: Coloring;

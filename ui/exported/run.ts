@@ -268,13 +268,14 @@ const control: Route = ({ kept }) => ({
   knows: kept.groups ? ['scenario'] : [],
 });
 
-const scenario: Route = ({ kept: { groups }, agents }) =>
+const scenario: Route = ({ kept: { groups, labels }, agents }) =>
   groups
     ? {
         groups: groups.names.map((name, place) => ({
           name,
           agents: agents.filter(({ number }) => groups.of[number] === place).map(({ id }) => id),
         })),
+        labels,
       }
     : undefined;
 

@@ -3,14 +3,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../../report/shared/format.js';
-import {
-  type Banding,
-  bandings,
-  getGroup,
-  getMainSorting,
-  groups,
-  useGroups,
-} from '../components/bands.js';
+import { type Banding, bandings, getGroup, getMainSorting } from '../components/bands.js';
 import { type Coloring, colorings, Grid, Legend } from '../components/grid.js';
 import {
   cleanText,
@@ -20,6 +13,7 @@ import {
   getStatus,
   useNarrow,
 } from '../components/labels.js';
+import { groups, useScenario } from '../components/scenario.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
 import { finding } from '../time-bar.js';
@@ -27,7 +21,7 @@ import { NoAgents } from '../world-clock.js';
 
 export function View() {
   const { query } = place.value;
-  const grouped = useGroups() !== null;
+  const grouped = useScenario() !== null;
   const may = (one: string) => grouped || one !== 'group';
   const coloring = oneOf(colorings.filter(may), query.get('color'));
   const mainBanding = getMainSorting();

@@ -7,6 +7,7 @@ import { networkRule } from '../components/block.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Pages, Scroll, slicePage } from '../components/lists.js';
 import { Mark } from '../components/placeholders.js';
+import { labelOption } from '../components/scenario.js';
 import { agents } from '../data/store.js';
 import { home } from '../home.js';
 import { useOneOf, usePage } from '../route.js';
@@ -230,14 +231,18 @@ function Ballot({ of }: { of: unknown }) {
   const number = name === 'delegate' ? agents.numberOf(String(value)) : null;
   if (number !== null) return <AgentLink number={number} />;
   const text = Array.isArray(value)
-    ? value.map((one) => [one].flat().join(' = ')).join(name === 'ranking' ? ' > ' : ', ')
+    ? value
+        .map((one) => [one].flat().map(nameOf).join(' = '))
+        .join(name === 'ranking' ? ' > ' : ', ')
     : typeof value === 'object'
       ? members(value)
-          .map((entry) => entry.join(' '))
+          .map(([option, score]) => `${nameOf(option)} ${score}`)
           .join(', ')
-      : `${value}`;
+      : nameOf(value);
   return <bdi>{cleanText(text === '' ? 'empty' : text, BALLOT_SHOWN)}</bdi>;
 }
+
+const nameOf = (option: unknown): string => labelOption(String(option));
 
 const BALLOT_SHOWN = 80;
 
@@ -280,7 +285,7 @@ function BlockContents({ proposal, check }: TransactionsProps) {
   const changes = [
     ...changesOf(proposal.state_diff, ''),
     ...listed(proposal.options).flatMap(({ name, state_diff }) =>
-      changesOf(state_diff, `if ${cleanText(String(name), 64)} is chosen`),
+      changesOf(state_diff, `if ${labelOption(String(name))} is chosen`),
     ),
   ];
   const meme = proposal.meme_content as Body | undefined;

@@ -15,6 +15,7 @@ import {
 import { Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
 import { useFetch } from '../components/requests.js';
+import { labelOption, useScenario } from '../components/scenario.js';
 import { type BlockItem, findCurrentBlock } from '../data/messages.js';
 import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
@@ -47,6 +48,7 @@ export function View({ item }: { item: string | null }) {
 }
 
 function WholeBlock({ hash }: { hash: string }) {
+  useScenario();
   const live = clock.value.mode === 'live';
   const here = blocks.value.find((block) => block.hash === hash);
   const count = here ? here.approvals + here.rejections : 0;
@@ -197,10 +199,10 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
         <Fact name="rule">
           <RuleName />
         </Fact>
-        {block.options && <Fact name="options">{block.options.join(', ')}</Fact>}
+        {block.options && <Fact name="options">{block.options.map(labelOption).join(', ')}</Fact>}
         {ended.choice && (
           <Fact name="choice">
-            <b data-testid="choice">{ended.choice}</b>
+            <b data-testid="choice">{labelOption(ended.choice)}</b>
           </Fact>
         )}
         {ended.fault && <Fact name="fault">the rule failed: {ended.fault}</Fact>}
@@ -255,7 +257,7 @@ function Standings({ standings, choice, options }: StandingsProps) {
       <tbody>
         {rows.map(([name, score]) => (
           <tr key={name} class={name === choice ? 'chosen' : undefined}>
-            <th scope="row">{cleanText(name, 64)}</th>
+            <th scope="row">{options ? labelOption(name) : cleanText(name, 64)}</th>
             <td>{format(score)}</td>
             <td>
               <span
@@ -402,7 +404,9 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
     scores.every(([name, score]) => standings[name] === score);
   const outcomes: Pick<Outcome, 'status' | 'choice'>[] = [of, { status, choice }];
   const [found, told] = outcomes.map((one) =>
-    one.choice === undefined ? one.status : `${one.status}, with the choice ${one.choice}`,
+    one.choice === undefined
+      ? one.status
+      : `${one.status}, with the choice ${labelOption(one.choice)}`,
   );
   return (
     <li>
@@ -412,7 +416,9 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
         : same
           ? `These votes give the outcome ${told}.`
           : `These votes give the outcome ${told}, but other standings.`}
-      {of.tied && <span data-testid="tied">{` ${toSentence(describeTie(of.tied))}`}</span>}
+      {of.tied && (
+        <span data-testid="tied">{` ${toSentence(describeTie(of.tied, labelOption))}`}</span>
+      )}
     </li>
   );
 }

@@ -2,11 +2,12 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
-import { createKindLookup, getMainSorting, kindOf, kinds, useGroups } from '../components/bands.js';
+import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import { AgentLink, cleanText, describeAgent } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
+import { useScenario } from '../components/scenario.js';
 import { agents, alliances, clock } from '../data/store.js';
 import type { Axis, Opinion } from '../player/opinion.js';
 import { go, href, usePage } from '../route.js';
@@ -14,7 +15,7 @@ import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
-  useGroups();
+  useScenario();
   // Axes have no sign. A moving map is aligned with the previous map. The map at a fixed entry is
   // not aligned, so that its link always shows the same map.
   const { mode, follows } = clock.value;

@@ -1,10 +1,15 @@
 /** The block view recounts the ballots of every rule in the browser. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startServer } from 'folkmoot/api';
+import { completeScenario, simulate } from 'folkmoot/sim';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { decideBlocks, named } from '../../engine/certificate/decided.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { temporaryFolder } from '../../support/fixture.js';
 import { modes, open } from '../browser.js';
+import { explore } from '../explore-server.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -44,3 +49,27 @@ test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(
     expect(complaints).toEqual([]);
   },
 );
+
+test.skipIf(!hasBrowser)('block view: names options as election data does', async () => {
+  const folder = temporaryFolder();
+  const names = ['Zoë', '東京'].map((name, at) => `# ALTERNATIVE NAME ${at + 1}: ${name}`);
+  writeFileSync(
+    join(folder, 'data.soc'),
+    ['# DATA TYPE: soc', '# NUMBER ALTERNATIVES: 2', ...names, '3: 1,2', '2: 2,1', ''].join('\n'),
+  );
+  const strategy = { kind: 'ballots', file: 'data.soc' };
+  const raw = {
+    title: 'an election',
+    agents: [{ group: 'voters', count: 5, producers: 1, traits: { abstains: 0 }, strategy }],
+    consensus: { policy: 'schulze', voting_period_ms: 8_000, dormant_after: 0 },
+    length: { blocks: 1 },
+  };
+  const out = join(folder, 'run');
+  await simulate(completeScenario(raw, folder), { folder, out });
+  const origin = await explore(out, onTestFinished);
+  const { tab } = await open(browser, `${origin}/ui/block`, modes.light);
+  await tab.getByTestId('choice').getByText('Zoë').waitFor();
+  const rows = tab.getByTestId('standings').locator('tbody th');
+  expect(await rows.allInnerTexts()).toEqual(['Zoë', '東京']);
+  expect(await tab.getByText('Zoë > 東京').count()).toBe(3);
+});
