@@ -23,11 +23,6 @@ interface CaseOf<C> {
    * round.
    */
   everyRound?: boolean;
-  /**
-   * Runs only if named by `--case`, because the case takes a long time. All other cases together
-   * take four minutes.
-   */
-  byName?: boolean;
   sizes: Record<Size, C>;
   run(configuration: C, round: Round): Promise<Row[]>;
 }
@@ -36,17 +31,15 @@ export interface Case {
   name: string;
   about: string;
   everyRound: boolean;
-  byName: boolean;
   run(size: Size, round: Round): Promise<Row[]>;
 }
 
 export function defineCase<C>(given: CaseOf<C>): Case {
-  const { name, about, everyRound = false, byName = false, sizes: of, run } = given;
+  const { name, about, everyRound = false, sizes: of, run } = given;
   return {
     name,
     about,
     everyRound,
-    byName,
     run: (size, round) => run(of[size], round),
   };
 }
@@ -62,16 +55,12 @@ const figure = {
   value: optional('value, if the figure is not a rate'),
   unit: Type.Optional(Type.String(about('of value'))),
   of_r: optional('per_s relative to R'),
-  of_previous: optional('per_s relative to the previous tier'),
   ratio: optional('ratio of the two rates in the name; over rounds, the median'),
   wanted: optional('goal of the ratio'),
   allowed: optional('upper limit of the value'),
   cpu_us: optional('CPU time per item over all threads, microseconds'),
   idle: optional('share of time in which the threads of the verifier pool did not run'),
   note: Type.Optional(Type.String(about('note, such as a verdict of the load tester'))),
-  batch_sizes: Type.Optional(
-    Type.Array(Type.Number(), about('batches by size: slot k counts 2^k to 2^(k+1) - 1')),
-  ),
 };
 
 export const Row = Type.Object(figure, strictly);
@@ -79,7 +68,7 @@ export type Row = Static<typeof Row>;
 
 export const BenchResult = Type.Object(
   {
-    format: Type.Literal('folkmoot-bench-1'),
+    format: Type.Literal('folkmoot-bench-2'),
     machine: Type.String(about('cores x model, memory, kernel')),
     cpu: Type.String(about('model of the processor')),
     node: Type.String(),
@@ -93,16 +82,10 @@ export const BenchResult = Type.Object(
       Type.Number(),
       about('R of each round, to detect a change of machine speed'),
     ),
-    tiers: Type.Array(
-      Type.Object(
-        { name: Type.String(), per_s: Type.Number(), of_r: Type.Number() },
-        { ...strictly, ...about('the same votes through an increasing part of the server') },
-      ),
-    ),
     cases: Type.Array(
       Type.Object({ case: Type.String(about('name of the case in --case')), ...figure }, strictly),
     ),
   },
-  { ...strictly, $id: 'folkmoot-bench-1', title: 'Result of npm run bench' },
+  { ...strictly, $id: 'folkmoot-bench-2', title: 'Result of npm run bench' },
 );
 export type BenchResult = Static<typeof BenchResult>;

@@ -37,9 +37,8 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
       seen.push(...rows.map((row) => ({ case: one.name, ...row })));
     }
   }
-  const measured = medians(seen);
   return {
-    format: 'folkmoot-bench-1',
+    format: 'folkmoot-bench-2',
     ...machine(),
     seed,
     size,
@@ -47,8 +46,7 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
     seconds: (performance.now() - started) / 1000,
     r: median(r),
     r_rounds: r,
-    tiers: measured.flatMap(tierOf),
-    cases: measured,
+    cases: medians(seen),
   };
 }
 
@@ -71,7 +69,7 @@ async function rowsOf(
 /** Row name for a failed case. */
 export const NOT_MEASURED = 'not measured';
 
-/** Merges rows with equal names: takes medians of figures, and sums of batch sizes. */
+/** Merges rows with equal names: takes medians of figures. */
 function medians(rows: readonly Measured[]): Measured[] {
   const groups = new Map<string, Measured[]>();
   for (const row of rows) {
@@ -80,32 +78,12 @@ function medians(rows: readonly Measured[]): Measured[] {
   }
   return [...groups.values()].map((same) => {
     const merged: Measured = { ...same[0]! };
-    for (const key of [
-      'per_s',
-      'value',
-      'of_r',
-      'of_previous',
-      'ratio',
-      'cpu_us',
-      'idle',
-    ] as const) {
+    for (const key of ['per_s', 'value', 'of_r', 'ratio', 'cpu_us', 'idle'] as const) {
       const values = same.flatMap((row) => row[key] ?? []);
       if (values.length > 0) merged[key] = median(values);
     }
-    const sizes = same.flatMap(({ batch_sizes }) => (batch_sizes ? [batch_sizes] : []));
-    return sizes.length === 0 ? merged : { ...merged, batch_sizes: sizes.reduce(added) };
+    return merged;
   });
-}
-
-function added(one: number[], other: number[]): number[] {
-  const [long, short] = one.length > other.length ? [one, other] : [other, one];
-  return long.map((count, slot) => count + (short[slot] ?? 0));
-}
-
-/** Selects rows in the case `tiers` that have a rate and its ratio to R. */
-function tierOf({ case: of, name, per_s, of_r }: Measured): BenchResult['tiers'] {
-  if (of !== 'tiers' || per_s === undefined || of_r === undefined) return [];
-  return [{ name, per_s, of_r }];
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,42 +1,18 @@
 /** All cases, in the order in which they run and are printed. */
 import type { Case } from '../case.js';
-import { engineCase, stagesCase, verifyCase } from './engine.js';
-import { clusterCase, queueCase } from './etcd.js';
-import { fanOutCase, viewCase, watchCase } from './feed.js';
-import { footprintCase, idleCase } from './footprint.js';
-import { historyCase, replayCase, storeCase } from './log.js';
-import { readCostsCase, readsCase } from './reads.js';
-import { rulesCase } from './rules.js';
-import { plainCase, servedVoteCase, threadsCase, transactionsCase } from './server.js';
-import { simulatedVoteCase, simulatorCase } from './simulator.js';
-import { sweepCase } from './sweep.js';
-import { tiersCase } from './tiers.js';
-import { unrecordedCase } from './unrecorded.js';
+import { engineCase } from './engine.js';
+import { feedCase } from './feed.js';
+import { logCase } from './log.js';
+import { readsCase } from './reads.js';
+import { plainCase, serverCase } from './server.js';
+import { simulatorCase } from './simulator.js';
 
 export const cases: readonly Case[] = [
-  tiersCase,
-  threadsCase,
-  transactionsCase,
+  serverCase,
   plainCase,
-  servedVoteCase,
   readsCase,
-  fanOutCase,
-  idleCase,
-  watchCase,
-  stagesCase,
-  verifyCase,
+  feedCase,
   engineCase,
-  storeCase,
-  historyCase,
-  viewCase,
-  replayCase,
+  logCase,
   simulatorCase,
-  simulatedVoteCase,
-  unrecordedCase,
-  rulesCase,
-  footprintCase,
-  clusterCase,
-  queueCase,
-  sweepCase,
-  readCostsCase,
 ];

@@ -1,7 +1,4 @@
-/**
- * Log cases: committing the log to a store, replaying it, and reading past states from a stored
- * run.
- */
+/** The log: committed to a store, replayed, and read at random entries. */
 
 import { join } from 'node:path';
 import { createVerifier } from '../../engine/crypto/create-verifier.js';
@@ -14,7 +11,6 @@ import { replay } from '../../engine/replay/replay.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';
 import { defaultScenario, simulate } from '../../sim/index.js';
 import { defineCase, type Round, type Row } from '../case.js';
-import { withFolder } from '../fixtures/network.js';
 import {
   createHistory,
   type EncodedPast,
@@ -24,6 +20,7 @@ import {
   toBatches,
 } from '../fixtures/population.js';
 import { measureTime } from '../raw/raw.js';
+import { withFolder } from '../servers/processes.js';
 
 const VALIDATORS = 1_000;
 
@@ -68,23 +65,13 @@ async function committed(
   });
 }
 
-export const storeCase = defineCase<StoreOptions>({
-  name: 'store',
-  about: 'durable commits of real votes to LMDB, by batch size',
-  sizes: { small: { blocks: 8, commits: 128 }, large: { blocks: 64, commits: 1_024 } },
-  run: measureStore,
-});
-
-interface ReplayOptions {
+interface RunOptions {
   agents: number;
   /** A block with 1,000 agents produces about 750 entries. */
   blocks: number;
 }
 
-async function measureReplay(
-  { agents, blocks }: ReplayOptions,
-  { r, seed }: Round,
-): Promise<Row[]> {
+async function measureReplay({ agents, blocks }: RunOptions, { r, seed }: Round): Promise<Row[]> {
   const scenario = defaultScenario(agents, { length: { blocks } });
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
@@ -125,22 +112,9 @@ async function replayed(path: string, r: number, verifier?: Verifier): Promise<O
   }
 }
 
-export const replayCase = defineCase<ReplayOptions>({
-  name: 'replay',
-  about: 'replay of a stored run, with and without signatures, relative to R',
-  sizes: { small: { agents: 300, blocks: 60 }, large: { agents: 1_000, blocks: 1_350 } },
-  run: measureReplay,
-});
-
-interface HistoryOptions {
-  agents: number;
-  /** A block with 1,000 agents produces about 750 entries. */
-  blocks: number;
-}
-
 const LOOKS = 100;
 
-async function measureHistory({ agents, blocks }: HistoryOptions, { seed }: Round): Promise<Row[]> {
+async function measureHistory({ agents, blocks }: RunOptions, { seed }: Round): Promise<Row[]> {
   return withFolder(async (folder) => {
     const out = join(folder, 'run');
     const length = { blocks };
@@ -177,9 +151,30 @@ async function looked(history: History): Promise<Row[]> {
   ];
 }
 
-export const historyCase = defineCase<HistoryOptions>({
-  name: 'history',
-  about: 'state at a random entry of a log: first read, and later ones',
-  sizes: { small: { agents: 200, blocks: 40 }, large: { agents: 1_000, blocks: 1_350 } },
-  run: measureHistory,
+interface LogOptions {
+  store: StoreOptions;
+  replay: RunOptions;
+  history: RunOptions;
+}
+
+export const logCase = defineCase<LogOptions>({
+  name: 'log',
+  about: 'commits of real votes by batch size, replay of a run, and states at random entries',
+  sizes: {
+    small: {
+      store: { blocks: 8, commits: 128 },
+      replay: { agents: 300, blocks: 60 },
+      history: { agents: 200, blocks: 40 },
+    },
+    large: {
+      store: { blocks: 64, commits: 1_024 },
+      replay: { agents: 1_000, blocks: 1_350 },
+      history: { agents: 1_000, blocks: 1_350 },
+    },
+  },
+  run: async ({ store, replay, history }, round) => [
+    ...(await measureStore(store, round)),
+    ...(await measureReplay(replay, round)),
+    ...(await measureHistory(history, round)),
+  ],
 });

@@ -7,19 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Signatory } from '../../engine/protocol/compose.js';
 import { authInput } from '../../engine/protocol/signing.js';
-import { median } from '../raw/raw.js';
 import type { MeasuredServer } from '../servers/child-server.js';
-import { type ByThread, watchThreads } from '../servers/processes.js';
 import type { GetCount, GetOrder } from './get-thread.js';
 import type { Posting, PostsOrder, PostTimes } from './posts-thread.js';
 import type { Expecting, SubscribersOrder } from './subscribers-thread.js';
 
-interface Answering {
+export interface MeasuredRate {
   perSecond: number;
   /** Server CPU time per response, in microseconds, independent of the client. */
   cpuUs: number;
-  /** Responses during the measurement, and the threads' CPU time meanwhile. */
-  spent: { answers: number; threads: ByThread | null };
 }
 
 const CONNECTIONS = 64;
@@ -29,7 +25,7 @@ export async function getRate(
   server: MeasuredServer,
   path: string,
   seconds: number,
-): Promise<Answering> {
+): Promise<MeasuredRate> {
   const order: GetOrder = {
     port: Number(new URL(server.url).port),
     path,
@@ -44,64 +40,44 @@ export async function getRate(
   try {
     await sleep(WARM_UP_MS);
     const before = await count();
-    const threads = watchThreads(server.pid, 0);
     await sleep(1000 * seconds);
     const after = await count();
     const answered = after.answered - before.answered;
-    const spent = { answers: answered, threads: threads() };
     if (answered === 0) throw new Error(`no response from ${server.url}${path}`);
     return {
       perSecond: (1000 * answered) / (after.atMs - before.atMs),
       cpuUs: (1e6 * (after.cpu - before.cpu)) / answered,
-      spent,
     };
   } finally {
     await client.terminate();
   }
 }
 
-export interface MeasuredRate {
-  perSecond: number;
-  /** CPU time of all servers per request, in microseconds. */
-  cpuUs: number;
-  /** Median request duration, in milliseconds. */
-  medianMs: number;
-}
-
-/** Processes whose CPU time counts. Processes with a URL receive the requests in turn. */
-type Paying = Pick<MeasuredServer, 'cpuSeconds'> & { url?: string };
-
 /**
  * Posts rounds of requests over several connections. A round starts once all responses to the
  * previous round have arrived. The first `warmUp` rounds are not measured.
  */
 export async function postRate(
-  servers: readonly Paying[],
+  server: MeasuredServer,
   rounds: Uint8Array[][],
   { connections, warmUp }: { connections: number; warmUp: number },
 ): Promise<MeasuredRate> {
-  const ports = servers.flatMap(({ url }) => (url === undefined ? [] : Number(new URL(url).port)));
-  const order: PostsOrder = { ports, connections, rounds };
+  const order: PostsOrder = { port: Number(new URL(server.url).port), connections, rounds };
   const client = new Worker(new URL('./posts-thread.js', import.meta.url), { workerData: order });
   const post = async (posting: Posting) => {
     client.postMessage(posting);
     const [posted] = (await once(client, 'message')) as [PostTimes];
     return posted;
   };
-  const paid = async () => {
-    const seconds = await Promise.all(servers.map((server) => server.cpuSeconds()));
-    return seconds.reduce((sum, one) => sum + one, 0);
-  };
   try {
     await once(client, 'message');
     await post({ from: 0, to: warmUp });
-    const before = await paid();
-    const { milliseconds, each } = await post({ from: warmUp, to: rounds.length });
-    const cpuSeconds = (await paid()) - before;
+    const before = await server.cpuSeconds();
+    const { milliseconds, requests } = await post({ from: warmUp, to: rounds.length });
+    const cpuSeconds = (await server.cpuSeconds()) - before;
     return {
-      perSecond: (1000 * each.length) / milliseconds,
-      cpuUs: (1e6 * cpuSeconds) / each.length,
-      medianMs: median(each),
+      perSecond: (1000 * requests) / milliseconds,
+      cpuUs: (1e6 * cpuSeconds) / requests,
     };
   } finally {
     await client.terminate();

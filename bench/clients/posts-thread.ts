@@ -7,8 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
 export interface PostsOrder {
-  /** Ports, used in turn. */
-  ports: readonly number[];
+  port: number;
   connections: number;
   /** Complete requests, head and body. */
   rounds: Uint8Array[][];
@@ -16,33 +15,29 @@ export interface PostsOrder {
 
 /**
  * Message from the parent: post the rounds from `from` up to, but not including, `to`. The reply
- * contains the total duration and the duration of each request.
+ * contains the duration and the number of requests.
  */
 export type Posting = { from: number; to: number };
-export type PostTimes = { milliseconds: number; each: number[] };
+export type PostTimes = { milliseconds: number; requests: number };
 
-const { ports, connections, rounds } = workerData as PostsOrder;
+const { port, connections, rounds } = workerData as PostsOrder;
 const SUCCESS = '"success":true';
-interface Connection {
-  socket: Socket;
-  sentAt: number;
-}
-
-const idle: Connection[] = [];
+const idle: Socket[] = [];
 let requests: Uint8Array[] = [];
 let sent = 0;
 let answered = 0;
-let each: number[] = [];
 let roundIsOver = () => {};
 
 parentPort?.on('message', async ({ from, to }: Posting) => {
   const begin = performance.now();
-  each = [];
-  for (const round of rounds.slice(from, to)) await post(round);
-  parentPort?.postMessage({ milliseconds: performance.now() - begin, each } satisfies PostTimes);
+  const posted = rounds.slice(from, to);
+  for (const round of posted) await post(round);
+  const milliseconds = performance.now() - begin;
+  const requests = posted.reduce((sum, { length }) => sum + length, 0);
+  parentPort?.postMessage({ milliseconds, requests } satisfies PostTimes);
 });
 
-for (let opened = 0; opened < connections; opened += 1) open(ports[opened % ports.length]!);
+for (let opened = 0; opened < connections; opened += 1) open();
 
 function post(round: Uint8Array[]): Promise<void> {
   requests = round;
@@ -50,24 +45,22 @@ function post(round: Uint8Array[]): Promise<void> {
   answered = 0;
   return new Promise((resolve) => {
     roundIsOver = resolve;
-    for (const connection of idle.splice(0)) sendNext(connection);
+    for (const socket of idle.splice(0)) sendNext(socket);
   });
 }
 
-function sendNext(connection: Connection): void {
+function sendNext(socket: Socket): void {
   const request = requests[sent];
-  if (!request) return void idle.push(connection);
+  if (!request) return void idle.push(socket);
   sent += 1;
-  connection.sentAt = performance.now();
-  connection.socket.write(request);
+  socket.write(request);
 }
 
-function open(port: number): void {
+function open(): void {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  const connection = { socket, sentAt: 0 };
   let received = '';
   socket.on('connect', () => {
-    idle.push(connection);
+    idle.push(socket);
     if (idle.length === connections) parentPort?.postMessage('ready');
   });
   socket.on('error', (error) => {
@@ -79,8 +72,7 @@ function open(port: number): void {
     if (!received.includes(SUCCESS)) throw new Error(`expected a success, got ${received}`);
     received = '';
     answered += 1;
-    each.push(performance.now() - connection.sentAt);
-    sendNext(connection);
+    sendNext(socket);
     if (answered === requests.length) roundIsOver();
   });
 }

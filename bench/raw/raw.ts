@@ -3,7 +3,6 @@
  * rates to R. This module also measures rates: benchmark.js repeats the work, each time on a new
  * item.
  */
-import { Worker } from 'node:worker_threads';
 import Benchmark from 'benchmark';
 import { verifyOne as verifyWithLibsodium } from '../../engine/crypto/inline.js';
 import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
@@ -25,25 +24,12 @@ export const rawSpeed = (): number | null => (verifyWithLibsodium ? rawVerificat
  * Returns a function that throws for an invalid signature, because a loop over refusals would
  * measure different work.
  */
-export function verifyOrThrow(): (job: VerifyJob) => void {
+function verifyOrThrow(): (job: VerifyJob) => void {
   const verify = verifyWithLibsodium;
   if (!verify) throw new Error('sodium-native does not load, so R cannot be measured');
   return (job) => {
     if (!verify(job)) throw new Error('libsodium rejects a signature of the benchmark');
   };
-}
-
-/** Measures the total rate of several threads, which is the upper bound for a verifier pool. */
-export async function measureRawThreads(threads: number, seed: string): Promise<number> {
-  const url = new URL('./raw-thread.js', import.meta.url);
-  const rates = Array.from({ length: threads }, (_, ordinal) => {
-    const worker = new Worker(url, { workerData: `${seed} ${ordinal}` });
-    return new Promise<number>((resolve, reject) => {
-      worker.once('message', resolve);
-      worker.once('error', reject);
-    });
-  });
-  return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
 }
 
 // benchmark.js would compile the functions from their source, outside their scope.
@@ -92,17 +78,6 @@ export function measureRate<T>(
   return { perSecond: measured.hz, cpuUs: (1e6 * cpu) / done };
 }
 
-/** Cycles over a few items, for work that keeps no state. */
-export function rateOver<T>(
-  items: readonly T[],
-  work: (item: T) => unknown,
-  seconds: number,
-): Rate {
-  const around = (count: number) =>
-    Array.from({ length: count }, (_, at) => items[at % items.length]!);
-  return measureRate(around, work, seconds);
-}
-
 /** Measures the duration of asynchronous work and the CPU time of all threads, both in seconds. */
 export async function measureTime(
   work: () => Promise<void>,
@@ -129,7 +104,7 @@ const KEYS = 1_000;
 const MESSAGE_BYTES = 250;
 
 /** Returns a source of jobs with unique messages. */
-export function jobSource(seed: string): (count: number) => VerifyJob[] {
+function jobSource(seed: string): (count: number) => VerifyJob[] {
   const keys = Array.from({ length: KEYS }, (_, ordinal) => keyOf(seed, ordinal));
   let made = 0;
   return (count) => Array.from({ length: count }, () => jobOf(keys[made % KEYS]!, made++));

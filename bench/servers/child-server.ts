@@ -9,7 +9,7 @@ import { once } from 'node:events';
  * Messages to a child program. The program's first message, sent without a request, is its port.
  */
 type Question = 'usage' | { body: string };
-type Answer = { port: number } | { cpuSeconds: number; residentBytes: number };
+type Answer = { port: number } | { cpuSeconds: number };
 
 interface ForkedServer extends MeasuredServer {
   /** Configures the program, and resolves once the configuration is applied. */
@@ -44,13 +44,10 @@ export async function withChildServer<T>(
   try {
     return await work({
       url: `http://127.0.0.1:${'port' in first ? first.port : 0}`,
-      pid: child.pid!,
       cpuSeconds: async () => (await ask('usage')).cpuSeconds,
-      residentBytes: async () => (await ask('usage')).residentBytes,
       async tell(question) {
         await ask(question);
       },
-      async stop() {},
     });
   } finally {
     child.disconnect();
@@ -67,17 +64,14 @@ export function answerParent(port: number, told: (question: { body: string }) =>
   process.on('message', (question: Question) => {
     if (question !== 'usage') told(question);
     const { user, system } = process.cpuUsage();
-    tell({ cpuSeconds: (user + system) / 1e6, residentBytes: process.memoryUsage.rss() });
+    tell({ cpuSeconds: (user + system) / 1e6 });
   });
   process.on('disconnect', () => process.exit(0));
   tell({ port });
 }
 
-/** A server in its own process, with measures of its CPU time and memory. */
+/** A server in its own process. */
 export interface MeasuredServer {
   url: string;
-  pid: number;
   cpuSeconds(): Promise<number>;
-  residentBytes(): Promise<number>;
-  stop(): Promise<void>;
 }

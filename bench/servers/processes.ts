@@ -5,32 +5,41 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { formatHead, registration } from '../fixtures/chain.js';
-import { withFolder } from '../fixtures/network.js';
 import { type MeasuredServer, withChildServer } from './child-server.js';
 
 export interface FolkmootServer extends MeasuredServer {
+  pid: number;
   /** Sends a signed request; throws unless the server accepts it. */
   send(request: SignedRequest): Promise<unknown>;
   /** Values from /metrics, by name and labels. */
   metrics(): Promise<Map<string, number>>;
 }
 
-/**
- * Runs a server for the duration of `work`. `more` contains options for `serve`, and `flags`
- * contains flags for Node.js.
- */
+/** Creates a temporary folder, and removes it after `work`. */
+export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
+  const path = await mkdtemp(join(tmpdir(), 'folkmoot-bench-'));
+  try {
+    return await work(path);
+  } finally {
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Runs a server for the duration of `work`. `more` contains options for `serve`. */
 export function withFolkmoot<T>(
   work: (server: FolkmootServer) => Promise<T>,
   more: readonly string[] = [],
-  flags: readonly string[] = [],
 ): Promise<T> {
   return withFolder(async (data) => {
-    const server = await startFolkmoot(data, more, flags);
+    const server = await startFolkmoot(data, more);
     try {
       return await work(server);
     } finally {
@@ -39,13 +48,9 @@ export function withFolkmoot<T>(
   });
 }
 
-async function startFolkmoot(
-  data: string,
-  more: readonly string[],
-  flags: readonly string[],
-): Promise<FolkmootServer> {
+async function startFolkmoot(data: string, more: readonly string[]) {
   const options = ['--port', '0', '--limits', 'off', '--log-level', 'error', '--data', data];
-  const command = [...flags, ...folkmootArguments, 'serve', ...options, ...more];
+  const command = [...folkmootArguments, 'serve', ...options, ...more];
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
@@ -59,8 +64,7 @@ async function startFolkmoot(
     pid: child.pid!,
     metrics,
     cpuSeconds: () => metric('process_cpu_seconds_total'),
-    residentBytes: () => metric('process_resident_memory_bytes'),
-    send: (request) => send(url, request),
+    send: (request: SignedRequest) => send(url, request),
     async stop() {
       child.kill('SIGTERM');
       await ended;
@@ -138,43 +142,13 @@ export function threadSeconds(pid: number): Map<string, number> | null {
   }
 }
 
-const sum = (seconds: readonly number[]) => seconds.reduce((all, one) => all + one, 0);
-
-/** Wall time of work, and CPU time of the child processes that ended during the work. */
-export interface Spent {
-  seconds: number;
-  /** 0 if unsupported. */
-  cpuSeconds: number;
-}
-
-export async function spendOn(work: () => Promise<unknown>): Promise<Spent> {
-  const [since, before] = [performance.now(), endedSeconds() ?? 0];
-  await work();
-  const seconds = (performance.now() - since) / 1_000;
-  return { seconds, cpuSeconds: (endedSeconds() ?? 0) - before };
-}
-
-/** CPU time of all children that have ended, in seconds; null if unsupported. */
-export const endedSeconds = (): number | null => secondsOf('self', [13, 14]);
-
-/** CPU time of a running process and its ended children. */
-export const soFarSeconds = (pid: number): number | null => secondsOf(pid, [11, 12, 13, 14]);
-
-function secondsOf(pid: number | 'self', which: readonly number[]): number | null {
-  try {
-    return secondsIn(readFileSync(`/proc/${pid}/stat`, 'utf8'), which);
-  } catch {
-    return null;
-  }
-}
-
 /**
  * Returns CPU seconds from proc(5), where utime and stime are fields 14 and 15. Field 2, in
  * parentheses, may contain spaces.
  */
-function secondsIn(stat: string, which: readonly number[] = [11, 12]): number {
+function secondsIn(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return which.reduce((all, at) => all + Number(fields[at]), 0) / TICKS_PER_SECOND;
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 /** CPU time of a server's threads, in seconds. */
@@ -185,18 +159,6 @@ export interface ByThread {
   verifier: number;
   /** Garbage collection, compilation, and libuv's threads, which commit. */
   rest: number;
-}
-
-/**
- * Measures the threads from now on; null if unsupported. With a pool size of 0, there are no
- * verifier threads.
- */
-export function watchThreads(pid: number, poolThreads: number): () => ByThread | null {
-  const before = threadSeconds(pid);
-  return () => {
-    const after = threadSeconds(pid);
-    return before && after && spentBetween(pid, before, after, poolThreads);
-  };
 }
 
 /** Splits the CPU time by kind of thread, with `poolThreads` threads in the pool. */
@@ -223,5 +185,5 @@ function busiest(
     .filter(([id]) => id !== String(pid))
     .map(([id, seconds]) => seconds - (before.get(id) ?? 0))
     .sort((a, b) => b - a);
-  return sum(spent.slice(0, count));
+  return spent.slice(0, count).reduce((sum, seconds) => sum + seconds, 0);
 }

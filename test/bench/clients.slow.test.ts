@@ -18,7 +18,6 @@ test.runIf(loads)(
       const { perSecond, cpuUs } = await getRate(server, '/', 0.3);
       expect(perSecond).toBeGreaterThan(0);
       expect(cpuUs).toBeGreaterThan(0);
-      expect(await server.residentBytes()).toBeGreaterThan(0);
     });
   },
 );

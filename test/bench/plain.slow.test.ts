@@ -81,8 +81,8 @@ test('posts: both servers accept the same bytes', async () => {
   const load = { connections: 8, warmUp: 5 };
   const network = ['--network-id', NETWORK_ID];
   for (const taken of [
-    await withPlain(NETWORK_ID, (server) => postRate([server], rounds, load)),
-    await withFolkmoot((server) => postRate([server], rounds, load), network),
+    await withPlain(NETWORK_ID, (server) => postRate(server, rounds, load)),
+    await withFolkmoot((server) => postRate(server, rounds, load), network),
   ]) {
     expect(taken.perSecond).toBeGreaterThan(0);
     expect(taken.cpuUs).toBeGreaterThan(0);
@@ -95,7 +95,7 @@ test('posts: an error response ends the measurement', async () => {
   const { votes } = chain(by, timestamp).next().value;
   const rounds = [votes.map(toHttpBytes)];
   const measured = withPlain(NETWORK_ID, (server) =>
-    postRate([server], rounds, { connections: 2, warmUp: 0 }),
+    postRate(server, rounds, { connections: 2, warmUp: 0 }),
   );
   await expect(measured).rejects.toThrow('expected a success');
 });

@@ -1,8 +1,8 @@
-/** Tests row processing: medians over rounds, tiers, batch sums and goals. */
+/** Tests row processing: medians over rounds, and goals. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
-import { printResult } from '../../dist/bench/main.js';
-import { measureRate, rateOver } from '../../dist/bench/raw/raw.js';
+import { printResult } from '../../dist/bench/print.js';
+import { measureRate } from '../../dist/bench/raw/raw.js';
 import { bench } from '../../dist/bench/run.js';
 
 /** Yields 3, 1 and 2 in three rounds, with the given members. */
@@ -16,7 +16,7 @@ function changing(name: string, everyRound: boolean): Case {
     run: async (factor, { r }) => {
       const value = factor * (values.shift() ?? 0);
       return [
-        { name: 'figure', per_s: value * r, of_r: value, batch_sizes: [value] },
+        { name: 'figure', per_s: value * r, of_r: value },
         { name: 'goal', ratio: value, wanted: 2 },
         { name: 'limit', value, unit: 'KiB', allowed: 1 },
       ];
@@ -28,21 +28,19 @@ const measured = (...cases: Case[]) =>
   bench({ cases, size: 'small', seed: 'test', progress: () => {} });
 
 test('bench: figures of every round are reduced to medians', async () => {
-  const result = await measured(changing('tiers', true), changing('once', false));
+  const result = await measured(changing('each', true), changing('once', false));
   expect(result.rounds).toBe(3);
   expect(result.r_rounds).toHaveLength(3);
-  const [tier, goal, , once] = result.cases;
-  expect(tier).toMatchObject({ case: 'tiers', of_r: 2, batch_sizes: [6] });
+  const [figure, goal, , once] = result.cases;
+  expect(figure).toMatchObject({ case: 'each', of_r: 2 });
   expect(goal).toMatchObject({ ratio: 2, wanted: 2 });
-  expect(once).toMatchObject({ case: 'once', of_r: 3, batch_sizes: [3] });
-  expect(result.tiers).toEqual([{ name: 'figure', per_s: tier?.per_s, of_r: 2 }]);
+  expect(once).toMatchObject({ case: 'once', of_r: 3 });
 });
 
 test('bench: the text shows which goals are met', async () => {
-  const text = printResult(await measured(changing('tiers', true)));
+  const text = printResult(await measured(changing('each', true)));
   expect(text).toMatch(/^goal +2\.00 +at least 2 +yes$/m);
   expect(text).toMatch(/^limit +2 KiB +at most 1 +no$/m);
-  expect(text).toMatch(/^figure +count$/m);
 });
 
 test('bench: a failing case reports why, and the others are measured', async () => {
@@ -80,5 +78,5 @@ test('measure: uses every item of measureRate once, and rethrows failures', () =
   const fails = () => {
     throw new Error('no good');
   };
-  expect(() => rateOver([1], fails, 0.05)).toThrow('no good');
+  expect(() => measureRate((count) => Array(count).fill(1), fails, 0.05)).toThrow('no good');
 });
