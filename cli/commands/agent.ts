@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from 'commander';
+import { Argument } from 'commander';
 import type {
   AgentClient,
   ApiError,
@@ -29,7 +29,7 @@ import {
   findAlliance,
   findBlock,
 } from '../options/ids.js';
-import { collect, integer } from '../options/options.js';
+import { CliCommand, collect, integer } from '../options/options.js';
 import { refusedError, UsageError } from '../output/exit.js';
 import { helpText } from '../output/help.js';
 import { writeStderr, writeStdoutAsync } from '../output/output.js';
@@ -41,25 +41,22 @@ const block = '5f9c2e41';
 const [ada, bob] = ['agent_7d3e90ab', 'agent_c41f2277'];
 const alliance = 'ally_19ac03d5';
 
-export function agentCommand(): Command {
-  const agent = new Command('agent').description('act as an agent of a live network').addHelpText(
-    'after',
-    helpText({
-      notes: `
+export function agentCommand(): CliCommand {
+  const agent = new CliCommand('agent').description('act as an agent of a live network').explain({
+    notes: `
 Each command prints one JSON object; watch prints one per line. Refusals go to
 standard error as code, reason and message. Use one key per network, because
 requests do not name the network.
 
 With several servers in --url, the client fails over to the next one. watch
 continues there after the last event that it printed.`,
-      examples: [
-        'keygen --out ada.key.json',
-        'agent register --key ada.key.json --name Ada',
-        'agent propose --key ada.key.json --tx hello',
-        `agent vote --key ada.key.json ${block} approve`,
-      ],
-    }),
-  );
+    examples: [
+      'keygen --out ada.key.json',
+      'agent register --key ada.key.json --name Ada',
+      'agent propose --key ada.key.json --tx hello',
+      `agent vote --key ada.key.json ${block} approve`,
+    ],
+  });
   const add = (usage: string, text: string, ...examples: string[]) =>
     withKey(agent.command(usage)).description(text).addHelpText('after', examplesOf(examples));
   addSelf(add);
@@ -70,7 +67,7 @@ continues there after the last event that it printed.`,
   return agent;
 }
 
-type Add = (usage: string, text: string, ...examples: string[]) => Command;
+type Add = (usage: string, text: string, ...examples: string[]) => CliCommand;
 
 const examplesOf = (examples: readonly string[]) =>
   helpText({ examples: examples.map((one) => `agent ${one}`) });
@@ -251,11 +248,7 @@ function addSocial(add: Add): void {
   )
     .argument('<block>', blockSyntax)
     .argument('<message>', 'comment')
-    .addOption(
-      new Option('--sentiment <name>', 'tone of the comment')
-        .choices(sentiments)
-        .default('neutral'),
-    )
+    .choice('--sentiment <name>', 'tone of the comment', sentiments, 'neutral')
     .option('--memes <list>', 'comma-separated list of meme ids', list)
     .action((named, message, { sentiment, memes: meme_references, ...flags }) =>
       act(
@@ -283,8 +276,8 @@ function addSocial(add: Add): void {
     );
 }
 
-function allyCommand(): Command {
-  const ally = new Command('ally')
+function allyCommand(): CliCommand {
+  const ally = new CliCommand('ally')
     .description('propose, answer or leave an alliance')
     .addHelpText(
       'after',

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
+
 import type { Segment, Store } from '../../engine/store/store.js';
-import { integer } from '../options/options.js';
-import { helpText } from '../output/help.js';
+import { CliCommand, integer } from '../options/options.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
 interface Flags {
@@ -15,18 +14,16 @@ interface Flags {
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
-export function archiveCommand(): Command {
-  return new Command('archive')
+export function archiveCommand(): CliCommand {
+  return new CliCommand('archive')
     .description('move old log entries into compressed files')
     .argument('<dir>', 'data folder or saved run, not open in a server')
     .requiredOption('--before <seq>', 'first entry to keep', position)
     .option('--dry-run', 'print the entries to move, and change nothing')
     .option('--no-compact', 'keep the free space inside data.mdb for reuse')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Moves entries and their events into DIR/archive/*.seg and shrinks data.mdb.
 replay, log and serve read the archive transparently, and no digest changes.
 Copy DIR/archive together with the folder.
@@ -34,13 +31,12 @@ Copy DIR/archive together with the folder.
 Entry 0, the last entry, and all entries since the oldest block in voting stay.
 Records and meme files stay too. The command can be killed at any time: the
 folder stays valid, and the next run continues.`,
-        examples: [
-          'archive folkmoot-data --before 1000000 --dry-run',
-          'archive folkmoot-data --before 1000000',
-          'serve --archive-after 200000',
-        ],
-      }),
-    )
+      examples: [
+        'archive folkmoot-data --before 1000000 --dry-run',
+        'archive folkmoot-data --before 1000000',
+        'serve --archive-after 200000',
+      ],
+    })
     .action(run);
 }
 

@@ -1,13 +1,12 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Command } from 'commander';
+
 import type { CertificateHolds } from '../../engine/certificate/check.js';
 import type { TrustedDigest } from '../../engine/certificate/statement.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { blockInFile, blockName, blockSyntax, findStoredBlock } from '../options/ids.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
@@ -21,8 +20,8 @@ interface MakeFlags {
   out?: string;
 }
 
-export function certifyCommand(): Command {
-  return new Command('certify')
+export function certifyCommand(): CliCommand {
+  return new CliCommand('certify')
     .description('write an offline-verifiable certificate of a block')
     .argument('<dir|file>', 'saved run, data folder or printed log')
     .argument('<block>', blockSyntax)
@@ -30,21 +29,18 @@ export function certifyCommand(): Command {
     .option('--bridge <kib>', 'size limit for results of other entries, in KiB', sizes, 1024)
     .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--out <file>', 'file to write (default: standard output)')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Replays the log up to the block, which must be finalized or rejected, and uses
 no stored state. The certificate contains the genesis, the electorate, the
 signed proposal and every counted vote. The digest chain binds them to the log.
 See docs/certificates.md.`,
-        examples: [
-          'certify runs/7 12 --out c.json',
-          'certify folkmoot-data 3f9a0c11 --through 5000 > c.json',
-          'check-certificate c.json',
-        ],
-      }),
-    )
+      examples: [
+        'certify runs/7 12 --out c.json',
+        'certify folkmoot-data 3f9a0c11 --through 5000 > c.json',
+        'check-certificate c.json',
+      ],
+    })
     .action(certifyBlock);
 }
 
@@ -105,8 +101,8 @@ interface CheckFlags {
   json?: boolean;
 }
 
-export function checkCertificateCommand(): Command {
-  return new Command('check-certificate')
+export function checkCertificateCommand(): CliCommand {
+  return new CliCommand('check-certificate')
     .description('verify a certificate without the log')
     .argument('<file>', 'certificate written by certify, - for standard input')
     .option(
@@ -123,24 +119,21 @@ export function checkCertificateCommand(): Command {
     )
     .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Recomputes all digests, hashes, signatures, weights and sums. Prints what the
 certificate proves and what it assumes. Exits with code 12 if the certificate is
 invalid.
 
 A decision rule that is a module runs, in a sandbox, only if --rule gives a file
 with the same text. Otherwise the check proves all but the decision.`,
-        examples: [
-          'check-certificate c.json',
-          'check-certificate c.json --rule sixty.js',
-          'certify runs/7 12 | folkmoot check-certificate -',
-          'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
-        ],
-      }),
-    )
+      examples: [
+        'check-certificate c.json',
+        'check-certificate c.json --rule sixty.js',
+        'certify runs/7 12 | folkmoot check-certificate -',
+        'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
+      ],
+    })
     .action(check);
 }
 

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
 import type { ReplayResult } from '../../engine/replay/replay.js';
+import { CliCommand } from '../options/options.js';
 import { exitCodes, isUsage } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { damageText, printJson, writeStderr, writeStdout } from '../output/output.js';
 
@@ -24,16 +23,14 @@ interface Checked {
   problem: string | null;
 }
 
-export function checkCommand(): Command {
-  return new Command('check')
+export function checkCommand(): CliCommand {
+  return new CliCommand('check')
     .description('check a data folder or saved run for damage')
     .argument('<dir>', 'data folder or saved run, not open in a server')
     .option('--pages', 'check the page structure only')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 First checks the pages of data.mdb as plain bytes: each page is used once or
 free, and all keys are in order. Then a second process replays the log and
 compares every entry, event, record and file, including archive/. It therefore
@@ -42,9 +39,8 @@ archive/. The folder is not changed.
 
 Exits with code 13 if the folder is damaged. Restore it from a copy, or replay
 the part that folkmoot log still prints.`,
-        examples: ['check folkmoot-data', 'check runs/7 --pages', 'check runs/7 --json'],
-      }),
-    )
+      examples: ['check folkmoot-data', 'check runs/7 --pages', 'check runs/7 --json'],
+    })
     .action(run);
 }
 

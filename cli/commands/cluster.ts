@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
 import type { Card } from '../../cluster/order/order.js';
-import { addClusterOptions, type ClusterFlags, openOrder } from '../options/etcd.js';
+import { type ClusterFlags, clusterOptions, openOrder } from '../options/etcd.js';
+import { CliCommand } from '../options/options.js';
 import { exitCodes, refusedError, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson } from '../output/output.js';
 
@@ -12,60 +11,51 @@ interface Flags extends ClusterFlags {
   networkId?: string;
 }
 
-export function clusterCommand(): Command {
-  const cluster = new Command('cluster')
+export function clusterCommand(): CliCommand {
+  const cluster = new CliCommand('cluster')
     .description('inspect and maintain the nodes of a cluster')
-    .addHelpText(
-      'after',
-      helpText({
-        examples: [
-          'cluster status --cluster etcd://127.0.0.1 --network-id town',
-          'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
-          'cluster status --network-id town | jq .nodes',
-        ],
-      }),
-    );
+    .explain({
+      examples: [
+        'cluster status --cluster etcd://127.0.0.1 --network-id town',
+        'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+        'cluster status --network-id town | jq .nodes',
+      ],
+    });
   withNetwork(cluster.command('status'))
     .description('print the status of all nodes and etcd members')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Prints one JSON object after two seconds. A node is alive if it updated its card
 in etcd in that time. bad_cards lists invalid cards, which all nodes ignore. A
 live node replaces its card, and cluster forget deletes the others. Exits with
 code 12 if nodes have different digests at the same entry.`,
-        examples: [
-          'cluster status --cluster etcd://127.0.0.1 --network-id town',
-          'cluster status --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
-          'cluster status --network-id town | jq .parted',
-        ],
-      }),
-    )
+      examples: [
+        'cluster status --cluster etcd://127.0.0.1 --network-id town',
+        'cluster status --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
+        'cluster status --network-id town | jq .parted',
+      ],
+    })
     .action((flags: Flags) => over(flags, status));
   withNetwork(cluster.command('forget'))
     .argument('<node>', 'node name')
     .description('remove a node that will not return')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 etcd keeps each batch of requests until every node has it. Remove a lost node so
 that etcd can delete its batches. A running node of this name exits. Also
 deletes a bad card of this name.`,
-        examples: [
-          'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
-          'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
-          'cluster forget n3 --network-id town',
-        ],
-      }),
-    )
+      examples: [
+        'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+        'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
+        'cluster forget n3 --network-id town',
+      ],
+    })
     .action((node: string, flags: Flags) => over(flags, (order) => forget(order, node)));
   return cluster;
 }
 
-const withNetwork = (command: Command) =>
-  addClusterOptions(command).option('--network-id <id>', 'network name');
+const withNetwork = (command: CliCommand) =>
+  command.addOptions(clusterOptions()).option('--network-id <id>', 'network name');
 
 async function over(
   flags: Flags,

@@ -1,33 +1,30 @@
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import { CliCommand } from '../options/options.js';
+
 import { UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 
-export function compareCommand(): Command {
-  return new Command('compare')
+export function compareCommand(): CliCommand {
+  return new CliCommand('compare')
     .description('compare two saved runs: scenario, log, blocks, measures')
     .argument('<a>', 'first run, written by sim --out or fork')
     .argument('<b>', 'second run')
     .option('--out <file>', 'HTML file to write, with charts and votes')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Prints the first difference in the scenarios and in the logs, each block with a
 different outcome (approving to rejecting weight), and each measure that differs
 (b minus a). If the runs share a prefix, also counts flipped votes.
 
 One pair of runs cannot show whether a difference is significant. For that, use
 folkmoot fork RUN --replicates.`,
-        examples: [
-          'compare runs/7 runs/7-fork',
-          'compare runs/7 runs/7-fork --out comparison.html',
-          'compare runs/7 runs/8 --json | jq .measures',
-        ],
-      }),
-    )
+      examples: [
+        'compare runs/7 runs/7-fork',
+        'compare runs/7 runs/7-fork --out comparison.html',
+        'compare runs/7 runs/8 --json | jq .measures',
+      ],
+    })
     .action(run);
 }
 

@@ -5,11 +5,12 @@
  * adds. Names of files are foreign text, so the scripts never evaluate an answer or a word of the
  * line.
  */
+
 import { type Dirent, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Argument, Command, type Option } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
 import type { Parser } from '../options/options.js';
-import { helpText } from '../output/help.js';
+import { CliCommand } from '../options/options.js';
 import { escapeControls, printHelp, writeStdout } from '../output/output.js';
 
 /** Hidden command that the scripts call. */
@@ -89,23 +90,20 @@ complete -c folkmoot -f -a '(__folkmoot_complete)'
 const scripts = { bash, zsh, fish };
 type Shell = keyof typeof scripts;
 
-export function completionCommand(): Command {
-  return new Command('completion')
+export function completionCommand(): CliCommand {
+  return new CliCommand('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Completes commands, options, option values, scenario names and folders with
 runs. The script calls folkmoot, which must be on the path or an alias.`,
-        examples: [
-          'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
-          'completion zsh > ~/.zfunc/_folkmoot',
-          'completion fish > ~/.config/fish/completions/folkmoot.fish',
-        ],
-      }),
-    )
+      examples: [
+        'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
+        'completion zsh > ~/.zfunc/_folkmoot',
+        'completion fish > ~/.config/fish/completions/folkmoot.fish',
+      ],
+    })
     .action((shell: Shell) => writeStdout(...scripts[shell].trimEnd().split('\n')));
 }
 

@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import {
   configOptions,
   keyOf,
@@ -12,7 +12,7 @@ import {
   sectionNames,
   shownValue,
 } from '../options/config.js';
-import { helpText } from '../output/help.js';
+import { CliCommand } from '../options/options.js';
 import { printJson, writeStdout } from '../output/output.js';
 
 const makers: Readonly<Record<SectionName, () => Promise<Command>>> = {
@@ -20,46 +20,40 @@ const makers: Readonly<Record<SectionName, () => Promise<Command>>> = {
   load: async () => (await import('./load/load.js')).loadCommand(),
 };
 
-export function configCommand(): Command {
-  return new Command('config')
+export function configCommand(): CliCommand {
+  return new CliCommand('config')
     .description('check a configuration file, and show effective values')
     .enablePositionalOptions()
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 A value comes from the first of these sources that has it: a flag, an
 environment variable, the YAML file of --config or FOLKMOOT_CONFIG, the default.
 The file has one section per command: serve and load. See
 docs/configuration.md.`,
-        examples: [
-          'config check folkmoot.yaml',
-          'config show serve --config folkmoot.yaml --port 9000',
-          'config show --json load',
-        ],
-      }),
-    )
+      examples: [
+        'config check folkmoot.yaml',
+        'config show serve --config folkmoot.yaml --port 9000',
+        'config show --json load',
+      ],
+    })
     .addCommand(checkCommand())
     .addCommand(showCommand());
 }
 
-function checkCommand(): Command {
-  return new Command('check')
+function checkCommand(): CliCommand {
+  return new CliCommand('check')
     .description('check a configuration file without starting anything')
     .argument('<file>', 'YAML file')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Checks the file alone, without environment variables and flags. An unknown key,
 an invalid value or a conflict is an error that names the file and the line.`,
-        examples: [
-          'config check folkmoot.yaml',
-          'config check folkmoot.yaml && systemctl reload folkmoot',
-          'config check folkmoot.yaml || exit',
-        ],
-      }),
-    )
+      examples: [
+        'config check folkmoot.yaml',
+        'config check folkmoot.yaml && systemctl reload folkmoot',
+        'config check folkmoot.yaml || exit',
+      ],
+    })
     .action(check);
 }
 
@@ -75,28 +69,25 @@ async function check(path: string): Promise<void> {
   writeStdout(`${path}: valid (${counts.join(', ') || 'no values'})`);
 }
 
-function showCommand(): Command {
-  return new Command('show')
+function showCommand(): CliCommand {
+  return new CliCommand('show')
     .description('print the effective option values of a command, with sources')
     .addArgument(new Argument('<command>', 'command to show').choices(sectionNames))
     .argument('[options...]', 'options of the command')
     .option('--json', 'print one JSON object')
     .passThroughOptions()
     .allowUnknownOption()
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Prints a section of a configuration file, with the source of each value as a
 comment. Secrets and passwords are shown as ***. Write --json before the
 command.`,
-        examples: [
-          'config show serve',
-          'config show serve --config folkmoot.yaml --port 9000',
-          'config show --json load --rate 500',
-        ],
-      }),
-    )
+      examples: [
+        'config show serve',
+        'config show serve --config folkmoot.yaml --port 9000',
+        'config show --json load --rate 500',
+      ],
+    })
     .action(show);
 }
 

@@ -1,8 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
-import { Command } from 'commander';
 import type { Comparison } from '../../sim/index.js';
+import { CliCommand } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { printJson, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
@@ -17,8 +16,8 @@ interface Flags {
   json?: boolean;
 }
 
-export function conformanceCommand(): Command {
-  return new Command('conformance')
+export function conformanceCommand(): CliCommand {
+  return new CliCommand('conformance')
     .description('write test vectors, or check another implementation')
     .option('--out <dir>', 'new folder to write the suite to')
     .option('--only <names>', 'comma-separated list of cases', (text) => text.split(','))
@@ -27,22 +26,19 @@ export function conformanceCommand(): Command {
     .option('--partial', 'accept missing lines and outcomes')
     .option('--list', 'print the names of all cases')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 The suite contains signed requests with their outcomes, events, records and
 digests, and the log of every shipped scenario. Its bytes are the same on every
 machine. README.md in the suite describes the files and the format of results.
 
 --check exits with code 12 at the first difference.`,
-        examples: [
-          'conformance --out suite',
-          'conformance --out suite --only life,alliances,healthy-town',
-          'conformance --check results.ndjson --against suite',
-        ],
-      }),
-    )
+      examples: [
+        'conformance --out suite',
+        'conformance --out suite --only life,alliances,healthy-town',
+        'conformance --check results.ndjson --against suite',
+      ],
+    })
     .action(run);
 }
 

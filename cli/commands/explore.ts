@@ -7,12 +7,13 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ClockView, Control } from '../../api/contract/control.js';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { KeptNetwork } from '../../engine/node/kept-network.js';
 import type { LogLine } from '../../engine/replay/recompute.js';
 import type { ReplayResult } from '../../engine/replay/replay.js';
+import { CliCommand } from '../options/options.js';
 import {
   openUiServer,
   resolveAddress,
@@ -20,24 +21,17 @@ import {
   uiServerOptions,
 } from '../options/ui-server.js';
 import { interruption, listenError, StopSignal, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { endNow, io } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 import { packageVersion } from '../output/provenance.js';
 
-export function exploreCommand(): Command {
-  const command = new Command('explore')
+export function exploreCommand(): CliCommand {
+  return new CliCommand('explore')
     .description('browse a saved run or data folder on a local page')
-    .argument('<dir>', 'saved run, data folder or load run');
-  for (const option of uiServerOptions()) command.addOption(option);
-  return command
-    .addOption(
-      new Option('--open <when>', 'open in a browser (default: yes in a terminal)').choices([
-        'yes',
-        'no',
-      ]),
-    )
+    .argument('<dir>', 'saved run, data folder or load run')
+    .addOptions(uiServerOptions())
+    .choice('--open <when>', 'open in a browser (default: yes in a terminal)', ['yes', 'no'])
     .option('--verify', 'recompute the log in the browser')
     .addOption(
       new Option(
@@ -46,10 +40,8 @@ export function exploreCommand(): Command {
       ).conflicts(['port', 'host', 'open', 'verify']),
     )
     .option('--json', 'print one JSON object when ready')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Serves the folder read-only until SIGTERM or SIGINT. Write requests get
 READ_ONLY. New entries appear as another process commits them. Only view/ and
 history/ in the folder are written. They are caches and can be deleted. For a
@@ -60,15 +52,14 @@ file needs no server and opens at any entry, such as run.html?at=1200. It
 contains all that the page shows, with memes up to 256 KiB and proposals up to
 1 MB, but no requests and no signatures. 100,000 events take about 0.5 MB; the
 limit is 2,000,000 events. The report of the run links to DIR/run.html.`,
-        examples: [
-          'explore runs/7',
-          'explore folkmoot-data --port 8081 --open no',
-          'explore runs/7 --verify',
-          'explore runs/7 --export',
-          'explore folkmoot-data --export today.html',
-        ],
-      }),
-    )
+      examples: [
+        'explore runs/7',
+        'explore folkmoot-data --port 8081 --open no',
+        'explore runs/7 --verify',
+        'explore runs/7 --export',
+        'explore folkmoot-data --export today.html',
+      ],
+    })
     .action(async (folder: string, flags: ExploreFlags) => {
       if (flags.export === undefined || isLoadRun(folder)) {
         return runExplore(folder, flags, new StopSignal());

@@ -1,11 +1,9 @@
-import { Command } from 'commander';
 import type { Forked } from '../../sim/fork/fork.js';
 import type { KeptRun } from '../../sim/fork/kept-run.js';
 import type { Scenario } from '../../sim/index.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { mostCallsOption, readDeciderFlags, warnUnusedDeciders } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { build, commitHash, packageVersion } from '../output/provenance.js';
@@ -22,8 +20,8 @@ interface Flags {
   json?: boolean;
 }
 
-export function forkCommand(): Command {
-  return new Command('fork')
+export function forkCommand(): CliCommand {
+  return new CliCommand('fork')
     .description('re-run a saved run with changes, and verify the prefix')
     .argument('<run>', 'saved run, written by sim --out or fork')
     .option(
@@ -48,7 +46,7 @@ export function forkCommand(): Command {
     .option('--record', 'call external deciders for answers not in the cassette')
     .addOption(mostCallsOption())
     .option('--json', 'print one JSON object')
-    .addHelpText('after', helpText({ notes, examples }))
+    .explain({ notes, examples })
     .action(run);
 }
 

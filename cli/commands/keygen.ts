@@ -1,7 +1,6 @@
-import { Command } from 'commander';
 import { writeSecret } from '../options/client.js';
+import { CliCommand } from '../options/options.js';
 import { UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { printJson, writeStdout } from '../output/output.js';
 
 interface Flags {
@@ -10,25 +9,22 @@ interface Flags {
   json?: boolean;
 }
 
-export function keygenCommand(): Command {
-  return new Command('keygen')
+export function keygenCommand(): CliCommand {
+  return new CliCommand('keygen')
     .description('generate an Ed25519 key pair')
     .option('--seed-hex <hex>', '32-byte seed in hex (default: random)')
     .option('--out <file>', 'new key file to write (mode 0600)')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 private_key is the 32-byte seed of RFC 8032 in hex. Keep it secret: it controls
 the agent. With --out, only the file contains it.`,
-        examples: [
-          'keygen --out ada.key.json',
-          'keygen --json',
-          'keygen --seed-hex "$(openssl rand -hex 32)"',
-        ],
-      }),
-    )
+      examples: [
+        'keygen --out ada.key.json',
+        'keygen --json',
+        'keygen --seed-hex "$(openssl rand -hex 32)"',
+      ],
+    })
     .action(run);
 }
 

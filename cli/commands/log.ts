@@ -1,30 +1,25 @@
-import { Command } from 'commander';
-import { expectOrdered, integer } from '../options/options.js';
-import { helpText } from '../output/help.js';
+import { CliCommand, expectOrdered, integer } from '../options/options.js';
 import { writeStdoutAsync } from '../output/output.js';
 
 const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
 
-export function logCommand(): Command {
-  return new Command('log')
+export function logCommand(): CliCommand {
+  return new CliCommand('log')
     .description('print the log as NDJSON')
     .argument('<dir>', 'saved run or data folder')
     .option('--from <n>', 'first entry', position, 0)
     .option('--to <n>', 'last entry', position)
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Each line contains one entry: {seq, at, kind, public_key, target, timestamp,
 signature, body, log_digest, digest}. A meme also contains its file in base64.
 See docs/protocol.md for the digests.`,
-        examples: [
-          'log runs/7 --from 10 --to 12',
-          'log runs/7 | jq .kind',
-          'log runs/7 > run.ndjson && folkmoot replay run.ndjson',
-        ],
-      }),
-    )
+      examples: [
+        'log runs/7 --from 10 --to 12',
+        'log runs/7 | jq .kind',
+        'log runs/7 > run.ndjson && folkmoot replay run.ndjson',
+      ],
+    })
     .action(printLog);
 }
 

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Command, Option } from 'commander';
+
 import type { TieBreak } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule, GivenParameters } from '../../sim/rules/chosen-rule.js';
 import type { RecordedPoll, Undecided } from '../../sim/rules/recorded-polls.js';
 import type { DescribedRecount, RecountOptions } from '../../sim/rules/recount.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { expectRule, parseParameters } from '../options/rule.js';
 import { interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { flushStdout, printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 import type { FileRecount } from './recount-text.js';
@@ -34,42 +33,35 @@ interface Flags {
 /** Most votes to count in the search for a block's pivotal voters. Enough for 1,000 voters. */
 const MOST_VOTES = 2_000_000;
 
-export function recountCommand(): Command {
+export function recountCommand(): CliCommand {
   const asked: AskedRule[] = [];
-  return new Command('recount')
+  return new CliCommand('recount')
     .description('count recorded ballots under other decision rules')
     .argument('<dir|file...>', 'saved run, data folder, or files of election data')
-    .addOption(
-      new Option('--rule <rule>', 'rule name or file, may be repeated').argParser(
-        (named: string) => {
-          asked.push({ named, parameters: {} });
-          return asked;
-        },
-      ),
-    )
-    .addOption(
-      new Option('--parameter <name=n>', 'parameter of the preceding --rule').argParser(
-        (text: string) => {
-          const last = asked.at(-1);
-          if (!last) {
-            const required = 'a --rule before it';
-            throw new UsageError('OPTION_REQUIRES', { option: '--parameter', required });
-          }
-          last.parameters = { ...last.parameters, ...parseParameters(text) };
-          return asked;
-        },
-      ),
-    )
+    .option('--rule <rule>', 'rule name or file, may be repeated', (named: string) => {
+      asked.push({ named, parameters: {} });
+      return asked;
+    })
+    .option('--parameter <name=n>', 'parameter of the preceding --rule', (text: string) => {
+      const last = asked.at(-1);
+      if (!last) {
+        const required = 'a --rule before it';
+        throw new UsageError('OPTION_REQUIRES', { option: '--parameter', required });
+      }
+      last.parameters = { ...last.parameters, ...parseParameters(text) };
+      return asked;
+    })
     .option(
       '--options <n>',
       'keep the leading options of election data',
       integer({ least: 2, most: 16 }),
     )
     .option('--skip-invalid', 'skip invalid lines of election data, and count them')
-    .addOption(
-      new Option('--ties <how>', 'treatment of ties under rules without ties')
-        .choices(['refuse', 'list', 'drop'])
-        .default('refuse'),
+    .choice(
+      '--ties <how>',
+      'treatment of ties under rules without ties',
+      ['refuse', 'list', 'drop'],
+      'refuse',
     )
     .option(
       '--most <n>',
@@ -79,10 +71,8 @@ export function recountCommand(): Command {
     .option('--out <file>', 'HTML file to write, with charts, or CSV file')
     .option('--raw-cells', 'CSV file: leave formulas in text as they are')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Counts each block again with the recorded votes. Prints the blocks with a
 different status or choice, and the pivotal voters: those whose absence or
 opposite decision would change the outcome. Agents do not vote again.
@@ -96,15 +86,14 @@ An elector that had not voted counts as absent. See docs/rules.md.
 Election data has the type soc, soi, toc or toi (PrefLib) or pb (Pabulib).
 Several files give one table of choices. The command runs no module of the
 network, only modules in --rule.`,
-        examples: [
-          'recount runs/7 --rule majority --rule veto --out recount.html',
-          'recount folkmoot-data --rule threshold --parameter for_bps=6000',
-          'recount runs/7 --rule sixty.js --json | jq .rules',
-          'recount 00004-00000001.soc --rule schulze --rule instant_runoff',
-          'recount polls/*.toc --rule schulze --skip-invalid --out choices.csv',
-        ],
-      }),
-    )
+      examples: [
+        'recount runs/7 --rule majority --rule veto --out recount.html',
+        'recount folkmoot-data --rule threshold --parameter for_bps=6000',
+        'recount runs/7 --rule sixty.js --json | jq .rules',
+        'recount 00004-00000001.soc --rule schulze --rule instant_runoff',
+        'recount polls/*.toc --rule schulze --skip-invalid --out choices.csv',
+      ],
+    })
     .action(run);
 }
 

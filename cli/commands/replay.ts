@@ -1,35 +1,26 @@
-import { Command, Option } from 'commander';
 import type { Verifier } from '../../engine/crypto/verifier.js';
 import type { Divergence } from '../../engine/replay/recompute.js';
 import type { ReplayResult } from '../../engine/replay/replay.js';
 import type { Store } from '../../engine/store/store.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { assertUiServerFlags, uiServerOptions, watchOption } from '../options/ui-server.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { endNow, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 import type { Flags, WatchedOptions } from './replay-page.js';
 
-export function replayCommand(): Command {
-  const command = new Command('replay')
+export function replayCommand(): CliCommand {
+  return new CliCommand('replay')
     .description('recompute a network from its log, and compare')
     .argument('<dir|file>', 'saved run, data folder or printed log')
     .option('--signatures', 'verify all signatures')
-    .addOption(
-      new Option('--verifier <name>', 'signature verifier')
-        .choices(['pool', 'inline', 'reference'])
-        .default('pool'),
-    )
+    .choice('--verifier <name>', 'signature verifier', ['pool', 'inline', 'reference'], 'pool')
     .option('--to <n>', 'last entry to replay', integer({ least: 0, most: 2 ** 53 - 1 }))
     .option('--json', 'print one JSON object')
-    .addOption(watchOption('the replay'));
-  for (const option of uiServerOptions()) command.addOption(option);
-  return command
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .addOption(watchOption('the replay'))
+    .addOptions(uiServerOptions())
+    .explain({
+      notes: `
 Compares both digest chains, all stored events and records, the event index and
 all bytes of archive/. For a printed log, compares the digests of its lines.
 Exits with code 12 at the first difference.
@@ -37,14 +28,13 @@ Exits with code 12 at the first difference.
 --watch serves a page with the progress and the first difference: entry, actor,
 field, expected and found value. The token in its address allows pausing. The
 page stays until SIGTERM or SIGINT.`,
-        examples: [
-          'replay runs/7',
-          'replay runs/7 --signatures',
-          'replay runs/7 --signatures --watch',
-          'replay run.ndjson --json',
-        ],
-      }),
-    )
+      examples: [
+        'replay runs/7',
+        'replay runs/7 --signatures',
+        'replay runs/7 --signatures --watch',
+        'replay run.ndjson --json',
+      ],
+    })
     .action(run);
 }
 

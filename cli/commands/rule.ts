@@ -1,60 +1,45 @@
-import { Command } from 'commander';
 import type { RuleLine } from '../../engine/protocol/schema/genesis.js';
 import type { BallotSchema } from '../../engine/rules/ballots.js';
 import type { Rule } from '../../engine/rules/rule.js';
 import type { RuleChecked, RuleViolation } from '../../sim/rules/check.js';
 import type { ChosenRule, GivenParameters, NoRule } from '../../sim/rules/chosen-rule.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { expectRule, parameterOption, ruleSyntax } from '../options/rule.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 
-export function ruleCommand(): Command {
-  const rule = new Command('rule').description('list, show and check decision rules').addHelpText(
-    'after',
-    helpText({
-      notes: `
+export function ruleCommand(): CliCommand {
+  const rule = new CliCommand('rule').description('list, show and check decision rules').explain({
+    notes: `
 A decision rule says when a block is finalized, rejected or expired, and which
 of its options is chosen. See docs/rules.md.`,
-      examples: ['rule list', 'rule show schulze', 'rule check sixty.js'],
-    }),
-  );
+    examples: ['rule list', 'rule show schulze', 'rule check sixty.js'],
+  });
   rule
     .command('list')
     .description('list the named rules')
     .option('--json', 'print one JSON array')
-    .addHelpText(
-      'after',
-      helpText({
-        examples: ['rule list', 'rule list --json', "rule list --json | jq -r '.[].name'"],
-      }),
-    )
+    .explain({
+      examples: ['rule list', 'rule list --json', "rule list --json | jq -r '.[].name'"],
+    })
     .action(list);
   rule
     .command('show')
     .description('print a rule, its parameters and its ballot schema')
     .argument('<rule>', ruleSyntax)
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: 'A module is loaded in a sandbox.',
-        examples: [
-          'rule show schulze',
-          'rule show sixty.js',
-          'rule show score --json | jq .ballot',
-        ],
-      }),
-    )
+    .explain({
+      notes: 'A module is loaded in a sandbox.',
+      examples: ['rule show schulze', 'rule show sixty.js', 'rule show score --json | jq .ballot'],
+    })
     .action(show);
   addCheck(rule);
   return rule;
 }
 
-function addCheck(rule: Command): void {
+function addCheck(rule: CliCommand): void {
   rule
     .command('check')
     .description('check a rule with random polls')
@@ -63,10 +48,8 @@ function addCheck(rule: Command): void {
     .option('--seed <text>', 'random seed for the polls', '1')
     .option('--polls <n>', 'number of polls', integer({ least: 1, most: 1_000_000 }), 200)
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Counts random polls with random ballots that the rule accepts. Compares counter
 with tally after each vote. The rule must not fail on an accepted ballot, must
 decide each poll that is over, and must keep its decision when further votes
@@ -76,14 +59,13 @@ bft. Warns about outcomes and lines that occur in no poll.
 
 Exits with code 12 if the file contains no rule, or the rule violates this
 contract.`,
-        examples: [
-          'rule check sixty.js',
-          'rule check sixty.js --parameter for_bps=7500',
-          'rule check town.yaml --polls 5000 --seed 7',
-          'rule check sixty.js --json | jq .sha256',
-        ],
-      }),
-    )
+      examples: [
+        'rule check sixty.js',
+        'rule check sixty.js --parameter for_bps=7500',
+        'rule check town.yaml --polls 5000 --seed 7',
+        'rule check sixty.js --json | jq .sha256',
+      ],
+    })
     .action(check);
 }
 

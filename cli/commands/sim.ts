@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
 import { httpUrl } from '../options/client.js';
-import { integer, watchedSpeed } from '../options/options.js';
+import { CliCommand, integer, watchedSpeed } from '../options/options.js';
 import {
   type DeciderFlags,
   deciderOptions,
@@ -25,7 +25,6 @@ import {
   watchOption,
 } from '../options/ui-server.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { io, setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { build } from '../output/provenance.js';
@@ -43,33 +42,25 @@ interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
   json?: boolean;
 }
 
-export function simCommand(): Command {
-  const command = new Command('sim')
+export function simCommand(): CliCommand {
+  return new CliCommand('sim')
     .description('run a simulation in virtual time, or against a server')
-    .argument('[file]', 'scenario file or name (default: mixed population)');
-  for (const option of scenarioOptions()) command.addOption(option);
-  command
-    .addOption(new Option('--policy <name>', 'decision policy').choices(policies))
-    .addOption(new Option('--weights <name>', 'vote weights').choices(weightings))
+    .argument('[file]', 'scenario file or name (default: mixed population)')
+    .addOptions(scenarioOptions())
+    .choice('--policy <name>', 'decision policy', policies)
+    .choice('--weights <name>', 'vote weights', weightings)
     .option('--agents <n>', 'number of agents', integer({ least: 1, most: 1_000_000 }))
     .option('--blocks <n>', 'number of blocks to close', integer({ least: 1, most: 1_000_000 }))
-    .addOption(
-      new Option('--verifier <name>', 'signature verifier (off: sign, but do not verify)')
-        .choices(['pool', 'inline', 'reference', 'off'])
-        .default('pool'),
+    .choice(
+      '--verifier <name>',
+      'signature verifier (off: sign, but do not verify)',
+      ['pool', 'inline', 'reference', 'off'],
+      'pool',
     )
     .option('--unsigned', 'disable signatures (recorded in the genesis)')
     .option('--no-audit', 'disable the independent audit of every step')
-    .addOption(
-      new Option('--store <name>', 'storage without --out')
-        .choices(['lmdb', 'memory'])
-        .default('lmdb'),
-    )
-    .addOption(
-      new Option('--log <which>', 'none: no log and no digest; same measures')
-        .choices(['full', 'none'])
-        .default('full'),
-    )
+    .choice('--store <name>', 'storage without --out', ['lmdb', 'memory'], 'lmdb')
+    .choice('--log <which>', 'none: no log and no digest; same measures', ['full', 'none'], 'full')
     .option('--verify-trace <run>', 'run with a log, and compare with this trace_digest')
     .option('--check-determinism', 'run twice, and print the first difference')
     .option('--out <dir>', 'folder to save the run in, with report.html')
@@ -81,20 +72,13 @@ export function simCommand(): Command {
           ...['record', 'cassette', 'mostCalls'],
         ]),
     )
-    .addOption(
-      new Option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)').argParser(
-        watchedSpeed,
-      ),
-    )
+    .option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)', watchedSpeed)
     .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
-    .addOption(scriptSeconds());
-  for (const option of [...uiServerOptions(), ...deciderOptions()]) command.addOption(option);
-  return command
+    .addOption(scriptSeconds())
+    .addOptions([...uiServerOptions(), ...deciderOptions()])
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 The same scenario and seed give the same digest on every machine. Progress lines
 show how much of the log is durable.
 
@@ -115,19 +99,18 @@ A scenario can use external programs or models as deciders. --record calls them
 and records their answers in DIR/decisions.cassette. --cassette replays recorded
 answers. With both, missing answers are called. If --most-calls stops a run, the
 same command continues it. See docs/deciders.md.`,
-        examples: [
-          'sim --seed 7 --agents 300 --blocks 20',
-          'sim healthy-town --out runs/town',
-          'sim byzantine --set agents.adversaries.share=0.4',
-          'sim meme-storm --speed 10 --watch',
-          'sim models.yaml --record --most-calls 500 --out runs/models',
-        ],
-      }),
-    )
+      examples: [
+        'sim --seed 7 --agents 300 --blocks 20',
+        'sim healthy-town --out runs/town',
+        'sim byzantine --set agents.adversaries.share=0.4',
+        'sim meme-storm --speed 10 --watch',
+        'sim models.yaml --record --most-calls 500 --out runs/models',
+      ],
+    })
     .action(run);
 }
 
-async function run(file: string | undefined, flags: SimFlags, command: Command): Promise<void> {
+async function run(file: string | undefined, flags: SimFlags, command: CliCommand): Promise<void> {
   if (flags.log === 'none') assertLogFlags(command);
   if (flags.checkDeterminism) {
     const option = '--check-determinism';
@@ -197,7 +180,7 @@ async function run(file: string | undefined, flags: SimFlags, command: Command):
 }
 
 /** Refuses options that need a log. */
-function assertLogFlags(command: Command): void {
+function assertLogFlags(command: CliCommand): void {
   const needing = ['out', 'store', 'verifier', 'watch', 'checkDeterminism', 'verifyTrace'];
   for (const { attributeName, long } of command.options.map((option) => ({
     attributeName: option.attributeName(),

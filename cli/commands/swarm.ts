@@ -1,11 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { exitCodes, interruption } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
 import { simCommandLine } from '../output/provenance.js';
@@ -19,22 +18,19 @@ interface Flags extends QueueFlags {
   json?: boolean;
 }
 
-export function swarmCommand(): Command {
+export function swarmCommand(): CliCommand {
   const whole = (least: number, most: number) => integer({ least, most });
-  const command = new Command('swarm')
+  return new CliCommand('swarm')
     .description('test random scenarios, and shrink the first failure')
     .option('--seeds <n>', 'number of scenarios', whole(1, 1_000_000_000), 1_000)
     .option('--first <k>', 'number of the first scenario', whole(1, 1_000_000_000), 1)
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--minutes <n>', 'start no new runs after this many minutes', whole(1, 100_000))
-    .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)');
-  for (const option of queueOptions()) command.addOption(option);
-  return command
+    .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)')
+    .addOptions(queueOptions())
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 The number of a scenario determines its agents, strategies, policy, weights,
 links, faults and length. An independent model audits every run, and one in ten
 runs twice. A failure is a broken rule, a crash, a different digest in the
@@ -42,13 +38,12 @@ second run, or no progress under good conditions.
 
 The first failure is shrunk and written with the command that reproduces it.
 With --queue, workers execute the runs, and this process shrinks the failure.`,
-        examples: [
-          'swarm --seeds 200',
-          'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
-          'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
-        ],
-      }),
-    )
+      examples: [
+        'swarm --seeds 200',
+        'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
+        'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
+      ],
+    })
     .action(run);
 }
 

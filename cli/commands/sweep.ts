@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { parse } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { MissingShard } from '../../sim/sweep/merge.js';
 import type { Plan, Shard } from '../../sim/sweep/plan.js';
 import type { FailedRun, SweepResult } from '../../sim/sweep/runs.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
-import { type HalfWidth, halfWidth, integer } from '../options/options.js';
+import { CliCommand, type HalfWidth, halfWidth, integer } from '../options/options.js';
 import {
   type DeciderFlags,
   deciderOptions,
@@ -13,7 +13,6 @@ import {
   warnUnusedDeciders,
 } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { build, simCommandLine } from '../output/provenance.js';
@@ -37,45 +36,34 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
   json?: boolean;
 }
 
-export function sweepCommand(): Command {
+export function sweepCommand(): CliCommand {
   const whole = (least: number, most: number) => integer({ least, most });
-  const command = new Command('sweep')
+  return new CliCommand('sweep')
     .description('run a parameter sweep in parallel')
     .argument('<file>', 'scenario file or name; it needs a section `sweep`')
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--out <dir>', 'folder to write (default: sweep-NAME)')
     .option('--shard <i/n>', 'run part i of n only (slurm: task of a job array)', parseShard)
     .option('--resume', 'continue or extend the sweep in --out')
-    .addOption(
-      new Option('--on-error <action>', 'action after a failed run')
-        .choices(['stop', 'continue'])
-        .default('stop'),
-    )
+    .choice('--on-error <action>', 'action after a failed run', ['stop', 'continue'], 'stop')
     .option('--replicates <n>', "runs per cell (default: the scenario's)", whole(1, 100_000))
     .option('--samples <n>', 'samples of lhs, morris and sobol', whole(1, 100_000))
     .option('--until-interval <w>', 'add runs until this half-width, such as 0.02 or 5%', halfWidth)
     .option('--until-response <name>', 'response to measure (default: first)')
     .option('--most-replicates <n>', 'run limit per cell with --until-interval', whole(10, 100_000))
-    .addOption(
-      new Option('--audit <which>', 'runs of a cell to audit (default: all)').choices([
-        ...(['all', 'first', 'none'] as const),
-      ]),
-    )
-    .addOption(
-      new Option('--log <which>', 'log of each run, for its digest (default: none)').choices([
-        ...(['none', 'full'] as const),
-      ]),
-    )
+    .choice('--audit <which>', 'runs of a cell to audit (default: all)', [
+      ...(['all', 'first', 'none'] as const),
+    ])
+    .choice('--log <which>', 'log of each run, for its digest (default: none)', [
+      ...(['none', 'full'] as const),
+    ])
     .addOption(new Option('--keep', 'keep the log of each run, in logs/').conflicts('log'))
     .option('--seed <text>', "random seed (default: the scenario's)")
-    .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60);
-  for (const option of [...deciderOptions(), ...queueOptions()]) command.addOption(option);
-  return command
+    .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60)
+    .addOptions([...deciderOptions(), ...queueOptions()])
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Writes sweep.json, runs/, runs.csv, run_groups.csv, summary.csv (mean, standard
 deviation and 95 % interval by cell and measure) and report.html. After any
 interruption, --resume continues and gives the same bytes, except for data.mdb,
@@ -101,15 +89,14 @@ build through etcd. Both give the same bytes as one machine.
 
 --record calls external deciders and writes one cassette per run. See
 docs/deciders.md.`,
-        examples: [
-          'sweep byzantine --out sweeps/byzantine',
-          'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
-          'sweep byzantine --until-interval 0.02 --most-replicates 200',
-          'sweep byzantine --keep --out sweeps/with-logs',
-          'sweep byzantine --queue etcd://10.0.0.1:2379',
-        ],
-      }),
-    )
+      examples: [
+        'sweep byzantine --out sweeps/byzantine',
+        'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
+        'sweep byzantine --until-interval 0.02 --most-replicates 200',
+        'sweep byzantine --keep --out sweeps/with-logs',
+        'sweep byzantine --queue etcd://10.0.0.1:2379',
+      ],
+    })
     .action(runSweep);
 }
 
@@ -299,28 +286,25 @@ interface MergeFlags {
   json?: boolean;
 }
 
-export function mergeCommand(): Command {
-  return new Command('merge')
+export function mergeCommand(): CliCommand {
+  return new CliCommand('merge')
     .description('merge the shards of a sweep')
     .argument('<dir...>', 'folders of all shards, in any order')
     .requiredOption('--out <dir>', 'folder to write')
     .option('--resume', 'continue an interrupted merge into --out')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Combines the folders of folkmoot sweep --shard i/n into one sweep with tables
 and report, byte for byte the same as on one machine. All shards must be of one
 sweep and of this build. If a run is missing, prints the missing runs and exits
 with code 2. A file that differs from runs.sha256 counts as damaged.`,
-        examples: [
-          'merge shards/1 shards/2 --out sweeps/byzantine',
-          'merge shards/* --out sweeps/byzantine --json',
-          'merge shards/* --out sweeps/byzantine --resume',
-        ],
-      }),
-    )
+      examples: [
+        'merge shards/1 shards/2 --out sweeps/byzantine',
+        'merge shards/* --out sweeps/byzantine --json',
+        'merge shards/* --out sweeps/byzantine --resume',
+      ],
+    })
     .action(runMerge);
 }
 

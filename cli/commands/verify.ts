@@ -1,7 +1,6 @@
-import { Command, Option } from 'commander';
 import type { Verifier, VerifyJob } from '../../engine/crypto/verifier.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
-import { helpText } from '../output/help.js';
+import { CliCommand } from '../options/options.js';
 import { io } from '../output/io.js';
 import { writeStdoutAsync } from '../output/output.js';
 
@@ -9,28 +8,21 @@ import { writeStdoutAsync } from '../output/output.js';
 const CHUNK = 4_096;
 const LINE_BYTES = 16 * 1024 * 1024;
 
-export function verifyCommand(): Command {
-  return new Command('verify')
+export function verifyCommand(): CliCommand {
+  return new CliCommand('verify')
     .description('verify Ed25519 signatures from standard input')
-    .addOption(
-      new Option('--verifier <name>', 'signature verifier')
-        .choices(['pool', 'inline', 'reference'])
-        .default('pool'),
-    )
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .choice('--verifier <name>', 'signature verifier', ['pool', 'inline', 'reference'], 'pool')
+    .explain({
+      notes: `
 Reads NDJSON {public_key, message, signature} in hex. Prints one line per input
 line, in order: {"valid": true|false}, or {"valid": false, "error": "..."} for a
 malformed line. All verifiers give the same results.`,
-        examples: [
-          'verify < signatures.ndjson',
-          'verify < signatures.ndjson | grep -c true',
-          'verify --verifier reference < signatures.ndjson',
-        ],
-      }),
-    )
+      examples: [
+        'verify < signatures.ndjson',
+        'verify < signatures.ndjson | grep -c true',
+        'verify --verifier reference < signatures.ndjson',
+      ],
+    })
     .action(run);
 }
 

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Store } from '../../engine/store/store.js';
 import type { Attribution } from '../../sim/attribution/ablation.js';
 import { blockSyntax, findStoredBlock } from '../options/ids.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { interruption, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { roughTime, showCount } from '../output/progress.js';
 
@@ -27,8 +26,8 @@ interface Flags {
 const kinds = ['meme', 'agent', 'alliance'] as const;
 type Kind = (typeof kinds)[number];
 
-export function whyCommand(): Command {
-  return new Command('why')
+export function whyCommand(): CliCommand {
+  return new CliCommand('why')
     .description("explain a block's outcome: power, swing votes, causes")
     .argument('<dir>', 'saved run or data folder')
     .argument('<block>', blockSyntax)
@@ -41,18 +40,16 @@ export function whyCommand(): Command {
       bounded(2, 10_000),
     )
     .option('--margin <d>', 'effect size to test for equivalence', share)
-    .addOption(
-      new Option('--kind <name>', 'kind of candidate, may be repeated (default: all)').argParser(
-        (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
-      ),
+    .option(
+      '--kind <name>',
+      'kind of candidate, may be repeated (default: all)',
+      (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
     )
     .option('--folder <dir>', "folder with the run's scripts and data files")
     .option('--jobs <n>', 'parallel runs (default: one per core)', bounded(1, 256))
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 The first line answers why: the count, the votes that it needed, and the causes
 that new runs have shown. Then prints the voting power of the electorate (exact
 Banzhaf and Shapley-Shubik indices) and the swing votes: individual votes that
@@ -64,15 +61,14 @@ the simulation with and without each, in pairs with common random numbers.
 Intervals are 95 %. p is exact, with Holm correction. --most-replicates adds
 pairs for undecided candidates. --margin tests for effects smaller than d. See
 docs/attribution.md.`,
-        examples: [
-          'why runs/7 12',
-          'why runs/7 12 --kind meme --most 40 --replicates 30',
-          'why runs/7 12 --kind agent --most-replicates 320 --margin 0.1',
-          'why folkmoot-data 3f9a0c11',
-          'why runs/7 12 --mechanical --json | jq .swings',
-        ],
-      }),
-    )
+      examples: [
+        'why runs/7 12',
+        'why runs/7 12 --kind meme --most 40 --replicates 30',
+        'why runs/7 12 --kind agent --most-replicates 320 --margin 0.1',
+        'why folkmoot-data 3f9a0c11',
+        'why runs/7 12 --mechanical --json | jq .swings',
+      ],
+    })
     .action(run);
 }
 

@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { Command } from 'commander';
+
 import { openEtcd, type QueueFlags, queueOptions } from '../options/etcd.js';
-import { integer } from '../options/options.js';
+import { CliCommand, integer } from '../options/options.js';
 import { interruption } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { writeStderr, writeStdout } from '../output/output.js';
 import { build } from '../output/provenance.js';
 
@@ -15,15 +14,11 @@ interface Flags extends QueueFlags {
   idleMinutes?: number;
 }
 
-export function workerCommand(): Command {
+export function workerCommand(): CliCommand {
   const whole = (least: number, most: number) => integer({ least, most });
-  const command = new Command('worker').description(
-    'execute runs of sweep --queue and swarm --queue',
-  );
-  for (const option of queueOptions()) {
-    command.addOption(option.name() === 'queue' ? option.makeOptionMandatory() : option);
-  }
-  return command
+  return new CliCommand('worker')
+    .description('execute runs of sweep --queue and swarm --queue')
+    .addOptions(queueOptions('required'))
     .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
     .option('--scripts', 'run scenario scripts from the queue (trusted etcd only)')
     .option('--lease-seconds <n>', 'lease of a run, in seconds', whole(2, 3_600), 15)
@@ -32,10 +27,8 @@ export function workerCommand(): Command {
       'exit after idle time, in minutes (default: never)',
       whole(1, 100_000),
     )
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Executes runs of the oldest queue. The worker claims each run with a lease and
 stores the result only while it holds the lease, so a lost worker loses no run
 and no result is stored twice. Ctrl+C returns the claimed runs.
@@ -43,14 +36,13 @@ and no result is stored twice. Ctrl+C returns the claimed runs.
 The worker must have the same build and Node version as the sweep. The queue
 delivers scenarios, data files and scripts. A script is a program: it runs only
 with --scripts.`,
-        examples: [
-          'worker --queue etcd://10.0.0.1:2379',
-          'worker --queue etcd://10.0.0.1,10.0.0.2 --jobs 8 --idle-minutes 10',
-          `worker --queue etcd://10.0.0.1 --queue-ca ca.pem \\
+      examples: [
+        'worker --queue etcd://10.0.0.1:2379',
+        'worker --queue etcd://10.0.0.1,10.0.0.2 --jobs 8 --idle-minutes 10',
+        `worker --queue etcd://10.0.0.1 --queue-ca ca.pem \\
       --queue-cert client.pem --queue-key client.key`,
-        ],
-      }),
-    )
+      ],
+    })
     .action(run);
 }
 

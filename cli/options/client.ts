@@ -29,7 +29,7 @@ export interface KeyFlags extends UrlsFlags {
 export const home = 'http://127.0.0.1:8080';
 
 /** Adds --url with one server. */
-export function withUrl(command: Command): Command {
+export function withUrl<C extends Command>(command: C): C {
   return command.addOption(
     new Option('--url <url>', 'server address')
       .env('FOLKMOOT_URL')
@@ -39,7 +39,7 @@ export function withUrl(command: Command): Command {
 }
 
 /** Adds --url with several servers. The client fails over to the next server. */
-export function withUrls(command: Command): Command {
+export function withUrls<C extends Command>(command: C): C {
   return command.addOption(
     new Option('--url <urls>', 'comma-separated list of servers of one network')
       .env('FOLKMOOT_URL')
@@ -49,7 +49,7 @@ export function withUrls(command: Command): Command {
 }
 
 /** Adds --url and --key. */
-export function withKey(command: Command): Command {
+export function withKey<C extends Command>(command: C): C {
   return withUrls(command).addOption(
     new Option('--key <file>', 'signing key, written by keygen --out')
       .env('FOLKMOOT_KEY')

@@ -10,7 +10,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { maskCredentials } from '../../engine/protocol/messages.js';
 import type { YamlFile } from '../../sim/scenario/yaml.js';
 import { UsageError } from '../output/exit.js';
-import type { Parser, ValueSchema } from './options.js';
+import type { CliCommand, Parser, ValueSchema } from './options.js';
 
 /** Sections of a configuration file, one per command. */
 export const sectionNames = ['serve', 'load'] as const;
@@ -36,10 +36,11 @@ export interface Setting {
 export class SecretOption extends Option {
   readonly variable: string;
 
-  constructor(flags: string, variable: string, text: string) {
+  constructor(flags: string, text: string) {
     super(flags, text);
-    this.variable = variable;
-    this.env(`${variable}_FILE`);
+    const file = variableOf(this);
+    this.env(file);
+    this.variable = file.replace(/_FILE$/, '');
   }
 }
 
@@ -51,6 +52,12 @@ export function keyOf(option: Option): string {
   const key = option.attributeName().replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`);
   return option instanceof SecretOption ? `${key}_file` : key;
 }
+
+/** Names the environment variable of an option. */
+export const variableOf = (option: Option, section: SectionName = 'serve'): string => {
+  const key = option.negate ? `no_${keyOf(option)}` : keyOf(option);
+  return `FOLKMOOT_${section === 'serve' ? '' : `${section}_`}${key}`.toUpperCase();
+};
 
 const isFlag = (option: Option): boolean => !option.required && !option.optional;
 
@@ -88,12 +95,11 @@ const checks = new WeakMap<Command, (flags: object) => Promise<void>>();
 
 /** Adds --config, and runs the command with the merged values. */
 export function configurable<Flags extends object>(
-  command: Command,
+  command: CliCommand,
   { name, check, run }: Section<Flags>,
-): Command {
-  const prefix = name === 'serve' ? 'FOLKMOOT_' : `FOLKMOOT_${name.toUpperCase()}_`;
+): CliCommand {
   for (const option of command.options) {
-    if (option.envVar === undefined) option.env(`${prefix}${keyOf(option).toUpperCase()}`);
+    if (option.envVar === undefined) option.env(variableOf(option, name));
   }
   checks.set(command, check as (flags: object) => Promise<void>);
   return command

@@ -2,7 +2,7 @@
  * Options for etcd: `--cluster` orders requests across nodes, and `--queue` distributes runs to
  * workers.
  */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { EtcdTls } from '../../cluster/etcd/wire.js';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';
 import type { OfferOptions } from '../../sim/queue/offer.js';
@@ -10,6 +10,7 @@ import type { JobRunner } from '../../sim/run/jobs.js';
 import { writeStderr } from '../output/output.js';
 import { build } from '../output/provenance.js';
 import { omitAbsent } from './client.js';
+import { variableOf } from './config.js';
 
 export interface ClusterFlags {
   cluster?: string;
@@ -18,20 +19,13 @@ export interface ClusterFlags {
   clusterKey?: string;
 }
 
-const option = (flags: string, name: string, text: string) =>
-  new Option(flags, text).env(`FOLKMOOT_${name}`);
-
-export function addClusterOptions(command: Command): Command {
-  return command
-    .addOption(
-      option('--cluster <url>', 'CLUSTER', 'etcd endpoints, such as etcd://host:port,host:port'),
-    )
-    .addOption(option('--cluster-ca <file>', 'CLUSTER_CA', 'CA certificate of etcd (PEM)'))
-    .addOption(option('--cluster-cert <file>', 'CLUSTER_CERT', 'client certificate for etcd (PEM)'))
-    .addOption(
-      option('--cluster-key <file>', 'CLUSTER_KEY', 'key of the client certificate (PEM)'),
-    );
-}
+export const clusterOptions = (): Option[] =>
+  [
+    new Option('--cluster <url>', 'etcd endpoints, such as etcd://host:port,host:port'),
+    new Option('--cluster-ca <file>', 'CA certificate of etcd (PEM)'),
+    new Option('--cluster-cert <file>', 'client certificate for etcd (PEM)'),
+    new Option('--cluster-key <file>', 'key of the client certificate (PEM)'),
+  ].map((option) => option.env(variableOf(option)));
 
 /**
  * Reads the TLS files, or returns undefined if no option names a file.
@@ -67,8 +61,11 @@ export interface QueueFlags {
   queueKey?: string;
 }
 
-export const queueOptions = (): Option[] => [
-  new Option('--queue <url>', 'etcd endpoints of the job queue, such as etcd://host:port'),
+export const queueOptions = (presence: 'required' | 'optional' = 'optional'): Option[] => [
+  new Option(
+    '--queue <url>',
+    'etcd endpoints of the job queue, such as etcd://host:port',
+  ).makeOptionMandatory(presence === 'required'),
   new Option('--queue-ca <file>', 'CA certificate of etcd (PEM), enables TLS'),
   new Option('--queue-cert <file>', 'client certificate for etcd (PEM)'),
   new Option('--queue-key <file>', 'key of the client certificate (PEM)'),

@@ -3,9 +3,32 @@
  * format. It also carries the JSON Schema of the value, so that flags, environment variables and
  * configuration files have one definition.
  */
-import { InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { durationPattern, parseDuration, parseNumber } from '../../bench/load/options.js';
 import { UsageError } from '../output/exit.js';
+import { type HelpText, helpText } from '../output/help.js';
+
+/** A command with shared options, options with choices, and the notes and examples of its help. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /** Adds an option that accepts only some values. */
+  choice(flags: string, text: string, values: readonly string[], initial?: string): this {
+    return this.addOption(new Option(flags, text).choices(values).default(initial));
+  }
+
+  addOptions(options: readonly Option[]): this {
+    for (const option of options) this.addOption(option);
+    return this;
+  }
+
+  /** Adds notes and examples after the options. */
+  explain(text: HelpText): this {
+    return this.addHelpText('after', helpText(text));
+  }
+}
 
 /** JSON Schema of an option's value in a configuration file. */
 export type ValueSchema = Readonly<Record<string, unknown>>;

@@ -22,14 +22,13 @@ export interface WantedScenario {
   folder?: string;
 }
 
-export function scenarioOptions(): Option[] {
-  return [
-    new Option('--seed <text>', "random seed (default: the scenario's)"),
-    new Option('--set <path=value>', 'scenario value to override, may be repeated').argParser(
-      change,
-    ),
-  ];
-}
+export const setOption = (): Option =>
+  new Option('--set <path=value>', 'scenario value to override, may be repeated').argParser(change);
+
+export const scenarioOptions = (): Option[] => [
+  new Option('--seed <text>', "random seed (default: the scenario's)"),
+  setOption(),
+];
 
 export const scriptSeconds = (): Option =>
   new Option(

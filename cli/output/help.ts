@@ -4,7 +4,7 @@
  */
 import { exitCodes, exitCodeTexts } from './exit.js';
 
-interface HelpText {
+export interface HelpText {
   /** Paragraphs between the options and the examples. */
   notes?: string;
   /** Command lines without the program name. A long command line continues on an indented line. */

@@ -65,7 +65,7 @@ test('usage: an invalid argument or variable is named with its value', async () 
   vi.stubEnv('FOLKMOOT_PORT', 'abc');
   const served = await runCommand(['serve']);
   vi.unstubAllEnvs();
-  expect(linesOf(served.stderr)[0]).toMatch(/^error: invalid FOLKMOOT_PORT: abc \(expected /);
+  expect(linesOf(served.stderr)[0]).toMatch(/^folkmoot: invalid FOLKMOOT_PORT: abc \(expected /);
 });
 
 test('help: help sim equals sim --help, and an unknown topic is a usage error', async () => {

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { Command, Option } from 'commander';
+
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
-import { expectOrdered, integer } from '../../options/options.js';
+import { CliCommand, expectOrdered, integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { writeStderr } from '../../output/output.js';
 
 interface Flags {
@@ -19,34 +18,28 @@ interface Flags {
 
 const position = integer({ least: 1, most: Number.MAX_SAFE_INTEGER });
 
-export function eventsCommand(): Command {
-  return new Command('events')
+export function eventsCommand(): CliCommand {
+  return new CliCommand('events')
     .description('export events as NDJSON, CSV, Parquet or PrefLib')
     .argument('<dir>', 'saved run or data folder')
-    .addOption(
-      new Option('--format <name>', 'output format (default: by file name, else ndjson)').choices(
-        formats,
-      ),
+    .choice('--format <name>', 'output format (default: by file name, else ndjson)', formats)
+    .option(
+      '--type <name>',
+      'event type, may be repeated (default: all)',
+      (name: string, before: EventType[] | undefined) => [...(before ?? []), typeOf(name)],
     )
-    .addOption(
-      new Option('--type <name>', 'event type, may be repeated (default: all)').argParser(
-        (name: string, before: EventType[] | undefined) => [...(before ?? []), typeOf(name)],
-      ),
-    )
-    .addOption(
-      new Option('--agent <id>', 'agent id, may be repeated (default: all)').argParser(
-        (id: string, before: string[] | undefined) => [...(before ?? []), agentOf(id)],
-      ),
+    .option(
+      '--agent <id>',
+      'agent id, may be repeated (default: all)',
+      (id: string, before: string[] | undefined) => [...(before ?? []), agentOf(id)],
     )
     .option('--from <seq>', 'first event', position, 1)
     .option('--to <seq>', 'last event', position)
     .option('--block <hash>', 'preflib: one block, by its hash or first digits', blockOf)
     .option('--raw-cells', 'csv: leave formulas in text as they are')
     .option('--out <path>', 'new file or folder (default: standard output)')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Event types:
 ${eventTypes.map((type) => `  ${type}`).join('\n')}
 
@@ -63,14 +56,13 @@ orders, approvals and equal scores are ties, and weights are left out.
 Votes have the type block_validation. For accepted requests, use folkmoot log.
 The folder may be open in a server: the export ends with the last event at its
 start.`,
-        examples: [
-          'events runs/7 > events.ndjson',
-          'events runs/7 --type block_validation --out votes.parquet',
-          'events folkmoot-data --from 1000 --format csv',
-          'events runs/7 --format preflib --out ballots',
-        ],
-      }),
-    )
+      examples: [
+        'events runs/7 > events.ndjson',
+        'events runs/7 --type block_validation --out votes.parquet',
+        'events folkmoot-data --from 1000 --format csv',
+        'events runs/7 --format preflib --out ballots',
+      ],
+    })
     .action(run);
 }
 

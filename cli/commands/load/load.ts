@@ -11,7 +11,14 @@ import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { home, httpUrl, httpUrls, type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
-import { collect, duration, ratePerSecond, typed, wholeNumber } from '../../options/options.js';
+import {
+  CliCommand,
+  collect,
+  duration,
+  ratePerSecond,
+  typed,
+  wholeNumber,
+} from '../../options/options.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import {
   assertUiServerFlags,
@@ -83,7 +90,7 @@ function workloadLines(): string {
 }
 
 export function loadCommand(): Command {
-  const command = addLoadOptions(new Command('load'));
+  const command = addLoadOptions(new CliCommand('load'));
   return configurable<LoadFlags>(command, { name: 'load', check, run })
     .description('load-test a live server: throughput and latency')
     .addHelpText('after', help)
@@ -257,7 +264,7 @@ const serverUrls = typed<string | readonly string[]>(
   (urls) => [urls].flat().join(','),
 );
 
-function addLoadOptions(command: Command): Command {
+function addLoadOptions(command: CliCommand): CliCommand {
   command
     .addOption(
       new Option('--url <urls>', 'comma-separated servers of one network, may be repeated')
@@ -312,8 +319,7 @@ function addLoadOptions(command: Command): Command {
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
     .addOption(watchOption('the run'));
-  for (const option of uiServerOptions()) command.addOption(option);
-  return command.option('--json', 'print one JSON object');
+  return command.addOptions(uiServerOptions()).option('--json', 'print one JSON object');
 }
 
 /** @throws {UsageError} for too many servers, or for a server that is named twice. */

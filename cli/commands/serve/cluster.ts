@@ -2,19 +2,14 @@
  * `folkmoot serve --cluster`: a cluster node, with requests ordered by etcd. With `--peer-listen`,
  * nodes send snapshots to each other.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { ClusterNetwork, ClusterOptions, LaggingNode } from '../../../cluster/network.js';
 import type { EtcdOrder } from '../../../cluster/order/etcd.js';
 import type { PeerServer } from '../../../cluster/peer/server.js';
 import { parseSecret } from '../../options/client.js';
 import { SecretOption, type SecretSource } from '../../options/config.js';
-import {
-  addClusterOptions,
-  type ClusterFlags,
-  openOrder,
-  readTlsFlags,
-} from '../../options/etcd.js';
+import { type ClusterFlags, clusterOptions, openOrder, readTlsFlags } from '../../options/etcd.js';
 import { shortName, typed } from '../../options/options.js';
 import { listenError, UsageError } from '../../output/exit.js';
 import { packageVersion } from '../../output/provenance.js';
@@ -35,19 +30,15 @@ interface ServeNodeFlags extends NodeFlags {
   clock: 'wall' | 'held';
 }
 
-export function addNodeOptions(command: Command): Command {
-  return addPeerOptions(addClusterOptions(command))
-    .addOption(
-      new Option('--node <name>', 'unique node name in the cluster')
-        .env('FOLKMOOT_NODE')
-        .argParser(shortName),
-    )
-    .addOption(
-      new Option('--verify-all', 'also verify requests admitted by other nodes').env(
-        'FOLKMOOT_VERIFY_ALL',
-      ),
-    );
-}
+export const nodeOptions = (): Option[] => [
+  ...clusterOptions(),
+  new Option('--peer-listen <host:port>', 'address for snapshot transfers between nodes').argParser(
+    addressOf,
+  ),
+  new SecretOption('--peer-secret <file>', 'file with the secret shared by all nodes'),
+  new Option('--node <name>', 'unique node name in the cluster').argParser(shortName),
+  new Option('--verify-all', 'also verify requests admitted by other nodes'),
+];
 
 export const nodeHelp = `
 --cluster runs several nodes of one network. etcd orders all requests, and each
@@ -140,22 +131,6 @@ interface PeerFlags extends ClusterFlags {
 interface Address {
   host: string;
   port: number;
-}
-
-function addPeerOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--peer-listen <host:port>', 'address for snapshot transfers between nodes')
-        .env('FOLKMOOT_PEER_LISTEN')
-        .argParser(addressOf),
-    )
-    .addOption(
-      new SecretOption(
-        '--peer-secret <file>',
-        'FOLKMOOT_PEER_SECRET',
-        'file with the secret shared by all nodes',
-      ),
-    );
 }
 
 const isWildcard = (host: string) => host === '0.0.0.0' || /^[0:]+$/.test(host);

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Logger } from 'pino';
 import type { GenesisOptions } from '../../../engine/admit/genesis.js';
 import type { Network } from '../../../engine/node/network.js';
@@ -23,18 +23,11 @@ export interface ServeScenarioFlags {
   control?: boolean;
 }
 
-export function addScenarioOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--scenario <file>', 'add the agents of this scenario').env('FOLKMOOT_SCENARIO'),
-    )
-    .addOption(
-      new Option('--speed <x>', 'agent speed, as a factor of wall time')
-        .env('FOLKMOOT_SPEED')
-        .argParser(speed),
-    )
-    .addOption(new Option('--seed <text>', 'random seed of the agents').env('FOLKMOOT_SEED'));
-}
+export const scenarioOptions = (): Option[] => [
+  new Option('--scenario <file>', 'add the agents of this scenario'),
+  new Option('--speed <x>', 'agent speed, as a factor of wall time').argParser(speed),
+  new Option('--seed <text>', 'random seed of the agents'),
+];
 
 export const scenarioHelp = `
 --scenario adds simulated agents, without rate limits, until the server stops.

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../../../api/index.js';
 import type { GenesisOptions } from '../../../engine/admit/genesis.js';
@@ -16,39 +16,30 @@ import {
   type SecretSource,
   type Settings,
 } from '../../options/config.js';
-import { commaList, integer, shortName } from '../../options/options.js';
+import { CliCommand, commaList, integer, shortName } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import { exitCodes, listenError, report, StopSignal, UsageError } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
-import {
-  addNodeOptions,
-  assertNodeOptions,
-  type NodeFlags,
-  nodeHelp,
-  openNode,
-} from './cluster.js';
+import { assertNodeOptions, type NodeFlags, nodeHelp, nodeOptions, openNode } from './cluster.js';
 import type { LiveControl } from './control.js';
 import { exchangeLog, readLimits, startLiveSettings } from './live-settings.js';
 import {
-  addScenarioOptions,
   assertScenarioOptions,
   resolveGenesis,
   resolveScenario,
   type ServeScenarioFlags,
   scenarioHelp,
+  scenarioOptions,
   startScenario,
 } from './scenario.js';
 
-export function serveCommand(): Command {
-  const command = new Command('serve').description('serve a live network over HTTP and WebSocket');
-  addScenarioOptions(addNodeOptions(addServeOptions(command)));
-  return configurable<ServeFlags>(command, { name: 'serve', check: assertFlags, run }).addHelpText(
-    'after',
-    helpText({
-      notes: `
+export function serveCommand(): CliCommand {
+  const command = addServeOptions(new CliCommand('serve'));
+  command.description('serve a live network over HTTP and WebSocket');
+  return configurable<ServeFlags>(command, { name: 'serve', check: assertFlags, run }).explain({
+    notes: `
 Once the server accepts connections, it prints one line of JSON:
   {"event":"listening","url":...,"ws_url":...,"network_id":...,"page_url":...}
 Logs go to standard error. SIGTERM and SIGINT stop the server after all pending
@@ -66,16 +57,15 @@ nodes of a cluster need the same --rule and --parameter options.
 changing their speed. Deadlines continue. --clock held also pauses the network:
 its time stops, and writes get 503 PAUSED.
 ${nodeHelp}`,
-      examples: [
-        'serve',
-        'serve --rule sixty.js --parameter for_bps=7500',
-        'serve --scenario healthy-town --speed 2',
-        'serve --scenario healthy-town --clock held',
-        `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
+    examples: [
+      'serve',
+      'serve --rule sixty.js --parameter for_bps=7500',
+      'serve --scenario healthy-town --speed 2',
+      'serve --scenario healthy-town --clock held',
+      `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
       --node n1 --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
-      ],
-    }),
-  );
+    ],
+  });
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
@@ -352,134 +342,61 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   archiveAfter?: number;
 }
 
-const option = (flags: string, name: string, text: string) =>
-  new Option(flags, text).env(`FOLKMOOT_${name}`);
+const commaOption = (flags: string, text: string, initial: string) =>
+  new Option(flags, `comma-separated list of ${text}`).argParser(commaList).default([], initial);
 
-function addServeOptions(command: Command): Command {
-  addNetworkOptions(command);
-  addServiceOptions(command);
-  return addAccessOptions(command);
-}
-
-function addNetworkOptions(command: Command): void {
-  const periods = { least: 1, most: 86_400_000 };
-  command
-    .addOption(option('--host <address>', 'HOST', 'address to listen on').default('127.0.0.1'))
-    .addOption(
-      option('--port <n>', 'PORT', 'port to listen on, 0 for a free port')
-        .argParser(integer({ least: 0, most: 65_535 }))
-        .default(8080),
-    )
-    .addOption(option('--data <dir>', 'DATA', 'data folder').default('folkmoot-data'))
-    .addOption(
-      option(
-        '--network-id <id>',
-        'NETWORK_ID',
-        'name of a new network (default: random)',
-      ).argParser(shortName),
-    )
-    .addOption(
-      option('--policy <name>', 'POLICY', 'decision policy of a new network').choices(policies),
-    )
-    .addOption(
-      option('--rule <file>', 'RULE', 'JavaScript file with the decision rule').conflicts('policy'),
-    )
-    .addOption(parameterOption('parameter of the rule').env('FOLKMOOT_PARAMETER'))
-    .addOption(
-      option('--weights <name>', 'WEIGHTS', 'vote weights of a new network').choices(weightings),
-    )
-    .addOption(
-      option(
-        '--voting-period-ms <ms>',
-        'VOTING_PERIOD_MS',
-        'voting period of a new network',
-      ).argParser(integer(periods)),
-    )
-    .addOption(
-      option('--min-validators <n>', 'MIN_VALIDATORS', 'minimum electorate of a block').argParser(
-        integer({ least: 1, most: 1_000_000 }),
-      ),
-    );
-}
-
-function addServiceOptions(command: Command): void {
-  command
-    .addOption(
-      option('--limits <profile>', 'LIMITS', 'rate limits (bench: 10,000 times spec)')
-        .choices(['spec', 'bench', 'off'])
-        .default('spec'),
-    )
-    .addOption(option('--limits-file <file>', 'LIMITS_FILE', 'JSON file with limits to override'))
-    .addOption(
-      option('--clock <name>', 'CLOCK', 'network clock (held: can be paused with the token)')
-        .choices(['wall', 'held'])
-        .default('wall'),
-    )
-    .addOption(option('--control', 'CONTROL', 'allow pausing agents with the control token'))
-    .addOption(
-      new SecretOption(
-        '--control-token <file>',
-        'FOLKMOOT_CONTROL_TOKEN',
-        'file with the control token (default: random)',
-      ),
-    )
-    .addOption(option('--no-watch', 'NO_WATCH', 'disable anonymous WebSocket watching'))
-    .addOption(option('--no-ui', 'NO_UI', 'disable the page'))
-    .addOption(
-      option(
-        '--transport <name>',
-        'TRANSPORT',
-        'HTTP server (default: uws if installed, else node)',
-      ).choices(['uws', 'node']),
-    );
-}
-
-function addAccessOptions(command: Command): Command {
+function addServeOptions(command: CliCommand): CliCommand {
   return command
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <n>', 'port to listen on, 0 for a free port', whole(0, 65_535), 8080)
+    .option('--data <dir>', 'data folder', 'folkmoot-data')
+    .option('--network-id <id>', 'name of a new network (default: random)', shortName)
+    .choice('--policy <name>', 'decision policy of a new network', policies)
     .addOption(
-      new SecretOption(
-        '--response-key <file>',
-        'FOLKMOOT_RESPONSE_KEY',
-        'key for signing responses',
-      ),
+      new Option('--rule <file>', 'JavaScript file with the decision rule').conflicts('policy'),
     )
-    .addOption(
-      option('--cors <origins>', 'CORS', 'comma-separated list of allowed origins')
-        .argParser(commaList)
-        .default([], 'none'),
+    .addOption(parameterOption('parameter of the rule'))
+    .choice('--weights <name>', 'vote weights of a new network', weightings)
+    .option('--voting-period-ms <ms>', 'voting period of a new network', whole(1, 86_400_000))
+    .option('--min-validators <n>', 'minimum electorate of a block', whole(1, 1_000_000))
+    .choice('--limits <profile>', 'rate limits (bench: 10,000 times spec)', profiles, 'spec')
+    .option('--limits-file <file>', 'JSON file with limits to override')
+    .choice(
+      '--clock <name>',
+      'network clock (held: can be paused with the token)',
+      ['wall', 'held'],
+      'wall',
     )
+    .option('--control', 'allow pausing agents with the control token')
     .addOption(
-      option('--hosts <names>', 'HOSTS', 'comma-separated list of allowed Host headers')
-        .argParser(commaList)
-        .default([], 'localhost, this machine, any address'),
+      new SecretOption('--control-token <file>', 'file with the control token (default: random)'),
     )
-    .addOption(
-      option(
-        '--trusted-proxies <list>',
-        'TRUSTED_PROXIES',
-        'comma-separated list of trusted proxy addresses',
-      )
-        .argParser(commaList)
-        .default([], 'none'),
+    .option('--no-watch', 'disable anonymous WebSocket watching')
+    .option('--no-ui', 'disable the page')
+    .choice('--transport <name>', 'HTTP server (default: uws if installed, else node)', transports)
+    .addOption(new SecretOption('--response-key <file>', 'key for signing responses'))
+    .addOption(commaOption('--cors <origins>', 'allowed origins', 'none'))
+    .addOption(commaOption('--hosts <names>', 'allowed Host headers', anyHost))
+    .addOption(commaOption('--trusted-proxies <list>', 'trusted proxy addresses', 'none'))
+    .addOption(tracesOption())
+    .option(
+      '--archive-after <n>',
+      'recent entries to keep uncompressed (default: all)',
+      whole(1_000, 2 ** 53 - 1),
     )
-    .addOption(tracesOption().env('FOLKMOOT_TRACES'))
-    .addOption(
-      option(
-        '--archive-after <n>',
-        'ARCHIVE_AFTER',
-        'recent entries to keep uncompressed (default: all)',
-      ).argParser(integer({ least: 1_000, most: 2 ** 53 - 1 })),
+    .choice(
+      '--log-level <level>',
+      'log level (debug: requests, trace: request times)',
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      'info',
     )
-    .addOption(
-      option(
-        '--log-level <level>',
-        'LOG_LEVEL',
-        'log level (debug: requests, trace: request times)',
-      )
-        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-        .default('info'),
-    );
+    .addOptions([...nodeOptions(), ...scenarioOptions()]);
 }
+
+const whole = (least: number, most: number) => integer({ least, most });
+const profiles = ['spec', 'bench', 'off'];
+const transports = ['uws', 'node'];
+const anyHost = 'localhost, this machine, any address';
 
 async function openLog(level: string): Promise<Logger> {
   const { pino } = await import('pino');
