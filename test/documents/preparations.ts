@@ -60,7 +60,8 @@ export const preparations: Readonly<Record<string, Prepared>> = {
     before:
       'npx folkmoot sim sixty.yaml --set consensus.policy=module ' +
       `--set 'consensus.rule={"file":"sixty.js"}' --set length.blocks=3 --out made && ` +
-      'npx folkmoot certify made 1 --out c.json\n',
+      'npx folkmoot certify made 1 --out c.json\n' +
+      'mkdir polls && for name in a b; do cp sim/scenarios/elections/*.soc polls/$name.soc; done\n',
   },
   'docs/simulating.md': {
     needs: ['curl'],
