@@ -59,9 +59,9 @@ test.each([
   expect(ordersOf(read(one))).toEqual(ordersOf(read(join(out, files[1]!))));
   const agents = new Set([`agent_${'0'.repeat(32)}`]);
   const none = exportPrefLib(store, { ...all, agents, block, out: undefined });
-  await expect(none).rejects.toMatchObject({ code: 'INVALID_VALUE' });
+  await expect(none).rejects.toMatchObject({ problem: 'INVALID_VALUE' });
   const unknown = exportPrefLib(store, { ...all, block: 'ffff', out: undefined });
-  await expect(unknown).rejects.toMatchObject({ code: 'INVALID_VALUE' });
+  await expect(unknown).rejects.toMatchObject({ problem: 'INVALID_VALUE' });
 });
 
 test('ballots without a preference over the options are left out', () => {
