@@ -10,7 +10,13 @@ import {
 } from '../contract/channels.js';
 import { info } from './openapi.js';
 import { overAuth } from './openapi-requests.js';
-import { type Components, createComponents, extension, type Part } from './openapi-schemas.js';
+import {
+  type Components,
+  createComponents,
+  extension,
+  type Part,
+  pascal,
+} from './openapi-schemas.js';
 
 type ClientType = keyof typeof clientMessages;
 type AckType = keyof typeof acknowledgements;
@@ -105,7 +111,7 @@ export function buildAsyncapi(version: string): Part {
       },
     },
     operations: { ...asked(channel), ...published(channel) },
-    components: { messages, schemas: components.schemas },
+    components: { messages, schemas: mapMembers(components.schemas, titled) },
   };
 }
 
@@ -125,7 +131,12 @@ function topics(): Part[] {
 function allMessages({ lift }: Components): Record<string, Part> {
   const message = (name: string, payload: Part, summary: string, added = false): [string, Part] => [
     name,
-    { name, summary, payload, ...(added ? extension : {}) },
+    {
+      name,
+      summary,
+      payload: titled(payload, `${pascal(name)}Message`),
+      ...(added ? extension : {}),
+    },
   ];
   const clients = Object.entries(clientMessages).map(([type, schema]) => {
     const { text, extension: added } = clientTexts[type as ClientType];
@@ -159,11 +170,35 @@ function allMessages({ lift }: Components): Record<string, Part> {
       name: 'frame',
       contentType: 'application/octet-stream',
       summary: 'A range of entries as a binary message.',
-      payload: { type: 'string', contentMediaType: 'application/octet-stream' },
+      payload: {
+        title: 'FrameMessage',
+        type: 'string',
+        contentMediaType: 'application/octet-stream',
+      },
       ...extension,
     },
   ];
   return Object.fromEntries([...clients, ...acks, ...told, frame, ...events, error]);
+}
+
+const mapMembers = (members: object, change: (part: Part, name: string) => Part): Part =>
+  Object.fromEntries(Object.entries(members).map(([name, part]) => [name, change(part, name)]));
+
+/** Adds titles to a schema and the shapes in it, because generators name models by titles. */
+function titled(schema: Part, title: string): Part {
+  if ('$ref' in schema) return schema;
+  const { properties, items, anyOf } = schema;
+  const inner = (part: Part, name: string) => {
+    const { title: added, ...shape } = titled(part, title + pascal(name));
+    return 'enum' in part || 'properties' in part ? { title: added, ...shape } : shape;
+  };
+  return {
+    title,
+    ...schema,
+    ...(properties ? { properties: mapMembers(properties, inner) } : {}),
+    ...(items ? { items: inner(items as Part, 'item') } : {}),
+    ...(anyOf ? { anyOf: (anyOf as Part[]).map((part, at) => inner(part, `${at || ''}`)) } : {}),
+  };
 }
 
 const typed = (type: string, members: Part): Part => ({

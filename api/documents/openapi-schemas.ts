@@ -58,7 +58,7 @@ import {
 
 export type Part = { [member: string]: unknown };
 
-const pascal = (name: string) =>
+export const pascal = (name: string) =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const suffixed = (suffix: string, schemas: Record<string, object>) =>

@@ -115,12 +115,10 @@ const anywhere: Reason[] = [
   'INTERNAL',
   'DEADLINE',
 ];
+const ofSignatures: Reason[] = ['MISSING', 'MALFORMED', 'MISMATCH', 'TIMESTAMP_SKEW'];
 const ofWrites: Reason[] = [
   'READ_ONLY',
-  'MISSING',
-  'MALFORMED',
-  'MISMATCH',
-  'TIMESTAMP_SKEW',
+  ...ofSignatures,
   'WRONG_ORIGIN',
   'BAD_JSON',
   'MEDIA_TYPE',
@@ -137,7 +135,8 @@ const ofWrites: Reason[] = [
 /**
  * Returns a route's refusal reasons, including those for every request and every signed request.
  */
-function reasonsOf({ command, reasons }: Route): Reason[] {
+function reasonsOf({ command, signed, reasons }: Route): Reason[] {
+  if (signed) return [...anywhere, ...ofSignatures, 'UNKNOWN_KEY', ...reasons];
   if (!command) return [...anywhere, ...reasons];
   return [...anywhere, ...ofWrites, ...keyed(command), ...reasons];
 }

@@ -4,7 +4,12 @@
  */
 
 import type { Admitted } from '../../engine/admit/admit.js';
-import { refuseUnknownKey } from '../../engine/admit/credentials.js';
+import {
+  badTimestampHeader,
+  refuseKey,
+  refuseSignature,
+  refuseUnknownKey,
+} from '../../engine/admit/credentials.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import type { Static } from '../../engine/protocol/bundled/typebox.js';
 import { parseJson, refuseJson } from '../../engine/protocol/json.js';
@@ -14,6 +19,7 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { refuseMember } from '../../engine/protocol/schema/validate.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
+import { excerptKey } from '../../engine/protocol/text.js';
 import { ruleOf } from '../../engine/rules/network-rule.js';
 import {
   admitReceived,
@@ -125,22 +131,38 @@ function refusalShown({ code, reason, message, pointer }: Refusal) {
 
 /** Shows a connection to its agent. Other agents get the refusal for an unknown id. */
 export const debugSocket: Handler = async (call) => {
-  const publicKey = await readerOf(call);
+  const reader = await readerOf(call);
+  if ('refusal' in reader) return reader;
   const [id = ''] = call.params;
-  const shown = publicKey === null ? null : call.services.connections.show(id, publicKey);
+  const shown = call.services.connections.show(id, reader.publicKey);
   if (shown) return success(200, shown);
   return { refusal: refuse('CONNECTION_UNKNOWN', { id: id.slice(0, 128) }) };
 };
 
-/** Returns the key that signed a read, or null. */
-async function readerOf({ services, head }: Call): Promise<string | null> {
+/** Returns the key that signed a read, or the refusal, which does not depend on the id. */
+async function readerOf({
+  services,
+  head,
+}: Call): Promise<{ publicKey: string } | { refusal: Refusal }> {
   const { network, now } = services;
   const { method, target, headers } = head;
   const header = (name: string) => headers.get(name) ?? '';
-  const publicKey = header('x-agent-public-key').toLowerCase();
-  const timestamp = header('x-timestamp');
-  const signed = { publicKey, timestamp, signature: header('x-agent-signature') };
-  if (findSignatureProblem(signed, network.knows, now())) return null;
+  const [key, timestamp] = [header('x-agent-public-key'), header('x-timestamp')];
+  const signature = header('x-agent-signature');
+  const signed = { publicKey: key.toLowerCase(), timestamp, signature };
+  const problem =
+    refuseKey(key) ??
+    (timestamp === '' ? badTimestampHeader(timestamp) : null) ??
+    refuseSignature(signature, 'header X-Agent-Signature') ??
+    findSignatureProblem(signed, network.knows, now());
+  if (problem) return { refusal: problem };
   const input = httpInput({ method, target, timestamp, bodySha256: sha256Hex('') });
-  return (await verifySignature(network, signed, input)) ? publicKey : null;
+  if (await verifySignature(network, signed, input)) return { publicKey: signed.publicKey };
+  const details = { expected_input_sha256: sha256Hex(input), request_target: target };
+  const values = {
+    public_key: excerptKey(key),
+    signature: excerptKey(signature),
+    advice: `sign the text with sha256 ${details.expected_input_sha256}, over an empty body`,
+  };
+  return { refusal: refuse('SIGNATURE_MISTAKE', values, { details }) };
 }

@@ -131,7 +131,7 @@ export function socketTests(start: Start): void {
       expectError(await world.send(request), 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
     }
     const unsigned = await world.get(`/api/v1/debug/ws/${id}`);
-    expectError(unsigned, 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+    expectError(unsigned, 401, 'INVALID_SIGNATURE', 'MISSING');
     live.socket.close(1000);
     await live.closed;
     const seen = async () => world.do(debugSocket(ada!, id), 200);

@@ -16,10 +16,11 @@ import {
   targetOf,
 } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
-import { agentId } from 'folkmoot/signing';
+import { agentId, authInput, httpInput, sha256Hex } from 'folkmoot/signing';
 import { expect, onTestFinished, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
 import { signatoryOf, testNetwork } from '../../support/fixture.js';
+import { connect } from '../../support/service/live.js';
 import { checkResponse } from '../../support/service/openapi-check.js';
 
 interface Answer {
@@ -29,9 +30,9 @@ interface Answer {
 }
 
 /** Starts a server whose responses are validated against the document. */
-async function checkedServer() {
+async function checkedServer(limits: 'off' | 'spec' = 'off') {
   const { network, clock } = await testNetwork({ genesis: { min_validators: 1 } });
-  const options = { network, version: '0', limits: 'off' as const, now: () => clock.now() };
+  const options = { network, version: '0', limits, now: () => clock.now() };
   const server = await startServer(options);
   onTestFinished(() => server.close());
   async function send(method: string, target: string, init: RequestInit = {}): Promise<Answer> {
@@ -39,7 +40,9 @@ async function checkedServer() {
     const { status, headers } = response;
     const body = await response.text();
     const contentType = headers.get('content-type');
-    expect(checkResponse({ method, target, status, contentType, body })).toEqual([]);
+    const headerNames = [...headers.keys()];
+    const answer = { method, target, status, contentType, body, headerNames };
+    expect(checkResponse(answer)).toEqual([]);
     return { status, headers, json: body.startsWith('{') ? JSON.parse(body) : {} };
   }
   const get = (target: string) => send('GET', target);
@@ -47,7 +50,7 @@ async function checkedServer() {
     const target = request.target || targetOf(request.kind, id);
     return send(carriage[request.kind].method, target, messageOf(request));
   };
-  return { send, get, ask };
+  return { send, get, ask, wsUrl: `${server.url.replace('http', 'ws')}/ws/v1` };
 }
 
 function messageOf({ kind, public_key, timestamp, signature, body, file }: SignedRequest) {
@@ -169,7 +172,7 @@ test('responses: conform for every read, with and without data', async () => {
     [`/api/v1/transactions/${'0'.repeat(64)}`]: '404 UNKNOWN_TX',
     '/api/v1/state/none': '404 UNKNOWN_KEY_NAME',
     '/api/v1/events?topics=none': '400 SCHEMA',
-    '/api/v1/debug/ws/conn_0': '404 UNKNOWN_CONNECTION',
+    '/api/v1/debug/ws/conn_0': '401 MISSING',
     '/nowhere': '404 UNKNOWN_ROUTE',
   };
   for (const [target, expected] of Object.entries(missing)) {
@@ -179,6 +182,87 @@ test('responses: conform for every read, with and without data', async () => {
   const verify = await send('POST', '/api/v1/debug/verify', { body });
   expect(outcome(verify)).toBe('404 UNKNOWN_ROUTE');
   expect((await send('HEAD', '/api/v1/meta')).status).toBe(200);
+});
+
+test('responses: conform for each status of a posted meme that a request can cause', async () => {
+  const { ask, send } = await checkedServer('spec');
+  const post = (init: RequestInit) => send('POST', '/api/v1/social/memes', init);
+  await ask(composeRegister(ada, at(0), registration));
+  const fields = { caption: 'hi', tags: ['Gm'] };
+  const meme = composeMeme(ada, at(0), { ...fields, file: Buffer.from('gm') });
+  const { headers, body } = messageOf(meme);
+  const seen = [
+    await ask(meme),
+    await ask(meme),
+    await ask({ ...meme, file: Buffer.from('other') }),
+    await ask(composeMeme(bob, at(0), { ...fields, file: Buffer.from('gm') })),
+    await ask({ ...meme, file: Buffer.from('<b>') }),
+    await post({ body }),
+    await post({ headers, body: new FormData() }),
+    await post({ headers: { ...headers, 'Content-Type': 'text/plain' }, body: 'x' }),
+    await post({ headers: { ...headers, Origin: 'http://a.example' }, body }),
+    await post({ headers, body: new Blob([Buffer.alloc(2_000_000)]) }),
+    await post({ headers, body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit),
+  ];
+  await ask(composeStatus(ada, at(1), agentId(ada.publicKey), { status: 'inactive' }));
+  const later = (ms: number) =>
+    ask(composeMeme(ada, at(ms), { ...fields, file: Buffer.from(`gm ${ms}`) }));
+  seen.push(await later(2));
+  await ask(composeStatus(ada, at(3), agentId(ada.publicKey), { status: 'active' }));
+  for (let number = 0; number < 20; number += 1) seen.push(await later(10 + number));
+  expect([...new Set(seen.map(outcome))].sort()).toEqual([
+    '200 ',
+    '201 ',
+    '400 SCHEMA',
+    '401 MISMATCH',
+    '401 MISSING',
+    '401 UNKNOWN_KEY',
+    '403 NOT_ACTIVE',
+    '403 WRONG_ORIGIN',
+    '411 LENGTH_REQUIRED',
+    '413 TOO_LARGE',
+    '415 MEDIA_TYPE',
+    '429 QUOTA_USED',
+  ]);
+});
+
+test('responses: conform for each status of a shown connection', async () => {
+  const { ask, send, wsUrl } = await checkedServer();
+  for (const key of [ada, bob]) await ask(composeRegister(key, at(0), registration));
+  const socket = await connect(wsUrl);
+  onTestFinished(() => socket.socket.terminate());
+  const timestamp = at(0);
+  const signature = ada.sign(authInput(ada.publicKey, timestamp));
+  socket.send({ type: 'auth', public_key: ada.publicKey, timestamp, signature });
+  const target = `/api/v1/debug/ws/${(await socket.next()).data.connection_id}`;
+  const read = (key: typeof ada, time: string, signed = target) => {
+    const bodySha256 = sha256Hex('');
+    const input = httpInput({ method: 'GET', target: signed, timestamp: time, bodySha256 });
+    const headers = {
+      'X-Agent-Public-Key': key.publicKey,
+      'X-Timestamp': time,
+      'X-Agent-Signature': key.sign(input),
+    };
+    return send('GET', target, { headers });
+  };
+  const answers = [
+    await read(ada, at(0)),
+    await read(bob, at(0)),
+    await read(ada, at(0), '/'),
+    await read(ada, at(-400_000)),
+    await read(ada, 'now'),
+    await read(signatoryOf(3), at(0)),
+    await send('GET', target),
+  ];
+  expect(answers.map(outcome)).toEqual([
+    '200 ',
+    '404 UNKNOWN_CONNECTION',
+    '401 MISMATCH',
+    '401 TIMESTAMP_SKEW',
+    '401 MALFORMED',
+    '401 UNKNOWN_KEY',
+    '401 MISSING',
+  ]);
 });
 
 test('checkResponse: reports differences from the document', () => {

@@ -16,6 +16,7 @@ interface Operation {
   'x-extension'?: true;
   'x-rate-limit'?: { name: string; per_minute: number };
   responses: Record<string, { $ref?: string }>;
+  security: object[];
 }
 interface Openapi {
   paths: Record<string, Record<string, Operation>>;
@@ -25,7 +26,10 @@ interface Openapi {
 const openapi = openapiDocument() as unknown as Openapi;
 const asyncapi = asyncapiDocument() as unknown as {
   channels: { live: { 'x-close-codes': { code: number }[]; 'x-topics': { name: string }[] } };
-  components: { messages: Record<string, { 'x-extension'?: true }> };
+  components: {
+    messages: Record<string, { 'x-extension'?: true; payload: object }>;
+    schemas: Record<string, object>;
+  };
 };
 const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
@@ -97,6 +101,13 @@ test('openapi: lists every refusal reason that an operation can give', () => {
   ]);
 });
 
+test('openapi: documents 401 exactly where an operation declares security', () => {
+  const secured = operations.filter(({ operation }) => operation.security.length > 0);
+  const refused = operations.filter(({ operation }) => '401' in operation.responses);
+  expect(refused.map(({ at }) => at)).toEqual(secured.map(({ at }) => at));
+  expect(secured.length).toBeGreaterThan(10);
+});
+
 test('openapi: shows every rate limit', () => {
   const limits = operations.flatMap(({ operation }) => operation['x-rate-limit'] ?? []);
   const shown = Object.fromEntries(limits.map(({ name, per_minute }) => [name, per_minute]));
@@ -120,4 +131,26 @@ test('asyncapi: has every message, topic and close code', () => {
   expect(live['x-topics'].map(({ name }) => name).sort()).toEqual([...topics].sort());
   const codes = Object.values(closeCodes).map(({ code }) => code);
   expect(live['x-close-codes'].map(({ code }) => code)).toEqual(codes);
+});
+
+test('asyncapi: every message, object and enumeration has a unique title', () => {
+  const titles: [string, string | undefined][] = [];
+  const visit = (value: unknown, at: string, isRoot = false) => {
+    if (typeof value !== 'object' || value === null || '$ref' in value) return;
+    const shape = value as { title?: string; properties?: object; enum?: string[] };
+    if (isRoot || shape.properties || Array.isArray(shape.enum)) titles.push([at, shape.title]);
+    for (const [name, inner] of Object.entries(value)) {
+      // A member may be named `properties` or `enum`.
+      if (name === 'properties')
+        for (const one of Object.values(inner)) visit(one, `${at}/${name}`);
+      else visit(inner, `${at}/${name}`);
+    }
+  };
+  const { messages, schemas } = asyncapi.components;
+  for (const [name, { payload }] of Object.entries(messages)) visit(payload, name, true);
+  for (const [name, schema] of Object.entries(schemas)) visit(schema, name, true);
+  expect(titles.filter(([, title]) => !title)).toEqual([]);
+  const names = titles.map(([, title]) => title);
+  expect(names.filter((title, at) => names.indexOf(title) !== at)).toEqual([]);
+  expect(names.length).toBeGreaterThan(60);
 });

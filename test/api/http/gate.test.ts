@@ -273,7 +273,7 @@ test('debug/ws: hides a connection from a request signed as another kind', async
   for (const other of ALL.filter((name) => name !== 'http')) {
     const by = mistaking(scene.ada, 'agentnet-v1-http\n', other);
     const answer = await expectUnchanged(scene, debugSocket(by, id));
-    expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
+    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
   }
 });
 

@@ -99,11 +99,11 @@ describe.each(transports)('reads over %s', (transport) => {
           const target = where === 'query' ? `${filled}?${begun}${name}=${value}` : filled;
           const text = await raw(there.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
           tried += 1;
-          // A connection id has no format that a refusal could reveal.
+          // A connection is shown to signed requests only.
           const expected = harmless(path, name, value)
             ? [200, 404]
             : name === 'connection_id'
-              ? [404]
+              ? [401]
               : [400];
           expect(expected, `${target}\n${text}`).toContain(statusOf(text));
           if (statusOf(text) !== 400) continue;

@@ -8,6 +8,7 @@ import {
   agentOf,
   auth,
   debugSocket,
+  type Request,
   stamp,
   status,
 } from '../../support/service/signer.js';
@@ -264,9 +265,12 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(seen).toMatchObject({ state: 'closed', closed: { code: 4400 } });
     const tampered = debugSocket(tampering(ada!), id);
     const old = debugSocket(ada!, id, new Date(Date.now() - 301_000).toISOString());
-    for (const request of [debugSocket(bob!, id), tampered, old]) {
-      expectError(await there.send(request), 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
-    }
+    const refused = async (request: Request, reason: string) =>
+      expectError(await there.send(request), 401, 'INVALID_SIGNATURE', reason);
+    await refused(tampered, 'MISMATCH');
+    await refused(old, 'TIMESTAMP_SKEW');
+    const foreign = await there.send(debugSocket(bob!, id));
+    expectError(foreign, 404, 'INVALID_REQUEST', 'UNKNOWN_CONNECTION');
   });
 
   test('stop: closes all connections with 1001', async () => {

@@ -15,6 +15,8 @@ export interface AnswerToCheck {
   contentType: string | null;
   /** Raw or parsed body. */
   body: unknown;
+  /** Names of the received headers, in lower case. Default: headers are not checked. */
+  headerNames?: readonly string[];
 }
 
 type Part = { [member: string]: unknown };
@@ -22,11 +24,15 @@ type Media = Record<string, { schema?: Part }>;
 interface Answer {
   $ref?: string;
   content?: Media;
+  headers?: object;
 }
 type Operation = { operationId: string; responses: Record<string, Answer> };
 type Paths = Record<string, Record<string, Operation>>;
 
-const document = closed(openapiDocument()) as Part & { paths: Paths };
+const document = closed(openapiDocument()) as Part & {
+  paths: Paths;
+  components: { headers: object };
+};
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 ajv.addFormat('date-time', (text) => parseInstant(text) !== null);
 ajv.addFormat('duration', isDuration);
@@ -47,8 +53,22 @@ export function checkResponse(answer: AnswerToCheck): string[] {
   if (!documented) return [about('a status that is not documented')];
   const shared = documented.$ref?.split('/').slice(1);
   const media = shared ? (valueAt(shared) as Answer) : documented;
-  return mediaProblems(answer, media.content ?? {}, shared ?? pointer).map(about);
+  const undocumented = headerProblems(answer.headerNames ?? [], media.headers ?? {});
+  return [...undocumented, ...mediaProblems(answer, media.content ?? {}, shared ?? pointer)].map(
+    about,
+  );
 }
+
+/** Reports headers that the document describes, but not for this response. */
+function headerProblems(received: readonly string[], documented: object): string[] {
+  const described = lowerNames(document.components.headers);
+  const here = lowerNames(documented);
+  return received
+    .filter((name) => described.includes(name) && !here.includes(name))
+    .map((name) => `the header ${name} is not documented`);
+}
+
+const lowerNames = (members: object) => Object.keys(members).map((name) => name.toLowerCase());
 
 /** Returns the operation for a target, or 404 or 405. */
 function operationAt(method: string, target: string) {
