@@ -7,6 +7,7 @@ import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../engine/protocol/schema/reason.js';
 import type { Control, ControlName } from './contract/control.js';
 import { serverBounds } from './contract/limit-table.js';
+import type { LoadAnswer, LoadState } from './contract/load.js';
 import { createMatcher, type Route, type RouteName, routes } from './contract/routes.js';
 import { serverRoutes } from './contract/server.js';
 import { newToken, readControl, writeControl } from './http/control.js';
@@ -23,7 +24,6 @@ import {
   type IncomingRequest,
   type RequestHead,
 } from './transport/transport.js';
-import type { LoadAnswer, LoadState } from './view/load-state.js';
 
 interface LoadServerOptions {
   board: Board;

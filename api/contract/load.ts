@@ -1,6 +1,9 @@
-/** Schema for a load run's state. The view contains the TypeScript type. */
+/**
+ * State of a load run, as its page shows it. Names, units and meanings are as in `result.json` (see
+ * docs/load-testing.md). Browsers import only the types.
+ */
 
-import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { Count, nullable } from '../../engine/protocol/schema/primitives.js';
 
 const Text = Type.String();
@@ -10,7 +13,12 @@ const Share = nullable(Type.Number());
 const Counts = Type.Array(Type.Number({ minimum: 0 }));
 const Times = Type.Array(Time);
 const Verdict = Type.Enum([
-  ...['VALID', 'UNSTABLE', 'CLIENT_BOUND', 'WORKLOAD_BOUND', 'INVALID', 'INCOMPLETE'],
+  'VALID',
+  'UNSTABLE',
+  'CLIENT_BOUND',
+  'WORKLOAD_BOUND',
+  'INVALID',
+  'INCOMPLETE',
 ]);
 
 const Asked = Type.Object({
@@ -36,6 +44,7 @@ const Target = Type.Object({
   page: nullable(Type.String({ description: 'page of the network under load' })),
 });
 
+/** The slowest scheduled operation at a percentile; null without a response. */
 const Slowest = nullable(
   Type.Object({
     operation: Text,
@@ -53,6 +62,7 @@ const Figures = Type.Object({
     accepted_per_s: Rate,
     of_target: Share,
   }),
+  /** Share of completed or abandoned requests that were not accepted. */
   errors: Share,
   response: Type.Object({ p50: Slowest, p95: Slowest, p99: Slowest }),
   transactions: nullable(
@@ -89,8 +99,10 @@ const Figures = Type.Object({
       share: Type.Number(),
     }),
   ),
+  /** Kinds of failures that are not among the most frequent ones above. */
   failures_omitted: Count,
   generator: Type.Object({ lag_p99: Time, utilization: Type.Number() }),
+  /** Columns over time: mean rates and maximum times. */
   seconds: Type.Object({
     width: Type.Integer({ minimum: 1, description: 'seconds per array element' }),
     ...{ intended: Counts, accepted: Counts, failed: Counts, finalized_transactions: Counts },
@@ -98,10 +110,26 @@ const Figures = Type.Object({
   }),
 });
 
+/**
+ * `waiting`: not started yet; `preparing`: everything before the warm-up; `draining`: waiting for
+ * responses and finality; `failed`: could not start.
+ */
+const Phase = Type.Enum([
+  'waiting',
+  'preparing',
+  'warm-up',
+  'measured',
+  'draining',
+  'over',
+  'failed',
+]);
+
 const Search = Type.Object({
   slo: Type.Array(Text),
   repeat: Count,
+  /** Rate under test; null between two probes. */
   rate: nullable(Rate),
+  /** Per bracket, the highest rate that held and the lowest higher rate that failed. */
   brackets: Type.Array(Type.Object({ holds: Rate, fails: nullable(Rate) })),
   probes: Type.Array(
     Type.Object({
@@ -115,15 +143,14 @@ const Search = Type.Object({
       r_before: nullable(Rate),
     }),
   ),
+  /** Earlier probes than the last ones above. */
   probes_omitted: Count,
 });
 
 export const LoadView = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'increases with each change' }),
   load: Type.Object({
-    phase: Type.Enum([
-      ...['waiting', 'preparing', 'warm-up', 'measured', 'draining', 'over', 'failed'],
-    ]),
+    phase: Phase,
     said: Type.String({ description: 'preparation step, or the reason of failure' }),
     passed_ms: nullable(Type.Number({ description: 'elapsed time of the phase' })),
     of_ms: nullable(Type.Number({ description: 'total time of the phase' })),
@@ -141,3 +168,16 @@ export const LoadView = Type.Object({
     search: nullable(Search),
   }),
 });
+
+export type LoadAnswer = Static<typeof LoadView>;
+export type LoadState = LoadAnswer['load'];
+export type LoadPhase = LoadState['phase'];
+export type LoadTarget = LoadState['server'];
+export type LoadVerdict = NonNullable<LoadState['verdict']>;
+export type LoadFigures = NonNullable<LoadState['figures']>;
+export type LoadSlowest = NonNullable<LoadFigures['response']['p50']>;
+export type LoadTimes = LoadFigures['times'][number];
+export type LoadFailure = LoadFigures['failures'][number];
+export type LoadSeconds = LoadFigures['seconds'];
+export type LoadSearch = NonNullable<LoadState['search']>;
+export type LoadProbe = LoadSearch['probes'][number];

@@ -2,7 +2,7 @@
  * Progress of a load run in flight. Collects hook calls, and builds a snapshot when the page
  * requests one. Figures are computed only for a snapshot.
  */
-import type { LoadPhase, LoadSearch, LoadState } from '../../api/view/load-state.js';
+import type { LoadPhase, LoadSearch, LoadState } from '../../api/contract/load.js';
 import { wholeSeconds } from './figures.js';
 import { describeOptions } from './measurement.js';
 import type { LoadOptions } from './options.js';

@@ -7,7 +7,7 @@ import type {
   LoadSlowest,
   LoadState,
   LoadTarget,
-} from '../../api/view/load-state.js';
+} from '../../api/contract/load.js';
 import {
   findSlowest,
   mean,

@@ -183,9 +183,11 @@ test('reports: code shared with the page runs in a browser and imports nothing',
 test('ui: imports only modules for browsers, and only tests import it', () => {
   // The engine runs in the page. Engine modules for Node would fail to bundle.
   const allowed = ['api/view', 'report/shared', 'engine', 'dist/engine'];
-  const wrong = offences(({ path }, to) => {
+  const wrong = offences((source, to) => {
+    const { path } = source;
     if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
     if (!under(path, 'ui') || under(to, ...allowed)) return null;
+    if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
     if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
     // The engine uses Node's Buffer.
     if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;

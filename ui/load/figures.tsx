@@ -10,7 +10,7 @@ import type {
   LoadSlowest,
   LoadState,
   LoadTimes,
-} from '../../api/view/load-state.js';
+} from '../../api/contract/load.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { countScale, DotKey, Dots } from '../components/chart.js';
 import { cleanText } from '../components/labels.js';

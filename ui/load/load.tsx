@@ -5,7 +5,7 @@
 import { useSignalEffect } from '@preact/signals';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
-import type { LoadState } from '../../api/view/load-state.js';
+import type { LoadState } from '../../api/contract/load.js';
 import { formatMs } from '../../report/shared/format.js';
 import { Announcer, cleanText, Name, toSentence, useNow } from '../components/labels.js';
 import { Loading, MarkShape } from '../components/placeholders.js';

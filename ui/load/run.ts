@@ -1,6 +1,6 @@
 /** The load run's state, fetched by long polling, and the texts that describe it. */
 import { signal } from '@preact/signals';
-import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/view/load-state.js';
+import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/contract/load.js';
 import { format, formatMs } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { cleanText } from '../components/labels.js';

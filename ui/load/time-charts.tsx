@@ -1,6 +1,6 @@
 /** Time series from a load run: charts with tables, and the values at the selected step. */
 import { useState } from 'preact/hooks';
-import type { LoadState } from '../../api/view/load-state.js';
+import type { LoadState } from '../../api/contract/load.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { countScale, type Line, Lines, msScale, type Scale } from '../components/chart.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';

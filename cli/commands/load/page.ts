@@ -5,7 +5,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { LoadState } from '../../../api/view/load-state.js';
+import type { LoadState } from '../../../api/contract/load.js';
 import { LiveProgress } from '../../../bench/load/live-progress.js';
 import type { LoadOptions } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';

@@ -1,13 +1,13 @@
 /** The server for a load run's page: state, long polling and control. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { LoadAnswer, LoadState } from '../../../dist/api/contract/load.js';
 import {
   Board,
   loadControl,
   type RunStage,
   startLoadServer,
 } from '../../../dist/api/load-server.js';
-import type { LoadAnswer, LoadState } from '../../../dist/api/view/load-state.js';
 import { toLoadState } from '../../../dist/bench/load/page-data.js';
 import { loadResult } from '../../bench/load/fixture.js';
 import { live } from '../../client/helpers.js';

@@ -1,5 +1,5 @@
 /** A watched load run: address, token, and states until the end. */
-import type { LoadAnswer, LoadState } from '../../../dist/api/view/load-state.js';
+import type { LoadAnswer, LoadState } from '../../../dist/api/contract/load.js';
 import { type Begun, begin } from '../../support/running-command.js';
 
 export interface WatchedLoad extends Begun {
