@@ -45,7 +45,7 @@ interface LoadServer {
   close(): Promise<void>;
 }
 
-/** @throws {ListenProblem} if the port is unavailable. */
+/** @throws {Failure} if the port is unavailable. */
 export async function startLoadServer(options: LoadServerOptions): Promise<LoadServer> {
   const { board, control, host, port, onFault = () => {} } = options;
   const { transport } = await chooseTransport(options.transport);

@@ -14,10 +14,10 @@ import { BodyReader, Expiring, Head, InFlight, safeHeaders } from './head.js';
 import {
   type Application,
   type Body,
+  createListenFailure,
   type HttpResponse,
   type IncomingRequest,
   type Listening,
-  ListenProblem,
   type RequestHead,
   type Socket,
   type Transport,
@@ -65,7 +65,7 @@ async function listen(
     upgrade(application, sockets, message, stream, head);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new ListenProblem({ host, port }, error)));
+    server.once('error', (error) => reject(createListenFailure({ host, port }, error)));
     server.listen(port, host, resolve);
   });
   return {

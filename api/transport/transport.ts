@@ -5,7 +5,7 @@
  */
 
 import { createServer } from 'node:net';
-import { formatMessage, type MessageTable } from '../../engine/protocol/messages.js';
+import { defineFailures, type Failure, type MessageTable } from '../../engine/protocol/messages.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
 /** Request head. Header names are lower case. */
@@ -125,7 +125,7 @@ export interface Address {
 
 export interface Transport {
   readonly name: 'uws' | 'node';
-  /** @throws {ListenProblem} if the port is unavailable. */
+  /** @throws {Failure} if the port is unavailable. */
   listen(application: Application, address: Address): Promise<Listening>;
 }
 
@@ -176,6 +176,8 @@ const listenMessages = {
   UNKNOWN: { text: 'cannot listen on {address}: {cause}' },
 } as const satisfies MessageTable;
 
+const listenFailure = defineFailures('server', listenMessages);
+
 export interface Where {
   host: string;
   port: number;
@@ -184,27 +186,21 @@ export interface Where {
 const isListenCode = (code: string): code is keyof typeof listenMessages =>
   Object.hasOwn(listenMessages, code);
 
-export class ListenProblem extends Error {
-  override name = 'ListenProblem';
-  /** System error code, such as EADDRINUSE, or UNKNOWN. */
-  readonly code: keyof typeof listenMessages;
-
-  constructor({ host, port }: Where, cause: unknown) {
-    const given = (cause as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
-    const code = isListenCode(given) ? given : 'UNKNOWN';
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    super(formatMessage(listenMessages[code], { address, cause: given }), { cause });
-    this.code = code;
-  }
+/** Creates the error for a port that is unavailable. `problem` is a system error code. */
+export function createListenFailure({ host, port }: Where, cause: unknown): Failure {
+  const given = (cause as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
+  const problem = isListenCode(given) ? given : 'UNKNOWN';
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return listenFailure(problem, { address, cause: given }, { cause });
 }
 
 /** Finds the reason by listening with node:net, because uWebSockets.js reports none. */
-export function findListenProblem(where: Where): Promise<ListenProblem> {
+export function findListenProblem(where: Where): Promise<Failure> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', (error) => resolve(new ListenProblem(where, error)));
+    probe.once('error', (error) => resolve(createListenFailure(where, error)));
     probe.listen({ ...where, exclusive: true }, () => {
-      probe.close(() => resolve(new ListenProblem(where, null)));
+      probe.close(() => resolve(createListenFailure(where, null)));
     });
   });
 }

@@ -8,13 +8,6 @@ import { printJson, writeStderr, writeStdout } from '../output/output.js';
 
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** Thrown when a run ended early and has printed the reason. */
-class EndedEarly extends Error {
-  constructor(readonly code: number) {
-    super(`the run ended with exit code ${code}`);
-  }
-}
-
 /**
  * Runs `folkmoot sim` twice, in two processes. Sets the exit code to 12 if the runs differ, or else
  * to the run's exit code.
@@ -23,20 +16,24 @@ class EndedEarly extends Error {
 export async function checkDeterminism(given: readonly string[]): Promise<void> {
   const { args, json } = passedOn(given);
   const codes: number[] = [];
+  /** Exit code of a run that ended early, and that has printed the reason. */
+  let endedEarly: number | null = null;
   try {
     const found = await compareRuns(async (verifier, folder) => {
       writeStderr(`run ${codes.length + 1} of ${comparedVerifiers.length}`);
-      const { code, result } = await runOnce([...args, '--verifier', verifier, '--out', folder]);
+      const { code, text } = await runOnce([...args, '--verifier', verifier, '--out', folder]);
       codes.push(code);
-      return result;
+      if (ran.has(code)) return JSON.parse(text) as SimResult;
+      endedEarly = code;
+      throw new Error(`the run ended with exit code ${code}`);
     });
     const { same, digest, difference } = found;
     if (json) printJson({ same, digest, ...difference });
     else writeStdout(...readable(found));
     setExitCode(same ? codes[0]! : exitCodes.differs);
   } catch (error) {
-    if (!(error instanceof EndedEarly)) throw error;
-    setExitCode(error.code);
+    if (endedEarly === null) throw error;
+    setExitCode(endedEarly);
   }
 }
 
@@ -54,8 +51,10 @@ function passedOn(given: readonly string[]): { args: string[]; json: boolean } {
   return { args, json };
 }
 
-/** @throws {EndedEarly} */
-async function runOnce(args: readonly string[]): Promise<{ code: number; result: SimResult }> {
+/** Exit codes of a run that has a result. */
+const ran: ReadonlySet<number> = new Set([exitCodes.done, exitCodes.noProgress, exitCodes.safety]);
+
+async function runOnce(args: readonly string[]): Promise<{ code: number; text: string }> {
   const child = spawn(process.execPath, [main, 'sim', ...args, '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -67,9 +66,7 @@ async function runOnce(args: readonly string[]): Promise<{ code: number; result:
     child.on('error', reject);
     child.on('close', (ended) => resolve(ended ?? exitCodes.crash));
   });
-  const ran: number[] = [exitCodes.done, exitCodes.noProgress, exitCodes.safety];
-  if (!ran.includes(code)) throw new EndedEarly(code);
-  return { code, result: JSON.parse(text) as SimResult };
+  return { code, text };
 }
 
 function readable({ digest, difference }: Determinism): string[] {

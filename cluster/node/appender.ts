@@ -5,9 +5,11 @@
  * All callers waiting for a barrier share one barrier. The barrier rides on a batch of requests, or
  * on an empty batch at a limited rate.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Applied } from '../../engine/node/open-store.js';
+import { assertInvariant } from '../../engine/protocol/invariants.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import {
   type Batch,
@@ -138,6 +140,9 @@ export class Appender {
     const asked = this.#sent.get(k)?.asked ?? [];
     this.#sent.delete(k);
     const requests = asked.filter(({ wanted }) => wanted !== null);
+    assertInvariant(k <= this.#k, 'ORDER_OWN', k, this.#k);
+    const { length } = requests;
+    assertInvariant(applied.length === length, 'ORDER_ANSWERS', applied.length, length);
     for (const [index, { settle }] of requests.entries()) settle({ applied: applied[index]! });
     for (const { wanted, settle } of asked) if (!wanted) settle({ applied: null });
     return requests.map(({ givenUp }) => !givenUp);
@@ -183,6 +188,7 @@ export class Appender {
     }
     this.#waiting.splice(0, asked.length);
     this.#waitingBytes -= bytes;
+    assertInvariant(this.#waitingBytes >= 0, 'ORDER_WAITING', this.#waitingBytes, 0);
     if (asked.length === 0) this.#emptyAt = performance.now();
     if (this.#barrier) asked.push(this.#barrier.asked);
     this.#barrier = null;

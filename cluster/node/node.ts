@@ -2,6 +2,7 @@
  * A node in a network. Follows the order, applies each batch to its network in one event-loop turn,
  * and appends its clients' requests. Also passes on the agents' rate limit usage at other nodes.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { admitLogged } from '../../engine/admit/admit.js';
@@ -9,6 +10,7 @@ import type { Verified } from '../../engine/admit/verify.js';
 import type { Spent } from '../../engine/node/kept-network.js';
 import type { Network } from '../../engine/node/network.js';
 import type { Applied } from '../../engine/node/open-store.js';
+import { assertInvariant } from '../../engine/protocol/invariants.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { defineStoreErrors, type StoreError } from '../../engine/store/messages.js';
 import type { OrderMark } from '../../engine/store/store.js';
@@ -241,9 +243,12 @@ export class ClusterNode {
   /** Applies a batch in one event-loop turn, so that readers see the whole batch or nothing. */
   #apply(batch: OrderedBatch, requests: readonly ReadRequest[], isOwn: boolean): void {
     if (this.#closed) return;
-    const { log } = this.#mark;
+    const { log, version, revision } = this.#mark;
+    const { position } = batch;
+    assertInvariant(position.version === version + 1, 'ORDER_POSITION', position.version, version);
+    assertInvariant(position.revision > revision, 'ORDER_REVISION', position.revision, revision);
     const time = Math.max(this.#mark.time, batch.stamp);
-    this.#mark = { log, ...batch.position, time };
+    this.#mark = { log, ...position, time };
     this.#clock.time = time;
     const verified = requests.map((one) => one.verified);
     const applied = this.#inner.applyOrdered(verified, this.#mark);

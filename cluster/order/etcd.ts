@@ -29,10 +29,9 @@ import {
   type OrderedBatch,
   type OrderHealth,
   type OrderProblem,
-  OtherProtocol,
   type Position,
   parseJsonOrUndefined,
-  UnreadableBatch,
+  unreadableBatch,
 } from './order.js';
 
 /** Timeouts per member, in milliseconds. Short, so that the next member is tried soon. */
@@ -291,10 +290,11 @@ export class EtcdOrder implements Order {
     try {
       return { ...decodeBatch(await this.#parts.together(value, modRevision)), position };
     } catch (error) {
-      const isForged =
-        error instanceof OtherProtocol && !(await this.isAppended({ ...error.by, position }));
-      if (!isForged && !(error instanceof UnreadableBatch)) throw error;
-      return { ...NOTHING, position, unreadable: (error as Error).message };
+      if (!(error instanceof OrderError)) throw error;
+      const { by, message, problem } = error;
+      const isForged = by !== undefined && !(await this.isAppended({ ...by, position }));
+      if (!isForged && problem !== 'BATCH_UNREADABLE') throw error;
+      return { ...NOTHING, position, unreadable: message };
     }
   }
 
@@ -415,25 +415,25 @@ class Parts {
    * Returns a batch's bytes, from the value itself or from the parts to which the value refers.
    * Parts are read at `revision`, so that all nodes get the same bytes.
    *
-   * @throws {UnreadableBatch}
+   * @throws {OrderError} `BATCH_UNREADABLE`
    * @throws {EtcdError} `compacted` if that revision was deleted.
    */
   async together(value: Buffer, revision: number): Promise<Buffer> {
     if (!IN_PARTS.equals(value.subarray(0, IN_PARTS.length))) return value;
     const reference = parseJsonOrUndefined(value.toString('utf8', IN_PARTS.length));
     if (referenceProblem(reference)) {
-      throw new UnreadableBatch('invalid reference to the parts of a batch');
+      throw unreadableBatch('invalid reference to the parts of a batch');
     }
     const { sha256, parts } = reference as Static<typeof Reference>;
     const found: Buffer[] = [];
     for (let part = 0; part < parts; part += 1) {
       const [stored] = (await this.#client.range(this.#partKey(sha256, part), { revision })).values;
-      if (!stored) throw new UnreadableBatch(`part not found: ${part} of ${parts}`);
+      if (!stored) throw unreadableBatch(`part not found: ${part} of ${parts}`);
       found.push(stored.value);
     }
     const bytes = Buffer.concat(found);
     if (sha256Hex(bytes) === sha256) return bytes;
-    throw new UnreadableBatch('parts of a batch do not match its SHA-256');
+    throw unreadableBatch('parts of a batch do not match its SHA-256');
   }
 
   /** Deletes the parts for batches up to `revision`, and parts without a batch. */

@@ -164,6 +164,8 @@ const orderMessages = {
     text: 'batch of the order has protocol {protocol} (expected {expected})',
     fix: 'run the same version on all nodes',
   },
+  /** Every node sees the same bytes and skips them. */
+  BATCH_UNREADABLE: { code: 'FOREIGN', text: '{reason}' },
   TOO_FAR_BEHIND: {
     code: 'TRIMMED',
     text: 'this node is too far behind the order: {message}',
@@ -182,15 +184,18 @@ export type OrderProblem = keyof typeof orderMessages;
 export class OrderError<Problem extends OrderProblem = OrderProblem> extends Failure<Problem> {
   override name = 'OrderError';
   readonly code: OrderErrorCode;
+  /** Names the batch with `OTHER_PROTOCOL`. */
+  readonly by: Pick<Batch, 'node' | 'incarnation' | 'k'> | undefined;
 
   constructor(
     problem: Problem,
     values: MessageValues<(typeof orderMessages)[Problem]>,
-    options?: ErrorOptions,
+    options: ErrorOptions & { by?: Pick<Batch, 'node' | 'incarnation' | 'k'> } = {},
   ) {
     const row = orderMessages[problem];
     super('server', problem, formatMessage<MessageRow>(row, values), options);
     this.code = row.code;
+    this.by = options.by;
   }
 }
 
@@ -306,23 +311,8 @@ type Head = Static<typeof Head>;
 
 const problemOf = validator('order_head', Head);
 
-/**
- * Thrown for a batch with a different protocol version. Nodes that run a different version may be
- * able to read the batch.
- */
-export class OtherProtocol extends OrderError<'OTHER_PROTOCOL'> {
-  constructor(
-    readonly by: Pick<Batch, 'node' | 'incarnation' | 'k'>,
-    protocol: number,
-  ) {
-    super('OTHER_PROTOCOL', { protocol, expected: PROTOCOL });
-  }
-}
-
-/** Thrown for bytes that are not a batch. Every node sees the same bytes and skips them. */
-export class UnreadableBatch extends Error {
-  override name = 'UnreadableBatch';
-}
+/** Creates the error for bytes that are not a batch. */
+export const unreadableBatch = (reason: string) => new OrderError('BATCH_UNREADABLE', { reason });
 
 /** Approximate size of an input in a batch. */
 export function countBytes({ request }: Pick<Input, 'request'>): number {
@@ -353,8 +343,8 @@ function headOf({ request, spender, failedTransaction }: Input): InputHead {
 }
 
 /**
- * @throws {UnreadableBatch}
- * @throws {OtherProtocol}
+ * @throws {OrderError} `BATCH_UNREADABLE`, or `OTHER_PROTOCOL` for a batch that a node with a
+ * different version may be able to read.
  */
 export function decodeBatch(bytes: Uint8Array): Batch {
   return decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
@@ -363,7 +353,7 @@ export function decodeBatch(bytes: Uint8Array): Batch {
 function decode(bytes: Buffer): Batch {
   const textEnd = LENGTH_BYTES + (bytes.length < LENGTH_BYTES ? 0 : bytes.readUInt32BE(0));
   if (textEnd > bytes.length) {
-    throw new UnreadableBatch(`truncated batch: ${bytes.length} of at least ${textEnd} bytes`);
+    throw unreadableBatch(`truncated batch: ${bytes.length} of at least ${textEnd} bytes`);
   }
   const head = headIn(bytes.toString('utf8', LENGTH_BYTES, textEnd));
   const { node, incarnation, k, stamp, witness } = head;
@@ -375,7 +365,7 @@ function decode(bytes: Buffer): Batch {
   };
   const inputs = head.inputs.map((input) => inputOf(input, take));
   if (at !== bytes.length) {
-    throw new UnreadableBatch(`invalid batch length: ${bytes.length} bytes (expected ${at})`);
+    throw unreadableBatch(`invalid batch length: ${bytes.length} bytes (expected ${at})`);
   }
   return { node, incarnation, k, stamp, witness, inputs };
 }
@@ -385,12 +375,16 @@ function headIn(json: string): Head {
   const { protocol, node, incarnation, k } = (head ?? {}) as Record<string, unknown>;
   if (Number.isSafeInteger(protocol) && protocol !== PROTOCOL) {
     const by = { node: String(node), incarnation: String(incarnation), k: Number(k) };
-    throw new OtherProtocol(by, protocol as number);
+    throw new OrderError(
+      'OTHER_PROTOCOL',
+      { protocol: Number(protocol), expected: PROTOCOL },
+      { by },
+    );
   }
   const problem = problemOf(head);
   if (problem) {
     const what = `${problem.pointer} ${problem.message}`.trim();
-    throw new UnreadableBatch(`invalid batch head: ${what}`);
+    throw unreadableBatch(`invalid batch head: ${what}`);
   }
   return head as Head;
 }

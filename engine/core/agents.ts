@@ -264,10 +264,12 @@ interface Due {
   id: string;
 }
 
-const order = (a: Due, b: Due) => a.deadline - b.deadline || (a.id < b.id ? -1 : 1);
+/** Compares deadlines in the order in which they fire. */
+export const compareDeadlines = (a: Due, b: Due) =>
+  a.deadline - b.deadline || (a.id < b.id ? -1 : 1);
 
 export class Deadlines {
-  #heap = new TinyQueue<Due>([], order);
+  #heap = new TinyQueue<Due>([], compareDeadlines);
   /** Next deadline; undefined if it must be found again. */
   #next: Readonly<Due> | null | undefined = null;
   /** Current deadline by id. A heap item with a different deadline is stale. */
@@ -304,7 +306,7 @@ export class Deadlines {
 
   #rebuild(): void {
     const due = [...this.#current].map(([id, deadline]) => ({ id, deadline }));
-    this.#heap = new TinyQueue(due, order);
+    this.#heap = new TinyQueue(due, compareDeadlines);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Open blocks with their actors, ballots and proposals. Only the store contains closed blocks. */
 
+import { assertInvariant } from '../protocol/invariants.js';
 import { blockOf } from '../protocol/schema/block.js';
 import type { ProposeCommand, VoteCommand } from '../protocol/schema/command.js';
 import type { EventData } from '../protocol/schema/event.js';
@@ -150,6 +151,7 @@ class Ballots {
   /** Counts a vote, which must be the voter's first. `ms` is the time since the proposal. */
   cast(position: number, vote: Pick<VoteCommand, 'decision' | 'ballot'>, ms: number): void {
     const { decision, ballot } = vote;
+    assertInvariant(this.#choices[position] === 0, 'VOTE_TWICE', position, decision);
     this.#choices[position] = codes[decision];
     const { id: agent_id, personality } = this.#agents.at(this.electorate.agents[position]!);
     if (this.counter.isByWeight) this.counter.count(position, decision, personality);

@@ -1,4 +1,5 @@
 /** Caches the next block's electorate, and rebuilds it only after a relevant change. */
+import { assertInvariant } from '../protocol/invariants.js';
 import { limits } from '../protocol/limits.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordOf } from '../protocol/schema/record.js';
@@ -157,7 +158,11 @@ function electorateOf(
   const groups = new Map<string, number>();
   let total = 0;
   let largestWeight = 1;
+  const { length } = agents;
+  assertInvariant(weights.length === length, 'ELECTORATE_ORDER', weights.length, length);
   for (const [position, ordinal] of agents.entries()) {
+    const isNext = position === 0 || ordinal > agents[position - 1]!;
+    assertInvariant(isNext, 'ELECTORATE_ORDER', ordinal, agents[position - 1]);
     const { personality } = registered.at(ordinal);
     groups.set(personality, (groups.get(personality) ?? 0) + 1);
     const weight = weights[position]!;

@@ -4,12 +4,13 @@
  * an outcome. A thrown error is a bug, after which the engine must not be used again.
  */
 
+import { assertInvariant } from '../protocol/invariants.js';
 import { limits } from '../protocol/limits.js';
 import type { Command, CommandKind, CommandOf } from '../protocol/schema/command.js';
 import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { Head, RecordKey } from '../protocol/schema/record.js';
-import type { DormancyChange } from './agents.js';
+import { compareDeadlines, type DormancyChange } from './agents.js';
 import type { Change, Changes, Reader } from './changes.js';
 import { register, status } from './commands/agents.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './commands/alliances.js';
@@ -165,12 +166,11 @@ export class Engine {
   }
 
   #expect(seq: number, at: number, command: Command | null): void {
-    if (seq !== this.#last.seq + 1) throw new Error(`entry ${seq} follows ${this.#last.seq}`);
-    if (at < this.#last.at) throw new Error(`entry ${seq} goes back in time to ${at}`);
+    const last = this.#last;
+    assertInvariant(seq === last.seq + 1, 'ENTRY_SEQUENCE', seq, last.seq);
+    assertInvariant(at >= last.at, 'TIME_BACKWARD', at, last.at);
     const due = this.nextDeadline();
-    if (command && due !== null && due < at) {
-      throw new Error(`entry ${seq} at ${at} needs a tick first: a deadline is due at ${due}`);
-    }
+    assertInvariant(!command || due === null || due >= at, 'TICK_MISSING', at, due);
   }
 
   #do(command: Command): Outcome {
@@ -200,6 +200,9 @@ export class Engine {
       if (!due || due.deadline >= at) return null;
       state.deadlines.remove(due.id);
       this.#fire(due.id, at);
+      const next = state.deadlines.next();
+      const isLater = next === null || compareDeadlines(due, next) < 0;
+      assertInvariant(isLater, 'DEADLINE_ORDER', next?.id, due.id);
     }
   }
 
@@ -215,17 +218,16 @@ export class Engine {
   #expire(hash: string): void {
     const state = this.#state;
     const block = state.blocks.get(hash);
-    if (!block) throw new Error(`a deadline belongs to no block: ${hash}`);
-    const verdict = state.blocks.verdict(block, true);
-    if (!verdict) throw new Error(`block ${block.hash} outlived its deadline`);
-    closeBlock(state, block, verdict);
+    assertInvariant(block !== undefined, 'DEADLINE_WITHOUT_BLOCK', hash);
+    const verdict = state.blocks.verdict(block!, true);
+    assertInvariant(verdict !== null, 'DEADLINE_UNDECIDED', hash);
+    closeBlock(state, block!, verdict!);
   }
 
   #events(): Event[] {
     const fault = this.#state.outbox.firstFault();
-    if (fault !== undefined) {
-      throw new Error(`an actor failed: ${JSON.stringify(fault)}`, { cause: fault });
-    }
+    const failure = fault === undefined ? undefined : JSON.stringify(fault);
+    assertInvariant(fault === undefined, 'ACTOR_FAULT', failure);
     const first = this.#last.event_seq + 1;
     const emitted = this.#state.outbox.take();
     const events: Event[] = [];
@@ -317,6 +319,7 @@ function restoreBlock(state: State, hash: string): void {
   );
   const block = state.blocks.restore(context, proposal, electorate);
   for (const vote of votes.sort((a, b) => a.entry - b.entry)) {
+    assertInvariant(vote.position >= 0, 'RESTORED_VOTER', vote.entry, electorate.id);
     block.ballots.cast(vote.position, vote, vote.at - proposed_at);
     block.ballots.refer(vote.position, vote.meme_references);
     state.blocks.verdict(block);

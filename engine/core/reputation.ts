@@ -3,6 +3,7 @@
  * from ballots, weights and alliances. Then penalties decay and the five scores move.
  */
 
+import { assertInvariant } from '../protocol/invariants.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Decision, formatInstant } from '../protocol/schema/primitives.js';
 import { SCALE } from './agents.js';
@@ -186,6 +187,7 @@ function updateOverall({ standings }: State, ordinal: number): void {
     15 * standings.get(ordinal, 'alliance');
   const overall = Math.trunc(sum / 100) - standings.get(ordinal, 'penalty');
   standings.set(ordinal, 'overall', Math.min(SCALE, Math.max(0, overall)));
+  assertInvariant(sum >= 0 && sum <= 100 * SCALE, 'SCORE_RANGE', sum / 100, SCALE);
 }
 
 function publishMoves(state: State, ordinals: readonly number[], reason: string): void {

@@ -2,9 +2,12 @@
  * Group commit without timers. Entries applied during a commit form the next batch. Callers get
  * their outcomes, and events are published, only after the batch is durable.
  */
+
 import { type Outcome, refusedOutcome } from '../core/state.js';
 import { Durations } from '../protocol/durations.js';
+import { assertInvariant } from '../protocol/invariants.js';
 import { countSize, limits } from '../protocol/limits.js';
+import { splitStored } from '../protocol/log.js';
 import { commitWhenRoom } from '../store/environment.js';
 import { crashPoint } from '../store/process-end.js';
 import type { Batch, Store, StoreMeta } from '../store/store.js';
@@ -169,9 +172,12 @@ export class CommitQueue<V> {
     const { meta, view } = this.#owner.snapshot();
     const unsettled = this.#owner.settle();
     if (unsettled) await unsettled;
+    if (this.#failure) return this.#failure;
+    assertHeads(entries, meta);
     const start = performance.now();
     const index = this.#index.rows(indexed);
     await commitWhenRoom(this.#store, { entries, events, changes, blobs, index, meta });
+    assertStored(this.#store, entries.at(-1));
     this.#committed.entries += entries.length;
     if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
     const ms = performance.now() - start;
@@ -182,12 +188,34 @@ export class CommitQueue<V> {
     crashPoint('publish.after');
   }
 
-  /** Rejects all waiting and future callers. */
-  #fail(batch: Pending, error: Error): void {
-    batch.reject(error);
+  /** Rejects all waiting and future callers. No further batch is committed. */
+  stop(error: Error): void {
+    if (this.#failure) return;
+    this.#inFlight?.reject(error);
     this.#next.reject(error);
     this.#failure = Promise.reject(error);
     this.#failure.catch(() => {});
+  }
+
+  #fail(batch: Pending, error: Error): void {
+    batch.reject(error);
+    this.stop(error);
     this.#owner.failed(error);
   }
+}
+
+/** Asserts that the last entry of a batch carries the heads of both digest chains. */
+function assertHeads(entries: Content['entries'], meta: StoreMeta): void {
+  const last = entries.at(-1);
+  if (!last) return;
+  const { logDigest, digest } = splitStored(last.bytes);
+  assertInvariant(logDigest === meta.log_digest, 'LOG_HEAD', logDigest, meta.log_digest);
+  assertInvariant(digest === meta.digest, 'STATE_HEAD', digest, meta.digest);
+}
+
+/** Asserts that the store has the last entry of a batch in full, before it is published. */
+function assertStored(store: Store, last: Content['entries'][number] | undefined): void {
+  if (!last) return;
+  const found = store.entry(last.seq)?.length;
+  assertInvariant(found === last.bytes.length, 'STORED_LENGTH', found, last.bytes.length);
 }

@@ -3,11 +3,13 @@
  * resolves outcomes and publishes events. An error between these steps ends the process. The state
  * on disk always matches the end of the log, so a restart recovers the network.
  */
+
 import { type Admitted, admit, copyRequest } from '../admit/admit.js';
 import { isVerified, Verification, type Verified } from '../admit/verify.js';
 import type { Engine, Step } from '../core/engine.js';
 import { type Outcome, refusedOutcome } from '../core/state.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
+import { assertInvariant } from '../protocol/invariants.js';
 import { Digests } from '../protocol/log.js';
 import { createEntry, type Entry, type SignedRequest } from '../protocol/schema/entry.js';
 import type { Event } from '../protocol/schema/event.js';
@@ -156,6 +158,7 @@ export class Network {
    * @internal
    */
   applyOrdered(requests: readonly Verified[], mark: OrderMark): Applied[] {
+    this.#guard(() => assertNext(mark, this.#mark));
     this.#mark = mark;
     this.#fireUntil(this.time.now);
     this.#queue.begin();
@@ -285,6 +288,11 @@ export class Network {
 
   #log(entry: Entry, step: Step, file?: Uint8Array): void {
     const { events, changes, results } = encodeStep(step);
+    const { seq, at, event_seq } = this.#engine.position;
+    assertInvariant(entry.seq === seq, 'LOGGED_ENTRY', entry.seq, seq);
+    assertInvariant(entry.at === at, 'LOGGED_TIME', entry.at, at);
+    const last = events.at(-1)?.seq ?? event_seq;
+    assertInvariant(last === event_seq, 'LOGGED_EVENTS', last, event_seq);
     const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
     this.#overlay.add(entry.seq, step.changes);
     const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
@@ -307,6 +315,11 @@ export class Network {
     view: CommittedView,
     { events, changes }: { events: readonly PublishedEvent[]; changes: Batch['changes'] },
   ): void {
+    const { position } = this.read;
+    assertInvariant(view.meta.seq >= position.seq, 'COMMIT_ORDER', view.meta.seq, position.seq);
+    const first = events[0]?.seq ?? position.event_seq + 1;
+    const expected = position.event_seq + 1;
+    assertInvariant(first === expected, 'PUBLISHED_EVENT', first, expected);
     this.read.swap(view, changes);
     this.#overlay.remove(view.meta.seq);
     this.#followers.publish(events);
@@ -328,8 +341,16 @@ export class Network {
     this.#state = 'failed';
     this.time.stop();
     this.#followers.end();
+    this.#queue.stop(error);
     this.#onFatal(error);
   }
+}
+
+/** Asserts that a batch is the next one in the order. */
+function assertNext(mark: OrderMark, last: OrderMark | undefined): void {
+  if (!last) return;
+  assertInvariant(mark.version === last.version + 1, 'ORDER_POSITION', mark.version, last.version);
+  assertInvariant(mark.time >= last.time, 'ORDER_TIME', mark.time, last.time);
 }
 
 const unverified = (): Outcome => refusedOutcome('REQUEST_NOT_VERIFIED').outcome;

@@ -133,9 +133,6 @@ export async function createEngine(bytes: BufferSource): Promise<Engine> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Thrown by the imports that end the interpreter. */
-class Aborted extends Error {}
-
 export class Machine {
   readonly #memory: Memory;
   readonly #exports: Exports;
@@ -252,7 +249,7 @@ export class Machine {
     if (error instanceof RuleError) return error.fault;
     if (this.#exports.fuel.value < 0) return 'RULE_TIMEOUT';
     // A stack overflow of the host, and the ways in which the interpreter gives up.
-    if (error instanceof RangeError || error instanceof Aborted) return 'RULE_MEMORY';
+    if (error instanceof RangeError) return 'RULE_MEMORY';
     if (error instanceof WebAssembly.RuntimeError) return 'RULE_MEMORY';
     throw error;
   }
@@ -360,7 +357,7 @@ export class Machine {
   /** Returns the imports by their names in the binary. None reads a clock. */
   #imports() {
     const abort = () => {
-      throw new Aborted();
+      throw new RangeError('the interpreter gave up');
     };
     const nothing = () => 0;
     return {

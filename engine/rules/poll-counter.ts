@@ -1,5 +1,7 @@
 /** Counts the votes on one block, in log order, and derives the rule's verdict. */
+
 import { canonical } from '../protocol/canonical.js';
+import { assertInvariant } from '../protocol/invariants.js';
 import type { Decision } from '../protocol/schema/primitives.js';
 import { bisect, type NetworkRule } from './network-rule.js';
 import {
@@ -86,9 +88,15 @@ export class PollCounter {
 
   /** Adds the weight of a vote. */
   count(elector: number, decision: Decision, personality: string): void {
-    this.#counts[decision] += this.#electors.weights[elector]!;
-    this.#counts.voted += 1;
-    if (this.#groups?.isVeto(personality, decision)) this.#counts.vetoes += 1;
+    const counts = this.#counts;
+    const weight = this.#electors.weights[elector];
+    assertInvariant(weight !== undefined && weight >= 0, 'VOTE_WEIGHT', weight, 0);
+    counts[decision] += weight!;
+    counts.voted += 1;
+    const { approve, reject, total, voted, electors } = counts;
+    assertInvariant(approve + reject <= total, 'TALLY_WEIGHT', approve + reject, total);
+    assertInvariant(voted <= electors, 'TALLY_VOTES', voted, electors);
+    if (this.#groups?.isVeto(personality, decision)) counts.vetoes += 1;
   }
 
   /** Counts a vote, which must be the elector's first. */

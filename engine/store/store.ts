@@ -2,6 +2,7 @@
  * The store interface, implemented on disk (LMDB) and in memory. A store handles bytes without
  * interpreting them. Record values are canonical JSON.
  */
+import { assertInvariant } from '../protocol/invariants.js';
 import type { RecordKey } from '../protocol/schema/record.js';
 import { storeError } from './messages.js';
 
@@ -146,7 +147,7 @@ export interface StoreArchive {
  * Assertions on batches. A failure is a bug in the caller, and throws before anything is written.
  */
 
-/** @throws {Error} if the batch does not continue the log and the history. */
+/** @throws {Violation} if the batch does not continue the log and the history. */
 export function assertBatch(batch: Batch, stored: StoreMeta | null): void {
   assertSequence('entry', batch.entries, stored?.seq, batch.meta.seq);
   assertSequence('event', batch.events, stored?.event_seq, batch.meta.event_seq);
@@ -160,7 +161,7 @@ function assertIndex({ index = [], entries }: Batch): void {
   let previous = (entries[0]?.seq ?? 0) - 1;
   const last = entries.at(-1)?.seq ?? previous;
   for (const { seq } of index) {
-    if (!(seq > previous && seq <= last)) throw new Error(`invalid index row: ${seq}`);
+    assertInvariant(seq > previous && seq <= last, 'INDEX_ROW', seq, previous);
     previous = seq;
   }
 }
@@ -175,14 +176,12 @@ function assertSequence(
   let previous = last;
   for (const { seq } of items) {
     const follows = previous === undefined ? seq >= 0 : seq === previous + 1;
-    if (!Number.isSafeInteger(seq) || !follows) {
-      throw new Error(`${what} ${seq} does not follow ${previous ?? 'an empty store'}`);
-    }
+    const isNext = Number.isSafeInteger(seq) && follows;
+    assertInvariant(isNext, 'BATCH_SEQUENCE', `${what} ${seq}`, previous ?? 'an empty store');
     previous = seq;
   }
-  if (previous !== undefined && previous !== metaLast) {
-    throw new Error(`the batch ends at ${what} ${previous}, but its meta at ${metaLast}`);
-  }
+  const isEnd = previous === undefined || previous === metaLast;
+  assertInvariant(isEnd, 'BATCH_END', `${what} ${previous}`, metaLast);
 }
 
 /*

@@ -268,18 +268,18 @@ function keepingIn(folder: SweepFolder, { log }: Plan['sweep']) {
  * if its scripts could see the first one. The check finds scripts that use their own randomness.
  */
 
-class WithoutResult extends Error {}
-
 /** Returns the first difference of two runs as text, or null. The sweep reports a failed run. */
 async function findDifference(
   task: SweepTask,
   worker: JobWorker,
   signal: AbortSignal,
 ): Promise<string | null> {
+  let hasFailed = false;
   const run = async (job: SweepTask) => {
     const outcome = await worker.run(job, signal);
-    if ('failure' in outcome) throw new WithoutResult(outcome.failure.message);
-    return outcome.result;
+    if ('result' in outcome) return outcome.result;
+    hasFailed = true;
+    throw new Error(outcome.failure.message);
   };
   try {
     const found = resultDifference(await run(task), await run(task));
@@ -291,7 +291,7 @@ async function findDifference(
     const named = Object.entries(details).map(([name, text]) => `${name} ${text}`);
     return `first difference: ${[where, ...named].join('; ')}`;
   } catch (error) {
-    if (signal.aborted || error instanceof WithoutResult) return null;
+    if (signal.aborted || hasFailed) return null;
     throw error;
   }
 }

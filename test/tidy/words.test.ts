@@ -61,3 +61,33 @@ test('words: comments begin with a verb or a noun', () => {
   });
   expect(found).toEqual([]);
 });
+
+/** Keys of the rows in a file that has message tables, with the texts of each row. */
+function rowsIn(text: string): { key: string; row: string }[] {
+  const rows = text.matchAll(/^ {2}([A-Z][A-Z0-9_]+): \{((?: .*|\n(?: {4}.*\n)+ {2}))\},?$/gmu);
+  return [...rows]
+    .map(([, key, row]) => ({ key: key!, row: row! }))
+    .filter(({ row }) => /\btext:/u.test(row));
+}
+
+test('messages: a text is lower case without a period, and some code uses its row', () => {
+  const tables = code.filter(({ path }) => !/^(?:test|examples|tools)\//u.test(path));
+  const uses = new Set<string>();
+  for (const { text } of tables) {
+    for (const [, key] of text.matchAll(/'([A-Z][A-Z0-9_]+)'/gu)) {
+      uses.add(key!);
+    }
+  }
+  const found = tables.flatMap(({ path, text }) =>
+    rowsIn(text).flatMap(({ key, row }) => [
+      ...(uses.has(key) || /^E[A-Z]+(?:_[A-Z]+)?$/u.test(key)
+        ? []
+        : [`${path}: no code uses ${key}`]),
+      ...[...row.matchAll(/\b(?:text|fix):\s*'([^'\n]*)'/gu)]
+        .filter(([, line]) => /^[A-Z][a-z]+ |\.$/u.test(line!))
+        .map(([, line]) => `${path}: ${key}: begin in lower case, and omit the period: ${line}`),
+    ]),
+  );
+  expect(tables.flatMap(({ text }) => rowsIn(text)).length).toBeGreaterThan(400);
+  expect(found).toEqual([]);
+});

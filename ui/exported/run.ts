@@ -17,9 +17,9 @@ import { sliceRowBatch } from '../../api/view/row-batch.js';
 import { decodeRunArchive, type RunArchive } from '../../api/view/row-table.js';
 import type { RunData } from '../../api/view/run-data.js';
 import { blockStatuses } from '../../engine/protocol/event-types.js';
-import { pageText } from '../messages.js';
+import { PageError, pageText } from '../messages.js';
 import { Keyframes } from '../player/history.js';
-import { type Source, SourceDamaged, SourceRefused } from '../player/source.js';
+import { type Source, SourceRefused } from '../player/source.js';
 import { decodeBase64, gunzip } from './unpack.js';
 
 class Run {
@@ -103,7 +103,7 @@ export class ArchivedRun implements Source {
     this.run = gunzip(new Uint8Array(bytes)).then(
       (archive) => new Run(decodeRunArchive(archive)),
       () => {
-        throw new SourceDamaged('FILE_DAMAGED');
+        throw new PageError('FILE_DAMAGED');
       },
     );
   }

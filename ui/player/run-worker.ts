@@ -8,12 +8,12 @@ import type {
   ToWorker,
   WorldStatus,
 } from '../data/messages.js';
-import { pageText } from '../messages.js';
+import { PageError, pageText } from '../messages.js';
 import { type Answer, answers } from './answers.js';
 import { BlockClosings } from './history.js';
 import { GrowingOverview } from './overview.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
-import { Follower, type Source, SourceDamaged, SourceRefused } from './source.js';
+import { Follower, type Source, SourceRefused } from './source.js';
 
 const PATCH_MS = 33;
 /** Patch interval for readers who prefer reduced motion. */
@@ -132,7 +132,8 @@ async function begin(at: number | null): Promise<void> {
       setTimeout(() => void begin(at), MADE_AGAIN_MS);
       return;
     }
-    if (error instanceof SourceDamaged) {
+    // Retrying cannot succeed.
+    if (error instanceof PageError && error.problem === 'FILE_DAMAGED') {
       return tell({ is: 'link', link: { is: 'damaged', why: error.message } });
     }
     const since = Date.now();

@@ -32,11 +32,6 @@ export class SourceRefused<P extends PageProblem = PageProblem> extends PageErro
   }
 }
 
-/** Error for a damaged source. Retrying cannot succeed. */
-export class SourceDamaged<P extends PageProblem = PageProblem> extends PageError<P> {
-  override name = 'SourceDamaged';
-}
-
 /** Methods throw {@link SourceRefused}, or a different error if there is no response. */
 export interface Source {
   /** The server's origin; '' for an exported file, which receives no further entries. */
@@ -48,10 +43,6 @@ export interface Source {
   overview(buckets: number): Promise<Overview>;
   /** Returns the `data` member of the response to a path. */
   json<T>(path: string): Promise<T>;
-}
-
-class Unreachable extends PageError<'SERVER_UNREACHABLE'> {
-  override name = 'Unreachable';
 }
 
 interface Progress {
@@ -99,7 +90,7 @@ export class ServerSource implements Source {
     try {
       answer = await fetch(this.origin + path);
     } catch {
-      throw new Unreachable('SERVER_UNREACHABLE');
+      throw new PageError('SERVER_UNREACHABLE');
     }
     if (answer.ok) return answer;
     throw await refusalOf(answer, path);

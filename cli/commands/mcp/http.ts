@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { AllowedHosts } from '../../../api/http/entry-checks.js';
-import { ListenProblem } from '../../../api/transport/transport.js';
+import { createListenFailure } from '../../../api/transport/transport.js';
 import { Strangers } from '../../../cluster/peer/server.js';
 import { listenError, type StopSignal, UsageError } from '../../output/exit.js';
 import { printJson, writeStderr } from '../../output/output.js';
@@ -120,7 +120,7 @@ async function listening(
   try {
     await once(server, 'listening');
   } catch (error) {
-    const reason = new ListenProblem({ host, port }, error).message;
+    const reason = createListenFailure({ host, port }, error).message;
     throw listenError('CANNOT_SERVE', { reason });
   }
   const { address, family, port: taken } = server.address() as AddressInfo;

@@ -2,6 +2,7 @@
  * Proposals and votes. A proposal fixes its block's electorate and deadline. The block closes when
  * its tally decides or its deadline passes.
  */
+import { assertInvariant } from '../../protocol/invariants.js';
 import { limits } from '../../protocol/limits.js';
 import { blockOf, proposedOf } from '../../protocol/schema/block.js';
 import type { ProposeCommand, VoteCommand } from '../../protocol/schema/command.js';
@@ -22,6 +23,7 @@ import {
   outcomeOf,
   pollBlockOf,
   type RuleOutcome,
+  type Tally,
 } from '../blocks.js';
 import { type Electorate, findElector } from '../electorates.js';
 import { countAbsences, judgeBlock, penalize } from '../reputation.js';
@@ -68,7 +70,11 @@ export const propose: CommandRule<ProposeCommand, ProposalPlan> = {
     const electorate = state.electorates.snapshot(state.changes);
     const context = newBlock(state, command, agent, electorate);
     const hash = command.block_hash;
+    const size = state.electorates.size();
+    assertInvariant(context.electors === size, 'ELECTORATE_SIZE', context.electors, size);
     const block = state.blocks.propose(context, command, electorate);
+    const { openCount } = state.blocks;
+    assertInvariant(openCount <= limits.openBlocks, 'OPEN_BLOCKS', openCount, limits.openBlocks);
     state.deadlines.set(deadlineId(hash), context.deadline);
     state.changes.put('blocks', hash, { state: 'voting', context });
     state.changes.put('block_numbers', context.ordinal, { block_hash: hash });
@@ -251,6 +257,9 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     const { agent, block, position } = plan;
     const { decision, reason, meme_references } = command;
     const context = blockContext(block);
+    const elector = block.ballots.electorate.agents[position];
+    assertInvariant(elector === agent.ordinal, 'VOTER_POSITION', elector, agent.ordinal);
+    assertInvariant(state.now <= context.deadline, 'VOTE_LATE', state.now, context.deadline);
     block.ballots.cast(position, command, state.now - context.proposed_at);
     block.ballots.refer(position, meme_references);
     const ballot = ballotOf(state, command);
@@ -349,18 +358,47 @@ function orphan(state: State, block: OpenBlock): void {
 
 /** Moves a block to its final status and removes it from memory. */
 function retire(state: State, block: OpenBlock, status: BlockEnd, outcome: RuleOutcome): void {
-  block.actor.send({ type: status, at: state.now, tally: block.ballots.tally, outcome });
+  const { tally } = block.ballots;
+  assertUnchanged(state, block, tally);
+  block.actor.send({ type: status, at: state.now, tally, outcome });
+  assertClosed(block, status, tally);
   state.blocks.drop(block.hash);
   state.deadlines.remove(deadlineId(block.hash));
   state.changes.drop('open', ['block', block.hash]);
   state.changes.put('blocks', block.hash, { state: status, context: blockContext(block) });
 }
 
+/** Asserts that a block ends with the electorate with which it began. */
+function assertUnchanged({ now }: State, { actor, ballots }: OpenBlock, tally: Tally): void {
+  const { context } = actor.getSnapshot();
+  const { id } = ballots.electorate;
+  assertInvariant(context.electorate === id, 'ELECTORATE_CHANGED', id, context.electorate);
+  assertInvariant(tally.total === context.total, 'ELECTORATE_WEIGHT', context.total, tally.total);
+  const { electors } = context;
+  assertInvariant(tally.electors === electors, 'ELECTORATE_SIZE', tally.electors, electors);
+  assertInvariant(now >= context.proposed_at, 'BLOCK_END_TIME', now, context.proposed_at);
+}
+
+/** Asserts that a closed block's record has its final status and the counted votes. */
+function assertClosed({ actor }: OpenBlock, status: BlockEnd, tally: Tally): void {
+  const { context, value } = actor.getSnapshot();
+  assertInvariant(value === status, 'BLOCK_STATE', value, status);
+  assertInvariant(
+    context.approve === tally.approve,
+    'TALLY_STORED',
+    context.approve,
+    tally.approve,
+  );
+  assertInvariant(context.reject === tally.reject, 'TALLY_STORED', context.reject, tally.reject);
+}
+
 export const deadlineId = (blockHash: string): string => `block_${blockHash}`;
 
 function finalize(state: State, block: OpenBlock, choice: string | undefined): void {
-  const { height, producer } = blockContext(block);
+  const { height, parent_hash, producer } = blockContext(block);
   const { proposal, hash } = block;
+  assertInvariant(height === state.height + 1, 'CHAIN_HEIGHT', height, state.height + 1);
+  assertInvariant(parent_hash === state.headHash, 'CHAIN_PARENT', parent_hash, state.headHash);
   state.height = height;
   state.headHash = hash;
   state.failed = 0;
