@@ -12,6 +12,7 @@ test('engine: protocol, core, crypto and store import only lower layers', () => 
       'engine/core',
       'engine/rules',
       'engine/protocol/schema',
+      'engine/protocol/invariants.ts',
       'engine/protocol/limits.ts',
     ],
     'engine/crypto': ['engine/crypto', 'engine/protocol'],

@@ -31,7 +31,7 @@ const seeded: Seeded[] = [
     "20 * standings.get(ordinal, 'meme')",
     "900 * standings.get(ordinal, 'meme')",
   ],
-  ['DEADLINE_WITHOUT_BLOCK', 'core/agents.js', 'this.#current.delete(id);', ''],
+  ['DEADLINE_WITHOUT_BLOCK', blocks, 'state.deadlines.remove(deadlineId(block.hash));', ''],
   ['LOGGED_ENTRY', 'core/engine.js', 'this.#last = { seq, at,', 'this.#last = { seq: seq + 1, at,'],
   ['LOG_HEAD', 'protocol/log.js', 'stored.set(this.#log, 0);', ''],
 ];
