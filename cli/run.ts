@@ -126,13 +126,19 @@ async function runProgram(argv: readonly string[]): Promise<void> {
   if (named === 'help' && topic === 'exit-codes') return printHelp(exitCodesHelp());
   const all = Object.assign({}, ...Object.values(groups)) as (typeof groups)[string];
   const names = Object.keys(all);
-  if (named === '__complete') {
-    const { complete } = await import('./commands/completion.js');
-    return complete(argv.slice(1), { names, load: (name) => all[name]!() });
-  }
   if (named === 'help' && topic !== undefined && !['help', ...names].includes(topic)) {
     throw new UsageError('UNKNOWN_TOPIC', { topic, names: names.join(', ') });
   }
+  if (named === '__complete') {
+    const { complete } = await import('./commands/completion.js');
+    // The last word may be the beginning of several names.
+    return complete(argv.slice(1), await loadProgram(argv.length > 3 ? argv[2]! : ''));
+  }
+  await (await loadProgram(named)).parseAsync(argv, { from: 'user' });
+}
+
+/** Loads only the named command, or all commands if the name is not that of a command. */
+async function loadProgram(named: string): Promise<Command> {
   const program = newProgram();
   const single = Object.values(groups).some((commands) => Object.hasOwn(commands, named));
   for (const [group, commands] of Object.entries(groups)) {
@@ -141,8 +147,7 @@ async function runProgram(argv: readonly string[]): Promise<void> {
       program.addCommand(inherit((await load()).helpGroup(group), program));
     }
   }
-  program.addHelpCommand(helpCommand());
-  await program.parseAsync(argv, { from: 'user' });
+  return program.addHelpCommand(helpCommand());
 }
 
 /** Commander's errors for an invalid value in an option, in a variable, and in an argument. */

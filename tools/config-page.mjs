@@ -6,12 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { configCommands, referenceRows } from '../dist/cli/commands/config.js';
-import { configJsonSchema } from '../dist/cli/options/config.js';
+import { configCommands } from '../dist/cli/commands/config.js';
+import { configJsonSchema, configOptions, keyOf } from '../dist/cli/options/config.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/config.schema.json';
 const commands = await configCommands();
+const document = configJsonSchema(commands);
 
 /** Describes a JSON Schema in words. */
 function valueText({ type, enum: values, anyOf, pattern, minimum, maximum, const: only }) {
@@ -26,7 +27,7 @@ function valueText({ type, enum: values, anyOf, pattern, minimum, maximum, const
 }
 
 function defaultText(value) {
-  if (value === null || (Array.isArray(value) && value.length === 0)) return '';
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return '';
   return `\`${value}\``;
 }
 
@@ -34,9 +35,12 @@ const head = `| key | value | default | meaning | environment variable |
 | --- | ----- | ------- | ------- | -------------------- |`;
 
 function section([name, command]) {
-  const rows = referenceRows(command).map(({ key, variables, schema, text, ...row }) => {
+  const rows = configOptions(command).map((option) => {
+    const key = keyOf(option);
+    const { description, default: initial, ...value } = document.properties[name].properties[key];
+    const variables = [option.envVar, option.variable].filter((one) => one !== undefined);
     const named = variables.map((one) => `\`${one}\``).join(', ');
-    const cells = [`\`${key}\``, valueText(schema), defaultText(row.default), text, named];
+    const cells = [`\`${key}\``, valueText(value), defaultText(initial), description, named];
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
   return `## Keys of \`${name}\`
@@ -128,7 +132,7 @@ ${Object.entries(commands).map(section).join('\n')}`;
 if (process.argv.includes('--print')) process.stdout.write(written);
 else {
   writeFileSync(`${root}docs/configuration.md`, written);
-  writeFileSync(root + schema, `${JSON.stringify(configJsonSchema(commands), null, 2)}\n`);
+  writeFileSync(root + schema, `${JSON.stringify(document, null, 2)}\n`);
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   const args = [biome, 'format', '--write', schema];
   execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -107,97 +107,66 @@ runs. The script calls folkmoot, which must be on the path or an alias.`,
     .action((shell: Shell) => writeStdout(...scripts[shell].trimEnd().split('\n')));
 }
 
-interface Candidate {
-  value: string;
-  text: string;
-}
-
-type Paths = 'files' | 'folders' | 'none';
-
 interface Completion {
-  candidates: Candidate[];
-  paths: Paths;
+  /** A value, then its description, if it has one, after a tab. */
+  candidates: string[];
+  paths: 'files' | 'folders' | 'none';
 }
 
-/** Commands by name, loaded on demand. */
-interface CommandTree {
-  names: readonly string[];
-  load(name: string): Promise<Command>;
-}
+const only = (candidates: string[]): Completion => ({ candidates, paths: 'none' });
+const candidate = (value: string, text: string) =>
+  `${escapeControls(value)}\t${escapeControls(text)}`;
 
 /** Limits an answer. A terminal shows a few hundred candidates at most. */
 const MOST_CANDIDATES = 1_000;
 
-/** Answers a script. @param argv name of the shell, then the words up to the cursor. */
-export async function complete([shell, ...given]: readonly string[], tree: CommandTree) {
-  const { words, prefix } = shell === 'bash' ? joinWords(given) : { words: given, prefix: '' };
+/**
+ * Answers a script.
+ * @param argv name of the shell, then the words up to the cursor.
+ * @param program loads only the command that the words name, if they name one.
+ */
+export async function complete([shell, ...given]: readonly string[], program: Command) {
+  const words = shell === 'bash' ? joinWords(given) : given;
   const current = words.at(-1) ?? '';
-  const { candidates, paths } = await completionOf(words.slice(0, -1), current, tree);
+  // Bash completes only the part after the sign of a word that it split.
+  const cut = current === given.at(-1) ? 0 : current.indexOf('=') + 1;
+  const { candidates, paths } = await completionOf(program, words.slice(0, -1), current);
   const lines = candidates
-    .filter(({ value }) => value.startsWith(current))
+    .filter((one) => one.startsWith(escapeControls(current)))
     .slice(0, MOST_CANDIDATES)
-    .map(({ value, text }) => {
-      const shown = escapeControls(value.slice(prefix.length));
-      return text === '' ? shown : `${shown}\t${escapeControls(text)}`;
-    });
+    .map((one) => one.slice(cut));
   // The values are escaped. The tab before a description must not be.
   printHelp(`${[...lines, `:${paths}`].join('\n')}\n`);
 }
 
-/**
- * Joins the words that bash splits at `=`, as in `--limits = spec`. Bash completes only the part
- * after the sign.
- */
-function joinWords(given: readonly string[]): { words: string[]; prefix: string } {
+/** Joins the words that bash splits at `=`, as in `--limits = spec`. */
+function joinWords(given: readonly string[]): string[] {
   const words: string[] = [];
-  let prefix = '';
   for (const [index, word] of given.entries()) {
-    const isSign = word === '=' && words.at(-1)?.startsWith('--');
-    const isValue = given[index - 1] === '=' && words.at(-1)?.endsWith('=');
-    if (isSign || isValue) {
-      if (isValue) prefix = words.at(-1)!;
-      words.push(`${words.pop()}${word}`);
-      if (isSign) prefix = words.at(-1)!;
-    } else {
-      prefix = '';
-      words.push(word);
-    }
+    const last = words.at(-1) ?? '';
+    const isSign = word === '=' && last.startsWith('--');
+    const isValue = given[index - 1] === '=' && last.endsWith('=');
+    if (isSign || isValue) words[words.length - 1] = last + word;
+    else words.push(word);
   }
-  return { words, prefix };
+  return words;
 }
+
+const commandsIn = (command: Command): string[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => candidate(one.name(), one.description()));
 
 async function completionOf(
-  before: readonly string[],
-  current: string,
-  tree: CommandTree,
-): Promise<Completion> {
-  const [name, ...rest] = before;
-  if (name === undefined) {
-    const options = ['--help', '--version'].map(plain);
-    const candidates = current.startsWith('-') ? options : await commandsOf(tree);
-    return { candidates, paths: 'none' };
-  }
-  const isTopic = name === 'help' && rest.length === 0;
-  if (isTopic) {
-    const topics = [...(await commandsOf(tree)), { value: 'exit-codes', text: 'all exit codes' }];
-    return { candidates: topics, paths: 'none' };
-  }
-  if (!tree.names.includes(name)) return { candidates: [], paths: 'none' };
-  return inCommand(await tree.load(name), rest, current);
-}
-
-async function commandsOf({ names, load }: CommandTree): Promise<Candidate[]> {
-  const commands = await Promise.all(names.map(load));
-  const help = { value: 'help', text: 'show help for a command' };
-  return [...commands.map((one) => ({ value: one.name(), text: one.description() })), help];
-}
-
-async function inCommand(
-  top: Command,
+  program: Command,
   before: readonly string[],
   current: string,
 ): Promise<Completion> {
-  let command = top;
+  if (before.length === 1 && before[0] === 'help') {
+    return only([...commandsIn(program), candidate('exit-codes', 'all exit codes')]);
+  }
+  let command = program;
   let position = 0;
   let waiting: Option | null = null;
   let onlyArguments = false;
@@ -214,10 +183,8 @@ async function inCommand(
   }
   if (waiting) return valuesOf(waiting, current);
   if (!onlyArguments && current.startsWith('-')) return optionsOf(command, current);
-  const commands = position === 0 ? command.commands : [];
-  const inner = commands.map((one) => ({ value: one.name(), text: one.description() }));
   const { candidates, paths } = await argumentsOf(command, position, current);
-  return { candidates: [...inner, ...candidates], paths };
+  return { candidates: [...(position === 0 ? commandsIn(command) : []), ...candidates], paths };
 }
 
 const findOption = (command: Command, word: string): Option | undefined => {
@@ -231,15 +198,10 @@ async function optionsOf(command: Command, current: string): Promise<Completion>
   if (option) {
     const head = `${option.long}=`;
     const { candidates } = await valuesOf(option, current.slice(head.length));
-    const values = candidates.map(({ value, text }) => ({ value: head + value, text }));
-    return { candidates: values, paths: 'none' };
+    return only(candidates.map((value) => head + value));
   }
-  const options = command.options.filter(({ hidden, long }) => !hidden && long);
-  const candidates = options.map(({ long, description }) => ({ value: long!, text: description }));
-  return {
-    candidates: [...candidates, { value: '--help', text: 'show this help' }],
-    paths: 'none',
-  };
+  const options = command.createHelp().visibleOptions(command);
+  return only(options.map(({ long, description }) => candidate(long!, description)));
 }
 
 /** Options and arguments for scenarios, by their texts. */
@@ -253,12 +215,10 @@ async function valuesOf(option: Option, current: string): Promise<Completion> {
     | undefined;
   const constants = [schema?.const, ...(schema?.anyOf ?? []).map((one) => one.const)];
   const fixed = argChoices ?? constants.filter((one) => one !== undefined);
-  if (fixed.length > 0) return { candidates: fixed.map(plain), paths: 'none' };
+  if (fixed.length > 0) return only(fixed);
   const placeholder = /[<[]([^>\]]+)[>\]]/.exec(flags)?.[1] ?? '';
   return pathsOf(placeholder, description, current);
 }
-
-const plain = (value: string): Candidate => ({ value, text: '' });
 
 async function argumentsOf(
   command: Command,
@@ -268,9 +228,9 @@ async function argumentsOf(
   const all = command.registeredArguments;
   const last = all.at(-1);
   const argument = all[position] ?? (last?.variadic ? last : undefined);
-  if (!argument) return { candidates: [], paths: 'none' };
+  if (!argument) return only([]);
   const { argChoices, description } = argument;
-  if (argChoices) return { candidates: argChoices.map(plain), paths: 'none' };
+  if (argChoices) return only(argChoices);
   return pathsOf(argument.name(), description, current);
 }
 
@@ -278,8 +238,7 @@ async function argumentsOf(
 async function pathsOf(name: string, text: string, current: string): Promise<Completion> {
   if (isScenario(text) && name === 'file') {
     const { shippedScenarios } = await import('../../sim/scenario/load.js');
-    const candidates = shippedScenarios().map((one) => plain(one.name));
-    return { candidates, paths: 'files' };
+    return { candidates: shippedScenarios().map(({ name: one }) => one), paths: 'files' };
   }
   if (isRun(text)) {
     const files = /file/.test(name) || /result\.json/.test(text);
@@ -295,9 +254,9 @@ const marks = ['summary.json', 'result.json', 'sweep.json', 'data.mdb'];
 const MOST_LOOKED = 500;
 
 /** Finds run folders in the folder of the current word, and one level below. */
-function runFolders(current: string): Candidate[] {
+function runFolders(current: string): string[] {
   const base = current.slice(0, current.lastIndexOf('/') + 1);
-  const found: Candidate[] = [];
+  const found: string[] = [];
   let left = MOST_LOOKED;
   const look = (path: string, levels: number) => {
     for (const name of foldersIn(path)) {
@@ -305,7 +264,7 @@ function runFolders(current: string): Candidate[] {
       if (left < 0) return;
       const folder = `${path}${name}`;
       const mark = marks.find((one) => existsSync(join(folder, one)));
-      if (mark) found.push({ value: folder, text: mark });
+      if (mark) found.push(candidate(folder, mark));
       else if (levels > 0) look(`${folder}/`, levels - 1);
     }
   };

@@ -1,14 +1,10 @@
 import { Argument, type Command } from 'commander';
 import {
-  configOptions,
-  keyOf,
-  meaningOf,
   readConfig,
   readSettings,
   type SectionName,
   type Setting,
   Settings,
-  schemaOf,
   sectionNames,
   shownValue,
 } from '../options/config.js';
@@ -144,28 +140,7 @@ function unusedVariables(command: Command): string[] {
   return names.filter((name) => !used.has(name)).sort();
 }
 
-/** A row of the reference, per option. */
-interface ReferenceRow {
-  key: string;
-  variables: string[];
-  flag: string;
-  schema: Readonly<Record<string, unknown>>;
-  default: unknown;
-  text: string;
-}
-
 /** Returns the commands that have a section, for the schema and the reference. */
 export async function configCommands(): Promise<Record<SectionName, Command>> {
   return { serve: await makers.serve(), load: await makers.load() };
 }
-
-/** Describes the options of a command, for docs/configuration.md. */
-export const referenceRows = (command: Command): ReferenceRow[] =>
-  configOptions(command).map((option) => ({
-    key: keyOf(option),
-    variables: [option.envVar!, ...('variable' in option ? [String(option.variable)] : [])],
-    flag: option.flags,
-    schema: schemaOf(option),
-    default: option.negate ? true : (option.defaultValue ?? null),
-    text: meaningOf(option),
-  }));

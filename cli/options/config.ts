@@ -65,7 +65,7 @@ const parserOf = ({ parseArg }: Option): Parser<unknown> | null =>
   typeof parseArg === 'function' && 'schema' in parseArg ? (parseArg as Parser<unknown>) : null;
 
 /** Returns the JSON Schema of an option's value. */
-export function schemaOf(option: Option): ValueSchema {
+function schemaOf(option: Option): ValueSchema {
   if (isFlag(option)) return { type: 'boolean' };
   const schema = option.argChoices
     ? { enum: option.argChoices }
@@ -78,7 +78,7 @@ export const configOptions = (command: Command): Option[] =>
   command.options.filter((option) => option.attributeName() !== 'config');
 
 /** Describes the key of an option. For an option such as --no-ui, `false` has the effect. */
-export function meaningOf({ description, negate }: Option): string {
+function meaningOf({ description, negate }: Option): string {
   const text = description.replace(' (see below)', '');
   return negate ? `false: ${text}` : text;
 }

@@ -4,28 +4,39 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { configCommands, referenceRows } from '../../../dist/cli/commands/config.js';
-import { configJsonSchema } from '../../../dist/cli/options/config.js';
+import { configCommands } from '../../../dist/cli/commands/config.js';
+import { configJsonSchema, configOptions, keyOf } from '../../../dist/cli/options/config.js';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { suiteFolder } from '../../support/runs.js';
 
 const folder = suiteFolder();
 const commands = await configCommands();
-const accepts = new Ajv2020({ strict: false }).compile(configJsonSchema(commands));
+const document = configJsonSchema(commands) as {
+  properties: Record<string, { properties: Record<string, Row['schema']> }>;
+};
+const accepts = new Ajv2020({ strict: false }).compile(document);
 
 interface Row {
   section: 'serve' | 'load';
   key: string;
   variable: string;
   flag: string;
-  schema: { type?: string; enum?: string[]; anyOf?: object[]; minimum?: number; pattern?: string };
-  default: unknown;
+  schema: {
+    type?: string;
+    enum?: string[];
+    minimum?: number;
+    pattern?: string;
+    default?: unknown;
+  };
 }
 
 const rows = Object.entries(commands).flatMap(([section, command]) =>
-  referenceRows(command).map(({ variables, ...row }): Row => {
-    return { ...row, section: section as Row['section'], variable: variables[0]! };
+  configOptions(command).map((option): Row => {
+    const key = keyOf(option);
+    const schema = document.properties[section]!.properties[key]!;
+    const named = { variable: option.envVar!, flag: option.flags };
+    return { section: section as Row['section'], key, ...named, schema };
   }),
 );
 
@@ -90,7 +101,10 @@ describe.each(rows)('$section $key:', (row) => {
 
   test('a flag precedes a variable, a variable the file, the file the default', async () => {
     const long = flag.split(' ')[0]!;
-    expect(await show(row, [])).toMatchObject({ value: row.default, source: 'default' });
+    expect(await show(row, [])).toMatchObject({
+      value: row.schema.default ?? null,
+      source: 'default',
+    });
     const file = fileWith({ [section]: { [key]: inFile } });
     const fromFile = await show(row, ['--config', file]);
     expect(fromFile).toEqual({ key, value: inFile, source: 'file', place: `${file}:3` });
