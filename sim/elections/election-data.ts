@@ -591,22 +591,10 @@ function checkLength(line: number, count: number): void {
 }
 
 function splitCells(text: string): string[] {
-  return trimAll(text.split(';', MOST_CELLS + 1));
+  const cells = text.split(';', MOST_CELLS + 1);
+  for (const [at, cell] of cells.entries()) cells[at] = cell.trim();
+  return cells;
 }
-
-/** Trims texts in place. Most texts have nothing to trim, and a call of `trim` costs more. */
-function trimAll(texts: string[]): string[] {
-  for (let at = 0; at < texts.length; at += 1) {
-    const text = texts[at]!;
-    if (!isDense(text.charCodeAt(0)) || !isDense(text.charCodeAt(text.length - 1))) {
-      texts[at] = text.trim();
-    }
-  }
-  return texts;
-}
-
-/** Returns true for the code of a character that `trim` keeps. */
-const isDense = (code: number): boolean => code > 32 && code < 127;
 
 const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
 
@@ -673,9 +661,6 @@ class Projects {
   }
 }
 
-/** Most ballots that are kept by their text. */
-const MOST_KNOWN = 20_000;
-
 class VoteReader {
   readonly #section: Section;
   readonly #form: ElectionData['form'];
@@ -683,10 +668,8 @@ class VoteReader {
   readonly #singles: readonly (readonly number[])[];
   readonly #voteAt: number;
   readonly #pointsAt: number;
-  /** Ballots by their text, up to a limit. Many voters cast the same ballot. */
+  /** Ballots by their text. Many voters cast the same ballot. */
   readonly #known = new Map<string, Preference>();
-  /** Line in which a project was last named. */
-  readonly #named: Uint32Array;
 
   constructor(
     section: Section,
@@ -697,7 +680,6 @@ class VoteReader {
     this.#form = form;
     this.#positions = positions;
     this.#singles = createSingles(positions.size);
-    this.#named = new Uint32Array(positions.size);
     this.#voteAt = findColumn(section, 'vote');
     this.#pointsAt = form === 'points' ? findColumn(section, 'points') : -1;
   }
@@ -712,39 +694,42 @@ class VoteReader {
     let ballot = this.#known.get(text);
     if (!ballot) {
       ballot = this.#readBallot(line, vote, points);
-      if (this.#known.size < MOST_KNOWN) this.#known.set(text, ballot);
+      this.#known.set(text, ballot);
     }
     return { count: 1, ballot };
   }
 
   #readBallot(line: number, vote: string, points: string): Preference {
-    const named = this.#readProjects(line, vote);
+    const named = readProjectIds(line, vote, this.#positions);
     if (this.#form === 'points') {
       return rankByPoints(named, readPoints(line, points, named.length));
     }
     if (named.length === 0) return { tiers: [] };
     return { tiers: this.#form === 'ranking' ? named.map((one) => this.#singles[one]!) : [named] };
   }
+}
 
-  #readProjects(line: number, text: string): number[] {
-    return listOf(text).map((id) => {
-      const position = this.#positions.get(id);
-      if (position === undefined) {
-        const expected = 'a project_id of the section PROJECTS';
-        return refuse(line, 'UNKNOWN_ALTERNATIVE', { value: shorten(id), expected });
-      }
-      if (this.#named[position] === line) {
-        refuse(line, 'REPEATED_ALTERNATIVE', { value: shorten(id) });
-      }
-      this.#named[position] = line;
-      return position;
-    });
+function readProjectIds(
+  line: number,
+  text: string,
+  positions: ReadonlyMap<string, number>,
+): number[] {
+  const found = new Set<number>();
+  for (const id of listOf(text)) {
+    const position = positions.get(id);
+    if (position === undefined) {
+      const expected = 'a project_id of the section PROJECTS';
+      return refuse(line, 'UNKNOWN_ALTERNATIVE', { value: shorten(id), expected });
+    }
+    if (found.has(position)) refuse(line, 'REPEATED_ALTERNATIVE', { value: shorten(id) });
+    found.add(position);
   }
+  return [...found];
 }
 
 /** Splits a list. Values beyond the largest number of alternatives repeat one of them. */
 const listOf = (text: string): string[] =>
-  text === '' ? [] : trimAll(text.split(',', electionLimits.alternatives + 1));
+  text === '' ? [] : text.split(',', electionLimits.alternatives + 1).map((one) => one.trim());
 
 function readPoints(line: number, text: string, count: number): number[] {
   const most = electionLimits.points;
