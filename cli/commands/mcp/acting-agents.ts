@@ -3,6 +3,7 @@
  * do not leave this module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { EventEmitter, once } from 'node:events';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -89,8 +90,8 @@ function splitNamed(text: string): [name: string, file: string] {
 }
 
 /*
- * Events for one agent. The first wait opens one subscription, which persists across reconnects and
- * is read with cursors. Every wait ends by its timeout.
+ * Events for one agent. The first wait opens one subscription, which persists across reconnects. The
+ * subscription only tells which topics have newer events; a wait reads these events by pages.
  */
 
 interface FoundNews {
@@ -103,12 +104,22 @@ interface FoundNews {
   missed: boolean;
 }
 
-interface NewsWait extends EventOptions {
+interface NewsWait {
+  topics: ReadonlySet<string>;
+  limit: number;
   waitMs: number;
   signal: AbortSignal;
 }
 
-const topics = ['blocks', 'proposals', 'outcomes', 'consensus', 'social', 'memes', 'network'];
+export const topics = [
+  'proposals',
+  'outcomes',
+  'blocks',
+  'consensus',
+  'social',
+  'memes',
+  'network',
+] as const;
 /**
  * Time to collect further events after the first event, because events from one commit arrive
  * together.
@@ -116,16 +127,29 @@ const topics = ['blocks', 'proposals', 'outcomes', 'consensus', 'social', 'memes
 const GATHER_MS = 25;
 /** Minimum timeout for the first subscription, even for a wait of 0. */
 const SUBSCRIBED_MS = 5_000;
+const PAGE = 100;
 
 const within = (ms: number, { signal }: NewsWait) =>
   AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 
+/** Excludes network_metrics, because these events follow every block and can be read any time. */
+const topicsOf = ({ type }: Event): readonly string[] =>
+  type === 'network_metrics' ? [] : eventTopics[type];
+
+interface Subscription {
+  stream: EventStream;
+  /** Position after which `newest` is complete. */
+  from: Cursor;
+  /** For each topic, the `seq` of its newest event. */
+  newest: Map<string, number>;
+  arrivals: EventEmitter;
+  /** Rejects when the subscription has failed. */
+  ended: Promise<void>;
+}
+
 export class EventInbox {
   readonly #client: AgentClient;
-  #stream: EventStream | null = null;
-  #inbox: Inbox | null = null;
-  #failure: unknown = null;
-  #woken = new AbortController();
+  #subscription: Promise<Subscription> | null = null;
 
   /** Sends no request. */
   constructor(client: AgentClient) {
@@ -141,185 +165,100 @@ export class EventInbox {
   async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
     const held = await this.#begun(within(Math.max(wait.waitMs, SUBSCRIBED_MS), wait));
     const late = within(wait.waitMs, wait);
-    const from = given ?? held.last;
-    if (held.reachesBackTo(from) === false) {
-      const past = await this.#past(from, wait);
-      if (past.events.length > 0) return { ...past, missed: false };
+    let from = given ?? { ...held.from, seq: Math.max(held.from.seq, ...held.newest.values()) };
+    for (;;) {
+      if (hasNews(held, from, wait.topics)) {
+        await sleep(late.aborted ? 0 : GATHER_MS);
+        const found = await this.#read(from, wait);
+        if (found.events.length > 0 || found.missed || late.aborted) return found;
+        from = found.cursor;
+      } else if (late.aborted) return { events: [], cursor: from, more: false, missed: false };
+      else await arrival(held, late);
     }
-    while (held.hasNothing(from, wait.topics) && !late.aborted) await this.#arrival(late);
-    await sleep(late.aborted ? 0 : GATHER_MS);
-    const missed = held.reachesBackTo(from) === null;
-    const { events, cursor } = held.after(missed ? held.from : from, wait);
-    return { events, cursor, more: cursor.seq < held.last.seq, missed };
   }
 
   /** Ends the subscription. */
   async close(): Promise<void> {
-    const stream = this.#stream;
-    this.#stream = null;
-    await stream?.return();
+    const held = await this.#subscription?.catch(() => null);
+    await held?.stream.return();
   }
 
   /** Subscribes. Fails at once if the agent is not registered. */
-  async #begun(late: AbortSignal): Promise<Inbox> {
-    if (!this.#stream) {
+  async #begun(late: AbortSignal): Promise<Subscription> {
+    this.#subscription ??= this.#subscribe();
+    const aborted = once(late, 'abort').then(() => null);
+    const held = late.aborted ? null : await Promise.race([this.#subscription, aborted]);
+    if (held) return held;
+    throw new UnreachableError(`subscription timed out: ${this.#client.url}`);
+  }
+
+  async #subscribe(): Promise<Subscription> {
+    try {
       await this.#client.agent(this.#client.agentId);
-      this.#begin();
+      const stream = this.#client.events(topics, {
+        onGap: (_, to) => {
+          held.from = to;
+          held.newest.clear();
+          held.arrivals.emit('event');
+        },
+      });
+      const held: Subscription = {
+        stream,
+        from: await stream.opened,
+        newest: new Map(),
+        arrivals: new EventEmitter(),
+        ended: Promise.resolve(),
+      };
+      held.ended = this.#follow(held);
+      held.ended.catch(() => {
+        this.#subscription = null;
+      });
+      return held;
+    } catch (error) {
+      this.#subscription = null;
+      throw error;
     }
-    const stream = this.#stream!;
-    const aborted = new Promise<null>((resolve) => {
-      late.addEventListener('abort', () => resolve(null), { once: true });
-    });
-    const position = late.aborted ? null : await Promise.race([stream.opened, aborted]);
-    if (position === null)
-      throw new UnreachableError(`subscription timed out: ${this.#client.url}`);
-    this.#inbox ??= new Inbox(position);
-    return this.#inbox;
   }
 
-  #begin(): void {
-    if (this.#stream) return;
-    this.#failure = null;
-    this.#inbox = null;
-    const stream = this.#client.events(topics, {
-      onGap: (_, to) => {
-        this.#inbox?.restart(to);
-        this.#wake();
-      },
-    });
-    this.#stream = stream;
-    this.#follow(stream).catch((error) => {
-      this.#failure = error;
-      if (this.#stream === stream) this.#stream = null;
-      this.#wake();
-    });
-  }
-
-  async #follow(stream: EventStream): Promise<void> {
-    const position = await stream.opened;
-    this.#inbox ??= new Inbox(position);
+  async #follow({ stream, newest, arrivals }: Subscription): Promise<void> {
     for await (const event of stream) {
-      const { epoch } = stream.position!;
-      if (epoch !== this.#inbox.last.epoch) this.#inbox.restart({ epoch, seq: event.seq - 1 });
-      this.#inbox.add(event);
-      this.#wake();
+      for (const topic of topicsOf(event)) newest.set(topic, event.seq);
+      arrivals.emit('event');
     }
   }
 
-  #wake(): void {
-    this.#woken.abort();
-    this.#woken = new AbortController();
-  }
-
-  /** Resolves at the next event or at the timeout. */
-  async #arrival(late: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([late, this.#woken.signal]);
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    if (this.#failure) throw this.#failure;
-  }
-
-  /** Reads older events page by page, and skips pages without a wanted event. */
-  async #past(
-    place: Cursor,
-    { topics: wanted, limit, signal }: NewsWait,
-  ): Promise<Omit<FoundNews, 'missed'>> {
-    let { seq } = place;
-    while (!signal.aborted) {
-      const page = await this.#client.eventPage({ after: seq, topics: [...wanted], limit: 100 });
-      const found = page.events.filter((event) => isNews(event, wanted));
+  /** Reads events page by page, and skips pages without a wanted event. */
+  async #read(from: Cursor, { topics: wanted, limit, signal }: NewsWait): Promise<FoundNews> {
+    const fetched = (after: number) =>
+      this.#client.eventPage({ after, topics: [...wanted], limit: PAGE });
+    let page = await fetched(from.seq);
+    const missed = page.epoch !== from.epoch || page.last_seq < from.seq;
+    if (missed) page = await fetched(0);
+    for (;;) {
+      const found = page.events.filter((event) => topicsOf(event).length > 0);
       const events = found.slice(0, limit);
-      const ended = page.next_cursor === null;
-      seq =
-        found.length > limit
-          ? events.at(-1)!.seq
-          : ended
-            ? page.last_seq
-            : Number(page.next_cursor);
-      const more = found.length > limit || !ended;
-      if (events.length > 0 || ended) return { events, cursor: { epoch: page.epoch, seq }, more };
+      const { epoch, next_cursor: next, last_seq } = page;
+      const isCut = found.length > limit;
+      const seq = isCut ? events.at(-1)!.seq : next === null ? last_seq : Number(next);
+      if (events.length > 0 || next === null || signal.aborted) {
+        return { events, cursor: { epoch, seq }, more: isCut || next !== null, missed };
+      }
+      page = await fetched(seq);
     }
-    return { events: [], cursor: { ...place, seq }, more: true };
   }
 }
 
-const MOST_EVENTS = 5_000;
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+/** Returns true if there may be a wanted event after the cursor. */
+const hasNews = (
+  { from, newest }: Subscription,
+  { epoch, seq }: Cursor,
+  topics: Iterable<string>,
+) => epoch !== from.epoch || seq < from.seq || [...topics].some((one) => newest.get(one)! > seq);
 
-interface EventOptions {
-  topics: ReadonlySet<string>;
-  limit: number;
-}
-
-/**
- * Returns true for a wanted event. Excludes network_metrics, because these events follow every
- * block and can be read at any time.
- */
-const isNews = ({ type }: Event, topics: ReadonlySet<string>): boolean =>
-  type !== 'network_metrics' && eventTopics[type].some((topic) => topics.has(topic));
-
-class Inbox {
-  #events: { event: Event; characters: number }[] = [];
-  #characters = 0;
-  /** Position after which the inbox holds every event. */
-  #from: Cursor;
-  #last: Cursor;
-
-  constructor(from: Cursor) {
-    this.#from = from;
-    this.#last = from;
-  }
-
-  get from(): Cursor {
-    return this.#from;
-  }
-
-  get last(): Cursor {
-    return this.#last;
-  }
-
-  add(event: Event): void {
-    const characters = JSON.stringify(event).length;
-    this.#events.push({ event, characters });
-    this.#characters += characters;
-    this.#last = { ...this.#last, seq: event.seq };
-    while (this.#events.length > MOST_EVENTS || this.#characters > MOST_CHARACTERS) this.#drop();
-  }
-
-  /** Starts over after a change of the history. */
-  restart(from: Cursor): void {
-    this.#events = [];
-    this.#characters = 0;
-    this.#from = from;
-    this.#last = from;
-  }
-
-  /** Returns true if all events after a cursor are held, or null for a different history. */
-  reachesBackTo({ epoch, seq }: Cursor): boolean | null {
-    if (epoch !== this.#from.epoch || seq > this.#last.seq) return null;
-    return seq >= this.#from.seq;
-  }
-
-  /** Returns true if no requested event follows the cursor. */
-  hasNothing(from: Cursor, topics: ReadonlySet<string>): boolean {
-    if (this.reachesBackTo(from) === null) return false;
-    return this.after(from, { topics, limit: 1 }).events.length === 0;
-  }
-
-  /** Returns the next wanted events after a cursor, and the cursor that follows these events. */
-  after({ seq }: Cursor, { topics, limit }: EventOptions): { events: Event[]; cursor: Cursor } {
-    const later = this.#events.filter(({ event }) => event.seq > seq && isNews(event, topics));
-    const events = later.slice(0, limit).map(({ event }) => event);
-    const reached = later.length > limit ? events.at(-1)!.seq : this.#last.seq;
-    return { events, cursor: { ...this.#last, seq: reached } };
-  }
-
-  #drop(): void {
-    const first = this.#events.shift()!;
-    this.#characters -= first.characters;
-    this.#from = { ...this.#from, seq: first.event.seq };
-  }
+/** Resolves at the next event or at the timeout. */
+async function arrival({ arrivals, ended }: Subscription, late: AbortSignal): Promise<void> {
+  const arrived = once(arrivals, 'event', { signal: late }).catch(() => {});
+  await Promise.race([arrived, ended]);
 }
 
 /** Epoch and sequence number of the last event read. */

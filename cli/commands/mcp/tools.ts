@@ -4,19 +4,26 @@ import type { BlockPage, PageQuery } from '../../../api/client/index.js';
 import {
   type Static,
   type TObject,
+  type TOptional,
   type TProperties,
   type TSchema,
   Type,
 } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern, idPattern } from '../../../engine/protocol/patterns.js';
 import { OptionName } from '../../../engine/protocol/schema/block.js';
-import { BlockStatus, Hash, MemeReferences } from '../../../engine/protocol/schema/primitives.js';
+import {
+  BlockStatus,
+  Decision,
+  Sentiment,
+  Status,
+} from '../../../engine/protocol/schema/primitives.js';
 import {
   AllianceProposeBody,
   DiscussBody,
   MemeForm,
   RegisterBody,
   StatusBody,
+  TransactionBody,
   VoteBody,
 } from '../../../engine/protocol/schema/request.js';
 import type { Problem } from '../../../engine/protocol/schema/validate.js';
@@ -30,6 +37,7 @@ import {
   type Cursor,
   formatCursor,
   parseCursor,
+  topics,
 } from './acting-agents.js';
 import {
   agentView,
@@ -47,6 +55,27 @@ const described = <T extends TSchema>(schema: T, description: string): T => ({
   description,
 });
 
+/** Returns members of a request's body with descriptions for models. */
+function members<P extends TProperties, K extends keyof P & string>(
+  { properties, ...body }: TObject<P>,
+  texts: Readonly<Record<K, string>>,
+): Pick<P, K> {
+  const required = body.required as readonly string[] | undefined;
+  const rows = (Object.keys(texts) as K[]).map((name) => {
+    // A copy of a schema loses the mark of an optional member.
+    const schema = described(properties[name]!, texts[name]);
+    return [name, required?.includes(name) ? schema : Type.Optional(schema)];
+  });
+  return Object.fromEntries(rows) as Pick<P, K>;
+}
+
+type AllOptional<P extends TProperties> = { [K in keyof P]: TOptional<P[K]> };
+
+const optional = <P extends TProperties>(properties: P): AllOptional<P> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]),
+  ) as AllOptional<P>;
+
 /** Defines an enumeration with an explicit type, which some models require. */
 const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Enum<T[]>([...values], { type: 'string', description });
@@ -56,11 +85,8 @@ const rows = (most: number, usual: number) =>
     Type.Integer({ minimum: 1, maximum: most, description: `Maximum number. Default: ${usual}.` }),
   );
 
-const blockHash = described(Hash, 'Block hash, 64 hex digits.');
-
-const memes = Type.Optional(
-  described(MemeReferences, 'Ids of memes that influenced you, meme_...'),
-);
+const blockHash = 'Block hash, 64 hex digits.';
+const memes = 'Ids of memes that influenced you, meme_...';
 
 /** Tags. The protocol validates their characters. */
 const tags = Type.Optional(
@@ -70,8 +96,9 @@ const tags = Type.Optional(
   }),
 );
 
-/** Limit on the transactions in a block. */
-const MOST_TRANSACTIONS = 1_000;
+/** Any JSON object. */
+const object = (description: string, bounds: { maxProperties?: number } = {}) =>
+  Type.Object({}, { additionalProperties: true, ...bounds, description });
 
 interface Context {
   by: ActingAgent;
@@ -269,7 +296,8 @@ function idOf({ what, id }: LookArgs, pattern: RegExp, expected: string): string
   throw new Mistake('/id', `invalid or missing id; look "${what}" needs ${expected}`);
 }
 
-const lookTools: readonly Tool[] = [look];
+/** Annotations of a tool that changes the network, and repeats without harm. */
+const acting = { idempotentHint: true, destructiveHint: false };
 
 const register = tool({
   name: 'register',
@@ -280,24 +308,17 @@ const register = tool({
     'is active at once, and blocks wait for its votes. Call set_status "inactive" when you ' +
     'stop.',
   input: {
-    name: described(RegisterBody.properties.name, 'Agent name, visible to others.'),
-    personality: Type.Optional(
-      described(
-        RegisterBody.properties.personality,
-        'One word, such as rational, lawful, chaotic. Default: neutral.',
-      ),
-    ),
-    description: Type.Optional(
-      described(RegisterBody.properties.description, 'Description in one or two sentences.'),
-    ),
-    capabilities: Type.Optional(
-      described(
-        RegisterBody.properties.capabilities,
-        'validator: can vote. producer: can propose blocks. Cannot change. Default: both.',
-      ),
+    ...members(RegisterBody, { name: 'Agent name, visible to others.' }),
+    ...optional(
+      members(RegisterBody, {
+        personality: 'One word, such as rational, lawful, chaotic. Default: neutral.',
+        description: 'Description in one or two sentences.',
+        capabilities:
+          'validator: can vote. producer: can propose blocks. Cannot change. Default: both.',
+      }),
     ),
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
   async call({ name, personality = 'neutral', description, capabilities }, { by }) {
     const answer = await by.client.register({
@@ -307,7 +328,7 @@ const register = tool({
       ...omitAbsent({ description }),
     });
     const said = sentence`Registered as ${answer.agent_id}, which is ${answer.status}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
 
@@ -318,25 +339,20 @@ const setStatus = tool({
     'Sets the availability of the agent. Only an active agent is in the electorate of new ' +
     'blocks.',
   input: {
-    status: oneOf(['active', 'inactive', 'maintenance'], 'The new status.'),
-    reason: Type.Optional(described(StatusBody.properties.reason, 'Reason, visible to others.')),
-    expected_duration: Type.Optional(
-      described(
-        StatusBody.properties.expected_duration,
-        'Expected duration (ISO 8601), such as PT2H.',
-      ),
-    ),
+    status: oneOf(Status.enum, 'The new status.'),
+    ...members(StatusBody, {
+      reason: 'Reason, visible to others.',
+      expected_duration: 'Expected duration (ISO 8601), such as PT2H.',
+    }),
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
-  async call({ status, reason, expected_duration }, { by }) {
-    const answer = await by.client.setStatus(status, omitAbsent({ reason, expected_duration }));
+  async call({ status, ...change }, { by }) {
+    const answer = await by.client.setStatus(status, change);
     const said = sentence`The agent is ${answer.status}; it was ${answer.previous_status}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
-
-const selfTools: readonly Tool[] = [register, setStatus];
 
 const vote = tool({
   name: 'vote',
@@ -349,24 +365,22 @@ const vote = tool({
     'that decides by weight, the block is finalized when "approve" reaches "needed"; other ' +
     'rules count ballots, and "needed" is 0.',
   input: {
-    block_hash: blockHash,
-    decision: oneOf(['approve', 'reject'], 'The vote.'),
-    reason: Type.Optional(described(VoteBody.properties.reason, 'Reason, visible to others.')),
-    meme_references: memes,
-    ballot: Type.Optional(
-      Type.Unknown({ description: 'Ballot, for a network whose rule counts ballots.' }),
-    ),
+    ...members(VoteBody, { block_hash: blockHash }),
+    decision: oneOf(Decision.enum, 'The vote.'),
+    ...members(VoteBody, {
+      reason: 'Reason, visible to others.',
+      meme_references: memes,
+      ballot: 'Ballot, for a network whose rule counts ballots.',
+    }),
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
-  async call({ block_hash, decision, reason, meme_references, ballot }, { by }) {
-    const fields = { block_hash, decision, ...omitAbsent({ reason, meme_references, ballot }) };
+  async call(fields, { by }) {
     const { outcome: _, ...answer } = await by.client.vote(fields);
     if ('error' in answer) throw answer.error;
     const { approve, reject, needed } = answer.tally;
-    const said = sentence`Voted ${decision}: the block is ${answer.block_status}, with a weight of \
-${approve} for it, ${reject} against it and ${needed} needed.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    const said = sentence`Voted ${fields.decision}: the block is ${answer.block_status}, with a weight of ${approve} for it, ${reject} against it and ${needed} needed.`;
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
 
@@ -380,24 +394,19 @@ const propose = tool({
     'validator.',
   input: {
     transactions: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
-        maxItems: MOST_TRANSACTIONS,
+      Type.Array(TransactionBody.properties.data, {
+        maxItems: 1_000,
         description: 'Transaction data. Each item becomes a signed transaction. No duplicates.',
       }),
     ),
     set: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          maxProperties: 1_000,
-          description: 'Keys of the shared state (ASCII, no spaces) with new JSON values.',
-        },
-      ),
+      object('Keys of the shared state (ASCII, no spaces) with new JSON values.', {
+        maxProperties: 1_000,
+      }),
     ),
     delete: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
-        maxItems: 1000,
+        maxItems: 1_000,
         description: 'Keys of the shared state to remove.',
       }),
     ),
@@ -405,12 +414,7 @@ const propose = tool({
       Type.Array(
         Type.Object({
           name: OptionName,
-          set: Type.Optional(
-            Type.Object(
-              {},
-              { additionalProperties: true, description: 'Keys to set if the option is chosen.' },
-            ),
-          ),
+          set: Type.Optional(object('Keys to set if the option is chosen.')),
         }),
         {
           minItems: 2,
@@ -425,20 +429,18 @@ const propose = tool({
   async call({ transactions = [], set = {}, delete: removed = [], options }, { by }) {
     const deletions = Object.fromEntries(removed.map((key) => [key, true]));
     const changes = Object.keys(set).length + removed.length > 0;
+    const chosen = options?.map(({ name, set: additions }) => ({
+      name,
+      ...(additions ? { state_diff: { additions: { ...additions } } } : {}),
+    }));
     const answer = await by.client.propose({
       transactions,
       ...(changes ? { state_diff: { additions: { ...set }, deletions } } : {}),
-      ...(options
-        ? {
-            options: options.map(({ name, set: additions }) =>
-              additions ? { name, state_diff: { additions: { ...additions } } } : { name },
-            ),
-          }
-        : {}),
+      ...omitAbsent({ options: chosen }),
     });
     const said = sentence`Proposed block ${answer.block_hash} at height ${answer.height} to \
 ${answer.electorate} electors; voting ends at ${answer.voting_deadline}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
 
@@ -448,24 +450,18 @@ const discuss = tool({
   title: 'Comment on a block',
   description: 'Comments on a block in voting. All agents can read the comment.',
   input: {
-    block_hash: blockHash,
-    message: described(DiscussBody.properties.message, 'Comment.'),
-    sentiment: Type.Optional(
-      oneOf(['positive', 'negative', 'neutral'], 'Tone towards the block. Default: neutral.'),
-    ),
-    meme_references: memes,
+    ...members(DiscussBody, { block_hash: blockHash, message: 'Comment.' }),
+    sentiment: Type.Optional(oneOf(Sentiment.enum, 'Tone towards the block. Default: neutral.')),
+    ...members(DiscussBody, { meme_references: memes }),
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
-  async call({ block_hash, message, sentiment = 'neutral', meme_references }, { by }) {
-    const fields = { block_hash, message, sentiment, ...omitAbsent({ meme_references }) };
-    const answer = await by.client.discuss(fields);
-    const said = sentence`Commented on block ${block_hash}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+  async call({ sentiment = 'neutral', ...fields }, { by }) {
+    const answer = await by.client.discuss({ ...fields, sentiment });
+    const said = sentence`Commented on block ${fields.block_hash}.`;
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
-
-const consensusTools: readonly Tool[] = [vote, propose, discuss];
 
 /** The protocol's limit of 1 MiB, in base64. */
 const MOST_BASE64 = 1_398_104;
@@ -487,23 +483,21 @@ const postMeme = tool({
         description: 'Meme as base64 of a PNG, JPEG, WebP or GIF file of up to 1 MiB.',
       }),
     ),
-    caption: Type.Optional(described(MemeForm.properties.caption, 'Caption.')),
+    ...optional(members(MemeForm, { caption: 'Caption.' })),
     tags,
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
-  async call({ text, image_base64: base64, caption, tags }, { by }) {
+  async call({ text, image_base64: base64, ...about }, { by }) {
     if ((text === undefined) === (base64 === undefined)) {
       throw new Mistake('/text', 'expected exactly one of text and image_base64');
     }
     const file = base64 === undefined ? text! : new Uint8Array(Buffer.from(base64, 'base64'));
-    const answer = await by.client.postMeme({ file, ...omitAbsent({ caption, tags }) });
+    const answer = await by.client.postMeme({ file, ...about });
     const said = sentence`Posted ${answer.meme_id}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
-
-const { target_ids, purpose, duration } = AllianceProposeBody.properties;
 
 const ally = tool({
   name: 'ally',
@@ -516,10 +510,12 @@ const ally = tool({
     'news (wait_for_news, type alliance_update).',
   input: {
     action: oneOf(['propose', 'respond', 'leave'], 'The action.'),
-    target_ids: Type.Optional(described(target_ids, 'For propose: ids of the agents to invite.')),
-    purpose: Type.Optional(described(purpose, 'For propose: purpose, visible to others.')),
-    duration: Type.Optional(
-      described(duration, 'For propose: PT1M to P30D (ISO 8601). Default: PT1H.'),
+    ...optional(
+      members(AllianceProposeBody, {
+        target_ids: 'For propose: ids of the agents to invite.',
+        purpose: 'For propose: purpose, visible to others.',
+        duration: 'For propose: PT1M to P30D (ISO 8601). Default: PT1H.',
+      }),
     ),
     alliance_id: Type.Optional(
       Type.String({
@@ -531,51 +527,35 @@ const ally = tool({
       Type.Boolean({ description: 'For respond: true to accept the invitation.' }),
     ),
   },
-  hints: { idempotentHint: true, destructiveHint: false },
+  hints: acting,
   acts: true,
-  async call(args, { by: { client } }) {
-    const answer = await answerTo(args, client);
+  async call({ action, alliance_id, accept, ...fields }, { by: { client } }) {
+    const needed = <T>(value: T | undefined, member: string): T => {
+      if (value !== undefined) return value;
+      throw new Mistake(`/${member}`, `missing ${member}; action "${action}" needs this argument`);
+    };
+    const id = () => needed(alliance_id, 'alliance_id');
+    const acts = {
+      leave: () => client.leaveAlliance(id()),
+      respond: () => client.respondAlliance(id(), needed(accept, 'accept')),
+      propose: () =>
+        client.proposeAlliance({
+          target_ids: needed(fields.target_ids, 'target_ids'),
+          purpose: needed(fields.purpose, 'purpose'),
+          ...omitAbsent({ duration: fields.duration }),
+        }),
+    };
+    const answer = await acts[action]();
     const said = sentence`Alliance ${answer.alliance_id} is ${answer.status}.`;
-    return { said, data: markUntrusted(answer) as Record<string, unknown> };
+    return { said, data: markUntrusted(answer) as Data };
   },
 });
-
-interface AllyArgs {
-  action: 'propose' | 'respond' | 'leave';
-  target_ids?: string[];
-  purpose?: string;
-  duration?: string;
-  alliance_id?: string;
-  accept?: boolean;
-}
-
-type Client = Parameters<Tool['call']>[1]['by']['client'];
-
-function answerTo({ action, alliance_id: id, accept, ...fields }: AllyArgs, client: Client) {
-  const needed = <T>(value: T | undefined, member: string): T => {
-    if (value !== undefined) return value;
-    throw new Mistake(`/${member}`, `missing ${member}; action "${action}" needs this argument`);
-  };
-  if (action === 'leave') return client.leaveAlliance(needed(id, 'alliance_id'));
-  if (action === 'respond') {
-    return client.respondAlliance(needed(id, 'alliance_id'), needed(accept, 'accept'));
-  }
-  const { target_ids, purpose, duration } = fields;
-  return client.proposeAlliance({
-    target_ids: needed(target_ids, 'target_ids'),
-    purpose: needed(purpose, 'purpose'),
-    ...omitAbsent({ duration }),
-  });
-}
-
-const socialTools: readonly Tool[] = [postMeme, ally];
 
 /** Limit in seconds, below the 60 s request timeout in MCP clients. */
 const MOST_WAIT_S = 50;
 const USUAL_WAIT_S = 20;
 const USUAL_EVENTS = 20;
 
-const topics = ['proposals', 'outcomes', 'blocks', 'consensus', 'social', 'memes', 'network'];
 /** All topics except `social`, which carries every reputation change. */
 const usualTopics = topics.filter((topic) => topic !== 'social');
 
@@ -640,14 +620,16 @@ const waitForNews = tool({
   },
 });
 
-const waitTools: readonly Tool[] = [waitForNews];
-
 export const tools: readonly Tool[] = [
-  ...lookTools,
-  ...selfTools,
-  ...consensusTools,
-  ...socialTools,
-  ...waitTools,
+  look,
+  register,
+  setStatus,
+  vote,
+  propose,
+  discuss,
+  postMeme,
+  ally,
+  waitForNews,
 ];
 
 const anyAgent = { agent: Type.Optional(Type.String()) };

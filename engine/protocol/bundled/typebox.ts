@@ -5,7 +5,7 @@
 import * as typebox from 'typebox';
 import * as value from 'typebox/value';
 
-export type { Static, TObject, TProperties, TSchema } from 'typebox';
+export type { Static, TObject, TOptional, TProperties, TSchema } from 'typebox';
 
 export const Type = {
   Array: typebox.Array,
