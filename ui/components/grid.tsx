@@ -2,6 +2,7 @@
  * The grid of all agents, with one cell per agent. It redraws changed cells at most once per frame.
  * Arrow keys move between cells, and each newly selected cell is announced.
  */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
 import { approves, DORMANT, rejects } from '../data/messages.js';
@@ -94,17 +95,7 @@ export function Grid(props: GridProps) {
         <canvas ref={canvas} />
         {layout && layout.bands.length > 1 && <Labels layout={layout} />}
       </div>
-      {tip && (
-        <p
-          class="tip"
-          style={{
-            left: `${Math.min(tip.x + 12, Math.max(0, width - 250))}px`,
-            top: `${tip.y + 14}px`,
-          }}
-        >
-          {describeAgent(tip.number)}
-        </p>
-      )}
+      {tip && <Tip at={tip} width={width} />}
       <p class="unseen" role="status" aria-live="polite">
         {spoken}
       </p>
@@ -124,7 +115,24 @@ function Labels({ layout }: { layout: Layout }) {
   );
 }
 
-function useWidth(box: { current: HTMLElement | null }): number {
+/** The name of an agent beside the pointer. */
+export function Tip({
+  at,
+  width,
+}: {
+  at: { x: number; y: number; number: number };
+  width: number;
+}) {
+  const left = `${Math.min(at.x + 12, Math.max(0, width - 250))}px`;
+  return (
+    <p class="tip" style={{ left, top: `${at.y + 14}px` }}>
+      {describeAgent(at.number)}
+    </p>
+  );
+}
+
+/** The width of an element in CSS pixels; 0 before the first layout. */
+export function useWidth(box: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = box.current!;
@@ -138,6 +146,15 @@ function useWidth(box: { current: HTMLElement | null }): number {
 
 const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'];
 
+/** Calls a function when the system changes its colours. Returns the function that ends this. */
+export function watchScheme(changed: () => void): () => void {
+  const lists = media.map((query) => matchMedia(query));
+  for (const list of lists) list.addEventListener('change', changed);
+  return () => {
+    for (const list of lists) list.removeEventListener('change', changed);
+  };
+}
+
 /** Theme colours, updated when the system changes its colour scheme. */
 function useInk(box: { current: HTMLElement | null }): Ink | null {
   const [ink, setInk] = useState<Ink | null>(null);
@@ -149,12 +166,8 @@ function useInk(box: { current: HTMLElement | null }): Ink | null {
       setInk(inkOf(probe));
       probe.remove();
     };
-    const lists = media.map((query) => matchMedia(query));
-    for (const list of lists) list.addEventListener('change', read);
     read();
-    return () => {
-      for (const list of lists) list.removeEventListener('change', read);
-    };
+    return watchScheme(read);
   }, []);
   return ink;
 }
@@ -373,68 +386,59 @@ function dotCell(context: CanvasRenderingContext2D, color: string, { x, y, size 
   context.fillRect(x + from, y + from, side, side);
 }
 
-export function DecisionLegend() {
-  return (
-    <ul class="legend">
-      <li>
-        <span class="swatch approve" aria-hidden="true" /> approves
+/** A legend of swatches: the class of each swatch, and its meaning. */
+const Swatches = (props: {
+  of: Readonly<Record<string, string>>;
+  children?: ComponentChildren;
+}) => (
+  <ul class="legend">
+    {Object.entries(props.of).map(([mark, text]) => (
+      <li key={mark}>
+        <span class={`swatch ${mark}`} aria-hidden="true" /> {text}
       </li>
-      <li>
-        <span class="swatch reject" aria-hidden="true" /> rejects
-      </li>
-      <li>
-        <span class="swatch pending" aria-hidden="true" /> has not voted
-      </li>
-      <li>
-        <span class="swatch none" aria-hidden="true" /> does not vote
-      </li>
-    </ul>
-  );
-}
+    ))}
+    {props.children}
+  </ul>
+);
+
+const decisionMarks = {
+  approve: 'approves',
+  reject: 'rejects',
+  pending: 'has not voted',
+  none: 'does not vote',
+};
+const statusMarks = {
+  active: 'active',
+  dormant: 'dormant: missed too many votes',
+  inactive: 'inactive',
+  pending: 'in maintenance',
+};
+
+/** @param children further rows */
+export const DecisionLegend = ({ children }: { children?: ComponentChildren }) => (
+  <Swatches of={decisionMarks}>{children}</Swatches>
+);
 
 export function Legend({ coloring }: { coloring: Coloring }) {
   if (coloring === 'decision') return <DecisionLegend />;
-  if (coloring === 'personality' || coloring === 'group') {
-    return (
-      <ul class="legend">
-        {kinds(coloring)
-          .slice(0, 12)
-          .map((name, index) => (
-            <li key={name}>
-              <span
-                class="swatch"
-                aria-hidden="true"
-                style={{ background: `var(--c${(index % 8) + 1})` }}
-              />
-              {cleanText(name, 32)}
-            </li>
-          ))}
-      </ul>
-    );
-  }
   if (coloring === 'reputation') {
-    return (
-      <ul class="legend">
-        <li>
-          <span class="swatch low" aria-hidden="true" /> reputation, 0 (empty) to 100 (full)
-        </li>
-      </ul>
-    );
+    return <Swatches of={{ low: 'reputation, 0 (empty) to 100 (full)' }} />;
   }
+  if (coloring === 'status') return <Swatches of={statusMarks} />;
   return (
     <ul class="legend">
-      <li>
-        <span class="swatch active" aria-hidden="true" /> active
-      </li>
-      <li>
-        <span class="swatch dormant" aria-hidden="true" /> dormant: missed too many votes
-      </li>
-      <li>
-        <span class="swatch inactive" aria-hidden="true" /> inactive
-      </li>
-      <li>
-        <span class="swatch pending" aria-hidden="true" /> in maintenance
-      </li>
+      {kinds(coloring)
+        .slice(0, 12)
+        .map((name, index) => (
+          <li key={name}>
+            <span
+              class="swatch"
+              aria-hidden="true"
+              style={{ background: `var(--c${(index % 8) + 1})` }}
+            />
+            {cleanText(name, 32)}
+          </li>
+        ))}
     </ul>
   );
 }

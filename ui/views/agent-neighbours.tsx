@@ -1,6 +1,7 @@
 /** An agent's ego network: its neighbours in the scenario, drawn as a ring with their votes. */
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
+import { DecisionLegend } from '../components/grid.js';
 import {
   AgentLink,
   cleanText,
@@ -228,19 +229,7 @@ function Shape({ vote, validator, size }: { vote: number; validator: boolean; si
 
 function EgoLegend({ cut }: { cut: boolean }) {
   return (
-    <ul class="legend">
-      <li>
-        <span class="swatch approve" aria-hidden="true" /> approves
-      </li>
-      <li>
-        <span class="swatch reject" aria-hidden="true" /> rejects
-      </li>
-      <li>
-        <span class="swatch pending" aria-hidden="true" /> has not voted
-      </li>
-      <li>
-        <span class="swatch none" aria-hidden="true" /> does not vote
-      </li>
+    <DecisionLegend>
       <li>
         <span class="swatch absent" aria-hidden="true" /> not registered
       </li>
@@ -249,7 +238,7 @@ function EgoLegend({ cut }: { cut: boolean }) {
           <span class="dashes" aria-hidden="true" /> cut off in one or both directions
         </li>
       )}
-    </ul>
+    </DecisionLegend>
   );
 }
 

@@ -1,10 +1,11 @@
 /** The Opinion view: all agents on the two axes along which their votes differ most. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
 import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
-import { AgentLink, cleanText, describeAgent } from '../components/labels.js';
+import { Tip, useWidth, watchScheme } from '../components/grid.js';
+import { AgentLink, cleanText } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
 import { useScenario } from '../components/scenario.js';
@@ -107,25 +108,11 @@ const NEAR = 14;
 function OpinionMap({ opinion, alliances, names }: MapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(box);
   const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
   const layout = useMemo(() => (width === 0 ? null : layOutMap(opinion, width)), [opinion, width]);
   const [look, setLook] = useState(0);
-  useLayoutEffect(() => {
-    const element = box.current!;
-    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
-    observer.observe(element);
-    setWidth(Math.floor(element.clientWidth));
-    const lists = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) =>
-      matchMedia(query),
-    );
-    const again = () => setLook((count) => count + 1);
-    for (const list of lists) list.addEventListener('change', again);
-    return () => {
-      observer.disconnect();
-      for (const list of lists) list.removeEventListener('change', again);
-    };
-  }, []);
+  useEffect(() => watchScheme(() => setLook((count) => count + 1)), []);
   const sorting = getMainSorting();
   useEffect(() => {
     if (layout && canvas.current)
@@ -165,17 +152,7 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
             if (at) go(href('agent', agents.rows[at.number]!.id));
           }}
         />
-        {tip && (
-          <p
-            class="tip"
-            style={{
-              left: `${Math.min(tip.x + 12, Math.max(0, width - 250))}px`,
-              top: `${tip.y + 14}px`,
-            }}
-          >
-            {describeAgent(tip.number)}
-          </p>
-        )}
+        {tip && <Tip at={tip} width={width} />}
       </div>
       <p class="axis across faint" aria-hidden="true">
         <span>← {names[0].low}</span>
