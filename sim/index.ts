@@ -1,4 +1,6 @@
 /** Public API of `folkmoot/sim`: simulation, sweeps, forks and reports. */
+
+export { type JsonDifference, jsonDifference } from '../engine/protocol/canonical.js';
 export type { Provenance } from '../report/folder.js';
 export { type MeasureName, measures } from '../report/shared/measures.js';
 export {
@@ -36,8 +38,6 @@ export {
   type EventDifference,
   firstDivergence,
   firstEventDivergence,
-  type JsonDifference,
-  jsonDifference,
   type LogDifference,
   type RunDifference,
   type StoredEvents,

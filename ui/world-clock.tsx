@@ -11,6 +11,7 @@ import type { WorldCommand, WorldStatus } from './data/messages.js';
 import { capabilities, clock, link, notice, world } from './data/store.js';
 import { home } from './home.js';
 import { pageText } from './messages.js';
+import type { partNames } from './verify/messages.js';
 
 const untils: readonly { name: string; command: WorldCommand }[] = [
   { name: 'a block is proposed', command: { do: 'until', until: { what: 'block' } } },
@@ -306,7 +307,7 @@ interface CommandProof {
 export interface CommandDivergence {
   entry: number;
   kind: string;
-  what: string;
+  what: keyof typeof partNames;
   which: string | null;
   actor: { kind: string; id: string; name: string | null } | null;
   field: string | null;

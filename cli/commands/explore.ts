@@ -12,7 +12,6 @@ import type { ClockView, Control } from '../../api/contract/control.js';
 import type { Server, ServerOptions } from '../../api/index.js';
 import type { KeptNetwork } from '../../engine/node/kept-network.js';
 import type { LogLine } from '../../engine/replay/recompute.js';
-import type { ReplayResult } from '../../engine/replay/replay.js';
 import { CliCommand } from '../options/options.js';
 import {
   openUiServer,
@@ -327,24 +326,17 @@ async function makeExport(folder: string, signal: AbortSignal) {
 
 /** Recomputes the log before the export, because the exported file cannot be recomputed. */
 async function recompute(folder: string, signal: AbortSignal) {
-  const { replay } = await import('../../engine/replay/replay.js');
   const { storeError } = await import('../../engine/store/messages.js');
-  const { storedLines } = await import('../../engine/replay/lines.js');
-  const { openForReading } = await import('../options/folder.js');
-  const stored = openForReading(folder, true);
-  let result: ReplayResult;
-  try {
-    const last = stored.meta();
-    if (!last) throw storeError('NO_NETWORK', { path: folder });
-    await assertSize(folder, last.event_seq);
-    const progress = last.seq < MANY_ENTRIES ? null : showCount(last.seq + 1, 'entries recomputed');
-    const lines = inTurns(storedLines(stored, 0, last.seq), signal, (done) =>
-      progress?.update(done),
-    );
-    result = await replay({ lines, stored, end: last }).finally(() => progress?.stop());
-  } finally {
-    await stored.close();
-  }
+  const { MAX_EXPORTED_EVENTS } = await import('../../api/run-export.js');
+  const { replayFolder } = await import('./replay.js');
+  let progress: ReturnType<typeof showCount> | null = null;
+  const result = await replayFolder(folder, {}, (lines, { seq, event_seq: events }) => {
+    if (events > MAX_EXPORTED_EVENTS) {
+      throw new UsageError('TOO_MANY_EVENTS', { events, folder, limit: MAX_EXPORTED_EVENTS });
+    }
+    if (seq >= MANY_ENTRIES) progress = showCount(seq + 1, 'entries recomputed');
+    return inTurns(lines, signal, (done) => progress?.update(done));
+  }).finally(() => progress?.stop());
   const { first_divergence: divergence, entries, digest } = result;
   if (divergence) {
     const reason = `${divergence.what} of entry ${divergence.seq} does not follow from the log`;
@@ -372,13 +364,6 @@ async function* inTurns(
     done += 1;
   }
   tell(done);
-}
-
-/** @throws {UsageError} */
-async function assertSize(folder: string, events: number): Promise<void> {
-  const { MAX_EXPORTED_EVENTS } = await import('../../api/run-export.js');
-  if (events <= MAX_EXPORTED_EVENTS) return;
-  throw new UsageError('TOO_MANY_EVENTS', { events, folder, limit: MAX_EXPORTED_EVENTS });
 }
 
 /** Rewrites the run's report so that it links to the exported file. */

@@ -4,12 +4,12 @@ import type { ClockView, Control, ControlCommand } from '../../api/contract/cont
 import type { DivergenceView, ProofView } from '../../api/contract/server.js';
 import { KeptNetwork } from '../../engine/node/kept-network.js';
 import type { Views } from '../../engine/node/views.js';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type RecordOf, standingFields } from '../../engine/protocol/schema/record.js';
 import { agentId } from '../../engine/protocol/signing.js';
 import type { Divergence, LogLine, ReplayedStep } from '../../engine/replay/recompute.js';
 import type { ReplayOptions, ReplayResult } from '../../engine/replay/replay.js';
-import { jsonDifference } from '../../sim/compare/logs.js';
 import { openUiServer, type WatchFlags } from '../options/ui-server.js';
 import { writeStderr } from '../output/output.js';
 

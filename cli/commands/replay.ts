@@ -1,7 +1,8 @@
 import type { Verifier } from '../../engine/crypto/verifier.js';
-import type { Divergence } from '../../engine/replay/recompute.js';
-import type { ReplayResult } from '../../engine/replay/replay.js';
-import type { Store } from '../../engine/store/store.js';
+import type { Divergence, LogLine } from '../../engine/replay/recompute.js';
+import type { ReplayOptions, ReplayResult } from '../../engine/replay/replay.js';
+import type { Store, StoreMeta } from '../../engine/store/store.js';
+import { omitAbsent } from '../options/client.js';
 import { CliCommand, integer } from '../options/options.js';
 import { assertUiServerFlags, uiServerOptions, watchOption } from '../options/ui-server.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
@@ -97,34 +98,51 @@ async function replayAndMatch(
   verifier?: Verifier,
   watch?: WatchedOptions,
 ): Promise<ReplayResult> {
-  const { fileLines, storedLines } = await import('../../engine/replay/lines.js');
-  const { replay } = await import('../../engine/replay/replay.js');
-  const { storeError } = await import('../../engine/store/messages.js');
-  const { isFolder, openForReading, warnBeyondEnd } = await import('../options/folder.js');
+  const { isFolder, warnBeyondEnd } = await import('../options/folder.js');
+  const { to } = flags;
   const options = {
-    ...(verifier ? { verifier } : {}),
-    ...(flags.to === undefined ? {} : { to: flags.to }),
+    ...omitAbsent({ verifier, to, onStep: watch?.onStep }),
     ...(canRedraw() ? { onProgress: (seq: number) => redraw(`entry ${seq}`) } : {}),
-    ...(watch?.onStep ? { onStep: watch.onStep } : {}),
   };
   if (source === '-' || !isFolder(source)) {
+    const { fileLines } = await import('../../engine/replay/lines.js');
+    const { replay } = await import('../../engine/replay/replay.js');
     const lines = fileLines(source === '-' ? '/dev/stdin' : source);
     const result = await replay({ ...options, lines });
-    if (result.match) warnBeyondEnd('entry', result.entries - 1, { '--to': flags.to });
+    if (result.match) warnBeyondEnd('entry', result.entries - 1, { '--to': to });
     return result;
   }
-  const stored: Store = openForReading(source, true);
+  const result = await replayFolder(source, options, (lines, end) => {
+    warnBeyondEnd('entry', end.seq, { '--to': to });
+    return watch?.paced(lines) ?? lines;
+  });
+  if (result.match && to === undefined && !result.records_compared) {
+    writeStderr('folkmoot: records not compared: another process added entries');
+  }
+  return result;
+}
+
+/**
+ * Recomputes a folder's log, and compares all stored data.
+ *
+ * @param through returns the lines of the log, for example in turns
+ * @throws {StoreError} if the folder contains no network or cannot be opened
+ */
+export async function replayFolder(
+  folder: string,
+  options: Omit<ReplayOptions, 'lines' | 'stored' | 'end'>,
+  through: (lines: Iterable<LogLine>, end: StoreMeta) => ReplayOptions['lines'],
+): Promise<ReplayResult> {
+  const { storedLines } = await import('../../engine/replay/lines.js');
+  const { replay } = await import('../../engine/replay/replay.js');
+  const { storeError } = await import('../../engine/store/messages.js');
+  const { openForReading } = await import('../options/folder.js');
+  const stored: Store = openForReading(folder, true);
   try {
     const end = stored.meta();
-    if (!end) throw storeError('NO_NETWORK', { path: source });
-    const { to } = flags;
-    warnBeyondEnd('entry', end.seq, { '--to': to });
-    const lines = storedLines(stored, 0, end.seq);
-    const result = await replay({ ...options, stored, end, lines: watch?.paced(lines) ?? lines });
-    if (result.match && to === undefined && !result.records_compared) {
-      writeStderr('folkmoot: records not compared: another process added entries');
-    }
-    return result;
+    if (!end) throw storeError('NO_NETWORK', { path: folder });
+    const lines = through(storedLines(stored, 0, end.seq), end);
+    return await replay({ ...options, stored, end, lines });
   } finally {
     await stored.close();
   }

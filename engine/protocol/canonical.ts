@@ -69,3 +69,37 @@ function isInOrder(value: unknown): boolean {
   }
   return true;
 }
+
+/** First difference between two JSON values. */
+export interface JsonDifference {
+  /** Path, such as `scenario.agents.0.count`; '' for the whole value. */
+  path: string;
+  /** JSON text, shortened if long; `nothing` for a missing member. */
+  a: string;
+  b: string;
+}
+
+/** Returns the first difference between two JSON values, or null. */
+export function jsonDifference(a: unknown, b: unknown, path = ''): JsonDifference | null {
+  if (Object.is(a, b)) return null;
+  if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) {
+    return { path, a: jsonText(a), b: jsonText(b) };
+  }
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const found = jsonDifference(a[key], b[key], path === '' ? key : `${path}.${key}`);
+    if (found) return found;
+  }
+  return null;
+}
+
+type Tree = Record<string, unknown>;
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null;
+
+const LONGEST = 120;
+
+function jsonText(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 3)}...`;
+}

@@ -2,12 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import type { LastingResult } from '../run/jobs.js';
 import type { SimOptions } from '../run/options.js';
 import type { SimResult } from '../run/result.js';
 import { simulate } from '../run/simulate.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
-import { jsonDifference, type RunDifference, requireDifference } from './logs.js';
+import { type RunDifference, requireDifference } from './logs.js';
 
 /** Verifiers to compare. The result must not depend on the verifier or its number of threads. */
 export const comparedVerifiers = ['pool', 'inline'] as const;

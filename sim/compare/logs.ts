@@ -1,9 +1,9 @@
 /**
- * Finds the first difference between two JSON values, two logs, the events in two logs, or two
- * saved runs.
+ * Finds the first difference between two logs, the events in two logs, or two saved runs.
  */
 
 import { join } from 'node:path';
+import { type JsonDifference, jsonDifference } from '../../engine/protocol/canonical.js';
 import { type Entry, type EntryKind, targetId } from '../../engine/protocol/schema/entry.js';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { storedLines } from '../../engine/replay/lines.js';
@@ -124,40 +124,6 @@ export function firstEventDivergence(
   const { seq, json } = other.value;
   const { type } = JSON.parse(json) as { type: string };
   return { seq, type, path: '', a: 'nothing', b: json };
-}
-
-/** First difference between two JSON values. */
-export interface JsonDifference {
-  /** Path, such as `scenario.agents.0.count`; '' for the whole value. */
-  path: string;
-  /** JSON text, shortened if long; `nothing` for a missing member. */
-  a: string;
-  b: string;
-}
-
-/** Returns the first difference between two JSON values, or null. */
-export function jsonDifference(a: unknown, b: unknown, path = ''): JsonDifference | null {
-  if (Object.is(a, b)) return null;
-  if (!isTree(a) || !isTree(b) || Array.isArray(a) !== Array.isArray(b)) {
-    return { path, a: jsonText(a), b: jsonText(b) };
-  }
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    const found = jsonDifference(a[key], b[key], path === '' ? key : `${path}.${key}`);
-    if (found) return found;
-  }
-  return null;
-}
-
-type Tree = Record<string, unknown>;
-
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null;
-
-const LONGEST = 120;
-
-function jsonText(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 3)}...`;
 }
 
 /** First difference between two runs. */

@@ -1,11 +1,12 @@
 /** Compares two saved runs: the first differing entry, and the blocks and measures that differ. */
 
 import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { outputError, parseNumber, readJson, tableRows } from '../../report/folder.js';
 import type { SimResult } from '../run/result.js';
-import { findDifference, jsonDifference, type RunDifference, type Side } from './logs.js';
+import { findDifference, type RunDifference, type Side } from './logs.js';
 
 /** Block outcomes in two runs. Blocks are paired by number. */
 export interface BlockDifference {

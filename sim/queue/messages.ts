@@ -8,6 +8,7 @@ import { dirname, join, posix } from 'node:path';
 import { parseJsonOrUndefined } from '../../cluster/order/order.js';
 import { LARGEST_BYTES } from '../../cluster/queue/claims.js';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { defineFailures } from '../../engine/protocol/messages.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
@@ -15,7 +16,6 @@ import { sha256Hex } from '../../engine/protocol/signing.js';
 import { excerpt } from '../../engine/protocol/text.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Provenance } from '../../report/folder.js';
-import { jsonDifference } from '../compare/logs.js';
 import {
   type Job,
   type JobLimits,

@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
@@ -32,7 +33,6 @@ import {
   writeWholeLater,
 } from '../../report/folder.js';
 import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
-import { jsonDifference } from '../compare/logs.js';
 import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
 import { SweepError, sweepDataError } from './messages.js';

@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { makeInside, type Provenance } from '../../report/folder.js';
-import { jsonDifference } from '../compare/logs.js';
 import { complete } from '../scenario/complete.js';
 import { assertDesign, countCells } from './design.js';
 import {

@@ -1,6 +1,6 @@
 /** Checks run records of folders that may come from someone else. */
 import { Type, Value } from '../../engine/protocol/bundled/typebox.js';
-import { jsonDifference } from '../compare/logs.js';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { type Cell, formatSeed, generateCells, getColumn } from './design.js';
 import type { Outline } from './plan.js';
 import type { RunRecord } from './runs.js';

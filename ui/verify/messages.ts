@@ -1,4 +1,5 @@
 /** Messages between the page and the verify worker. */
+import type { Divergence } from '../../dist/engine/replay/recompute.js';
 import type { RuleGenesis } from '../../dist/engine/rules/network-rule.js';
 import type { Tie } from '../../dist/engine/rules/rule.js';
 
@@ -65,6 +66,18 @@ export interface Parting {
   expected: string;
   found: string;
 }
+
+/** Names of what may differ. */
+export const partNames: Readonly<Record<Divergence['what'], string>> = {
+  entry: 'entry',
+  signature: 'signature',
+  outcome: 'outcome',
+  event: 'event',
+  record: 'record',
+  log_digest: 'log digest',
+  digest: 'state digest',
+  end: 'end of the log',
+};
 
 /** Progress of a recomputation. */
 export interface Progress {

@@ -7,6 +7,7 @@ import { checkCertificate } from '../../dist/engine/certificate/check.js';
 import { Collector } from '../../dist/engine/certificate/collect.js';
 import { certificateText } from '../../dist/engine/certificate/format.js';
 import { verifyWeb } from '../../dist/engine/crypto/webcrypto.js';
+import { jsonDifference } from '../../dist/engine/protocol/canonical.js';
 import { agentId } from '../../dist/engine/protocol/signing.js';
 import {
   type Divergence,
@@ -18,7 +19,7 @@ import {
   type Verifying,
 } from '../../dist/engine/replay/recompute.js';
 import { PageError } from '../messages.js';
-import type { Parting, Progress, Recomputed } from './messages.js';
+import { type Parting, type Progress, partNames, type Recomputed } from './messages.js';
 
 /** Entries per request, and entries applied before the worker yields to messages. */
 const PAGE = 1_000;
@@ -194,17 +195,6 @@ function partingOf(
   return { entry: seq, at, kind, actor, field, expected, found };
 }
 
-const partNames: Record<Divergence['what'], string> = {
-  entry: 'entry',
-  signature: 'signature',
-  outcome: 'outcome',
-  event: 'event',
-  record: 'record',
-  log_digest: 'log digest',
-  digest: 'state digest',
-  end: 'end of the log',
-};
-
 function actorOf(line: LogLine | undefined): string {
   const key = line?.entry.public_key ?? '';
   return /^[0-9a-f]{64}$/i.test(key) ? agentId(key.toLowerCase()) : '';
@@ -218,44 +208,14 @@ function eventParting(
   for (let place = 0; place < Math.max(events.length, stored.length); place += 1) {
     const [one, other] = [events[place], stored[place]];
     const computed = one && (JSON.parse(one.json) as StoredEvent);
-    const field = differing(computed, other, '');
-    if (field === null) continue;
-    const known = (computed ?? other)!;
-    return {
-      actor: agentIn(known.data),
-      field: `event ${known.seq}, ${known.type}${field}`,
-      expected: shownJson(valueAt(computed, field)),
-      found: shownJson(valueAt(other, field)),
-    };
+    const found = jsonDifference(computed, other);
+    if (!found) continue;
+    const { seq, type, data } = (computed ?? other)!;
+    const field = [`event ${seq}`, type, found.path].filter(Boolean).join(', ');
+    return { actor: agentIn(data), field, expected: found.a, found: found.b };
   }
   return null;
 }
-
-const MOST_SHOWN = 300;
-
-const shownJson = (value: unknown) =>
-  (value === undefined ? 'missing' : (JSON.stringify(value) ?? 'missing')).slice(0, MOST_SHOWN);
-
-/** Returns the JSON Pointer of the first member that differs; null if the values are equal. */
-function differing(one: unknown, other: unknown, path: string): string | null {
-  if (Object.is(one, other)) return null;
-  if (!isObject(one) || !isObject(other)) return path;
-  const members = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
-  for (const member of members) {
-    const found = differing(one[member], other[member], `${path}/${member}`);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function valueAt(value: unknown, path: string): unknown {
-  let at = value;
-  for (const member of path.split('/').slice(1)) at = isObject(at) ? at[member] : undefined;
-  return at;
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 /** Returns the first agent id in an event; '' if there is none. */
 function agentIn(data: unknown): string {

@@ -3,6 +3,7 @@
  * engine in this browser. The view shows a divergence with its entry and field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { format, plural } from '../../report/shared/format.js';
 import {
   AgentLink,
@@ -17,7 +18,7 @@ import { Unavailable } from '../components/placeholders.js';
 import { home } from '../home.js';
 import { place } from '../route.js';
 import { recomputeInWorker } from '../verify/client.js';
-import type { Parting, Progress, Recomputed } from '../verify/messages.js';
+import { type Parting, type Progress, partNames, type Recomputed } from '../verify/messages.js';
 import { type CommandDivergence, commandProof, countRecomputed } from '../world-clock.js';
 
 export function ProofBand() {
@@ -225,33 +226,20 @@ function Actor({ id }: { id: string }) {
   return /^[0-9a-f]{64}$/.test(id) ? <BlockLink hash={id} /> : <span>{cleanText(id, 80)}</span>;
 }
 
-const partNames: Readonly<Record<string, string>> = {
-  entry: 'entry',
-  signature: 'signature',
-  outcome: 'outcome',
-  log_digest: 'log digest',
-  digest: 'state digest',
-  end: 'end of the log',
-};
-
 function partingOf(told: CommandDivergence): Parting {
   const { entry, kind, actor, what, which, field, expected, found } = told;
-  const named = [which ?? partNames[what] ?? what, field].filter(Boolean).join(', ');
-  const values = [expected, found].map((text) => (field === null ? null : memberOf(text, field)));
-  // If neither text contains the member, show both texts in full.
-  const [one, other] = values.every((value) => value === null) ? [expected, found] : values;
+  const named = [which ?? partNames[what], field].filter(Boolean).join(', ');
+  const member = field === null ? null : memberOf(expected, found);
   return {
     ...{ entry, at: null, kind, actor: actor?.id ?? '', field: named },
-    ...{ expected: one ?? 'missing', found: other ?? 'missing' },
+    ...{ expected: member?.a ?? expected, found: member?.b ?? found },
   };
 }
 
-/** Returns the member as JSON; null if it is missing. */
-function memberOf(text: string, path: string): string | null {
+/** Returns the member that differs; null if the server has shortened a text. */
+function memberOf(expected: string, found: string) {
   try {
-    let value: unknown = JSON.parse(text);
-    for (const name of path.split('.')) value = (value as Record<string, unknown>)[name];
-    return value === undefined ? null : JSON.stringify(value);
+    return jsonDifference(JSON.parse(expected), JSON.parse(found));
   } catch {
     return null;
   }

@@ -90,8 +90,8 @@ function splitNamed(text: string): [name: string, file: string] {
 }
 
 /*
- * Events for one agent. The first wait opens one subscription, which persists across reconnects. The
- * subscription only tells which topics have newer events; a wait reads these events by pages.
+ * Events for one agent. The first wait opens one subscription, which persists across reconnects.
+ * The subscription only tells which topics have newer events; a wait reads these events by pages.
  */
 
 interface FoundNews {

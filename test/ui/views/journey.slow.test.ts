@@ -131,7 +131,7 @@ test.skipIf(!hasBrowser)(`explore: finds a modified event ${needs}`, async () =>
   const { tab } = await open(browser, `${at}/ui/explore?verify=1`);
   await tab.locator('.difference').waitFor({ timeout: 60_000 });
   const told = await tab.locator('.difference').innerText();
-  expect(told).toContain('block_status/data/status');
+  expect(told).toContain('block_status, data.status');
   expect(told).toContain('"finalized"');
   expect(told).toContain('"expired"');
 });
