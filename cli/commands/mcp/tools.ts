@@ -379,8 +379,8 @@ const vote = tool({
     const { outcome: _, ...answer } = await by.client.vote(fields);
     if ('error' in answer) throw answer.error;
     const { approve, reject, needed } = answer.tally;
-    const said = sentence`Voted ${fields.decision}: the block is ${answer.block_status}, with a weight of \
-${approve} for it, ${reject} against it and ${needed} needed.`;
+    const said = sentence`Voted ${fields.decision}: the block is ${answer.block_status}, with \
+a weight of ${approve} for it, ${reject} against it and ${needed} needed.`;
     return { said, data: markUntrusted(answer) as Data };
   },
 });
