@@ -269,6 +269,8 @@ libraries.push(
     // Uses the same entry points as Node.
     mainFields: ['main'],
     format: 'cjs',
+    minifySyntax: true,
+    minifyWhitespace: true,
     entryPoints: [join(grpc, 'grpc.js')],
     outfile: join(grpc, 'grpc.cjs'),
   }),
@@ -280,9 +282,28 @@ const requireInModule = [
   'const require = createRequire(import.meta.url);',
 ].join('\n');
 
+/**
+ * Lets esbuild see the libraries of benchmark.js, which requires them by a function of its own, and
+ * leaves out the WebAssembly of HdrHistogram, which Folkmoot does not use.
+ */
+const adapted = {
+  name: 'adapted',
+  setup(builder) {
+    builder.onLoad({ filter: /benchmark[\\/]benchmark\.js$/ }, ({ path }) => ({
+      contents: `const required = { lodash: require('lodash'), platform: require('platform') };
+        ${readFileSync(path, 'utf8').replace('freeRequire(id)', 'required[id]')}`,
+    }));
+    const wasm = /(?:hdr-histogram-js[\\/]dist[\\/]wasm|@assemblyscript)[\\/].*\.js$/;
+    builder.onLoad({ filter: wasm }, () => ({ contents: 'exports.WasmHistogram = class {};' }));
+  },
+};
+
 // Libraries that are large or have many dependencies, and of which Folkmoot uses a small part.
 for (const file of [
   'api/http/bundled/prom-client.js',
+  'bench/load/bundled/hdr.js',
+  'bench/raw/raw.js',
+  'cli/output/bundled/hyparquet.js',
   'report/bundled/csv.js',
   'report/bundled/plot.js',
 ]) {
@@ -291,8 +312,11 @@ for (const file of [
     await build({
       ...options,
       platform: 'node',
-      // linkedom draws on a canvas if that package is installed.
-      external: ['canvas'],
+      minifySyntax: true,
+      minifyWhitespace: true,
+      plugins: [adapted],
+      // linkedom draws on a canvas if that package is installed. raw.js imports the engine.
+      external: ['canvas', '../../engine/*'],
       // CommonJS modules in the bundle require modules of Node.
       banner: { js: requireInModule },
       entryPoints: [path],

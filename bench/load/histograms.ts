@@ -3,7 +3,7 @@
  * format. This module is imported lazily because of the library it needs.
  */
 import { inflateSync } from 'node:zlib';
-import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from 'hdr-histogram-js';
+import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from './bundled/hdr.js';
 import { loadResultError } from './messages.js';
 import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
 

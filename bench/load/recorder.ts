@@ -4,7 +4,7 @@
  * are ignored.
  */
 
-import { build, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
+import { build, encodeIntoCompressedBase64, type Histogram } from './bundled/hdr.js';
 import type { Nodes } from './nodes.js';
 import {
   LEAST_P999,

@@ -1,6 +1,12 @@
 /** Writes events as a Parquet file, one row group at a time. */
-import { type BasicType, ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
+
 import type { WholeFile } from '../../../report/folder.js';
+import {
+  type BasicType,
+  ByteWriter,
+  ParquetWriter,
+  schemaFromColumnData,
+} from '../../output/bundled/hyparquet.js';
 import { type Cells, type Column, type ColumnKind, type Sink, toCells } from './columns.js';
 
 /**
