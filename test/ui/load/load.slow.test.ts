@@ -99,7 +99,7 @@ test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, 
   const text = await said(tab);
   expect(text).toContain(`${result.verdict}.`);
   for (const reason of result.reasons) expect(text).toContain(reason);
-  expect(text).toMatch(/median response\n[\d.]+ m?s/);
+  expect(text).toMatch(/median response, read\n[\d.]+ m?s/);
   expect(await tab.locator('.bands').innerText()).toBe('');
   await tab.getByRole('button', { name: 'Arrivals over time as a table' }).press('Enter');
   const rows = tab.getByRole('row').filter({ has: tab.getByRole('rowheader') });
