@@ -76,14 +76,6 @@ function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>
   return [one.kind, one.public_key, one.timestamp, body].join(' ');
 }
 
-test('faults: an identity hook changes nothing', async () => {
-  const { wall_ms, votes_per_s, peak_rss_bytes, commits, ...figures } = untouched;
-  const result = await simulateWithFaults(scenario, options, {
-    inTransit: (request) => ({ ...request }),
-  });
-  expect(result).toMatchObject(figures);
-});
-
 test('faults: an invalid signature of one transaction refuses the whole proposal', async () => {
   let spoilt = 0;
   const result = await simulateWithFaults(scenario, options, {
@@ -108,12 +100,6 @@ test('faults: corrupted votes finalize nothing, so the run stalls', async () => 
   expect([result.verdict, votes, finalized]).toEqual(['no_progress', 0, 0]);
   expect(result.refused.MISMATCH).toBeGreaterThan(0);
   expect(result.digest).not.toBe(untouched.digest);
-});
-
-test('faults: the run ends when every registration is corrupted', async () => {
-  const inTransit = (one: SignedRequest) => (one.kind === 'register' ? spoil(one) : one);
-  const result = await simulateWithFaults(scenario, options, { inTransit });
-  expect([result.verdict, result.entries, result.verified]).toEqual(['no_progress', 1, 0]);
 });
 
 test('faults: a hook that throws ends the run and unlocks its folder', async () => {

@@ -212,10 +212,6 @@ test.each([
   }
 });
 
-test('signature: accepts upper-case hex', async () => {
-  expect(await said(changed('vote', { signature: 'AB'.repeat(64) }))).toBe('none');
-});
-
 test.each([
   'register',
   'status',

@@ -33,12 +33,6 @@ test('propose: refuses a wrong hash of the data with 400', async () => {
   );
 });
 
-test('propose: accepts an upper-case hash and lower-cases it', async () => {
-  const one = transaction('a');
-  const upper = { ...one, hash: String(one.hash).toUpperCase() };
-  expect((await made('propose', transactions(upper))).transactions[0]?.hash).toBe(one.hash);
-});
-
 test('propose: takes the sender or else the producer as the signer of a transaction', async () => {
   const sender = 'AB'.repeat(32);
   const command = await made(

@@ -97,13 +97,6 @@ test('register: requires one or two distinct capabilities', async () => {
   );
 });
 
-test('register: accepts an upper-case key and lower-cases it', async () => {
-  const publicKey = `${key.slice(0, 60)}ABCD`;
-  const { public_key } = await made('register', { public_key: key.toUpperCase() });
-  expect(public_key).toBe(key);
-  expect(await refused('register', { public_key: publicKey })).toBe('401 MISMATCH /public_key');
-});
-
 test.each([
   key.slice(1),
   `${key}0`,
@@ -173,10 +166,6 @@ test.each([
 ])('vote: refuses the timestamp %j', async (text) => {
   expect(await refused('vote', { timestamp: text })).toBe('400 SCHEMA /timestamp');
   expect(await refused('propose', { timestamp: text })).toBe('400 SCHEMA /timestamp');
-});
-
-test('vote: accepts upper-case hex and lower-cases it', async () => {
-  expect((await made('vote', { block_hash: hash.toUpperCase() })).block_hash).toBe(hash);
 });
 
 test.each([

@@ -10,23 +10,13 @@ import {
 } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
-import { answerOf, newPopulation, type Population, word } from '../helpers.js';
+import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 test('alliance: accepts 31 invitees, which makes 32 members', async () => {
   const population = await newPopulation();
   const [ada, ...others] = await population.joinMany(32);
   await population.allied(ada!, others);
   expect(population.told('alliance_update').at(-1)?.members).toHaveLength(32);
-});
-
-test('alliance: counts a proposed alliance for its founder, not for invited agents', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  for (let count = 0; count < 5; count += 1) {
-    expect(word(await population.ally(ada!, [bob!]))).toBe('accepted');
-  }
-  expect(word(await population.ally(ada!, [bob!]))).toBe('TOO_MANY_ALLIANCES');
-  expect(word(await population.ally(bob!, [ada!]))).toBe('accepted');
 });
 
 test('alliance: lasts an hour by default', async () => {

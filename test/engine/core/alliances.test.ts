@@ -2,14 +2,7 @@
 import type { EventData } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { type Citizen, instant } from '../../support/citizens.js';
-import {
-  answerOf,
-  expectRefused,
-  newPopulation,
-  type Population,
-  refusalOf,
-  word,
-} from '../helpers.js';
+import { answerOf, newPopulation, type Population, refusalOf, word } from '../helpers.js';
 
 const as = (
   role: 'founder' | 'member' | 'invited',
@@ -44,14 +37,6 @@ test('alliance: a proposal lists founder and invited agents in ascending order',
   });
 });
 
-test('alliance: lists members in order of acceptance', async () => {
-  const population = await newPopulation();
-  const [ada, ...others] = await population.joinMany(4);
-  const order = [...ascending(others)].reverse();
-  await population.allied(ada!, order);
-  expect(last(population).members).toEqual([...as('founder', ada), ...as('member', ...order)]);
-});
-
 test('alliance: lapses after 60 seconds without an acceptance, and not before', async () => {
   const population = await newPopulation();
   const [ada, bob] = await population.joinMany(2);
@@ -74,29 +59,6 @@ test('alliance: can be joined at the last instant, when its duration begins', as
   expect(last(population).status).toBe('active');
   await population.at(120_001);
   expect(last(population)).toMatchObject({ status: 'expired', members: [], duration: 'PT0S' });
-});
-
-test('alliance: keeps its end time after a later acceptance', async () => {
-  const population = await newPopulation();
-  const [ada, bob, cem] = await population.joinMany(3);
-  const id = await proposed(population, ada!, [bob!, cem!], 'PT1M');
-  await population.respond(bob!, id, true);
-  await population.at(30_000);
-  await population.respond(cem!, id, true);
-  await population.at(60_001);
-  expect(last(population).status).toBe('expired');
-});
-
-test('alliance: dissolves when its founder leaves', async () => {
-  const population = await newPopulation();
-  const [ada, bob, cem] = await population.joinMany(3);
-  const id = await population.allied(ada!, [bob!, cem!]);
-  expect(answerOf(await population.leave(ada!, id))).toMatchObject({
-    status: 'dissolved',
-    members: [],
-    duration: 'PT0S',
-  });
-  expectRefused(await population.leave(bob!, id), 'ALLIANCE_CLOSED');
 });
 
 test('alliance: points at an unknown invitee', async () => {

@@ -78,22 +78,6 @@ describe('createVerifier: a pool that starts late', () => {
     expect(started[0]!.stats.verified).toBe(20);
     await expect(verifier.verify([short])).rejects.toThrow(RangeError);
   });
-
-  test('createVerifier: starts no thread if closed early', async () => {
-    const { verifier, started } = late();
-    await verifier.verify([job]);
-    await verifier.close();
-    const jobs = Array.from({ length: 9 }, () => job);
-    await expect(verifier.verify(jobs)).rejects.toThrow('verifier pool is closed');
-    expect(started).toEqual([]);
-  });
-
-  test('createVerifier: accepts the option threadsAfter', async () => {
-    const verifier = createVerifier('pool', { threads: 1, threadsAfter: 4 });
-    expect([verifier.name, await verifier.verify([job, job])]).toEqual(['pool', [true, true]]);
-    await verifier.close();
-    await expect(verifier.verify([job])).rejects.toThrow('verifier pool is closed');
-  });
 });
 
 test('createVerifier: off accepts everything and counts nothing', async () => {

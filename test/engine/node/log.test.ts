@@ -2,9 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   composeVote,
-  createVerifier,
   openLmdbStore,
-  replay,
   SCHEMA_VERSION,
   type SignedRequest,
   storedLines,
@@ -103,30 +101,4 @@ test('log: its digest covers the previous digest and the framed entry', async ()
     expect(line.logDigest).toBe(digest.toString('hex'));
   }
   expect(log_digest).toBe(digest.toString('hex'));
-});
-
-test('log: a replay recomputes the state and verifies all signatures', async () => {
-  const path = temporaryFolder();
-  const population = await newPopulation({ path, verifier: 'inline' });
-  const [ada, bob] = await population.joinMany(4, both);
-  const meme = await population.meme(ada!, 'gm');
-  const stranger = population.key();
-  const transactions = [
-    population.transaction(stranger, 'one', true),
-    population.transaction(ada!, 'two'),
-  ];
-  const hash = await population.open(ada!, { transactions });
-  await population.allied(ada!, [bob!]);
-  await population.discuss(bob!, { block_hash: hash, meme_references: [meme] });
-  await population.votes(population.citizens, hash, 'approve');
-  await population.status(bob!, 'inactive');
-  await population.at(4_000_000);
-  const { digest } = population.network.read.position;
-  await population.network.close();
-  const verifier = createVerifier('inline');
-  onTestFinished(() => verifier.close());
-  const stored = open(path);
-  const lines = storedLines(stored, 0, Number.MAX_SAFE_INTEGER);
-  const result = await replay({ lines, stored, verifier });
-  expect(result).toMatchObject({ match: true, first_divergence: null, digest });
 });

@@ -187,11 +187,6 @@ test('signing: the response vector belongs to the vote vector', () => {
   expect(signature).toBe(vectors.vote.signature);
 });
 
-test('signing: computes the agent id of a key in any case', () => {
-  expect(signing.agentId(public_key)).toBe(vectors.agent_id);
-  expect(signing.agentId(public_key.toUpperCase())).toBe(vectors.agent_id);
-});
-
 test('signing: computes the block hash of a proposal without its signature', async () => {
   const { body, block_hash, block_hash_input } = vectors.proposal;
   const { command } = await admitted(byBody('propose', vectors.proposal));
@@ -199,16 +194,6 @@ test('signing: computes the block hash of a proposal without its signature', asy
   expect(signing.blockHash(body, public_key, network_id)).toBe(block_hash);
   expect(signing.blockHash({ ...body, signature: 'x' }, public_key, network_id)).toBe(block_hash);
   expect(signing.sha256Hex(block_hash_input)).toBe(block_hash);
-});
-
-test('signing: computes the same ids for an upper-case key', async () => {
-  const upper = (request: SignedRequest) => ({ ...request, public_key: public_key.toUpperCase() });
-  const proposal = await admitted(upper(byBody('propose', vectors.proposal)));
-  expect(proposal.command).toMatchObject({ block_hash: vectors.proposal.block_hash, public_key });
-  const meme = await admitted(upper(byForm(vectors.meme, 'hello', ['gm', 'test'])));
-  expect(meme.command).toMatchObject({ meme_id: vectors.meme.meme_id });
-  const alliance = await admitted(upper(byHeader('alliance_propose', vectors.alliance)));
-  expect(alliance.command).toMatchObject({ alliance_id: vectors.alliance.alliance_id });
 });
 
 test('signing: computes ids of memes and alliances', async () => {

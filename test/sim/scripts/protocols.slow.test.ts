@@ -179,16 +179,6 @@ test('degroot: agents that trust only themselves keep their opinions', async () 
 });
 
 test.each([
-  [0.05, 9],
-  [0.15, 3],
-  [0.3, 1],
-])('hegselmann-krause: confidence %d leaves %i clusters', async (confidence, clusters) => {
-  const path = 'agents.town.strategy.parameters.confidence';
-  const { own } = await outcome('hegselmann-krause', [path, confidence]);
-  expect(own.clusters).toBe(clusters);
-});
-
-test.each([
   'hegselmann-krause',
   'deffuant',
   'degroot',

@@ -125,16 +125,6 @@ describe('sweep: end to end', () => {
     );
   });
 
-  test('sweep: names the file of each run, without duplicating its numbers', () => {
-    for (const row of rowsIn(join(out, 'runs.csv'))) {
-      const { replicate, seed, trace_digest, file: name } = row;
-      const kept = JSON.parse(readFileSync(join(out, 'runs', name!), 'utf8'));
-      const names = { replicate: Number(replicate), seed, trace_digest };
-      expect(kept).toMatchObject({ ...names, digest: null, audited: true });
-      expect(Object.keys(kept)).not.toContain('cell');
-    }
-  });
-
   test('sweep: records the configuration and version in sweep.json', () => {
     const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
     expect(head).toMatchObject({
@@ -152,13 +142,6 @@ describe('sweep: end to end', () => {
     const { code } = await sweepIn(file, other, '--jobs', '2');
     expect(code).toBe(0);
     expectSame(out, other);
-  });
-
-  test('sweep: overrides the scenario with --seed and --replicates', async () => {
-    const other = join(temporaryFolder(), 'out');
-    await sweepIn(file, other, '--seed', 'b', '--replicates', '1');
-    const seeds = rowsIn(join(other, 'runs.csv')).map(({ seed }) => seed);
-    expect(seeds).toEqual(['b/1', 'b/1', 'b/1', 'b/1']);
   });
 });
 

@@ -34,23 +34,6 @@ async function expire(
   for (let time = 0; time < times; time += 1) await expireTogether(population, [maker], voters);
 }
 
-test.each([
-  0, 1,
-])('dormancy: a vote on one of two overlapping blocks is enough: index %i', async (which) => {
-  const genesis = { ...quick, dormant_share_max: 10_000, dormant_after: 1 };
-  const population = await newPopulation({ genesis });
-  const makers = await population.joinMany(2, ['producer']);
-  const [ada, ...others] = await population.joinMany(4);
-  const hashes = [await population.open(makers[0]!)];
-  await population.wait(500);
-  hashes.push(await population.open(makers[1]!));
-  await population.vote(ada!, hashes[which]!);
-  await population.wait(501);
-  await population.wait(500);
-  expect(hashes.map((hash) => population.blockStatus(hash))).toEqual(['expired', 'expired']);
-  expect([sleeping(population, [ada!]), sleeping(population, others)]).toEqual([0, 3]);
-});
-
 test('dormancy: affects at most a third of the weight', async () => {
   const population = await newPopulation({ genesis: { ...quick, leak_periods: 0 } });
   const maker = await population.join(['producer']);
@@ -60,20 +43,6 @@ test('dormancy: affects at most a third of the weight', async () => {
   await expire(population, 40, maker);
   expect(sleeping(population, citizens)).toBe(14);
   expect(answerOf<'propose'>(await population.propose(maker)).electorate).toBe(29);
-});
-
-test('dormancy: affects agents with the most absences first, then by registration', async () => {
-  const population = await newPopulation({ genesis: quick });
-  const maker = await population.join(['producer']);
-  const citizens = await population.joinMany(9);
-  const late = citizens.slice(6);
-  // The last three are absent for one more period than the others.
-  await expire(population, 1, maker, citizens.slice(0, 5));
-  await expire(population, 2, maker);
-  expect(citizens.map((one) => sleeping(population, [one]))).toEqual([0, 0, 0, 0, 0, 1, 1, 0, 0]);
-  expect(sleeping(population, late)).toBe(1);
-  await expire(population, 3, maker);
-  expect(sleeping(population, citizens)).toBe(2);
 });
 
 test('dormancy: affects a third of the rest after each long standstill', async () => {

@@ -3,44 +3,9 @@ import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant, START_MS } from '../../../support/citizens.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { answerOf, newPopulation } from '../../helpers.js';
+import { newPopulation } from '../../helpers.js';
 
 const both = ['validator', 'producer'] as const;
-
-test.each([
-  [1, 1],
-  [3, 3],
-  [4, 3],
-  [7, 5],
-  [10, 7],
-  [100, 67],
-])('bft: with %i electors, %i approvals finalize and fewer do not', async (electors, needed) => {
-  const population = await newPopulation();
-  const voters = await population.joinMany(electors, both);
-  const hash = await population.open(voters[0]!);
-  await population.votes(voters.slice(0, needed - 1), hash, 'approve');
-  expect(population.blockStatus(hash)).toBe('voting');
-  const answer = answerOf<'vote'>(await population.vote(voters[needed - 1]!, hash));
-  expect(answer.block_status).toBe('finalized');
-  expect(answer.tally).toEqual({ approve: needed, reject: 0, electorate: electors, needed });
-});
-
-test.each([
-  [1, 1],
-  [3, 1],
-  [4, 2],
-  [7, 3],
-  [10, 4],
-  [100, 34],
-])('bft: with %i electors, %i rejections reject and fewer do not', async (electors, needed) => {
-  const population = await newPopulation();
-  const voters = await population.joinMany(electors, both);
-  const hash = await population.open(voters[0]!);
-  await population.votes(voters.slice(0, needed - 1), hash, 'reject');
-  expect(population.blockStatus(hash)).toBe('voting');
-  const answer = answerOf<'vote'>(await population.vote(voters[needed - 1]!, hash, 'reject'));
-  expect(answer.block_status).toBe('rejected');
-});
 
 test('deadline: logs the tick one millisecond after the deadline', async () => {
   const path = temporaryFolder();

@@ -15,34 +15,6 @@ async function poll(population: Population, electors: number, approve: number, r
   return { hash, voters };
 }
 
-test.each([
-  ['expired', 1, 0],
-  ['finalized', 2, 0],
-  ['rejected', 1, 1],
-  ['finalized', 2, 1],
-] as const)('majority: of 4 electors, a block is %s at its end with %i to %i', async (...row) => {
-  const [status, approve, reject] = row;
-  const population = await newPopulation(majority);
-  const { hash } = await poll(population, 4, approve, reject);
-  await population.at(30_000);
-  expect(population.blockStatus(hash)).toBe('voting');
-  await population.at(30_001);
-  expect(population.blockStatus(hash)).toBe(status);
-});
-
-test.each([
-  [0, 0, 'rejected'],
-  [2_500, 1, 'finalized'],
-  [2_501, 1, 'expired'],
-  [10_000, 3, 'expired'],
-] as const)('majority: with participation_bps %i, %i of 4 is %s', async (...row) => {
-  const [participation_bps, approve, status] = row;
-  const population = await newPopulation({ genesis: { policy: 'majority', participation_bps } });
-  const { hash } = await poll(population, 4, approve, 0);
-  await population.at(30_001);
-  expect(population.blockStatus(hash)).toBe(status);
-});
-
 test('majority: `needed` is the smallest finalizing weight', async () => {
   const population = await newPopulation(majority);
   const { hash, voters } = await poll(population, 10, 0, 1);
@@ -61,17 +33,6 @@ test('veto: a unanimous rejection of a personality of three rejects the block', 
   await population.votes(chaotic.slice(0, 2), hash, 'reject');
   expect(population.blockStatus(hash)).toBe('voting');
   await population.vote(chaotic[2]!, hash, 'reject');
-  expect(population.blockStatus(hash)).toBe('rejected');
-});
-
-test('veto: an inactive agent of the personality does not prevent the veto', async () => {
-  const population = await newPopulation({ genesis: { policy: 'veto' } });
-  const chaotic = await population.joinMany(3, both, { personality: 'chaotic' });
-  const away = await population.join(both, { personality: 'chaotic' });
-  await population.joinMany(16, both);
-  await population.status(away, 'inactive');
-  const hash = await population.open(chaotic[0]!);
-  await population.votes(chaotic, hash, 'reject');
   expect(population.blockStatus(hash)).toBe('rejected');
 });
 

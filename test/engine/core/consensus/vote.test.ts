@@ -1,5 +1,4 @@
 /** Votes: permission, order of checks, duplicates and equivocation. */
-import { composeVote } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { instant } from '../../../support/citizens.js';
 import { answerOf, expectRefused, newPopulation } from '../../helpers.js';
@@ -86,13 +85,4 @@ test('vote: an equivocation costs a quarter of the scale, and several at most ha
     scores.push(population.network.read.reputation(ada!.id)!.overall_score);
   }
   expect(scores).toEqual([25, 0, 0]);
-});
-
-test('vote: accepts an upper-case hash', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(['validator', 'producer']);
-  const hash = await population.open(ada);
-  const fields = { block_hash: hash.toUpperCase(), decision: 'approve' as const };
-  const outcome = await population.submit(composeVote(ada, population.stamp(), fields));
-  expect(answerOf<'vote'>(outcome).block_hash).toBe(hash);
 });
