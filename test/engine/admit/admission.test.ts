@@ -111,40 +111,6 @@ test('register: fills an absent description with ""', async () => {
 });
 
 test.each([
-  'PT1H',
-  'P1Y2M3DT4H5M6S',
-  'P1W',
-  'PT0S',
-  'PT0.5S',
-])('status: accepts the expected duration %s', async (expected_duration) => {
-  expect((await made('status', { expected_duration })).expected_duration).toBe(expected_duration);
-});
-
-test.each([
-  'P',
-  'PT',
-  '1h',
-  '-PT1H',
-  '+PT1H',
-  'PT1H ',
-  'P1H',
-  'PT-1H',
-  '3600',
-])('status: %j is not a duration', async (expected_duration) => {
-  expect(await refused('status', { expected_duration })).toBe('400 SCHEMA /expected_duration');
-});
-
-test.each([
-  '2025-01-01T00:00:00Z',
-  '2025-01-01T00:00:00.123456789+05:30',
-  '2024-02-29T23:59:59-12:00',
-  '2000-02-29T00:00:00z',
-  '2025-01-01t00:00:00Z',
-])('vote: accepts the timestamp %s', async (text) => {
-  expect(await refused('vote', { timestamp: text })).toBe('none');
-});
-
-test.each([
   '2026-02-30T00:00:00Z',
   '2025-02-29T00:00:00Z',
   '1900-02-29T00:00:00Z',

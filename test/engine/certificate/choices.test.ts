@@ -8,7 +8,7 @@ import { composeVote } from '../../../dist/engine/protocol/compose.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { answerOf, newPopulation } from '../helpers.js';
-import { type Forged, forged, linksOf, votesIn } from './chain.js';
+import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
 import { certificateOf } from './town.js';
 
 const named = ['a', 'a', 'a', 'b', 'c'];
@@ -86,26 +86,25 @@ function rewriteVote(certificate: Forged, number: number, from: string, to: stri
 
 const standings = '"standings":{"a":3,"b":1,"c":1}';
 
-test.each([
+/** Replaces a text in the results of a link that match. */
+function rewriteResult(link: Link, which: RegExp, from: string, to: string): void {
+  link.results = link.results.map((one) => (which.test(one) ? one.replace(from, to) : one));
+}
+
+test.each<[what: string, code: string, change: (c: Forged) => void]>([
   [
     'another choice',
     'BLOCK_RECORD',
-    (c: Forged) => {
+    (c) => {
       rewrite(c, '"choice":"a"', '"choice":"b"');
       c.claim.choice = 'b';
     },
   ],
-  [
-    'another choice in the claim alone',
-    'CLAIM_MISMATCH',
-    (c: Forged) => {
-      c.claim.choice = 'b';
-    },
-  ],
+  ['another choice in the claim alone', 'CLAIM_MISMATCH', (c) => (c.claim.choice = 'b')],
   [
     'no choice',
     'BLOCK_RECORD',
-    (c: Forged) => {
+    (c) => {
       rewrite(c, '"choice":"a",', '');
       delete c.claim.choice;
     },
@@ -113,41 +112,26 @@ test.each([
   [
     'other standings',
     'BLOCK_RECORD',
-    (c: Forged) => {
-      rewrite(c, standings, '"standings":{"a":3,"b":2,"c":0}');
-    },
+    (c) => rewrite(c, standings, '"standings":{"a":3,"b":2,"c":0}'),
   ],
   [
     'a standing more',
     'BLOCK_RECORD',
-    (c: Forged) => {
-      rewrite(c, standings, '"standings":{"a":3,"b":1,"c":1,"d":0}');
-    },
+    (c) => rewrite(c, standings, '"standings":{"a":3,"b":1,"c":1,"d":0}'),
   ],
-  [
-    'no standings',
-    'BLOCK_RECORD',
-    (c: Forged) => {
-      rewrite(c, `,${standings}`, '');
-    },
-  ],
+  ['no standings', 'BLOCK_RECORD', (c) => rewrite(c, `,${standings}`, '')],
   [
     'a fault of the rule',
     'BLOCK_RECORD',
-    (c: Forged) => {
-      for (const link of linksOf(c)) {
-        link.results = link.results.map((one) =>
-          one.includes(standings)
-            ? one.replace('"height":', '"fault":"RULE_THREW","height":')
-            : one,
-        );
-      }
+    (c) => {
+      for (const link of linksOf(c))
+        rewriteResult(link, /"standings"/, '"height":', '"fault":"RULE_THREW","height":');
     },
   ],
   [
     'another ballot, with its standings',
     'SIGNATURE',
-    (c: Forged) => {
+    (c) => {
       rewriteVote(c, 4, '"option":"c"', '"option":"b"');
       rewrite(c, standings, '"standings":{"a":3,"b":2,"c":0}');
     },
@@ -155,50 +139,28 @@ test.each([
   [
     'another ballot in the record alone',
     'VOTE_RECORD',
-    (c: Forged) => {
-      const link = votesIn(c)[4]!;
-      link.results = link.results.map((one) =>
-        one.startsWith('["votes"') ? one.replace('"option":"c"', '"option":"b"') : one,
-      );
-    },
+    (c) => rewriteResult(votesIn(c)[4]!, /^\["votes"/, '"option":"c"', '"option":"b"'),
   ],
   [
     'another ballot in the event alone',
     'VOTE_EVENT',
-    (c: Forged) => {
-      const link = votesIn(c)[4]!;
-      link.results = link.results.map((one) =>
-        one.endsWith('"type":"block_validation"}')
-          ? one.replace('"option":"c"', '"option":"b"')
-          : one,
-      );
-    },
+    (c) => rewriteResult(votesIn(c)[4]!, /block_validation"\}$/, '"option":"c"', '"option":"b"'),
   ],
   [
     'a ballot for an unknown option',
     'VOTE_BALLOT',
-    (c: Forged) => {
-      rewriteVote(c, 4, '"option":"c"', '"option":"d"');
-    },
+    (c) => rewriteVote(c, 4, '"option":"c"', '"option":"d"'),
   ],
   [
     'a ballot of another form',
     'VOTE_BALLOT',
-    (c: Forged) => {
-      rewriteVote(c, 4, '"option":"c"', '"ranking":["c"]');
-    },
+    (c) => rewriteVote(c, 4, '"option":"c"', '"ranking":["c"]'),
   ],
-  [
-    'a ballot that is null',
-    'VOTE_BALLOT',
-    (c: Forged) => {
-      rewriteVote(c, 4, '{"option":"c"}', 'null');
-    },
-  ],
+  ['a ballot that is null', 'VOTE_BALLOT', (c) => rewriteVote(c, 4, '{"option":"c"}', 'null')],
   [
     'an option with another name',
     'WRONG_PROPOSAL',
-    (c: Forged) => {
+    (c) => {
       rewrite(c, '"name":"c"', '"name":"d"');
       rewrite(c, '["a","b","c"]', '["a","b","d"]');
       rewriteVote(c, 4, '"option":"c"', '"option":"d"');
@@ -208,17 +170,9 @@ test.each([
   [
     'an option left out of the record',
     'BLOCK_RECORD',
-    (c: Forged) => {
-      rewrite(c, '["a","b","c"]', '["a","b"]');
-    },
+    (c) => rewrite(c, '["a","b","c"]', '["a","b"]'),
   ],
-  [
-    'options in another order',
-    'BLOCK_RECORD',
-    (c: Forged) => {
-      rewrite(c, '["a","b","c"]', '["b","a","c"]');
-    },
-  ],
+  ['options in another order', 'BLOCK_RECORD', (c) => rewrite(c, '["a","b","c"]', '["b","a","c"]')],
 ])('checkCertificate: refuses %s, under a named rule and a module', async (_, code, change) => {
   for (const base of Object.values(await bases())) {
     expect(forged(base, change)).not.toBe(base);

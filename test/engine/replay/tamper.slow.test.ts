@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, replayJson, type SimJson, simJson } from '../../support/command.js';
 import { type Line, logLines, type Replayed, replayHere, suiteFolder } from '../../support/runs.js';
-import { changed, changeEntry, changeJson, type Stored } from './folders.js';
+import { changed, changeEntry, changeJson, type Parts, type Stored } from './folders.js';
 
 const folder = join(suiteFolder(), 'run');
 let run: SimJson;
@@ -19,6 +19,7 @@ beforeAll(async () => {
 });
 
 type Found = Partial<NonNullable<Replayed['first_divergence']>>;
+type Change = (parts: Parts) => object;
 
 /**
  * Changes a copy, and expects a replay to diverge. `signed` is the expected divergence with
@@ -54,39 +55,28 @@ describe('replay: an untouched run', () => {
 });
 
 describe('replay: changed entries', () => {
-  test('replay: detects a changed reason of a vote', async () => {
-    const { seq, kind } = vote;
-    const change = (stored: Stored) =>
-      changeEntry(stored, seq, ({ body }) => ({
-        body: body.replace('adds up', 'added up'),
-      }));
-    const signed = { seq, kind, what: 'signature', which: 'of the request' };
-    await expectFound(change, { seq, kind, what: 'log_digest' }, signed);
-  });
-
-  test('replay: detects a changed header that no signature covers', async () => {
-    const { seq, kind } = vote;
-    await expectFound((stored) => changeEntry(stored, seq, () => ({ timestamp: 'x' })), {
-      seq,
-      kind,
-      what: 'log_digest',
+  const body =
+    (from: string, to: string): Change =>
+    (parts) => ({
+      body: parts.body.replace(from, to),
     });
+  const later = ({ timestamp }: Parts) => ({
+    timestamp: timestamp.replace('T00:00:0', 'T00:00:1'),
   });
+  const signature: Found = { what: 'signature', which: 'of the request' };
 
-  test('replay: detects a changed, signed header timestamp', async () => {
-    const { seq, kind, timestamp } = lines.find((line) => line.kind === 'register')!;
-    const later = timestamp.replace('T00:00:0', 'T00:00:1');
-    const change = (stored: Stored) => changeEntry(stored, seq, () => ({ timestamp: later }));
-    await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
-  });
-
-  test('replay: detects an added member of a body', async () => {
-    const { seq, kind } = vote;
-    const change = (stored: Stored) =>
-      changeEntry(stored, seq, ({ body }) => ({
-        body: body.replace('{', '{"mood":"grim",'),
-      }));
-    await expectFound(change, { seq, kind, what: 'log_digest' }, { seq, kind, what: 'signature' });
+  test.each<[what: string, kind: 'vote' | 'register', change: Change, signed?: Found]>([
+    ['reason', 'vote', body('adds up', 'added up'), signature],
+    ['header that no signature covers', 'vote', () => ({ timestamp: 'x' })],
+    ['header timestamp that is signed', 'register', later, { what: 'signature' }],
+    ['body with a new member', 'vote', body('{', '{"mood":"grim",'), { what: 'signature' }],
+  ])('replay: detects a changed %s', async (_, kind, change, signed) => {
+    const { seq } = kind === 'vote' ? vote : lines.find((line) => line.kind === kind)!;
+    await expectFound(
+      (stored) => changeEntry(stored, seq, change),
+      { seq, kind, what: 'log_digest' },
+      signed && { seq, kind, ...signed },
+    );
   });
 
   test('replay: detects a time changed by one millisecond', async () => {

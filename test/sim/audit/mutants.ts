@@ -1,35 +1,29 @@
 /** Bugs to seed in a copy of the built engine. `seeded(was, is)` returns `is`. */
 import { attendance, places } from './mutants-attendance.js';
-import { bft, type Mutant, whole } from './mutants-terms.js';
+import { bft, bug, type Mutant, whole } from './mutants-terms.js';
 
 const majority = { policy: 'majority' } as const;
 const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as const;
 
 const quorum: Mutant[] = [
-  {
-    name: 'bft: two thirds suffice',
-    file: 'rules/library/bft.js',
-    find: '3 * approve > 2 * total',
-    becomes: 'seeded(3 * approve > 2 * total, 3 * approve >= 2 * total)',
-    genesis: bft,
-    rule: 'answer',
-  },
-  {
-    name: 'bft: a third does not reject',
-    file: 'rules/library/bft.js',
-    find: '3 * reject >= total',
-    becomes: 'seeded(3 * reject >= total, 3 * reject > total)',
-    genesis: bft,
-    rule: 'quorum',
-  },
-  {
-    name: 'majority: a tie finalizes',
-    file: 'rules/library/majority.js',
-    find: 'approve > reject ?',
-    becomes: 'seeded(approve > reject, approve >= reject) ?',
-    genesis: majority,
-    rule: 'answer',
-  },
+  bug(
+    'bft: two thirds suffice',
+    'rules/library/bft.js',
+    '«3 * approve > 2 * total → 3 * approve >= 2 * total»',
+    { genesis: bft, rule: 'answer' },
+  ),
+  bug(
+    'bft: a third does not reject',
+    'rules/library/bft.js',
+    '«3 * reject >= total → 3 * reject > total»',
+    { genesis: bft, rule: 'quorum' },
+  ),
+  bug(
+    'majority: a tie finalizes',
+    'rules/library/majority.js',
+    '«approve > reject → approve >= reject» ?',
+    { genesis: majority, rule: 'answer' },
+  ),
   {
     name: 'majority: the turnout counts approval only',
     file: 'rules/library/majority.js',
@@ -38,21 +32,13 @@ const quorum: Mutant[] = [
     genesis: { ...majority, participation_bps: 5_000 },
     rule: 'answer',
   },
-  {
-    name: 'veto: a group of two vetoes',
-    file: 'rules/poll-counter.js',
-    find: 'size >= SMALLEST_GROUP && rejections',
-    becomes: 'seeded(size >= SMALLEST_GROUP, size >= SMALLEST_GROUP - 1) && rejections',
-    genesis: veto,
-    rule: 'quorum',
-  },
-  {
-    name: 'veto: never',
-    file: 'rules/library/veto.js',
-    find: 'vetoes > 0',
-    becomes: 'seeded(vetoes > 0, false)',
-    genesis: veto,
-  },
+  bug(
+    'veto: a group of two vetoes',
+    'rules/poll-counter.js',
+    '«size >= SMALLEST_GROUP → size >= SMALLEST_GROUP - 1» && rejections',
+    { genesis: veto, rule: 'quorum' },
+  ),
+  bug('veto: never', 'rules/library/veto.js', '«vetoes > 0 → false»', { genesis: veto }),
 ];
 
 const tally: Mutant[] = [
@@ -64,34 +50,24 @@ const tally: Mutant[] = [
     genesis: { weights: 'equal' },
     rule: 'tally',
   },
-  {
-    name: 'a repeat is counted as another vote',
-    file: 'core/commands/blocks.js',
-    find: 'const first = voted',
-    becomes: 'const first = seeded(voted, voted && !block)',
-    rule: 'vote-once',
-  },
-  {
-    name: 'weights are ignored',
-    file: 'rules/poll-counter.js',
-    find: 'counts[decision] += weight;',
-    becomes: 'counts[decision] += seeded(weight, 1);',
+  bug(
+    'a repeat is counted as another vote',
+    'core/commands/blocks.js',
+    'const first = «voted → voted && !block»',
+    { rule: 'vote-once' },
+  ),
+  bug('weights are ignored', 'rules/poll-counter.js', 'counts[decision] += «weight → 1»;', {
     genesis: { weights: 'alliance_bonus' },
     rule: 'tally',
-  },
-  {
-    name: 'allies bring no bonus',
-    file: 'core/electorates.js',
-    find: '100 + Math.min(10, 2 * voting)',
-    becomes: 'seeded(100 + Math.min(10, 2 * voting), 100)',
+  }),
+  bug('allies bring no bonus', 'core/electorates.js', '«100 + Math.min(10, 2 * voting) → 100»', {
     genesis: { weights: 'alliance_bonus' },
-  },
-  {
-    name: 'an inactive agent may vote',
-    file: 'core/commands/blocks.js',
-    find: 'const problem = refuseInactive(agent) ??',
-    becomes: 'const problem = seeded(refuseInactive(agent), null) ??',
-  },
+  }),
+  bug(
+    'an inactive agent may vote',
+    'core/commands/blocks.js',
+    'const problem = «refuseInactive(agent) → null» ??',
+  ),
 ];
 
 const electorate: Mutant[] = [
@@ -101,40 +77,22 @@ const electorate: Mutant[] = [
     find: "agent.status === 'active'",
     becomes: "(!agent.validator || seeded(agent.status === 'active', true))",
   },
-  {
-    name: 'electorate: dormant agents',
-    file: 'core/electorates.js',
-    find: '!agent.context.dormant',
-    becomes: 'seeded(!agent.context.dormant, true)',
+  bug('electorate: dormant agents', 'core/electorates.js', '«!agent.context.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
-  },
-  {
-    name: 'electorate: producers',
-    file: 'core/electorates.js',
-    find: 'agent.validator &&',
-    becomes: 'seeded(agent.validator, true) &&',
-  },
-  {
-    name: 'electorate: is not renewed',
-    file: 'core/commands/agents.js',
-    find: 'agent.validator && wanted !== agent.status',
-    becomes: 'seeded(agent.validator && wanted !== agent.status, false)',
-    genesis: { weights: 'equal' },
-  },
-  {
-    name: 'dormancy: never',
-    file: 'core/reputation.js',
-    find: 'if (missed >= after)',
-    becomes: 'if (seeded(missed >= after, false))',
+  }),
+  bug('electorate: producers', 'core/electorates.js', '«agent.validator → true» &&'),
+  bug(
+    'electorate: is not renewed',
+    'core/commands/agents.js',
+    '«agent.validator && wanted !== agent.status → false»',
+    { genesis: { weights: 'equal' } },
+  ),
+  bug('dormancy: never', 'core/reputation.js', 'if («missed >= after → false»)', {
     genesis: { dormant_after: 2, ...whole },
-  },
-  {
-    name: 'dormancy: never ends',
-    file: 'core/engine.js',
-    find: '!agent?.context.dormant',
-    becomes: 'seeded(!agent?.context.dormant, true)',
+  }),
+  bug('dormancy: never ends', 'core/engine.js', '«!agent?.context.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
-  },
+  }),
 ];
 
 const chain: Mutant[] = [
@@ -145,20 +103,18 @@ const chain: Mutant[] = [
     becomes: 'of state.blocks.open().filter(() => seeded(true, false)))',
     rule: 'orphan',
   },
-  {
-    name: 'the height is not raised',
-    file: 'core/commands/blocks.js',
-    find: 'state.height = height;',
-    becomes: 'state.height = seeded(height, height - 1);',
-    rule: 'height',
-  },
-  {
-    name: 'a stale parent is accepted',
-    file: 'core/commands/blocks.js',
-    find: 'parent_hash !== head_hash',
-    becomes: 'seeded(parent_hash !== head_hash, false)',
-    rule: 'extends-head',
-  },
+  bug(
+    'the height is not raised',
+    'core/commands/blocks.js',
+    'state.height = «height → height - 1»;',
+    { rule: 'height' },
+  ),
+  bug(
+    'a stale parent is accepted',
+    'core/commands/blocks.js',
+    '«parent_hash !== head_hash → false»',
+    { rule: 'extends-head' },
+  ),
   {
     name: 'a final transaction is accepted again',
     file: 'core/commands/blocks.js',
@@ -167,43 +123,35 @@ const chain: Mutant[] = [
       'if (seeded(Boolean(signers?.includes(signer) || final), !!signers?.includes(signer)))',
     genesis: bft,
   },
-  {
-    name: 'a ninth block is accepted',
-    file: 'core/commands/blocks.js',
-    find: 'blocks.openCount >= limits.openBlocks',
-    becomes: 'seeded(blocks.openCount >= limits.openBlocks, false)',
-  },
+  bug(
+    'a ninth block is accepted',
+    'core/commands/blocks.js',
+    '«blocks.openCount >= limits.openBlocks → false»',
+  ),
 ];
 
 const time: Mutant[] = [
-  {
-    name: 'a vote 1 ms after the deadline counts',
-    file: 'core/commands/blocks.js',
-    find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
-    becomes:
-      'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline + 1))',
-  },
-  {
-    name: 'a block ends at its deadline',
-    file: 'core/commands/blocks.js',
-    find: 'state.deadlines.set(deadlineId(hash), context.deadline)',
-    becomes:
-      'state.deadlines.set(deadlineId(hash), seeded(context.deadline, context.deadline - 1))',
-    genesis: bft,
-    rule: 'quorum',
-  },
-  {
-    name: 'requests are forgotten after a second',
-    file: 'core/commands/requests.js',
-    find: 'state.now - first.at <= limits.requestMemoryMs',
-    becomes: 'seeded(state.now - first.at <= limits.requestMemoryMs, state.now - first.at < 1_000)',
-  },
-  {
-    name: 'metrics: the window is open at both ends',
-    file: 'core/throughput.js',
-    find: 'at > after ?',
-    becomes: 'seeded(at > after, at >= after) ?',
-  },
+  bug(
+    'a vote 1 ms after the deadline counts',
+    'core/commands/blocks.js',
+    'state.deadlines.set(deadlineId(hash), «context.deadline → context.deadline + 1»)',
+  ),
+  bug(
+    'a block ends at its deadline',
+    'core/commands/blocks.js',
+    'state.deadlines.set(deadlineId(hash), «context.deadline → context.deadline - 1»)',
+    { genesis: bft, rule: 'quorum' },
+  ),
+  bug(
+    'requests are forgotten after a second',
+    'core/commands/requests.js',
+    '«state.now - first.at <= limits.requestMemoryMs → state.now - first.at < 1_000»',
+  ),
+  bug(
+    'metrics: the window is open at both ends',
+    'core/throughput.js',
+    '«at > after → at >= after» ?',
+  ),
 ];
 
 const scores: Mutant[] = [
@@ -213,30 +161,22 @@ const scores: Mutant[] = [
     find: 'penalize(state, plan.agent.ordinal);',
     becomes: 'if (seeded(true, false)) penalize(state, plan.agent.ordinal);',
   },
-  {
-    name: 'equivocation costs each time',
-    file: 'core/commands/blocks.js',
-    find: 'if (known ||',
-    becomes: 'if (seeded(Boolean(known), false) ||',
-  },
-  {
-    name: 'scores are rounded down',
-    file: 'core/reputation.js',
-    find: 'old + Math.trunc((sample - old) / 16)',
-    becomes: 'seeded(old + Math.trunc((sample - old) / 16), old + Math.floor((sample - old) / 16))',
-  },
-  {
-    name: 'a vote rates its own voter',
-    file: 'core/reputation.js',
-    find: 'const rest = approve + reject - weight;',
-    becomes: 'const rest = seeded(approve + reject - weight, approve + reject);',
-  },
-  {
-    name: 'allies rate memes',
-    file: 'core/reputation.js',
-    find: 'if (partial.has(state.agents.at(agents[position]).id))',
-    becomes: 'if (seeded(partial.has(state.agents.at(agents[position]).id), false))',
-  },
+  bug('equivocation costs each time', 'core/commands/blocks.js', 'if («known → false» ||'),
+  bug(
+    'scores are rounded down',
+    'core/reputation.js',
+    '«old + Math.trunc((sample - old) / 16) → old + Math.floor((sample - old) / 16)»',
+  ),
+  bug(
+    'a vote rates its own voter',
+    'core/reputation.js',
+    'const rest = «approve + reject - weight → approve + reject»;',
+  ),
+  bug(
+    'allies rate memes',
+    'core/reputation.js',
+    'if («partial.has(state.agents.at(agents[position]).id) → false»)',
+  ),
 ];
 
 export const mutants = [

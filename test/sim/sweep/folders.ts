@@ -1,10 +1,13 @@
 /** Runs sweeps by the command line, and reads their folders. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import type { Ended } from '../../support/command.js';
+import { main } from '../../support/paths.js';
+import { seed } from '../../support/seeded.js';
 
 /** Runs a sweep with one thread, which is fastest for a few small runs, unless --jobs is given. */
 export const sweepIn = (file: string, out: string, ...args: string[]): Promise<Ended> =>
@@ -31,3 +34,26 @@ export const runsIn = (folder: string): number => {
   const runs = join(folder, 'runs');
   return readdirSync(runs).filter((name) => /^[0-9a-f]{16}-\d+\.json$/.test(name)).length;
 };
+
+/** Starts a command and kills it after `changes` changes in a folder, unless it ends earlier. */
+export async function killed(watched: string, changes: number, args: readonly string[]) {
+  mkdirSync(watched, { recursive: true });
+  let left = changes;
+  const child = spawn(process.execPath, [main, ...args], { stdio: 'ignore' });
+  const watcher = watch(watched, { recursive: true }, () => {
+    left -= 1;
+    if (left === 0) child.kill('SIGKILL');
+  });
+  onTestFinished(() => {
+    watcher.close();
+    child.kill('SIGKILL');
+  });
+  await new Promise((resolve) => child.on('close', resolve));
+}
+
+/** Draws numbers from 1 to `most`. */
+export const drawn = (count: number, most: number) =>
+  Array.from(
+    { length: count },
+    (_, index) => 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most),
+  );

@@ -1,24 +1,14 @@
 /** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { expectOneLine } from '../../support/command.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { main } from '../../support/paths.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
-import { expectSame, filesIn, runsIn, sweepIn } from './folders.js';
+import { seed } from '../../support/seeded.js';
+import { drawn, expectSame, filesIn, killed, runsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
 
 const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
@@ -31,44 +21,17 @@ beforeAll(async () => {
   expect((await sweepIn(file, unbroken)).code).toBe(0);
 });
 
-/** Running children, killed after the last test of the file. */
-const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
 const inTwo = (out: string) => ['sweep', file, '--out', out, '--jobs', '2', '--resume'];
-
-/** Starts a sweep and kills it after `changes` changes in its folder, unless it ends earlier. */
-async function killed(out: string, changes: number): Promise<void> {
-  mkdirSync(out, { recursive: true });
-  let left = changes;
-  const child = spawn(process.execPath, [main, ...inTwo(out)], { stdio: 'ignore' });
-  children.add(child);
-  const watcher = watch(out, { recursive: true }, () => {
-    left -= 1;
-    if (left === 0) child.kill('SIGKILL');
-  });
-  onTestFinished(() => watcher.close());
-  await new Promise((resolve) => child.on('close', resolve));
-  watcher.close();
-  children.delete(child);
-}
-
-const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
 
 describe(`sweep: killed, seed ${seed}`, () => {
   // Three changes per run and some for the folder and tables. A kill may come too late.
   const most = 3 * RUNS + 12;
-  const kills = Array.from({ length: counts.killedSweeps }, (_, index) => {
-    return 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most);
-  });
 
   test.each(
-    kills,
+    drawn(counts.killedSweeps, most),
   )('sweep: resumes to the same files after two kills, the first at change %i', async (at) => {
     const out = join(temporaryFolder(), 'out');
-    for (const changes of [at, Math.ceil(at / 2)]) await killed(out, changes);
+    for (const changes of [at, Math.ceil(at / 2)]) await killed(out, changes, inTwo(out));
     const { code, stderr } = await sweepIn(file, out, '--resume');
     expect(code, stderr).toBe(0);
     expectSame(unbroken, out);

@@ -47,11 +47,17 @@ async function refused(
   expect(existsSync(out)).toBe(false);
 }
 
-const head = (change: Change) => (_: string, second: string) =>
-  edit(join(second, 'sweep.json'), change);
+type Member = Parameters<Change>[0];
 
-const editedRun = (change: Change) => (_: string, second: string) => {
-  edit(join(second, runOf(second)), change);
+/** Sets members of a file, or of one of its members. */
+const set = (path: string, more: object, within?: keyof Member) =>
+  edit(path, (value) => Object.assign(within ? value[within] : value, more));
+
+const head = (more: object, within?: keyof Member) => (_: string, second: string) =>
+  set(join(second, 'sweep.json'), more, within);
+
+const resealed = (more: object, within?: keyof Member) => (_: string, second: string) => {
+  set(join(second, runOf(second)), more, within);
   reseal(second);
 };
 
@@ -62,41 +68,26 @@ describe('merge: refuses shards of different sweeps', () => {
   test.each<[string, Parameters<typeof refused>[0], string, RegExp?]>([
     [
       'a different seed',
-      head(({ scenario }) => Object.assign(scenario, { seed: 'other' })),
+      head({ seed: 'other' }, 'scenario'),
       'SHARDS_DIFFER',
       /shard-1 .*shard-2: scenario\.seed is "1" .*"other"/,
     ],
-    [
-      'a different commit',
-      head((one) => Object.assign(one, { commit: 'f00' })),
-      'SHARDS_DIFFER',
-      /commit is .*"f00"/,
-    ],
-    [
-      'a different version of Node',
-      head((one) => Object.assign(one, { node: 'v1' })),
-      'SHARDS_DIFFER',
-      /node is .*"v1"/,
-    ],
+    ['a different commit', head({ commit: 'f00' }), 'SHARDS_DIFFER', /commit is .*"f00"/],
+    ['a different version of Node', head({ node: 'v1' }), 'SHARDS_DIFFER', /node is .*"v1"/],
     [
       'a different script',
-      head(({ modules }) => Object.assign(modules, { 'a.mjs': '0' })),
+      head({ 'a.mjs': '0' }, 'modules'),
       'SHARDS_DIFFER',
       /modules\.a\.mjs is nothing .*"0"/,
     ],
     [
       'a different number of shards',
-      head(({ shard }) => Object.assign(shard, { of: 3 })),
+      head({ of: 3 }, 'shard'),
       'SHARDS_DIFFER',
       /shard\.of is 2 .*3/,
     ],
     ['a sweep without shards', (_, second) => fresh(alone, second), 'NO_SHARD', /shard-2/],
-    [
-      'an older format',
-      head((one) => Object.assign(one, { format: 1 })),
-      'DIFFERENT_FORMAT',
-      /shard-2/,
-    ],
+    ['an older format', head({ format: 1 }), 'DIFFERENT_FORMAT', /shard-2/],
     [
       'a folder without a sweep',
       (_, second) => rmSync(join(second, 'sweep.json')),
@@ -176,24 +167,24 @@ describe('merge: refuses modified shards', () => {
     ],
     [
       'a resealed run with a different seed',
-      editedRun((run) => Object.assign(run, { seed: 'x' })),
+      resealed({ seed: 'x' }),
       'SWEEP_FILE_INVALID',
       /seed is "x"; expected "1\/\d"/,
     ],
     [
       'a resealed run with different values',
-      editedRun(({ values }) => Object.assign(values, { 'links.loss': 9 })),
+      resealed({ 'links.loss': 9 }, 'values'),
       'SWEEP_FILE_INVALID',
       /values\.links\.loss is 9; expected 0/,
     ],
     [
       'a resealed run with a measure that is not a number',
-      editedRun((run) => Object.assign(run, { measures: { votes: 'many' } })),
+      resealed({ measures: { votes: 'many' } }),
       'SWEEP_FILE_INVALID',
     ],
     [
       'a resealed run with a violation but no rule',
-      editedRun((run) => Object.assign(run, { verdict: 'safety' })),
+      resealed({ verdict: 'safety' }),
       'SWEEP_FILE_INVALID',
     ],
     [
@@ -206,15 +197,11 @@ describe('merge: refuses modified shards', () => {
     ],
   ])('merge: %s', (_, change, problem, detail = /./) => refused(change, damaged(problem, detail)));
 
-  test.each<[string, Change, RegExp]>([
-    ['invalid keys', ({ shard }) => Object.assign(shard, { keys: ['x'] }), /shard\.keys/],
-    ['an invalid shard', ({ shard }) => Object.assign(shard, { index: 3 }), /shard is 3\/2/],
-    ['a wrong number of cells', (one) => Object.assign(one, { cells: 4 }), /cells is 4.*3/],
-    [
-      'an invalid scenario',
-      ({ scenario }) => Object.assign(scenario, { links: 'fast' }),
-      /sweep\.json: scenario\.links/,
-    ],
+  test.each<[string, Parameters<typeof refused>[0], RegExp]>([
+    ['invalid keys', head({ keys: ['x'] }, 'shard'), /shard\.keys/],
+    ['an invalid shard', head({ index: 3 }, 'shard'), /shard is 3\/2/],
+    ['a wrong number of cells', head({ cells: 4 }), /cells is 4.*3/],
+    ['an invalid scenario', head({ links: 'fast' }, 'scenario'), /sweep\.json: scenario\.links/],
   ])('merge: refuses a head with %s', (_, change, message) =>
-    refused(head(change), damaged('SWEEP_FILE_INVALID', message)));
+    refused(change, damaged('SWEEP_FILE_INVALID', message)));
 });

@@ -1,15 +1,12 @@
 /** Killed shards and merges: resumed, they complete with the same output. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { mkdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { main } from '../../../support/paths.js';
 import { suiteFolder } from '../../../support/runs.js';
-import { expectSame, sweepIn } from '../folders.js';
+import { seed } from '../../../support/seeded.js';
+import { drawn, expectSame, killed, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
 import { dealt, foldersIn, whole } from './shards.js';
 
@@ -23,34 +20,6 @@ beforeAll(async () => {
   await whole(file, alone);
   await dealt(file, around, 2);
 });
-
-const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-/** Starts a command and kills it after `changes` changes in a folder, unless it ends earlier. */
-async function killed(watched: string, changes: number, args: readonly string[]) {
-  mkdirSync(watched, { recursive: true });
-  let left = changes;
-  const child = spawn(process.execPath, [main, ...args], { stdio: 'ignore' });
-  children.add(child);
-  const watcher = watch(watched, { recursive: true }, () => {
-    left -= 1;
-    if (left === 0) child.kill('SIGKILL');
-  });
-  onTestFinished(() => watcher.close());
-  await new Promise((resolve) => child.on('close', resolve));
-  watcher.close();
-  children.delete(child);
-}
-
-const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
-const drawn = (count: number, most: number) =>
-  Array.from(
-    { length: count },
-    (_, index) => 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most),
-  );
 
 describe(`shards: killed, seed ${seed}`, () => {
   test.each(
