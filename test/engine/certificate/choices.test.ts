@@ -100,7 +100,11 @@ test.each<[what: string, code: string, change: (c: Forged) => void]>([
       c.claim.choice = 'b';
     },
   ],
-  ['another choice in the claim alone', 'CLAIM_MISMATCH', (c) => (c.claim.choice = 'b')],
+  [
+    'another choice in the claim alone',
+    'CLAIM_MISMATCH',
+    (c) => Object.assign(c.claim, { choice: 'b' }),
+  ],
   [
     'no choice',
     'BLOCK_RECORD',
