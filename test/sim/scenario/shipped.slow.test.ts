@@ -53,7 +53,9 @@ test.each(names)('shipped: the sweep of %s varies existing values', (name) => {
     for (const value of values) completeScenario(withValues(raw, [[path, value]]), folder);
   }
   const known = Object.keys(measures);
-  for (const response of scenario.sweep?.responses ?? []) expect(known).toContain(response);
+  for (const response of scenario.sweep?.responses ?? []) {
+    if (!response.startsWith('reported.')) expect(known).toContain(response);
+  }
 });
 
 /** Verdict, and finalized shares of sound and unsound blocks, at a share of adversaries. */
