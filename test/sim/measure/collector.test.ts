@@ -42,6 +42,54 @@ async function village() {
   };
 }
 
+test('memes: reach, references and influence follow the notes of counted votes', async () => {
+  const { town, voters, parts } = await village();
+  const one = await town.meme(voters[0]!, 'one');
+  const two = await town.meme(voters[1]!, 'two');
+  const hash = await town.open(voters[0]!);
+  const memes = [one];
+  const note = { block: hash, decision: 'approve' as const, memeReferences: memes };
+  await town.votes(voters.slice(0, 3), hash, 'approve');
+  const turned = { agent: 0, ...note, receivedMemes: [one, two], withoutMemes: 'reject' as const };
+  const firm = { agent: 2, ...note, receivedMemes: [two], withoutMemes: 'approve' as const };
+  const { measures, groups, rows, agents } = finished(town, parts, eventsOf(town.network), [
+    { from: 0, note: turned, memes, bytes: 9 },
+    null,
+    { from: 2, note: firm, memes, bytes: 9 },
+  ]);
+  expect(measures).toMatchObject({ memes: 2, meme_reach_mean: 1.5, meme_references: 2 });
+  expect(measures).toMatchObject({ influence: 0.5 });
+  expect(groups.map(({ influence }) => influence)).toEqual([1, 0]);
+  expect(agents.map(({ memes }) => memes)).toEqual([1, 1, 0, 0]);
+  expect(rows).toMatchObject([
+    { block: 0, agent: 0, group: 'east', memes_heard: 2, meme_references: 1 },
+    { agent: 1, memes_heard: null, meme_references: null, without_memes: null },
+    { agent: 2, group: 'west', memes_heard: 1, without_memes: 'approve', decision: 'approve' },
+  ]);
+});
+
+test('alliances: measures the largest size, the lifetime, and the members at the end', async () => {
+  const { town, voters, parts } = await village();
+  const [a, b, c, d] = voters;
+  await town.allied(a!, [b!, c!], { duration: 'PT1H' });
+  await town.at(4_000);
+  const brief = await town.allied(d!, [a!], { duration: 'PT1H' });
+  await town.at(6_000);
+  await town.leave(a!, brief);
+  await town.at(10_000);
+  const { measures, agents, series } = finished(town, parts);
+  expect(measures).toMatchObject({ alliances: 2, alliance_size_mean: 2.5 });
+  expect(measures).toMatchObject({ alliance_lifetime_mean_ms: 6_000 });
+  expect(agents.map(({ alliances }) => alliances)).toEqual([1, 1, 1, 0]);
+  const active = series.filter(({ measure }) => measure === 'alliances_active');
+  // An instant in the series comes after all its events.
+  expect(active.map(({ t_ms, value }) => [t_ms, value])).toEqual([
+    [0, 1],
+    [5_000, 2],
+    [10_000, 1],
+  ]);
+});
+
 test('series: follows reputation from events, for all agents and for each group', async () => {
   const { town, voters, parts } = await village();
   const hash = await town.open(voters[0]!);
