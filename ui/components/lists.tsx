@@ -100,6 +100,17 @@ export function Fact({ name, whole = false, children }: FactProps) {
   );
 }
 
+/** Short facts, by name. */
+export const Facts = ({ of }: { of: readonly (readonly [name: string, value: string])[] }) => (
+  <dl>
+    {of.map(([name, value]) => (
+      <Fact key={name} name={name}>
+        {value}
+      </Fact>
+    ))}
+  </dl>
+);
+
 const MOST_LINES = 400;
 
 export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {
@@ -119,9 +130,13 @@ const PAGE_ROWS = 50;
 
 /** Returns the rows on a page, or on the last page if `page` is past the end. */
 export function slicePage<T>(rows: readonly T[], page: number): readonly T[] {
-  const first = Math.min(page, lastPage(rows.length)) * PAGE_ROWS;
+  const first = pageStart(rows.length, page);
   return rows.slice(first, first + PAGE_ROWS);
 }
+
+/** Returns the index of the first row on a page, or on the last page. */
+export const pageStart = (rows: number, page: number): number =>
+  Math.min(page, lastPage(rows)) * PAGE_ROWS;
 
 const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
 

@@ -13,6 +13,7 @@ import {
   getStatus,
   useNarrow,
 } from '../components/labels.js';
+import { Facts, Pages, pageStart, slicePage } from '../components/lists.js';
 import { groups, useScenario } from '../components/scenario.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
@@ -164,8 +165,6 @@ function NoAgentsYet() {
   );
 }
 
-const TABLE_ROWS = 50;
-
 interface Column {
   name: string;
   numeric: boolean;
@@ -211,16 +210,14 @@ function AgentTable({ chosen, onChoose }: TableProps) {
   const [page, turn] = usePage();
   const total = agents.count.value;
   const order = ordered(total, sorting && columns[sorting.column], sorting?.down ?? false);
-  const pages = Math.max(1, Math.ceil(total / TABLE_ROWS));
-  const here = Math.min(page, pages - 1);
-  const first = here * TABLE_ROWS;
+  const shown = slicePage(order, page);
+  const first = pageStart(total, page);
   return (
     <div class="panel">
       <div class="scroll">
         <table>
           <caption>
-            Agents {format(first + 1)} to {format(Math.min(first + TABLE_ROWS, total))} of{' '}
-            {format(total)}
+            Agents {format(first + 1)} to {format(first + shown.length)} of {format(total)}
           </caption>
           <thead>
             <tr>
@@ -248,7 +245,7 @@ function AgentTable({ chosen, onChoose }: TableProps) {
             </tr>
           </thead>
           <tbody>
-            {order.slice(first, first + TABLE_ROWS).map((number) => (
+            {shown.map((number) => (
               <tr key={number} class={number === chosen ? 'chosen' : ''}>
                 {columns.map((column, index) =>
                   index === 0 ? (
@@ -268,27 +265,7 @@ function AgentTable({ chosen, onChoose }: TableProps) {
           </tbody>
         </table>
       </div>
-      {pages > 1 && (
-        <p class="pages">
-          <button
-            type="button"
-            class="button"
-            disabled={first === 0}
-            onClick={() => turn(here - 1)}
-          >
-            Previous
-          </button>{' '}
-          page {here + 1} of {pages}{' '}
-          <button
-            type="button"
-            class="button"
-            disabled={here >= pages - 1}
-            onClick={() => turn(here + 1)}
-          >
-            Next
-          </button>
-        </p>
-      )}
+      <Pages of={total} page={page} onTurn={turn} />
     </div>
   );
 }
@@ -357,14 +334,7 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
           Close
         </button>
       </header>
-      <dl>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts of={facts} />
     </aside>
   );
 }

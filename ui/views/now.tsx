@@ -22,7 +22,7 @@ import {
   Name,
   useNow,
 } from '../components/labels.js';
-import { Rows, Scroll } from '../components/lists.js';
+import { Facts, Rows, Scroll } from '../components/lists.js';
 import { type ClusterState, cluster } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
@@ -319,14 +319,7 @@ function Activity() {
       <header>
         <h2 id="activity">Totals</h2>
       </header>
-      <dl>
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts of={rows} />
     </section>
   );
 }
