@@ -353,8 +353,8 @@ function addWatch(add: Add): void {
     'watch --since 0 --count 10',
   )
     .option('--topics <list>', 'comma-separated list of topics', list, defaultTopics)
-    .option('--since <seq>', 'start after this event (default: now)', integer({ least: 0, most }))
-    .option('--count <n>', 'stop after this number of events', integer({ least: 1, most }))
+    .option('--since <seq>', 'start after this event (default: now)', integer(0, most))
+    .option('--count <n>', 'stop after this number of events', integer(1, most))
     .action((flags: WatchFlags) => act(flags, (client) => watch(client, flags)));
 }
 

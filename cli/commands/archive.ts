@@ -12,7 +12,7 @@ interface Flags {
   json?: boolean;
 }
 
-const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
+const position = integer(0, Number.MAX_SAFE_INTEGER);
 
 export function archiveCommand(): CliCommand {
   return new CliCommand('archive')

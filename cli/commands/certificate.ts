@@ -10,8 +10,8 @@ import { exitCodes, UsageError } from '../output/exit.js';
 import { io, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
 
-const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
-const sizes = integer({ least: 0, most: 1_048_576 });
+const position = integer(0, Number.MAX_SAFE_INTEGER);
+const sizes = integer(0, 1_048_576);
 
 interface MakeFlags {
   through?: number;

@@ -35,12 +35,12 @@ export function forkCommand(): CliCommand {
     .option(
       '--replicates <k>',
       'number of seeds to run with and without the change',
-      integer({ least: 2, most: 100_000 }),
+      integer(2, 100_000),
     )
     .option(
       '--jobs <n>',
       'parallel runs with --replicates (default: one per core)',
-      integer({ least: 1, most: 256 }),
+      integer(1, 256),
     )
     .option('--resume', 'continue an interrupted fork with --replicates')
     .option('--record', 'call external deciders for answers not in the cassette')

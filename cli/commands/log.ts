@@ -1,7 +1,7 @@
 import { CliCommand, expectOrdered, integer } from '../options/options.js';
 import { writeStdoutAsync } from '../output/output.js';
 
-const position = integer({ least: 0, most: Number.MAX_SAFE_INTEGER });
+const position = integer(0, Number.MAX_SAFE_INTEGER);
 
 export function logCommand(): CliCommand {
   return new CliCommand('log')

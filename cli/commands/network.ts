@@ -2,7 +2,7 @@ import type { BlockView, NetworkClient } from '../../api/client/index.js';
 import { answer, type UrlsFlags, warnUnknown, withUrls } from '../options/client.js';
 import { CliCommand, integer } from '../options/options.js';
 
-const rows = integer({ least: 1, most: 1_000 });
+const rows = integer(1, 1_000);
 
 export function networkCommand(): CliCommand {
   const network = new CliCommand('network')

@@ -51,11 +51,7 @@ export function recountCommand(): CliCommand {
       last.parameters = { ...last.parameters, ...parseParameters(text) };
       return asked;
     })
-    .option(
-      '--options <n>',
-      'keep the leading options of election data',
-      integer({ least: 2, most: 16 }),
-    )
+    .option('--options <n>', 'keep the leading options of election data', integer(2, 16))
     .option('--skip-invalid', 'skip invalid lines of election data, and count them')
     .choice(
       '--ties <how>',
@@ -66,7 +62,7 @@ export function recountCommand(): CliCommand {
     .option(
       '--most <n>',
       `maximum votes per search for pivotal voters (default: ${MOST_VOTES}; several files: 0)`,
-      integer({ least: 0, most: 1_000_000_000_000 }),
+      integer(0, 1_000_000_000_000),
     )
     .option('--out <file>', 'HTML file to write, with charts, or CSV file')
     .option('--raw-cells', 'CSV file: leave formulas in text as they are')

@@ -16,7 +16,7 @@ export function replayCommand(): CliCommand {
     .argument('<dir|file>', 'saved run, data folder or printed log')
     .option('--signatures', 'verify all signatures')
     .choice('--verifier <name>', 'signature verifier', ['pool', 'inline', 'reference'], 'pool')
-    .option('--to <n>', 'last entry to replay', integer({ least: 0, most: 2 ** 53 - 1 }))
+    .option('--to <n>', 'last entry to replay', integer(0, 2 ** 53 - 1))
     .option('--json', 'print one JSON object')
     .addOption(watchOption('the replay'))
     .addOptions(uiServerOptions())

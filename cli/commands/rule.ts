@@ -46,7 +46,7 @@ function addCheck(rule: CliCommand): void {
     .argument('<rule>', ruleSyntax)
     .addOption(parameterOption('parameter of the rule'))
     .option('--seed <text>', 'random seed for the polls', '1')
-    .option('--polls <n>', 'number of polls', integer({ least: 1, most: 1_000_000 }), 200)
+    .option('--polls <n>', 'number of polls', integer(1, 1_000_000), 200)
     .option('--json', 'print one JSON object')
     .explain({
       notes: `

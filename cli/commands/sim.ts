@@ -6,7 +6,7 @@ import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
-import { httpUrl } from '../options/client.js';
+import { httpUrl, omitAbsent } from '../options/client.js';
 import { CliCommand, integer, watchedSpeed } from '../options/options.js';
 import {
   type DeciderFlags,
@@ -49,8 +49,8 @@ export function simCommand(): CliCommand {
     .addOptions(scenarioOptions())
     .choice('--policy <name>', 'decision policy', policies)
     .choice('--weights <name>', 'vote weights', weightings)
-    .option('--agents <n>', 'number of agents', integer({ least: 1, most: 1_000_000 }))
-    .option('--blocks <n>', 'number of blocks to close', integer({ least: 1, most: 1_000_000 }))
+    .option('--agents <n>', 'number of agents', integer(1, 1_000_000))
+    .option('--blocks <n>', 'number of blocks to close', integer(1, 1_000_000))
     .choice(
       '--verifier <name>',
       'signature verifier (off: sign, but do not verify)',
@@ -153,15 +153,9 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
   const { signal } = interrupt;
   const watchHooks = flags.watch ? await watching(scenario, flags, signal) : {};
   const hooks = { onProgress: progress.update, signal, made, onNote, ...watchHooks };
-  const kept = {
-    ...(out === undefined ? {} : { out }),
-    ...(folder === undefined ? {} : { folder }),
-    ...(limit === undefined ? {} : { scriptMs: limit * 1_000 }),
-  };
-  const options = {
-    ...{ ...kept, verifier, audit, deciders },
-    ...(store === undefined ? {} : { store }),
-  };
+  const scriptMs = limit === undefined ? undefined : limit * 1_000;
+  const kept = omitAbsent({ out, folder, scriptMs });
+  const options = { ...kept, verifier, audit, deciders, ...omitAbsent({ store }) };
   const unrecorded = { ...kept, audit, deciders, log: 'none' } as const;
   try {
     const live = url === undefined ? null : await import('../../sim/run/remote-run.js');

@@ -19,13 +19,12 @@ interface Flags extends QueueFlags {
 }
 
 export function swarmCommand(): CliCommand {
-  const whole = (least: number, most: number) => integer({ least, most });
   return new CliCommand('swarm')
     .description('test random scenarios, and shrink the first failure')
-    .option('--seeds <n>', 'number of scenarios', whole(1, 1_000_000_000), 1_000)
-    .option('--first <k>', 'number of the first scenario', whole(1, 1_000_000_000), 1)
-    .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
-    .option('--minutes <n>', 'start no new runs after this many minutes', whole(1, 100_000))
+    .option('--seeds <n>', 'number of scenarios', integer(1, 1_000_000_000), 1_000)
+    .option('--first <k>', 'number of the first scenario', integer(1, 1_000_000_000), 1)
+    .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
+    .option('--minutes <n>', 'start no new runs after this many minutes', integer(1, 100_000))
     .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)')
     .addOptions(queueOptions())
     .option('--json', 'print one JSON object')

@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { MissingShard } from '../../sim/sweep/merge.js';
 import type { Plan, Shard } from '../../sim/sweep/plan.js';
 import type { FailedRun, SweepResult } from '../../sim/sweep/runs.js';
+import { omitAbsent } from '../options/client.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { CliCommand, type HalfWidth, halfWidth, integer } from '../options/options.js';
 import {
@@ -37,20 +38,23 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
 }
 
 export function sweepCommand(): CliCommand {
-  const whole = (least: number, most: number) => integer({ least, most });
   return new CliCommand('sweep')
     .description('run a parameter sweep in parallel')
     .argument('<file>', 'scenario file or name; it needs a section `sweep`')
-    .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
+    .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
     .option('--out <dir>', 'folder to write (default: sweep-NAME)')
     .option('--shard <i/n>', 'run part i of n only (slurm: task of a job array)', parseShard)
     .option('--resume', 'continue or extend the sweep in --out')
     .choice('--on-error <action>', 'action after a failed run', ['stop', 'continue'], 'stop')
-    .option('--replicates <n>', "runs per cell (default: the scenario's)", whole(1, 100_000))
-    .option('--samples <n>', 'samples of lhs, morris and sobol', whole(1, 100_000))
+    .option('--replicates <n>', "runs per cell (default: the scenario's)", integer(1, 100_000))
+    .option('--samples <n>', 'samples of lhs, morris and sobol', integer(1, 100_000))
     .option('--until-interval <w>', 'add runs until this half-width, such as 0.02 or 5%', halfWidth)
     .option('--until-response <name>', 'response to measure (default: first)')
-    .option('--most-replicates <n>', 'run limit per cell with --until-interval', whole(10, 100_000))
+    .option(
+      '--most-replicates <n>',
+      'run limit per cell with --until-interval',
+      integer(10, 100_000),
+    )
     .choice('--audit <which>', 'runs of a cell to audit (default: all)', [
       ...(['all', 'first', 'none'] as const),
     ])
@@ -59,7 +63,7 @@ export function sweepCommand(): CliCommand {
     ])
     .addOption(new Option('--keep', 'keep the log of each run, in logs/').conflicts('log'))
     .option('--seed <text>', "random seed (default: the scenario's)")
-    .option('--run-minutes <n>', 'time limit of a run, in minutes', whole(1, 10_000), 60)
+    .option('--run-minutes <n>', 'time limit of a run, in minutes', integer(1, 10_000), 60)
     .addOptions([...deciderOptions(), ...queueOptions()])
     .option('--json', 'print one JSON object')
     .explain({
@@ -139,19 +143,11 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
     const option = untilResponse === undefined ? '--most-replicates' : '--until-response';
     throw new UsageError('OPTION_REQUIRES', { option, required: '--until-interval' });
   }
-  const until = {
-    ...untilInterval,
-    ...(untilResponse === undefined ? {} : { response: untilResponse }),
-    ...(mostReplicates === undefined ? {} : { most: mostReplicates }),
-  };
+  const until = omitAbsent({ response: untilResponse, most: mostReplicates });
   const { assertModule } = await import('../../sim/scenario/complete.js');
   const plan = planSweep(file, {
-    ...(seed === undefined ? {} : { seed }),
-    ...(replicates === undefined ? {} : { replicates }),
-    ...(samples === undefined ? {} : { samples }),
-    ...(audit === undefined ? {} : { audit }),
-    ...(log === undefined ? {} : { log }),
-    ...(untilInterval ? { until } : {}),
+    ...omitAbsent({ seed, replicates, samples, audit, log }),
+    ...(untilInterval ? { until: { ...untilInterval, ...until } } : {}),
   });
   await assertModule(plan.scenario);
   return plan;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Store } from '../../engine/store/store.js';
 import type { Attribution } from '../../sim/attribution/ablation.js';
+import { omitAbsent } from '../options/client.js';
 import { blockSyntax, findStoredBlock } from '../options/ids.js';
 import { CliCommand, integer } from '../options/options.js';
 import { interruption, UsageError } from '../output/exit.js';
@@ -32,12 +33,12 @@ export function whyCommand(): CliCommand {
     .argument('<dir>', 'saved run or data folder')
     .argument('<block>', blockSyntax)
     .option('--mechanical', 'use the log only, without new runs')
-    .option('--most <n>', 'number of candidates to test', bounded(1, 1_000), 10)
-    .option('--replicates <n>', 'pairs of runs per candidate', bounded(2, 10_000), 20)
+    .option('--most <n>', 'number of candidates to test', integer(1, 1_000), 10)
+    .option('--replicates <n>', 'pairs of runs per candidate', integer(2, 10_000), 20)
     .option(
       '--most-replicates <n>',
       'limit for adding pairs (default: --replicates)',
-      bounded(2, 10_000),
+      integer(2, 10_000),
     )
     .option('--margin <d>', 'effect size to test for equivalence', share)
     .option(
@@ -46,7 +47,7 @@ export function whyCommand(): CliCommand {
       (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
     )
     .option('--folder <dir>', "folder with the run's scripts and data files")
-    .option('--jobs <n>', 'parallel runs (default: one per core)', bounded(1, 256))
+    .option('--jobs <n>', 'parallel runs (default: one per core)', integer(1, 256))
     .option('--json', 'print one JSON object')
     .explain({
       notes: `
@@ -82,10 +83,6 @@ function share(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value > 0 && value < 1) return value;
   throw new InvalidArgumentError('expected a number above 0 and below 1, such as 0.1');
-}
-
-function bounded(least: number, most: number) {
-  return integer({ least, most });
 }
 
 async function run(folder: string, named: string, flags: Flags): Promise<void> {
@@ -134,10 +131,7 @@ async function attributed(
     const found = await attribute(store, folder, block, {
       kinds: kind,
       ...{ most, replicates, signal },
-      ...(mostReplicates === undefined ? {} : { mostReplicates }),
-      ...(margin === undefined ? {} : { margin }),
-      ...(source === undefined ? {} : { folder: source }),
-      ...(jobs === undefined ? {} : { jobs }),
+      ...omitAbsent({ mostReplicates, margin, folder: source, jobs }),
       onProgress(done, of) {
         if (done === 0) printEstimate(folder, of, jobs);
         progress.update(done, of);

@@ -15,17 +15,16 @@ interface Flags extends QueueFlags {
 }
 
 export function workerCommand(): CliCommand {
-  const whole = (least: number, most: number) => integer({ least, most });
   return new CliCommand('worker')
     .description('execute runs of sweep --queue and swarm --queue')
     .addOptions(queueOptions('required'))
-    .option('--jobs <n>', 'parallel runs', whole(1, 256), availableParallelism())
+    .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
     .option('--scripts', 'run scenario scripts from the queue (trusted etcd only)')
-    .option('--lease-seconds <n>', 'lease of a run, in seconds', whole(2, 3_600), 15)
+    .option('--lease-seconds <n>', 'lease of a run, in seconds', integer(2, 3_600), 15)
     .option(
       '--idle-minutes <n>',
       'exit after idle time, in minutes (default: never)',
-      whole(1, 100_000),
+      integer(1, 100_000),
     )
     .explain({
       notes: `

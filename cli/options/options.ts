@@ -66,7 +66,7 @@ function parseSpeed(text: string): number | null {
   return /^\d{1,4}(\.\d{1,3})?$/.test(text) && value >= 0.01 && value <= 1_000 ? value : null;
 }
 
-export function integer({ least, most }: { least: number; most: number }): Parser<number> {
+export function integer(least: number, most: number): Parser<number> {
   return typed({ type: 'integer', minimum: least, maximum: most }, (text) => {
     const value = Number(text);
     const whole = /^\d{1,15}$/.test(text) && value >= least && value <= most;
@@ -119,7 +119,7 @@ export function duration({ leastMs, mostMs }: { leastMs: number; mostMs: number 
 }
 
 /** Parses a whole number, which may have the form 1e3 or 1k. */
-export function wholeNumber({ least, most }: { least: number; most: number }): Parser<number> {
+export function wholeNumber(least: number, most: number): Parser<number> {
   return typed({ type: 'integer', minimum: least, maximum: most }, (text) => {
     const value = parseNumber(text);
     if (Number.isInteger(value) && value! >= least && value! <= most) return value!;

@@ -1,9 +1,11 @@
 /** Options for commands that run a scenario: file, changes and external deciders. */
+
 import { Option } from 'commander';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { Change, Scenario } from '../../sim/index.js';
 import { UsageError } from '../output/exit.js';
 import { writeStderr } from '../output/output.js';
+import { omitAbsent } from './client.js';
 import { integer } from './options.js';
 
 export interface ScenarioFlags {
@@ -34,7 +36,7 @@ export const scriptSeconds = (): Option =>
   new Option(
     '--script-seconds <n>',
     'time limit of a script call, in seconds (default: 10)',
-  ).argParser(integer({ least: 1, most: 86_400 }));
+  ).argParser(integer(1, 86_400));
 
 /**
  * Parses `agents.town.share=0.4`. A value that is not JSON is a string, but one that begins like a
@@ -136,7 +138,7 @@ export function deciderOptions(): Option[] {
 
 export const mostCallsOption = (): Option =>
   new Option('--most-calls <n>', 'call budget of each run with --record').argParser(
-    integer({ least: 0, most: 1_000_000_000 }),
+    integer(0, 1_000_000_000),
   );
 
 /** Warns that the options for deciders have no effect, for a scenario without deciders. */
@@ -151,9 +153,5 @@ export function readDeciderFlags({ record, cassette, mostCalls }: DeciderFlags) 
   if (mostCalls !== undefined && !record) {
     throw new UsageError('OPTION_REQUIRES', { option: '--most-calls', required: '--record' });
   }
-  return {
-    ...(record === undefined ? {} : { record }),
-    ...(cassette === undefined ? {} : { cassette }),
-    ...(mostCalls === undefined ? {} : { mostCalls }),
-  };
+  return omitAbsent({ record, cassette, mostCalls });
 }

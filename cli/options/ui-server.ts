@@ -15,7 +15,7 @@ export interface UiServerFlags {
 
 export const uiServerOptions = (): Option[] => [
   new Option('--port <n>', 'port to serve the page on (default: a free port)').argParser(
-    integer({ least: 0, most: 65_535 }),
+    integer(0, 65_535),
   ),
   new Option('--host <address>', 'address to serve the page on (default: 127.0.0.1)'),
 ];

@@ -16,7 +16,7 @@ interface Flags {
   out?: string;
 }
 
-const position = integer({ least: 1, most: Number.MAX_SAFE_INTEGER });
+const position = integer(1, Number.MAX_SAFE_INTEGER);
 
 export function eventsCommand(): CliCommand {
   return new CliCommand('events')

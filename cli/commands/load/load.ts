@@ -253,7 +253,6 @@ interface LoadFlags extends WatchFlags, ShardFlags {
   json?: boolean;
 }
 
-const whole = (least: number, most: number) => wholeNumber({ least, most });
 const span = (leastMs: number, mostMs: number) => duration({ leastMs, mostMs });
 const HOUR_MS = 3_600_000;
 
@@ -277,23 +276,23 @@ function addLoadOptions(command: CliCommand): CliCommand {
         .choices(workloadNames)
         .default('votes'),
     )
-    .option('--agents <n>', 'number of agents, one key each', whole(1, 100_000))
+    .option('--agents <n>', 'number of agents, one key each', wholeNumber(1, 100_000))
     .addOption(
       new Option('--rate <r>', 'requests per second, open loop')
         .argParser(ratePerSecond(1_000_000))
         .conflicts('concurrency'),
     )
-    .option('--concurrency <c>', 'concurrent requests, closed loop', whole(1, 10_000))
+    .option('--concurrency <c>', 'concurrent requests, closed loop', wholeNumber(1, 10_000))
     .option(
       '--duration <d>',
       'measured time (default: 10s, 5s per probe of --saturate)',
       span(100, 24 * HOUR_MS),
     )
     .option('--warmup <d>', 'warm-up time (default: 2s, 1s with --saturate)', span(0, HOUR_MS))
-    .option('--batch <tx>', 'transactions per block', whole(0, 10_000))
+    .option('--batch <tx>', 'transactions per block', wholeNumber(0, 10_000))
     .option('--timeout <d>', 'request timeout (default: 5s)', span(10, HOUR_MS))
     .option('--finality-timeout <d>', 'transaction timeout (default: 30s)', span(10, HOUR_MS))
-    .option('--connections <n>', 'maximum HTTP connections (default: 128)', whole(1, 10_000))
+    .option('--connections <n>', 'maximum HTTP connections (default: 128)', wholeNumber(1, 10_000))
     .addOption(
       new Option('--keep-going', 'measure outages of the server, in an open loop').conflicts([
         'concurrency',
@@ -314,7 +313,7 @@ function addLoadOptions(command: CliCommand): CliCommand {
       new Option('--saturate', 'search for the highest sustained rate').conflicts('concurrency'),
     )
     .option('--slo <objective>', 'objective of --saturate, such as p99=200ms', collect)
-    .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', whole(1, 100))
+    .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', wholeNumber(1, 100))
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')

@@ -25,7 +25,7 @@ export function mcpCommand(): Command {
       new Option(
         '--http <port>',
         'port to listen on, 0 for a free port (default: stdio)',
-      ).argParser(integer({ least: 0, most: 65_535 })),
+      ).argParser(integer(0, 65_535)),
     )
     .addOption(
       new Option('--host <address>', 'address to listen on with --http').default('127.0.0.1'),

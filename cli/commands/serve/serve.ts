@@ -9,7 +9,7 @@ import { type Policy, type Weights, weightings } from '../../../engine/protocol/
 import { policies } from '../../../engine/rules/bundled/policies.js';
 import { exitProcess } from '../../../engine/store/process-end.js';
 import type { GivenParameters } from '../../../sim/rules/chosen-rule.js';
-import { parseSecret, readKeys } from '../../options/client.js';
+import { omitAbsent, parseSecret, readKeys } from '../../options/client.js';
 import {
   configurable,
   SecretOption,
@@ -208,7 +208,7 @@ function announce(
 
 function archiveOptions({ archiveAfter }: ServeFlags, log: Logger): ArchiveOptions {
   return {
-    ...(archiveAfter === undefined ? {} : { archiveAfter }),
+    ...omitAbsent({ archiveAfter }),
     onArchived: (moved) => log.info(moved, 'archived'),
     onArchiveFault: (error) => log.error(`archive failed: ${error.message}; the server continues`),
   };
@@ -233,13 +233,10 @@ async function assertDoor({ hosts, cors }: ServeFlags): Promise<void> {
 }
 
 function genesisOf({ networkId, policy, weights, votingPeriodMs, minValidators }: ServeFlags) {
-  return {
-    ...(networkId === undefined ? {} : { network_id: networkId }),
-    ...(policy === undefined ? {} : { policy }),
-    ...(weights === undefined ? {} : { weights }),
-    ...(votingPeriodMs === undefined ? {} : { voting_period_ms: votingPeriodMs }),
-    ...(minValidators === undefined ? {} : { min_validators: minValidators }),
-  };
+  return omitAbsent({
+    network_id: networkId,
+    ...{ policy, weights, voting_period_ms: votingPeriodMs, min_validators: minValidators },
+  });
 }
 
 /** @throws {UsageError} for a token that the server would not use. */
@@ -348,7 +345,7 @@ const commaOption = (flags: string, text: string, initial: string) =>
 function addServeOptions(command: CliCommand): CliCommand {
   return command
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <n>', 'port to listen on, 0 for a free port', whole(0, 65_535), 8080)
+    .option('--port <n>', 'port to listen on, 0 for a free port', integer(0, 65_535), 8080)
     .option('--data <dir>', 'data folder', 'folkmoot-data')
     .option('--network-id <id>', 'name of a new network (default: random)', shortName)
     .choice('--policy <name>', 'decision policy of a new network', policies)
@@ -357,8 +354,8 @@ function addServeOptions(command: CliCommand): CliCommand {
     )
     .addOption(parameterOption('parameter of the rule'))
     .choice('--weights <name>', 'vote weights of a new network', weightings)
-    .option('--voting-period-ms <ms>', 'voting period of a new network', whole(1, 86_400_000))
-    .option('--min-validators <n>', 'minimum electorate of a block', whole(1, 1_000_000))
+    .option('--voting-period-ms <ms>', 'voting period of a new network', integer(1, 86_400_000))
+    .option('--min-validators <n>', 'minimum electorate of a block', integer(1, 1_000_000))
     .choice('--limits <profile>', 'rate limits (bench: 10,000 times spec)', profiles, 'spec')
     .option('--limits-file <file>', 'JSON file with limits to override')
     .choice(
@@ -382,7 +379,7 @@ function addServeOptions(command: CliCommand): CliCommand {
     .option(
       '--archive-after <n>',
       'recent entries to keep uncompressed (default: all)',
-      whole(1_000, 2 ** 53 - 1),
+      integer(1_000, 2 ** 53 - 1),
     )
     .choice(
       '--log-level <level>',
@@ -393,7 +390,6 @@ function addServeOptions(command: CliCommand): CliCommand {
     .addOptions([...nodeOptions(), ...scenarioOptions()]);
 }
 
-const whole = (least: number, most: number) => integer({ least, most });
 const profiles = ['spec', 'bench', 'off'];
 const transports = ['uws', 'node'];
 const anyHost = 'localhost, this machine, any address';
