@@ -125,7 +125,9 @@ async function measureCommand(args) {
   try {
     const child = spawn(process.execPath, [program, ...args], { env, stdio: 'ignore' });
     const [code] = await once(child, 'exit');
-    if (code !== 0) throw new Error(`folkmoot ${args.join(' ')}: exit code ${code}; run it alone`);
+    // 14: a load run on a busy machine, whose figures are not valid. It executes the same code.
+    if (code !== 0 && code !== 14)
+      throw new Error(`folkmoot ${args.join(' ')}: exit code ${code}; run it alone`);
     const scripts = readdirSync(folder).flatMap(
       (file) => JSON.parse(readFileSync(join(folder, file), 'utf8')).result,
     );
