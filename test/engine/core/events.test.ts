@@ -1,16 +1,90 @@
-/** Events: types and order for each cause, and numbers. */
+/** Events: exact data, order, size and numbers. */
+import { GENESIS_HASH } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { newPopulation } from '../helpers.js';
+import { instant } from '../../support/citizens.js';
+import { answerOf, newPopulation } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-/** Creates a population with one open block. */
-async function withBlock(electors: number) {
+test('events: block_proposal has hashes and types of its transactions', async () => {
   const population = await newPopulation();
-  const voters = await population.joinMany(electors, both, { personality: 'lawful' });
-  const hash = await population.open(voters[0]!);
-  return { population, voters, hash, ada: voters[0]!, bob: voters[1]! };
-}
+  const [ada, stranger] = [await population.join(both), population.key()];
+  const transactions = [
+    population.transaction(ada, '{"type":"transfer"}'),
+    population.transaction(stranger, 'plain', true),
+  ];
+  const meme_content = { type: 'text', content: 'gm', tags: ['GM'] };
+  await population.wait(3);
+  await population.open(ada, { transactions, meme_content });
+  expect(population.told('block_proposal')[0]).toEqual({
+    block_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    parent_hash: GENESIS_HASH,
+    height: 1,
+    producer: { id: ada.id, public_key: ada.publicKey },
+    transactions: [
+      { hash: transactions[0]!.hash, type: 'transfer' },
+      { hash: transactions[1]!.hash, type: 'custom' },
+    ],
+    meme_content: { type: 'text', content: 'gm' },
+    timestamp: instant(3),
+  });
+});
+
+test.each([
+  ['transfer', '{"type":"transfer"}'],
+  ['a_b', ' {"x":1,"type":"a_b"}'],
+  ['custom', '{"type":"Transfer"}'],
+  ['custom', '{"type":""}'],
+  ['custom', '{"type":1}'],
+  ['custom', `{"type":"${'a'.repeat(33)}"}`],
+  ['custom', '["type"]'],
+  ['custom', '"type"'],
+  ['custom', 'null'],
+  ['custom', '{"type":"transfer"'],
+  ['custom', '{"__proto__":{"type":"transfer"}}'],
+])('events: gives a transaction the type %s for %s', async (type, data) => {
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  await population.open(ada, { transactions: [population.transaction(ada, data)] });
+  expect(population.told('block_proposal')[0]?.transactions[0]?.type).toBe(type);
+});
+
+test('events: block_status and network_metrics have the final figures', async () => {
+  const population = await newPopulation();
+  const [ada, bob, cem] = await population.joinMany(4, both);
+  const transactions = ['1', '2', '3'].map((data) => population.transaction(ada!, data));
+  const hash = await population.open(ada!, { transactions });
+  await population.open(bob!, { transactions: transactions.slice(1) });
+  await population.wait(9);
+  await population.vote(cem!, hash, 'reject');
+  const mark = population.mark();
+  answerOf(await population.vote(ada!, hash, 'reject'));
+  const timestamp = instant(9);
+  expect(population.told('block_status', mark)).toEqual([
+    {
+      block_hash: hash,
+      parent_hash: GENESIS_HASH,
+      height: 1,
+      status: 'rejected',
+      approve: 0,
+      reject: 2,
+      electorate: 4,
+      transactions: 3,
+      timestamp,
+    },
+  ]);
+  expect(population.told('network_metrics', mark)).toEqual([
+    {
+      block_height: 0,
+      tps: 0,
+      active_validators: 4,
+      active_producers: 4,
+      pending_transactions: 2,
+      head_hash: GENESIS_HASH,
+      timestamp,
+    },
+  ]);
+});
 
 test('events: a finalizing vote emits all events that close the block', async () => {
   const population = await newPopulation();
@@ -50,7 +124,9 @@ test('events: the event for the largest proposal fits in 256 KiB', async () => {
 });
 
 test('events: are numbered from 1 without gaps', async () => {
-  const { population, voters, hash } = await withBlock(4);
+  const population = await newPopulation();
+  const voters = await population.joinMany(4, both);
+  const hash = await population.open(voters[0]!);
   await population.votes(voters, hash, 'approve');
   await population.at(100_000);
   const numbers = population.since(0).map(({ seq }) => seq);
