@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { admitLogged } from '../../engine/admit/admit.js';
 import type { Verified } from '../../engine/admit/verify.js';
+import { assign, createActor, setup, waitFor } from '../../engine/core/bundled/xstate.js';
 import type { Spent } from '../../engine/node/kept-network.js';
 import type { Network } from '../../engine/node/network.js';
 import type { Applied } from '../../engine/node/open-store.js';
@@ -63,6 +64,49 @@ interface OrderClock {
   time: number;
 }
 
+const states = setup({
+  types: {
+    context: {} as { head: number },
+    events: {} as
+      | { type: 'joined'; head: number }
+      | { type: 'applied'; version: number }
+      | { type: 'close' },
+  },
+});
+
+/**
+ * States of a node. A joining node takes its name. A node that catches up applies the batches that
+ * the order contained at the start. A following node also checks the witnesses in later batches.
+ */
+const nodeMachine = states.createMachine({
+  id: 'node',
+  context: { head: 0 },
+  initial: 'joining',
+  states: {
+    joining: {
+      on: {
+        joined: {
+          target: 'catchingUp',
+          actions: assign({ head: ({ event }) => event.head }),
+        },
+      },
+    },
+    catchingUp: {
+      on: {
+        applied: {
+          target: 'following',
+          guard: ({ context, event }) => event.version >= context.head,
+        },
+      },
+    },
+    following: {},
+    closed: {},
+  },
+  on: { close: { target: '.closed' } },
+});
+
+type NodeState = 'joining' | 'catchingUp' | 'following' | 'closed';
+
 export class ClusterNode {
   readonly incarnation = randomUUID();
   /** URL for clients, for the card; empty if unknown. */
@@ -85,11 +129,9 @@ export class ClusterNode {
   readonly #ticker: Ticker;
   readonly #trimmer: Trimmer;
   #follower: Follower | null = null;
+  readonly #states = createActor(nodeMachine).start();
   #mark: OrderMark;
-  /** End of the order when this node started. Witnesses in later batches are checked. */
-  #begin = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
-  #closed = false;
 
   /** @param inner a network opened at its mark, with `clock`. */
   constructor(inner: Network, clock: OrderClock, options: NodeOptions) {
@@ -151,8 +193,9 @@ export class ClusterNode {
     const { order, node } = this.#options;
     const { version } = await order.head();
     this.#assertNotAhead(version);
-    this.#begin = version;
     await order.join(node, this.incarnation);
+    this.#states.send({ type: 'joined', head: version });
+    this.#states.send({ type: 'applied', version: this.#mark.version });
     this.#follower = new Follower({
       order,
       position: () => this.#mark,
@@ -161,7 +204,7 @@ export class ClusterNode {
       failed: (error) => this.#fail(error),
     });
     await this.#members.greet();
-    while (this.#mark.version < this.#begin && !this.#closed) await sleep(bounds.roomMs);
+    await waitFor(this.#states, (now) => !now.matches('catchingUp'));
     this.#ticker.set();
   }
 
@@ -194,7 +237,7 @@ export class ClusterNode {
 
   /** Stops all work and refuses the waiting requests. */
   close(): void {
-    this.#closed = true;
+    this.#states.send({ type: 'close' });
     this.#ticker.close();
     this.#members.close();
     this.#follower?.close();
@@ -236,13 +279,13 @@ export class ClusterNode {
           skip: this.#warn,
         });
     // A batch must be applied as a whole, so the node waits until no request would be refused.
-    while (!this.#closed && this.#inner.unable()) await sleep(bounds.roomMs);
+    while (!this.#is('closed') && this.#inner.unable()) await sleep(bounds.roomMs);
     return () => this.#apply(batch, requests, own !== undefined);
   }
 
   /** Applies a batch in one event-loop turn, so that readers see the whole batch or nothing. */
   #apply(batch: OrderedBatch, requests: readonly ReadRequest[], isOwn: boolean): void {
-    if (this.#closed) return;
+    if (this.#is('closed')) return;
     const { log, version, revision } = this.#mark;
     const { position } = batch;
     assertInvariant(position.version === version + 1, 'ORDER_POSITION', position.version, version);
@@ -255,8 +298,9 @@ export class ClusterNode {
     this.#time.came(time);
     this.#contact.came();
     const answered = isOwn ? this.#appender.came(batch.k, applied) : [];
-    const isNews = batch.position.version > this.#begin && batch.unreadable === undefined;
+    const isNews = this.#is('following') && batch.unreadable === undefined;
     if (!isOwn && isNews) this.#check(batch);
+    this.#states.send({ type: 'applied', version: position.version });
     for (const [index, { input, verified: request }] of requests.entries()) {
       if (answered[index]) continue;
       const { spender } = input;
@@ -280,7 +324,7 @@ export class ClusterNode {
     if (read.position.seq === seq && read.position.digest === digest) return;
     const compare = async () => {
       const own = read.log.entry(seq)?.digest ?? 'none';
-      if (own === digest || this.#closed) return;
+      if (own === digest || this.#is('closed')) return;
       const parts = `entry ${seq} has digest ${digest} at node ${node}, ${own} at this node`;
       if (!(await this.#options.order.isAppended(batch))) {
         const by = `forged batch ${position.version} in the name of node ${node}`;
@@ -323,8 +367,12 @@ export class ClusterNode {
     return off < bounds.clockMostMs ? null : refuse('NODE_CLOCK', { offset: off, side });
   }
 
+  #is(state: NodeState): boolean {
+    return this.#states.getSnapshot().matches(state);
+  }
+
   #fail(error: Error): void {
-    if (this.#closed) return;
+    if (this.#is('closed')) return;
     this.close();
     this.#options.onFatal(error);
   }

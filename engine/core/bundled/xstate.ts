@@ -1,6 +1,6 @@
 /**
- * Re-exports the parts of XState that the engine uses, for the bundle. Loading all of XState's
- * modules takes three times as long.
+ * Re-exports the parts of XState that the engine and nodes use, for the bundle. Loading all modules
+ * of XState takes three times as long.
  */
 export {
   type Actor,
@@ -11,4 +11,5 @@ export {
   emit,
   type InputFrom,
   setup,
+  waitFor,
 } from 'xstate';
