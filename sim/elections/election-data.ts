@@ -590,11 +590,22 @@ function checkLength(line: number, count: number): void {
   if (count > LONGEST_ROW) refuse(line, 'TOO_MANY', { what, count, limit: LONGEST_ROW });
 }
 
+/** Splits and trims values. Most need no trimming, which would take half of the time. */
 function splitCells(text: string): string[] {
-  const cells = text.split(';', MOST_CELLS + 1);
-  for (const [at, cell] of cells.entries()) cells[at] = cell.trim();
+  const cells: string[] = [];
+  for (let at = 0; at <= text.length && cells.length <= MOST_CELLS; ) {
+    const end = endOfCell(text, at);
+    const cell = text.slice(at, end);
+    cells.push(
+      isPlain(text.charCodeAt(at)) && isPlain(text.charCodeAt(end - 1)) ? cell : cell.trim(),
+    );
+    at = end + 1;
+  }
   return cells;
 }
+
+/** Returns true for a character of ASCII that is no white space. */
+const isPlain = (code: number): boolean => code > 32 && code < 128;
 
 const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
 
