@@ -188,13 +188,12 @@ test.skipIf(!hasBrowser)(
       const { tab } = await open(browser, `${url}/ui/agent/${ids[place]}?at=${entry}`);
       const ego = figure(tab, 'Neighbours');
       const there = expected.filter(([vote]) => vote !== 'not registered').length;
-      // Possibly no neighbour has registered yet.
-      await ego
-        .locator('.ego svg a, .ego svg .absent')
-        .nth(own.length - 1)
-        .waitFor();
-      expect(await ego.locator('.ego svg a').count()).toBe(there);
-      expect(await ego.locator('.ego svg .absent').count()).toBe(own.length - there);
+      // The ring may be drawn before the page has reached the entry.
+      const marks = async () => [
+        await ego.locator('.ego svg a').count(),
+        await ego.locator('.ego svg .absent').count(),
+      ];
+      await expect.poll(marks).toEqual([there, own.length - there]);
       await ego.getByRole('button', { name: 'as a table' }).click();
       // The votes arrive after the ring is drawn.
       const found = async () => {
