@@ -6,7 +6,6 @@ import {
   composeAllianceLeave,
   composeAlliancePropose,
   composeAllianceRespond,
-  composeDiscuss,
   composeMeme,
   composeProposal,
   composeRegister,
@@ -14,7 +13,6 @@ import {
   composeTransaction,
   composeVote,
   type Decision,
-  type DiscussFields,
   type Event,
   type EventData,
   type EventType,
@@ -191,11 +189,6 @@ export class Population {
   async meme(by: Signatory, text: string): Promise<string> {
     const fields = { caption: text, tags: [], file: new TextEncoder().encode(text) };
     return answerOf<'meme'>(await this.submit(composeMeme(by, this.stamp(), fields))).meme_id;
-  }
-
-  discuss(by: Signatory, fields: Partial<DiscussFields> & { block_hash: string }) {
-    const discussion = { message: 'hm', sentiment: 'neutral' as const, ...fields };
-    return this.submit(composeDiscuss(by, this.stamp(), discussion));
   }
 
   ally(by: Signatory, targets: readonly Citizen[], fields: Partial<AllianceFields> = {}) {
