@@ -130,6 +130,30 @@ test('meme: treats the same request as a duplicate, a new timestamp as a new mem
   );
 });
 
+const png = Buffer.from(
+  '89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489',
+  'hex',
+);
+
+test.each([
+  ['image', png],
+  ['image', Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')],
+  ['gif', Buffer.from('GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;', 'latin1')],
+  ['text', Buffer.from('grüße\t🎉\r\n')],
+  ['MEDIA_TYPE', Buffer.from(' \n<svg/>')],
+  ['MEDIA_TYPE', Buffer.from('a\u0000b')],
+  ['MEDIA_TYPE', Buffer.from([0xff, 0xfe, 0x41])],
+  ['MEDIA_TYPE', Buffer.from('PK\u0003\u0004\u0014\u0000\u0000\u0000', 'latin1')],
+  ['MEDIA_TYPE', Buffer.alloc(0)],
+])('meme: detects %s from the bytes', async (type, file) => {
+  const population = await newPopulation();
+  const outcome = await population.submit(
+    composeMeme(await population.join(), population.stamp(), posted(file)),
+  );
+  const told = 'data' in outcome ? answerOf<'meme'>(outcome).content.type : word(outcome);
+  expect(told).toBe(type);
+});
+
 test('meme: accepts a file of 1 MiB and refuses one byte more with 413', async () => {
   const population = await newPopulation();
   const ada = await population.join();

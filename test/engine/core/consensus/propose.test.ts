@@ -72,6 +72,17 @@ test('propose: treats the producer as sender like an absent sender', async () =>
   expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
+test('propose: accepts the same data from two signers', async () => {
+  const population = await newPopulation();
+  const ada = await population.join(both);
+  const stranger = population.key();
+  const transactions = [
+    population.transaction(ada, 'one'),
+    population.transaction(stranger, 'one', true),
+  ];
+  expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
+});
+
 test('propose: checks duplicates again after a new final block', async () => {
   const population = await newPopulation();
   const [ada, bob] = [await population.join(both), await population.join(['producer'])];
