@@ -3,7 +3,7 @@
  * stream.
  */
 import { type Event, type Position, StreamError } from 'folkmoot/client';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { heavy } from '../support/counts.js';
 import { freePort, temporaryFolder } from '../support/fixture.js';
@@ -212,19 +212,6 @@ test('events: an unknown topic is refused without a retry', async () => {
   const client = await agentOf(url);
   const error = await failureOf(client.events(['blocks', 'gossip']).next());
   expect(error).toMatchObject({ closeCode: null, reason: 'UNKNOWN_TOPIC' });
-});
-
-test('events: a fifth stream permanently closes the oldest of an agent', async () => {
-  const { url } = await live({ limits: 'bench' });
-  const client = await agentOf(url);
-  const streams = from1(4).map(() => client.events(['network']));
-  onTestFinished(async () => void (await Promise.all(streams.map((one) => one.return()))));
-  await Promise.all(streams.map(({ opened }) => opened));
-  const fifth = client.events(['network']);
-  onTestFinished(async () => void (await fifth.return()));
-  await fifth.opened;
-  const error = await failureOf(streams[0]!.next());
-  expect(error).toMatchObject({ closeCode: 4409, code: 'RATE_LIMITED' });
 });
 
 test("events: a wrong clock is corrected by the server's time", async () => {

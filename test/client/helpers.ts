@@ -1,8 +1,9 @@
 /** Live servers over real sockets, and agents. All are torn down with the test. */
-import { createVerifier, type GenesisOptions, Network } from 'folkmoot';
-import { type Server, type ServerOptions, startServer } from 'folkmoot/api';
+import type { GenesisOptions } from 'folkmoot';
+import type { ServerOptions } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
 import { onTestFinished } from 'vitest';
+import { serve } from '../support/service/server.js';
 
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
   /** Data folder (default: in memory). */
@@ -10,37 +11,13 @@ export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {
   genesis?: Partial<GenesisOptions>;
 }
 
-export interface Live {
-  url: string;
-  network: Network;
-  server: Server;
-  /** Stops server and network. */
-  stop(): Promise<void>;
-}
-
-/** Serves a network at 127.0.0.1 until the test ends. */
-export async function live({ path, genesis = {}, ...options }: LiveOptions = {}): Promise<Live> {
-  const verifier = createVerifier('inline');
-  const network = await Network.open({
-    ...(path === undefined ? { memory: true } : { path }),
-    genesis: { network_id: 'testnet', ...genesis },
-    verifier,
-    onFatal: (error) => {
-      throw error;
-    },
-  });
-  const server = await startServer({ network, limits: 'off', version: '0', ...options });
-  let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopped ??= (async () => {
-      await server.close();
-      await network.close();
-      await verifier.close();
-    })();
-    return stopped;
-  };
-  onTestFinished(stop);
-  return { url: server.url, network, server, stop };
+/** Serves a network at 127.0.0.1 until the test ends, without limits by default. */
+export async function live({ path, genesis = {}, ...options }: LiveOptions = {}) {
+  const server = { limits: 'off' as const, ...options };
+  const where = path === undefined ? {} : { path };
+  const running = await serve({ transport: null, genesis, server, ...where });
+  onTestFinished(running.close);
+  return { url: running.url, network: running.network, stop: running.close };
 }
 
 /** Returns a client with a key derived from a number. */

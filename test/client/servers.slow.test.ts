@@ -1,54 +1,13 @@
 /** Failover in a client with several servers. */
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { startServer } from 'folkmoot/api';
 import { ApiError, type Event, NetworkClient, UnreachableError } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { door } from '../support/service/connection.js';
 import { agentOf, clientOf, failureOf, live, seqsOf, take } from './helpers.js';
 
 const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'outcomes'];
-
-type State = 'open' | 'silent' | 'shut' | 'mute';
-
-/**
- * Starts a proxy in front of a server. `open` forwards everything. `silent` accepts connections and
- * bytes without responding. `shut` resets connections. `mute` forwards requests but not responses.
- */
-async function door(url: string) {
-  const port = Number(new URL(url).port);
-  let state: State = 'open';
-  const pairs = new Set<Socket>();
-  const listener = createServer((near) => {
-    if (state === 'shut') return void near.destroy();
-    const far = connect(port, '127.0.0.1');
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      pairs.add(one);
-      one.on('error', () => {});
-      one.on('close', () => {
-        pairs.delete(one);
-        other.destroy();
-      });
-      one.on('data', (bytes) => {
-        if (state === 'open' || (state === 'mute' && one === near)) other.write(bytes);
-      });
-    }
-  });
-  await new Promise<void>((resolve) => {
-    listener.listen(0, '127.0.0.1', resolve);
-  });
-  const set = (now: State) => {
-    state = now;
-    if (now === 'shut') for (const one of pairs) one.destroy();
-  };
-  onTestFinished(() => {
-    set('shut');
-    listener.close();
-  });
-  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, set };
-}
 
 /** Starts one network with two servers, each behind a door. */
 async function two() {

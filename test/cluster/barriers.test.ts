@@ -1,28 +1,14 @@
 /**
  * Barriers, especially for unknown keys. Callers share one barrier, and empty batches are limited.
  */
-import { type ServerOptions, startServer } from 'folkmoot/api';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
-import { agents, openNode, registration, type TestNode } from '../support/cluster/nodes.js';
+import { agents, openNode, registration, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { agentOf, register, status } from '../support/service/signer.js';
 import { call } from '../support/service/world.js';
 
 const [ada, bob] = agents as [(typeof agents)[0], (typeof agents)[0]];
-
-async function served(node: TestNode): Promise<string> {
-  // The sources and the built package declare distinct types.
-  const network = node.network as unknown as ServerOptions['network'];
-  const server = await startServer({
-    network,
-    transport: 'node',
-    limits: 'off',
-    version: '0.0.0-test',
-  });
-  onTestFinished(() => server.close());
-  return server.url;
-}
 
 /** Counts batches without requests. */
 const empty = (order: MemoryOrder) =>

@@ -1,9 +1,8 @@
 /**
  * Agents' quotas across several nodes in one network. An agent's quota applies once for all nodes.
  */
-import { type ServerOptions, startServer } from 'folkmoot/api';
-import { expect, onTestFinished, test } from 'vitest';
-import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
+import { expect, test } from 'vitest';
+import { expectSame, openNode, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, register, status } from '../support/service/signer.js';
@@ -11,16 +10,9 @@ import { call, expectError } from '../support/service/world.js';
 
 const ada = agentOf('ada');
 const bob = agentOf('bob');
+const spec = { limits: 'spec' } as const;
 const STATUS_QUOTA = 30;
 const update = () => status(ada, { status: 'active' });
-
-async function served(node: TestNode): Promise<string> {
-  // The sources and the built package declare distinct types.
-  const network = node.network as unknown as ServerOptions['network'];
-  const server = await startServer({ network, transport: 'node', version: '0.0.0-test' });
-  onTestFinished(() => server.close());
-  return server.url;
-}
 
 async function three() {
   const order = new MemoryOrder();
@@ -29,7 +21,7 @@ async function three() {
     await openNode(order, { name: 'n2' }),
     await openNode(order, { name: 'n3' }),
   ];
-  const urls = await Promise.all(nodes.map(served));
+  const urls = await Promise.all(nodes.map((node) => served(node, spec)));
   return { order, nodes, urls };
 }
 
@@ -97,11 +89,11 @@ test('quotas: a starting node counts the requests of the window in the order, by
   await expectSame(order, nodes);
   const path = temporaryFolder();
   const late = await openNode(order, { name: 'n4', path });
-  expectError(await call(await served(late), update()), 429, 'RATE_LIMITED', 'QUOTA_USED');
+  expectError(await call(await served(late, spec), update()), 429, 'RATE_LIMITED', 'QUOTA_USED');
   for (const node of [...nodes, late]) await node.close();
   // Without other nodes, there are no clock offsets, so a minute has passed.
   order.cards.clear();
   const wall = () => Date.now() + 61_000;
   const later = await openNode(order, { name: 'n5', wall });
-  expect((await call(await served(later), update())).status).toBe(200);
+  expect((await call(await served(later, spec), update())).status).toBe(200);
 });

@@ -4,89 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { folkmoot } from '../support/cli.js';
-import { expectKept } from '../support/cluster/history.js';
 import { update } from '../support/cluster/load.js';
-import {
-  expectTogether,
-  insist,
-  type NodeProcess,
-  nodeProcess,
-} from '../support/cluster/processes.js';
+import { expectTogether, insist, nodeProcess } from '../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
-import {
-  agentOf,
-  blockHash,
-  meme,
-  propose,
-  register,
-  transaction,
-  vote,
-} from '../support/service/signer.js';
+import { agentOf, register } from '../support/service/signer.js';
 
 const agents = ['ada', 'bob', 'eve', 'kim', 'lee', 'max'].map(agentOf);
 const [ada] = agents as [(typeof agents)[0]];
 
-// biome-ignore lint/suspicious/noExplicitAny: the test inspects the value
-async function readJson(url: string): Promise<any> {
-  const answer = await fetch(url);
-  return ((await answer.json()) as { data: unknown }).data;
-}
-
-async function three(cluster: string, args: readonly string[] = []): Promise<NodeProcess[]> {
-  const folder = temporaryFolder();
-  const start = (name: string) => nodeProcess({ cluster, name, folder: join(folder, name), args });
-  return [await start('n1'), await start('n2'), await start('n3')];
-}
-
 describe.skipIf(!hasEtcd)('serve --cluster', () => {
-  test.each([
-    ['decided by votes at all nodes', '600000', agents, 'finalized'],
-    ['over at all nodes when their deadline passes', '2000', [], 'expired'],
-  ])('blocks are %s', async (_, periodMs, voters, status) => {
-    const order = await etcd();
-    const nodes = await three(order.url, ['--voting-period-ms', periodMs]);
-    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
-    await expectTogether(nodes);
-    const proposal = propose(ada, { parent_hash: '0'.repeat(64), transactions: [] });
-    const told = [await insist(nodes, proposal, 1)];
-    expect(told[0]!.status).toBe(201);
-    const block_hash = blockHash(proposal, ada, 'town');
-    const votes = voters.map((by, index) =>
-      insist(nodes, vote(by, { block_hash, decision: 'approve' }), index),
-    );
-    told.push(...(await Promise.all(votes)));
-    for (const { url } of nodes) {
-      const shown = () => readJson(`${url}/api/v1/blocks/${block_hash}`);
-      await expect.poll(shown).toMatchObject({ status });
-    }
-    await expectKept(nodes, told);
-  });
-
-  test('each quota of an agent applies across all nodes, including a new one', async () => {
-    const order = await etcd();
-    const nodes = await three(order.url, ['--limits', 'spec']);
-    expect((await insist(nodes, register(ada), 0)).status).toBe(201);
-    await expectTogether(nodes);
-    const statuses: number[] = [];
-    for (let turn = 0; turn < 45; turn += 1) {
-      statuses.push((await insist(nodes, update(ada), turn)).status);
-    }
-    const done = statuses.filter((status) => status === 200).length;
-    // Sends requests one at a time, including requests that two other nodes have not applied yet.
-    expect(done).toBeGreaterThanOrEqual(30);
-    expect(done).toBeLessThanOrEqual(32);
-    expect(statuses.slice(-12)).toEqual(Array.from({ length: 12 }, () => 429));
-    const n4 = await nodeProcess({
-      cluster: order.url,
-      name: 'n4',
-      folder: temporaryFolder(),
-      args: ['--limits', 'spec'],
-    });
-    expect((await insist([n4], update(ada), 0)).status).toBe(429);
-    await expectTogether([...nodes, n4]);
-  });
-
   test('a new node catches up; a second process with the same name stops the first', async () => {
     const order = await etcd();
     const folder = temporaryFolder();
@@ -104,31 +31,6 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     expect(await ended).toBe(13);
     expect(n2.stderr()).toMatch(/node name taken .*: n2/);
     await expectTogether([n1, again]);
-  });
-
-  test('a request above the size limit of etcd reaches all nodes', async () => {
-    const order = await etcd();
-    const nodes = await three(order.url);
-    for (const [index, by] of agents.entries()) await insist(nodes, register(by), index);
-    const file = Buffer.alloc(1024 * 1024, 7);
-    Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
-    expect((await insist(nodes, meme(ada, { file }), 0)).status).toBe(201);
-    const transactions = Array.from({ length: 400 }, (_, index) =>
-      transaction(ada, 'town', `${index} `.padEnd(4_096, 'x')),
-    );
-    const large = propose(ada, { parent_hash: '0'.repeat(64), transactions });
-    expect(large.body.length).toBeGreaterThan(1_700_000);
-    const told = [await insist(nodes, large, 1)];
-    expect(told[0]!.status).toBe(201);
-    await expectTogether(nodes);
-    const hash = blockHash(large, ada, 'town');
-    for (const { url } of nodes) {
-      expect(await readJson(`${url}/api/v1/blocks/${hash}`)).toMatchObject({ transactions: 400 });
-      const [event] = (await readJson(`${url}/api/v1/events?topics=memes&limit=1`)).events;
-      const content = await fetch(`${url}/api/v1/social/memes/${event.data.meme_id}/content`);
-      expect(Buffer.from(await content.arrayBuffer()).equals(file)).toBe(true);
-    }
-    await expectKept(nodes, told);
   });
 
   test('a node that lags too far stops with advice, and starts on a copy', async () => {

@@ -1,7 +1,6 @@
 /** Servers on one network: responses from a node that lags or is cut off. */
-import { type ServerOptions, startServer } from 'folkmoot/api';
-import { expect, onTestFinished, test } from 'vitest';
-import { expectSame, openNode, type TestNode } from '../support/cluster/nodes.js';
+import { expect, test } from 'vitest';
+import { expectSame, openNode, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { connect } from '../support/service/live.js';
 import { oneTransport, world } from '../support/service/server.js';
@@ -9,20 +8,6 @@ import { agentOf, auth, register, signed } from '../support/service/signer.js';
 import { call, get } from '../support/service/world.js';
 
 const within = { timeout: 60_000 };
-
-async function served(node: TestNode, transport: 'uws' | 'node' = 'node'): Promise<string> {
-  // The sources and the built package declare distinct types.
-  const network = node.network as unknown as ServerOptions['network'];
-  const server = await startServer({
-    network,
-    cluster: node.network.status,
-    transport,
-    limits: 'bench',
-    version: '0.0.0-test',
-  });
-  onTestFinished(() => server.close());
-  return server.url;
-}
 
 test('servers: report the status of all nodes and of etcd', async () => {
   const { order, n1, n2, url1, url2 } = await two();
@@ -115,7 +100,7 @@ test.each(
   oneTransport,
 )('servers: %s handles a subscriber that disconnects before it is admitted', async (by) => {
   const node = await openNode(new MemoryOrder());
-  const url = await served(node, by);
+  const url = await served(node, { transport: by });
   expect((await call(url, register(ada))).status).toBe(201);
   node.door.shut = true;
   const live = await connect(`${url.replace('http', 'ws')}/ws/v1`);

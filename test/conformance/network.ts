@@ -5,7 +5,6 @@ import {
   begin,
   expectError,
   GENESIS_HASH,
-  HEX_64,
   type Start,
   TIMESTAMP,
 } from '../support/service/world.js';
@@ -66,14 +65,6 @@ export function networkTests(start: Start): void {
     expect(validators).toHaveLength(2);
   });
 
-  test('agents: blocks_produced counts finalized blocks', async () => {
-    const world = await begin(start);
-    const ada = await world.join('Ada');
-    await world.vote(ada, await world.propose(ada));
-    const { producers } = await world.read('/api/v1/network/agents');
-    expect(producers).toMatchObject([{ id: ada.agentId, blocks_produced: 1 }]);
-  });
-
   test('reputation: five numbers; 404 for an unknown agent', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
@@ -98,33 +89,6 @@ export function networkTests(start: Start): void {
     expect((await world.get('/api/v1/network/state', headers)).status).toBe(200);
   });
 
-  test('blocks: read by page and by status, and the votes on a block', async () => {
-    const world = await begin(start);
-    const ada = await world.join('Ada');
-    const hashes: string[] = [];
-    for (let height = 1; height <= 3; height += 1) {
-      const hash = await world.propose(ada);
-      hashes.unshift(hash);
-      await world.vote(ada, hash, { reason: `height ${height}` });
-    }
-    const page = await world.read('/api/v1/blocks?limit=2');
-    const hashesOf = (blocks: unknown) =>
-      (blocks as { block_hash: string }[]).map(({ block_hash }) => block_hash);
-    expect(hashesOf(page.blocks)).toEqual(hashes.slice(0, 2));
-    const rest = await world.read(`/api/v1/blocks?limit=2&cursor=${page.next_cursor}`);
-    expect(hashesOf(rest.blocks)).toEqual(hashes.slice(2));
-    expect(rest.next_cursor).toBe(null);
-    const voting = await world.read('/api/v1/blocks?status=voting');
-    expect(voting.blocks).toEqual([]);
-    const votes = await world.read(`/api/v1/blocks/${hashes[0]}/votes`);
-    expect(votes).toMatchObject({
-      block_hash: hashes[0],
-      electorate: [{ agent_id: ada.agentId, public_key: ada.publicKey, weight: 1 }],
-      votes: [{ public_key: ada.publicKey, vote: { decision: 'approve', reason: 'height 3' } }],
-      next_cursor: null,
-    });
-  });
-
   test('transactions, state: a final block stores its transactions and state diff', async () => {
     const world = await begin(start);
     const ada = await world.join('Ada');
@@ -144,49 +108,6 @@ export function networkTests(start: Start): void {
     expectError(absent, 404, 'INVALID_REQUEST', 'UNKNOWN_KEY_NAME');
     const unknown = await world.get(`/api/v1/transactions/${'a'.repeat(64)}`);
     expectError(unknown, 404, 'INVALID_REQUEST', 'UNKNOWN_TX');
-  });
-
-  test('events: read by page and by topic', async () => {
-    const world = await begin(start);
-    await world.joinAll('Ada', 'Bob', 'Eve');
-    const page = await world.read('/api/v1/events?limit=2');
-    expect(page.events).toMatchObject([
-      { seq: 1, type: 'agent_status' },
-      { seq: 2, type: 'agent_status' },
-    ]);
-    const rest = await world.read(`/api/v1/events?after=${page.next_cursor}`);
-    expect(rest).toMatchObject({ events: [{ seq: 3 }], last_seq: 3, next_cursor: null });
-    expect((await world.read('/api/v1/events?topics=memes')).events).toEqual([]);
-    expect((await world.read('/api/v1/events?after=999')).events).toEqual([]);
-  });
-
-  test('meta: has the network, its digests and the limits', async () => {
-    const world = await begin(start);
-    expect(await world.read('/api/v1/meta')).toMatchObject({
-      network_id: await world.networkId(),
-      policy: 'bft',
-      seq: 0,
-      digest: HEX_64,
-      log_digest: HEX_64,
-      epoch: expect.any(String),
-      limits: { profile: 'bench' },
-    });
-  });
-
-  test.each([
-    '/api/v1/blocks?limit=0',
-    '/api/v1/blocks?limit=1001',
-    '/api/v1/blocks?limit=-1',
-    '/api/v1/blocks?limit=x',
-    '/api/v1/blocks?status=lost',
-    '/api/v1/blocks?cursor=x',
-    '/api/v1/events?topics=weather',
-    '/api/v1/events?after=1e3',
-    '/api/v1/network/agents?limit=0',
-    '/api/v1/social/alliances?limit=0',
-  ])('reads: %s is refused', async (path) => {
-    const world = await begin(start);
-    expectError(await world.get(path), 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
   test('propose: refuses a block without electors', async () => {

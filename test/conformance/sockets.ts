@@ -1,7 +1,7 @@
 /** The WebSocket and its debug endpoint (docs/protocol.md, section 15). */
 import { expect, test } from 'vitest';
 import { connect } from '../support/service/live.js';
-import { agentOf, auth, debugSocket, type Fields } from '../support/service/signer.js';
+import { auth, debugSocket } from '../support/service/signer.js';
 import { begin, expectError, type Start, TIMESTAMP } from '../support/service/world.js';
 
 const TOPICS = ['blocks', 'consensus', 'network', 'social', 'memes'];
@@ -62,47 +62,6 @@ export function socketTests(start: Start): void {
     expect(await live.settled()).toEqual([]);
   });
 
-  test('error: has code, message and details, without data or seq', async () => {
-    const world = await begin(start);
-    const ada = await world.join('Ada');
-    const live = await world.listen(ada);
-    live.send({ type: 'subscribe', topics: ['weather'] });
-    const message = await live.next();
-    expect(message).toEqual({
-      type: 'error',
-      error: {
-        code: 'INVALID_REQUEST',
-        message: expect.any(String),
-        details: expect.objectContaining({ reason: expect.any(String) }),
-      },
-    });
-  });
-
-  test.each([
-    ['an unknown key', 'INVALID_AGENT', 4403, (_: Fields) => auth(agentOf('Stranger'))],
-    ['a wrong signature', 'INVALID_SIGNATURE', 4401, (good: Fields) => auth(mixed(good))],
-    [
-      'a signature that is not hex',
-      'INVALID_SIGNATURE',
-      4401,
-      (good: Fields) => ({ ...good, signature: 'no' }),
-    ],
-    [
-      'an old timestamp',
-      'INVALID_SIGNATURE',
-      4401,
-      () => auth(agentOf('Ada'), '2020-01-01T00:00:00Z'),
-    ],
-    ['a malformed timestamp', 'INVALID_SIGNATURE', 4401, () => auth(agentOf('Ada'), 'yesterday')],
-  ])('auth: %s gives %s and closes with %i', async (_, errorCode, code, message) => {
-    const world = await begin(start);
-    const live = await connect(world.wsUrl);
-    live.send(message(auth(await world.join('Ada'))));
-    const { type, error } = await live.next();
-    expect([type, error.code]).toEqual(['error', errorCode]);
-    expect((await live.closed).code).toBe(code);
-  });
-
   test('debug/ws: shows a connection to its owner only', async () => {
     const world = await begin(start);
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
@@ -148,9 +107,4 @@ export function socketTests(start: Start): void {
     const wrong = world.wsUrl.replace('/ws/v1', '/ws/v2');
     await expect(connect(wrong)).rejects.toThrow('404');
   });
-}
-
-/** Returns an agent with a different agent's id, so that its signatures do not match. */
-function mixed({ public_key }: Fields) {
-  return { ...agentOf('Eve'), publicKey: String(public_key) };
 }

@@ -5,12 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ends, openStore } from '../engine/store/fixture.js';
 import { startWriter } from '../engine/store/start-writer.js';
-import { meta } from '../live/clients/actions.js';
-import { Caller } from '../live/clients/caller.js';
 import { Endurance } from '../live/clients/endurance.js';
 import { counts } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';
-import { host, stop, tryHost } from '../support/host.js';
 import { drawnFrom, seed } from '../support/seeded.js';
 import { faulty, why } from './faulty.js';
 import { PowerCut } from './journal.js';
@@ -53,17 +50,6 @@ describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
     }
   });
 
-  test('disk: a power failure without syncs loses acknowledged data', async () => {
-    let lost = 0;
-    for (let cut = 0; cut < 10 && lost === 0; cut += 1) {
-      const folder = join(temporaryFolder(), 'store');
-      const told = await storeCut(folder, true);
-      const left = await kept(folder).catch(() => 0);
-      if (left < told) lost += 1;
-    }
-    expect(lost).toBe(1);
-  });
-
   test(`disk: a server under load survives ${counts.powerCuts} power failures`, async () => {
     const data = join(temporaryFolder(), 'data');
     const moot = new Endurance(data);
@@ -75,24 +61,5 @@ describe.skipIf(why !== undefined)(`power cuts, seed ${seed}`, () => {
       power.cut(draw);
     }
     await moot.end();
-  });
-
-  test(`disk: a starting server survives ${counts.powerCuts} power failures`, async () => {
-    for (let cut = 0; cut < counts.powerCuts; cut += 1) {
-      const data = join(temporaryFolder(), 'data');
-      const power = new PowerCut(data);
-      const server = await tryHost({
-        data,
-        env: faulty({ folder: data, journal: power.journal }),
-      });
-      const caller = new Caller(server!.url);
-      const told = await meta(caller);
-      await server!.kill('SIGKILL');
-      power.cut(draw);
-      const again = await host({ data });
-      const now = await meta(new Caller(again.url));
-      expect([now.epoch, now.seq]).toEqual([told.epoch, told.seq]);
-      await stop(again);
-    }
   });
 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
+import { host } from '../support/host.js';
 import { main as cli, root } from '../support/paths.js';
 import { document, fenced } from './markdown.js';
-import { dependingFolder, ownClient, python } from './programs.js';
-import { served } from './start-server.js';
+import { dependingFolder } from './programs.js';
 
 const run = promisify(execFile);
 const part = document('docs/agents.md');
@@ -25,34 +25,15 @@ function commands(beginning: string): string[] {
     .map((line) => line.replace(/\s+#.*/, ''));
 }
 
-function has(program: string): boolean {
-  try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 test('agents.md: serves with the limits that these tests use', () => {
   expect(commands('npx folkmoot serve')).toEqual(['npx folkmoot serve --limits bench']);
-});
-
-const curl = has('curl');
-
-test.skipIf(!curl)(`agents.md: reads with curl${curl ? '' : ' (skipped: no curl)'}`, async () => {
-  const { url } = await served();
-  for (const line of commands('curl')) {
-    const { stdout } = await run('curl', ['-sS', line.replace('curl ', '').replace(here, url)]);
-    expect(JSON.parse(stdout), line).toMatchObject({ success: true });
-  }
 });
 
 test('agents.md: the client example finalizes a block in under 20 lines', async () => {
   const [example = ''] = fenced(part, 'js');
   expect(fenced(document('README.md'), 'js')).toEqual([example]);
   expect(example.split('\n').length).toBeLessThan(20);
-  const { url } = await served();
+  const { url } = await host({ args: ['--limits', 'bench'] });
   const folder = dependingFolder();
   writeFileSync(join(folder, 'ada.mjs'), example.replace(here, url));
   for (const height of [1, 2]) {
@@ -94,27 +75,10 @@ async function shellExample(url: string, cwd: string): Promise<{ blocks: object[
 }
 
 test('agents.md: the shell commands finalize a block, also in a second run', async () => {
-  const { url } = await served();
+  const { url } = await host({ args: ['--limits', 'bench'] });
   const cwd = temporaryFolder();
   for (const height of [1, 2]) {
     const { blocks } = await shellExample(url, cwd);
     expect(blocks).toMatchObject([{ status: 'finalized', height }]);
   }
 });
-
-test.skipIf(!python)(
-  'agents.md, own-client.md: both agents finalize their blocks on one server, in any order',
-  async () => {
-    const { url } = await served();
-    const cwd = temporaryFolder();
-    const inShell = async (height: number) => {
-      const { blocks } = await shellExample(url, cwd);
-      expect(blocks).toMatchObject([{ status: 'finalized', height }]);
-    };
-    const inPython = async (height: number) => {
-      expect(await ownClient(url)).toContain(`finalized at height ${height}\n`);
-    };
-    const order = [inPython, inPython, inShell, inShell, inPython];
-    for (const [done, run] of order.entries()) await run(done + 1);
-  },
-);

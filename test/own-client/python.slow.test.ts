@@ -1,9 +1,9 @@
 /** docs/own-client.md: its blocks form a script that finalizes a block. */
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { host } from '../support/host.js';
 import { document, fenced } from './markdown.js';
 import { callBlocks, ownClient, python } from './programs.js';
-import { served } from './start-server.js';
 
 const what =
   'own-client.md: the Python agent registers, proposes, votes, sees the block final, leaves';
@@ -11,7 +11,7 @@ const lacking = python ? '' : ' (skipped: needs python3-nacl and python3-websock
 
 for (const transport of ['uws', 'node']) {
   test.skipIf(!python)(`${what}, ${transport}${lacking}`, async () => {
-    const { url } = await served('--transport', transport);
+    const { url } = await host({ args: ['--limits', 'bench', '--transport', transport] });
     const stdout = await ownClient(url);
     const id = /agent_[0-9a-f]{32}/.exec(stdout)![0];
     const texts = fenced(document('docs/own-client.md'), 'text');
@@ -24,7 +24,7 @@ for (const transport of ['uws', 'node']) {
   });
 
   test.skipIf(!python)(`own-client.md: explains refusals, ${transport}${lacking}`, async () => {
-    const { url } = await served('--transport', transport);
+    const { url } = await host({ args: ['--limits', 'bench', '--transport', transport] });
     const told = async (call: string, target = url) =>
       ownClient(target, [...callBlocks, call]).catch(({ stderr }: { stderr: string }) => stderr);
     const large = 'call("POST", "/api/v1/agents/register", b"x" * 3_000_000)';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { compiled } from '../own-client/programs.js';
-import { served } from '../own-client/start-server.js';
+import { host } from '../support/host.js';
 import { commentsOf, examplesOf, named, publicFace } from './public-face.js';
 
 const run = promisify(execFile);
@@ -59,7 +59,7 @@ test('examples: the most used functions and types have one', () => {
 });
 
 test('examples: all compile in strict TypeScript, run and print the stated output', async () => {
-  const { url } = await served();
+  const { url } = await host({ args: ['--limits', 'bench'] });
   const programs = examples.map(({ code }) => code.replaceAll(here, url));
   const { folder, files, problems } = await compiled(programs);
   expect(problems).toBe('');

@@ -101,10 +101,6 @@ export const counts = {
   indexedDesigns: pick({ quick: 20, full: 200 }),
   /** Cells with a known mean, for interval coverage. */
   coverageTrials: pick({ quick: 2_000, full: 20_000 }),
-  /** Seconds of garbage input. */
-  garbageSeconds: pick({ quick: 3, full: 10 }),
-  /** Idle connections for a memory test (none in `quick`). */
-  idleSubscribers: pick({ quick: 0, full: 1_000 }),
   /** Seconds of schema-based fuzzing per transport. */
   fuzzSeconds: Number(process.env.FOLKMOOT_FUZZ_SECONDS ?? pick({ quick: 4, full: 600 })),
   /** Seconds per WebSocket flood. */

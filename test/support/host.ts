@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
+import { temporaryFolder } from './fixture.js';
 import { main } from './paths.js';
 
 export interface Ending {
@@ -34,7 +35,8 @@ export interface Unstarted {
 }
 
 export interface HostOptions {
-  data: string;
+  /** Data folder (default: a temporary folder). */
+  data?: string;
   args?: readonly string[];
   env?: Record<string, string>;
   /** Path to a different Node binary. */
@@ -43,8 +45,8 @@ export interface HostOptions {
   nodeArgs?: readonly string[];
 }
 
-/** Starts a server and waits until the server is listening. */
-export async function host(options: HostOptions): Promise<Host> {
+/** Starts a server and waits until the server is listening. The limits are off by default. */
+export async function host(options: HostOptions = {}): Promise<Host> {
   const started = await startHost(options);
   if ('ending' in started) {
     throw new Error(`the server did not start: ${started.stderr}`);
@@ -60,7 +62,7 @@ export async function tryHost(options: HostOptions): Promise<Host | null> {
 
 /** Returns a listening server, or the ending of a server that did not start to listen. */
 export async function startHost({
-  data,
+  data = temporaryFolder(),
   args = [],
   env = {},
   node = process.execPath,
@@ -120,16 +122,14 @@ function firstLine(child: ChildProcess): Promise<string> {
 /** Returns a process's number of open file descriptors. */
 export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Returns a process's resident memory, in bytes. */
-export function residentBytes(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
-  return Number(kilobytes) * 1024;
+/** Returns a process's private memory in bytes, without mapped store pages. */
+export function privateBytes({ pid }: Host): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
 }
 
-/** Returns a process's CPU time, in ticks of 10 ms. */
-export function processorTicks(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name, in parentheses, can contain spaces. Field 3 follows the name.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+/** Returns the bytes that a process with probe.mjs holds after a garbage collection. */
+export async function heldBytes({ ask }: Host): Promise<number> {
+  const { heapUsed, external } = (await ask('held')) as Record<string, number>;
+  return heapUsed! + external!;
 }

@@ -1,17 +1,13 @@
-/** Tests the page after its source ends: a lost folder, or a finished run. */
-import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../cli/watch/page.js';
 import { executablePath, hasBrowser, launch } from '../support/browser.js';
 import { simJson } from '../support/command.js';
-import { temporaryFolder } from '../support/fixture.js';
 import { type Begun, begin } from '../support/running-command.js';
 import { suiteFolder } from '../support/runs.js';
-import { World } from '../support/service/world.js';
 import { accessFaults, open } from './browser.js';
-import { connection, isFinished, isLive, lostBand } from './voters.js';
+import { connection, isFinished, lostBand } from './voters.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
@@ -25,62 +21,6 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const shown = (value: number) => value.toLocaleString('en');
-
-/** Starts `folkmoot explore` on a folder. */
-async function explored(folder: string): Promise<Begun & { url: string }> {
-  const begun = begin(['explore', folder, '--json', '--open', 'no']);
-  const [line] = await begun.printed(/^\{.*\}\n/);
-  return { ...begun, url: (JSON.parse(line!) as { url: string }).url };
-}
-
-const losses: [what: string, lose: (folder: string) => void][] = [
-  ['was deleted', (folder) => rmSync(folder, { recursive: true })],
-  [
-    'was replaced by another',
-    (folder) => {
-      const other = join(temporaryFolder(), 'run');
-      cpSync(run, other, { recursive: true });
-      renameSync(folder, `${folder}-before`);
-      renameSync(other, folder);
-    },
-  ],
-];
-
-test.skipIf(!hasBrowser).each(losses)(
-  `lost: reports a folder that %s, and still shows its data ${needs}`,
-  async (_, lose) => {
-    const folder = join(temporaryFolder(), 'run');
-    cpSync(run, folder, { recursive: true });
-    const { url } = await explored(folder);
-    const { tab, complaints } = await open(browser, `${url}/ui/`);
-    await isFinished(tab);
-    lose(folder);
-    await tab.getByTestId('folder-lost').waitFor();
-    await connection(tab).getByText('folder unavailable').waitFor();
-    // A new page also reports the loss, and still shows blocks and agents.
-    await tab.goto(`${url}/ui/block`);
-    await tab.locator('.checks .verdict.holds').first().waitFor();
-    await tab.getByTestId('folder-lost').waitFor();
-    await tab.goto(`${url}/ui/agents?at=20`);
-    await tab.getByRole('heading', { name: / agents/ }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
-
-test.skipIf(!hasBrowser)(`followed: shows a growing folder live ${needs}`, async () => {
-  const folder = join(temporaryFolder(), 'live');
-  const serving = ['--port', '0', '--data', folder, '--limits', 'bench'];
-  const [line] = await begin(['serve', ...serving]).printed(/^\{.*\}\n/);
-  const { url: there } = JSON.parse(line!) as { url: string };
-  const live = new World({ url: there, wsUrl: '' });
-  const { url } = await explored(folder);
-  const { tab, complaints } = await open(browser, `${url}/ui/agents`);
-  await tab.getByRole('heading', { name: '0 agents' }).waitFor();
-  await live.joinAll('ada', 'bob', 'cy');
-  await tab.getByRole('heading', { name: /^3 agents/ }).waitFor();
-  await isLive(tab);
-  expect(complaints).toEqual([]);
-});
 
 /** Opens the page of a run that is waiting to be started. */
 async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> {

@@ -2,13 +2,12 @@
  * A wall clock that is shifted by an hour in either direction, while a server runs and between two
  * runs.
  */
-import { on, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
 import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
+import { connect } from '../../support/service/live.js';
 import { agentOf, propose, register, status } from '../../support/service/signer.js';
 import { call, GENESIS_HASH, get } from '../../support/service/world.js';
 
@@ -116,27 +115,13 @@ describe.each([
   test("while serving: the jump does not renew a connection's message limit", async () => {
     const one = await server();
     await call(one.url, register(ada));
-    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/ws/v1`);
-    await once(socket, 'open');
-    const messages = on(socket, 'message');
-    const answer = async (message: object) => {
-      socket.send(JSON.stringify(message));
-      const { value } = await messages.next();
-      return JSON.parse(String(value[0])) as { type: string; error?: object };
-    };
-    const timestamp = at();
-    const signature = ada.sign(`auth:${ada.publicKey}:${timestamp}`);
-    const auth = { type: 'auth', public_key: ada.publicKey, timestamp, signature };
-    expect(await answer(auth)).toMatchObject({ type: 'auth_ok' });
-    for (let id = 1; id < 100; id += 1) {
-      expect(await answer({ type: 'ping', id })).toMatchObject({ type: 'pong' });
-    }
+    const live = await connect(one.wsUrl);
+    await live.auth(ada);
+    for (let id = 1; id < 100; id += 1) live.send({ type: 'ping', id });
+    for (let id = 1; id < 100; id += 1) expect(await live.next()).toMatchObject({ type: 'pong' });
     await one.ask(`${jumpMs}`);
-    expect(await answer({ type: 'ping', id: 100 })).toMatchObject({
-      type: 'error',
-      error: { code: 'RATE_LIMITED' },
-    });
-    socket.close();
+    live.send({ type: 'ping', id: 100 });
+    expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'RATE_LIMITED' } });
     await stop(one);
   });
 

@@ -1,11 +1,10 @@
 /** Fuzzing from the OpenAPI and AsyncAPI documents, over both transports. The oracle is fuzz.ts. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { replayJson } from '../../support/command.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { type Host, host, openFiles, stop } from '../../support/host.js';
+import { type Host, host, openFiles, privateBytes, stop } from '../../support/host.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { get } from '../../support/service/world.js';
 import type { AsyncApi } from '../draw/messages.js';
@@ -48,12 +47,6 @@ async function begin(transport: string, data: string): Promise<[Host, Fuzz]> {
   return [server, new Fuzz(options)];
 }
 
-/** Returns a process's private memory, without mapped store pages. */
-function privateBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
-}
-
 const median = (values: readonly number[]) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
@@ -63,14 +56,14 @@ async function position(url: string) {
 }
 
 /** Samples a process's memory once per second until `work` is done. */
-async function watched(pid: number, work: Promise<void>): Promise<number[]> {
+async function watched(server: Host, work: Promise<void>): Promise<number[]> {
   const samples: number[] = [];
   let done = false;
   const over = work.finally(() => {
     done = true;
   });
   while (!done) {
-    samples.push(privateBytes(pid));
+    samples.push(privateBytes(server));
     await Promise.race([over, sleep(1_000)]);
   }
   await over;
@@ -96,7 +89,7 @@ describe.each(['uws', 'node'])(`adversary: fuzz over %s, seed ${seed}`, (transpo
     expect(await position(server.url)).toEqual(before);
 
     const files = openFiles(server.pid);
-    const samples = await watched(server.pid, fuzz.run((seconds * 2) / 3, 8, false));
+    const samples = await watched(server, fuzz.run((seconds * 2) / 3, 8, false));
     fine();
     expect(server.stderr()).not.toContain('request failed');
     expect((await get(server.url, '/healthz')).status).toBe(200);

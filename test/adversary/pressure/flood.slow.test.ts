@@ -4,7 +4,6 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { bundledChild } from '../../support/child.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { type Host, host, openFiles, stop } from '../../support/host.js';
+import { type Host, heldBytes, host, openFiles, privateBytes, stop } from '../../support/host.js';
 import { agentOf, meme, register } from '../../support/service/signer.js';
 import { call, get } from '../../support/service/world.js';
 import { floods } from './floods.js';
@@ -44,28 +43,16 @@ async function begin(transport: string): Promise<[Host, string]> {
   return [server, String((await get(server.url, '/api/v1/meta')).data.epoch)];
 }
 
-async function held({ ask }: Host): Promise<number> {
-  const { heapUsed, external } = (await ask('held')) as Record<string, number>;
-  return heapUsed! + external!;
-}
-
-function privateBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
-}
-
 /** Reads and writes as an ordinary client, and samples the server's memory, until time is up. */
-async function served(
-  { url, pid }: Host,
-  seconds: number,
-): Promise<{ most: number; times: number }> {
+async function served(server: Host, seconds: number): Promise<{ most: number; times: number }> {
+  const { url, pid } = server;
   const end = performance.now() + seconds * 1_000;
   let [most, times] = [0, 0];
   const by = agentOf(names[1]!);
   for (; performance.now() < end; times += 1) {
     expect((await get(url, '/api/v1/network/state')).status).toBe(200);
     expect((await call(url, meme(by, { file: `${pid} ${times}` }))).status).toBe(201);
-    most = Math.max(most, privateBytes(pid));
+    most = Math.max(most, privateBytes(server));
     await sleep(20);
   }
   return { most, times };
@@ -81,9 +68,9 @@ describe.each(['uws', 'node'])('floods: over %s', (transport) => {
     const [server, epoch] = await begin(transport);
     await served(server, 0.5);
     const [before, files, kept] = [
-      privateBytes(server.pid),
+      privateBytes(server),
       openFiles(server.pid),
-      await held(server),
+      await heldBytes(server),
     ];
     const program = await bundledChild(
       'test/adversary/pressure/floods-child.ts',
@@ -98,7 +85,7 @@ describe.each(['uws', 'node'])('floods: over %s', (transport) => {
     child.send('leave');
     const [sent] = (await once(child, 'message')) as [{ sentBytes: number; opened: number }];
     await settled(server, files);
-    const left = (await held(server)) - kept;
+    const left = (await heldBytes(server)) - kept;
     const told = { transport, name, grown: most - before, left, times, ...sent };
     process.stdout.write(`floods: ${JSON.stringify(told)}\n`);
     expect(times).toBeGreaterThan(0);

@@ -1,7 +1,6 @@
 /** Load at five times a server's capacity: reads work, memory is bounded, and nothing is lost. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +11,7 @@ import { bundledChild } from '../../support/child.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { type Host, host, stop } from '../../support/host.js';
+import { type Host, heldBytes, host, privateBytes, stop } from '../../support/host.js';
 import { agentOf, type Request, register } from '../../support/service/signer.js';
 import { call, get } from '../../support/service/world.js';
 import type { Reads } from './reads-child.js';
@@ -80,7 +79,7 @@ async function begin(): Promise<[Host, string]> {
 
 /** Checks the invariants during and after an overload. */
 async function overloaded(server: Host, by: () => Promise<object>): Promise<void> {
-  const [before, kept] = [privateBytes(server), await held(server)];
+  const [before, kept] = [privateBytes(server), await heldBytes(server)];
   const reader = await childOf('reads-child');
   reader.send({ url: server.url, paths });
   const memory = watched(server);
@@ -88,7 +87,7 @@ async function overloaded(server: Host, by: () => Promise<object>): Promise<void
   const reads = (await reportOf(reader)) as Reads;
   const grown = memory() - before;
   const recoveredMs = await recovered(server);
-  const left = (await held(server)) - kept;
+  const left = (await heldBytes(server)) - kept;
   process.stdout.write(
     `overload: ${JSON.stringify({ ...told, reads, grown, left, recoveredMs })}\n`,
   );
@@ -174,16 +173,6 @@ function watched(server: Host): () => number {
     clearInterval(timer);
     return most;
   };
-}
-
-function privateBytes({ pid }: Host): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
-}
-
-async function held({ ask }: Host): Promise<number> {
-  const { heapUsed, external } = (await ask('held')) as Record<string, number>;
-  return heapUsed! + external!;
 }
 
 /** Measures the time for a read and a write after the load. */

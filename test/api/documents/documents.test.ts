@@ -8,6 +8,7 @@ import { closeCodes, perMinute, topics } from 'folkmoot/api';
 import { expect, test } from 'vitest';
 import { routes } from '../../../dist/api/contract/routes.js';
 import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents/documents.js';
+import { checkResponse } from '../../support/service/openapi-check.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -153,4 +154,22 @@ test('asyncapi: every message, object and enumeration has a unique title', () =>
   const names = titles.map(([, title]) => title);
   expect(names.filter((title, at) => names.indexOf(title) !== at)).toEqual([]);
   expect(names.length).toBeGreaterThan(60);
+});
+
+/** Every answer that the tests get through World passes checkResponse. */
+test('checkResponse: reports differences from the document', () => {
+  const contentType = 'application/json; charset=utf-8';
+  const request = { method: 'GET', target: '/healthz', status: 200, contentType };
+  const good = { success: true, data: { status: 'ok' } };
+  const problems = (change: object) => checkResponse({ ...request, body: good, ...change }).join();
+  expect(problems({})).toBe('');
+  expect(problems({ body: { ...good, more: 1 } })).toContain('must NOT have additional properties');
+  expect(problems({ body: { success: true, data: { status: 'bad' } } })).toContain('/data/status');
+  expect(problems({ status: 201 })).toContain('not documented');
+  expect(problems({ contentType: 'text/html' })).toContain('text/html is not documented');
+  expect(problems({ target: '/nowhere' })).toContain('expected 404');
+  const details = { reason: 'QUOTA', request_id: '' };
+  const body = { success: false, error: { code: 'INVALID_REQUEST', message: '', details } };
+  const foreign = { target: '/api/v1/agents/x', status: 404, body };
+  expect(problems(foreign)).toContain('/error/details/reason must be equal to one of');
 });

@@ -25,6 +25,8 @@ import { type Answer, expectError, GENESIS_HASH, type World } from '../../suppor
 /** Agents and objects that the requests refer to. */
 interface Scene {
   there: World;
+  /** The server's time, which stands still. */
+  nowMs: number;
   ada: Agent;
   bob: Agent;
   /** A block by Bob that is in voting. */
@@ -69,7 +71,8 @@ const kinds: Kind[] = [
 
 /** Stops the clock, because a metrics report that falls due also changes the digest. */
 async function begin(): Promise<Scene> {
-  const there = await world({ clock: virtualClock(Date.now()) });
+  const nowMs = Date.now();
+  const there = await world({ clock: virtualClock(nowMs) });
   const [ada, bob] = (await there.joinAll('Ada', 'Bob', 'Eve')) as [Agent, Agent];
   const block = await there.propose(bob);
   const invite = async () => {
@@ -78,7 +81,7 @@ async function begin(): Promise<Scene> {
   };
   const [invitation, alliance] = [await invite(), await invite()];
   await there.do(ally.respond(ada, alliance), 200);
-  return { there, ada, bob, block, invitation, alliance };
+  return { there, nowMs, ada, bob, block, invitation, alliance };
 }
 
 /** Signs with the right key, then changes one digit. */
@@ -121,6 +124,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     const request = good(scene, tampering(by), stamp());
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+    expect(answer.headers.get('www-authenticate')).toBe('AgentSig realm="agentnet"');
     const { method, path: target, headers, body } = request;
     const verify = {
       method: 'POST',
@@ -179,7 +183,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     -301_000, 301_000,
   ])('signed %i ms from now: answers 401 TIMESTAMP_SKEW', async (off) => {
     const scene = await begin();
-    const at = new Date(Date.now() + off).toISOString();
+    const at = new Date(scene.nowMs + off).toISOString();
     const request = good(scene, signerOf(name, scene), at);
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'TIMESTAMP_SKEW');

@@ -21,7 +21,7 @@ import {
   status,
   vote,
 } from '../../support/service/signer.js';
-import { type Answer, expectError, GENESIS_HASH, type World } from '../../support/service/world.js';
+import { type Answer, expectError, type World } from '../../support/service/world.js';
 
 interface Scene {
   there: World & Running;
@@ -199,50 +199,6 @@ describe('limits of an address', () => {
   });
 
   test.each([
-    'vote',
-    'propose',
-    'meme',
-    'status',
-  ])('%s: 300 forged copies lock out no agent that was valid from the address', async (name) => {
-    const scene = await begin();
-    const { there, at, pass } = scene;
-    const ada = await join(scene, 'Ada');
-    const [, , of] = operations.find(([each]) => each === name)!;
-    const forger = { ...ada, sign: agentOf('Forger').sign };
-    for (let sent = 0; sent < 300; sent += 50) {
-      const copies = Array.from({ length: 50 }, () => there.send(of(forger, at())));
-      for (const { status: code } of await Promise.all(copies)) expect(code).toBe(401);
-    }
-    await there.do(status(ada, { status: 'active' }, ada.agentId, at()), 200);
-    pass(1);
-    expect((await there.send(of(ada, at()))).status).not.toBe(429);
-  });
-
-  test('refused: 128 writes a second without a valid signature, from a new address', async () => {
-    const scene = await begin();
-    const { there, at, pass } = scene;
-    const ada = await join(scene, 'Ada');
-    pass(86_400_000);
-    const forger = { ...ada, sign: agentOf('Forger').sign };
-    const forged = () => there.send(vote(forger, { block_hash: HASH }, at()));
-    for (let used = 1; used <= 128; used += 1) expect((await forged()).status).toBe(401);
-    const own = () => there.send(status(ada, { status: 'active' }, ada.agentId, at()));
-    const refused = await own();
-    expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
-    expect(refused.headers.get('ratelimit-policy')).toBe('"refused";q=128;w=1');
-    expect(refused.headers.get('retry-after')).toBe('1');
-    const malformed = { ...vote(ada, { block_hash: HASH }, at()), body: '{' };
-    expect((await there.send(malformed)).status).toBe(429);
-    expect((await there.get('/api/v1/network/state')).status).toBe(200);
-    pass(1_000);
-    expect((await own()).status).toBe(200);
-    // From now on, the limit does not apply to Ada.
-    for (let used = 1; used <= 200; used += 1) expect((await forged()).status).toBe(401);
-    pass(1);
-    expect((await own()).status).toBe(200);
-  });
-
-  test.each([
     ['127.0.0.1', 'address:127.0.0.1'],
     ['::ffff:127.0.0.1', 'address:127.0.0.1'],
     ['::ffff:10.20.30.40', 'address:10.20.30.40'],
@@ -369,19 +325,4 @@ test('idle subjects: are forgotten by a timer, without a request', async () => {
   pass(60_000);
   vi.advanceTimersByTime(10_000);
   expect(await subjects()).toBe(0);
-});
-
-describe('profiles', () => {
-  test.each([
-    ['spec', '"vote";q=10;w=60'],
-    ['bench', '"vote";q=100000;w=60'],
-    ['off', null],
-  ] as const)('%s: is shown in /api/v1/meta', async (profile, policy) => {
-    const scene = await begin(profile);
-    const ada = await join(scene, 'Ada');
-    const { limits } = await scene.there.read('/api/v1/meta');
-    expect(limits).toMatchObject({ profile });
-    const answer = await scene.there.send(vote(ada, { block_hash: GENESIS_HASH }, scene.at()));
-    expect(answer.headers.get('ratelimit-policy')).toBe(policy);
-  });
 });

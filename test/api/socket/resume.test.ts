@@ -1,11 +1,9 @@
 /** Resuming events without gap or overlap, even after a restart. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../support/fixture.js';
+import { describe, expect, test } from 'vitest';
 import type { Message } from '../../support/service/live.js';
 import { connect } from '../../support/service/live.js';
-import { type Around, oneTransport, serve, world } from '../../support/service/server.js';
-import { meme, register, status } from '../../support/service/signer.js';
-import { World } from '../../support/service/world.js';
+import { type Around, oneTransport, world } from '../../support/service/server.js';
+import { meme, status } from '../../support/service/signer.js';
 
 const seqs = (messages: readonly Message[]) => messages.map(({ seq }) => seq);
 const range = (from: number, to: number) =>
@@ -116,29 +114,6 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual([2]);
   });
 
-  test('since: resumes across a restart on the same folder', async () => {
-    const path = temporaryFolder();
-    const first = await serve({ transport, path });
-    onTestFinished(() => first.close());
-    const before = new World(first);
-    const ada = await before.join('Ada');
-    const live = await before.listen(ada, ['network']);
-    await before.joinAll('Bob', 'Eve');
-    const seen = await live.settled();
-    const { epoch } = await before.read('/api/v1/meta');
-    await before.do(register(ada, { name: 'Ada' }), 200);
-    await before.join('Missed');
-    await first.close();
-    const there = await begin({ path });
-    await there.join('After');
-    const again = await connect(there.wsUrl);
-    expect((await again.auth(ada)).epoch).toBe(epoch);
-    const seq = seen.at(-1)!.seq!;
-    expect(await again.subscribe(['network'], { epoch, seq })).toMatchObject({ gap: false });
-    await there.join('Later');
-    expect(seqs([...seen, ...(await again.settled())])).toEqual(range(2, 6));
-  });
-
   test('topics: an event of two topics arrives once; seq increases strictly', async () => {
     const there = await begin();
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
@@ -156,18 +131,5 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(live.received.filter(({ seq }) => seq)).toEqual(
       (kept.events as Message[]).slice(numbers[0]! - 1),
     );
-  });
-
-  test('topics: proposals and outcomes exclude votes', async () => {
-    const there = await begin();
-    const ada = await there.join('Ada');
-    const [agent, watcher] = [
-      await there.listen(ada, ['proposals', 'outcomes']),
-      await there.listen(ada, ['blocks', 'consensus', 'network', 'social', 'memes']),
-    ];
-    await there.vote(ada, await there.propose(ada));
-    const types = (messages: Message[]) => messages.map(({ type }) => type);
-    expect(types(await agent.settled())).toEqual(['block_proposal', 'block_status']);
-    expect(types(await watcher.settled())).not.toContain('block_status');
   });
 });

@@ -1,6 +1,6 @@
 /** Raw bytes that no HTTP client sends are refused without harm over both transports. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { abandon, answered, raw, statusesOf, statusOf } from '../../support/service/raw.js';
+import { abandon, raw, statusesOf, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
 import { agentOf, type Request, register, signed, status } from '../../support/service/signer.js';
 
@@ -58,23 +58,6 @@ describe.each(transports)('bytes over %s', (transport) => {
 
   const get = 'GET /api/v1/network/state HTTP/1.1\r\n';
   test.each([
-    [
-      'two Content-Length',
-      `${get}Host: localhost\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n`,
-      [400],
-    ],
-    ['two Host', `${get}Host: localhost\r\nHost: b\r\n\r\n`, [400]],
-    [
-      'length and chunks',
-      `${get}Host: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      [400],
-    ],
-    ['a bad length', `${get}Host: localhost\r\nContent-Length: x\r\n\r\n`, [400]],
-    [
-      'a bad chunk',
-      `${get}Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
-      [400, 411],
-    ],
     ['long headers', `${get}Host: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, [431, 400]],
     ['many headers', `${get}Host: localhost\r\n${'X: y\r\n'.repeat(5_000)}\r\n`, [431, 400]],
     [
@@ -89,23 +72,6 @@ describe.each(transports)('bytes over %s', (transport) => {
     const there = await begin();
     const text = await raw(there.url, bytes);
     expect(expected, text).toContain(statusOf(text));
-  });
-
-  test('bytes that are not a request: do not end the process', async () => {
-    const there = await begin();
-    const strange = [
-      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
-      'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n',
-      'TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n',
-      'GET http://a/api/v1/network/state HTTP/1.1\r\nHost: localhost\r\n\r\n',
-      `GET /ws/v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
-      '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003\r\n\r\n',
-    ];
-    for (const bytes of strange) {
-      const done = (text: string) => answered(text) || text.endsWith('\r\n\r\n');
-      await raw(there.url, bytes, done);
-      expect((await there.get('/healthz')).status).toBe(200);
-    }
   });
 
   test('requests aborted half-way: the server still answers', async () => {

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type ApiError, generateKeys } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { served } from '../../own-client/start-server.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { host } from '../../support/host.js';
 
 function fileWith(text: string): string {
   const file = join(temporaryFolder(), 'limits.json');
@@ -17,7 +17,7 @@ function fileWith(text: string): string {
 test('serve --limits-file: overrides the limits of the profile', async () => {
   const file = fileWith('{"register": 3, "status": 2}');
   // The last --limits wins.
-  const { url } = await served('--limits', 'spec', '--limits-file', file);
+  const { url } = await host({ args: ['--limits', 'spec', '--limits-file', file] });
   const agents = Array.from({ length: 4 }, () => new AgentClient({ url, keys: generateKeys() }));
   const registered = await Promise.all(
     agents.map((agent, number) =>
@@ -29,7 +29,7 @@ test('serve --limits-file: overrides the limits of the profile', async () => {
   );
   expect(registered.sort()).toEqual([201, 201, 201, 429]);
 
-  const other = await served('--limits', 'spec');
+  const other = await host({ args: ['--limits', 'spec'] });
   const [own, normal] = await Promise.all([quotas(url), quotas(other.url)]);
   expect(own).toEqual({ ...normal, register: 3, status: 2 });
   expect([normal.register, normal.status]).toEqual([1, 30]);

@@ -1,5 +1,9 @@
+/** The addresses and certificate files of an etcd client. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseEndpoints } from '../../../dist/cluster/etcd/wire.js';
+import { parseEndpoints, readTls } from '../../../dist/cluster/etcd/wire.js';
+import { temporaryFolder } from '../../support/fixture.js';
 
 test.each([
   ['etcd://one', ['one:2379']],
@@ -29,4 +33,25 @@ test.each<[string, string]>([
 ])('address: refuses %s with %s', (address, problem) => {
   const refused = expect.objectContaining({ source: 'user', problem });
   expect(() => parseEndpoints(address)).toThrow(refused);
+});
+
+test('tls: refuses files that are missing, not PEM, or half of a pair', () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'ca.pem');
+  const problem = (files: Parameters<typeof readTls>[0]) => {
+    try {
+      return readTls(files);
+    } catch (error) {
+      expect(error).toMatchObject({ source: 'user' });
+      return (error as { problem: string }).problem;
+    }
+  };
+  expect(problem({})).toBe(undefined);
+  expect(problem({ ca: file })).toBe('FILE_UNREADABLE');
+  writeFileSync(file, 'hello');
+  expect(problem({ ca: file })).toBe('NOT_PEM');
+  writeFileSync(file, '-----BEGIN CERTIFICATE-----');
+  expect(problem({ ca: file })).toEqual({ ca: readFileSync(file) });
+  expect(problem({ cert: file })).toBe('CERTIFICATE_WITHOUT_KEY');
+  expect(problem({ key: file })).toBe('CERTIFICATE_WITHOUT_KEY');
 });

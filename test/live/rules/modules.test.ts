@@ -1,21 +1,10 @@
 /** A server whose rule fails: each fault expires the block, and the server keeps answering. */
-import { createVerifier, Network } from 'folkmoot';
-import { startServer } from 'folkmoot/api';
 import { AgentClient, generateKeys } from 'folkmoot/client';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { live } from '../../client/helpers.js';
 
-async function serve(source: string) {
-  const verifier = createVerifier('inline');
-  const genesis = { network_id: 'faults', policy: 'module', rule: { source } } as const;
-  const network = await Network.open({ memory: true, genesis, verifier });
-  const server = await startServer({ network, port: 0, limits: 'off', version: '1.0.0' });
-  onTestFinished(async () => {
-    await server.close();
-    await network.close();
-    await verifier.close();
-  });
-  return server;
-}
+const serve = (source: string) =>
+  live({ genesis: { policy: 'module', rule: { source } }, transport: 'node' });
 
 /** Registers three validators, lets them vote on a block, and returns the end of the block. */
 async function decide(url: string, ballot?: unknown) {

@@ -1,34 +1,13 @@
 /** A block with 16 options, whose state diffs fill the largest proposal, on a live server. */
-import { createVerifier, Network } from 'folkmoot';
-import { startServer } from 'folkmoot/api';
-import { AgentClient, generateKeys } from 'folkmoot/client';
-import { expect, onTestFinished, test } from 'vitest';
+import type { AgentClient } from 'folkmoot/client';
+import { expect, test } from 'vitest';
+import { agentOf, live } from '../../client/helpers.js';
 import { largeOptions, namesOf } from './large-options.js';
 
-async function serve(transport: 'uws' | 'node') {
-  const verifier = createVerifier('inline');
-  const genesis = { network_id: 'options', policy: 'schulze' } as const;
-  const network = await Network.open({ memory: true, genesis, verifier });
-  const options = { network, port: 0, limits: 'off', version: '1.0.0', transport } as const;
-  const server = await startServer(options);
-  onTestFinished(async () => {
-    await server.close();
-    await network.close();
-    await verifier.close();
-  });
-  return server;
-}
+const serve = (transport: 'uws' | 'node') => live({ genesis: { policy: 'schulze' }, transport });
 
-async function validators(url: string, count: number): Promise<AgentClient[]> {
-  const capabilities = ['validator', 'producer'] as const;
-  return Promise.all(
-    Array.from({ length: count }, async (_, number) => {
-      const agent = new AgentClient({ url, keys: generateKeys() });
-      await agent.register({ name: `Agent ${number}`, personality: 'lawful', capabilities });
-      return agent;
-    }),
-  );
-}
+const validators = (url: string, count: number): Promise<AgentClient[]> =>
+  Promise.all(Array.from({ length: count }, (_, at) => agentOf(url, at + 1)));
 
 test.each([
   'uws',

@@ -11,6 +11,7 @@ import {
   type SignedRequest,
   type VerifierKind,
 } from 'folkmoot';
+import { type ServerOptions, startServer } from 'folkmoot/api';
 import { expect, onTestFinished } from 'vitest';
 import { ClusterNetwork } from '../../../dist/cluster/network.js';
 import { admit } from '../../../dist/engine/admit/admit.js';
@@ -124,4 +125,19 @@ export async function expectSame(order: MemoryOrder, nodes: readonly TestNode[])
     expect(node.fatal).toEqual([]);
     expect(endOf(node)).toEqual(endOf(first!));
   }
+}
+
+/** Serves a node until the test ends, without limits by default. Returns its address. */
+export async function served(
+  node: TestNode,
+  options: Partial<ServerOptions> = {},
+): Promise<string> {
+  // The sources and the built package declare distinct types.
+  const network = node.network as unknown as ServerOptions['network'];
+  const server = await startServer({
+    ...{ network, cluster: node.network.status, transport: 'node', version: '0.0.0-test' },
+    ...{ limits: 'off', ...options },
+  });
+  onTestFinished(() => server.close());
+  return server.url;
 }

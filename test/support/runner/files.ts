@@ -38,7 +38,7 @@ export const gate = [
   // Load runs.
   'bench/load/run/run',
   // The page in a browser: every view, a live network, an exported file, reports.
-  'ui/access',
+  'ui/journeys/live',
   'ui/page',
   'ui/exported/strangers',
   'report/look',
@@ -73,7 +73,6 @@ export const longest = [
   'ui/views/agent',
   'sim/sweep/queue/payload',
   'cluster/faults',
-  'ui/access',
   'cli/mistakes',
   'live/log/archive',
   'disk/faults',

@@ -1,5 +1,6 @@
-/** A TCP connection for tests, with a hook for incoming bytes. */
-import { connect, type Socket } from 'node:net';
+/** TCP connections for tests: with a hook for incoming bytes, and through a door. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 /** @param localAddress a different loopback address, to act as a different client. */
 export function dial(url: string, localAddress?: string): Promise<Socket> {
@@ -58,4 +59,46 @@ export abstract class Connection {
   pause(): void {
     this.#socket.pause();
   }
+}
+
+type DoorState = 'open' | 'silent' | 'shut' | 'mute';
+
+/**
+ * Starts a proxy in front of a server. `open` forwards everything. `silent` accepts connections and
+ * bytes without responding. `shut` resets connections. `mute` forwards requests but not responses.
+ */
+export async function door(url: string) {
+  const port = Number(new URL(url).port);
+  let state: DoorState = 'open';
+  const pairs = new Set<Socket>();
+  const listener = createServer((near) => {
+    if (state === 'shut') return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      pairs.add(one);
+      one.on('error', () => {});
+      one.on('close', () => {
+        pairs.delete(one);
+        other.destroy();
+      });
+      one.on('data', (bytes) => {
+        if (state === 'open' || (state === 'mute' && one === near)) other.write(bytes);
+      });
+    }
+  });
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
+  const set = (now: DoorState) => {
+    state = now;
+    if (now === 'shut') for (const one of pairs) one.destroy();
+  };
+  onTestFinished(() => {
+    set('shut');
+    listener.close();
+  });
+  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, set };
 }

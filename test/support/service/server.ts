@@ -18,7 +18,8 @@ export type TransportName = (typeof transports)[number];
 export const oneTransport: readonly TransportName[] = full ? transports : ['node'];
 
 export interface Around {
-  transport?: TransportName;
+  /** `null`: as the server chooses (default: node). */
+  transport?: TransportName | null;
   limits?: 'spec' | 'bench' | 'off';
   genesis?: Partial<GenesisOptions>;
   /** Data folder (default: in memory). */
@@ -50,7 +51,7 @@ export async function serve(around: Around = {}): Promise<Running> {
   const running = await startServer({
     network,
     port: 0,
-    transport,
+    ...(transport ? { transport } : {}),
     limits,
     version: '0.0.0-test',
     ...(clock ? { now: clock.now } : {}),

@@ -36,12 +36,14 @@ export async function call(url: string, request: Request): Promise<Answer> {
   const response = await fetch(`${url}${path}`, { method, headers, ...carried });
   const text = await response.text();
   const contentType = response.headers.get('content-type');
-  const answer = { method, target: path, status: response.status, contentType, body: text };
+  const headerNames = [...response.headers.keys()];
+  const { status } = response;
+  const answer = { method, target: path, status, contentType, body: text, headerNames };
   // Every response must match the OpenAPI document. HEAD has no body.
   expect(method === 'HEAD' ? [] : checkResponse(answer)).toEqual([]);
   const isJson = contentType?.startsWith('application/json') && text;
   const parsed = (isJson ? JSON.parse(text) : {}) as Pick<Answer, 'success' | 'data' | 'error'>;
-  return { status: response.status, headers: response.headers, text, ...parsed };
+  return { status, headers: response.headers, text, ...parsed };
 }
 
 export const get = (url: string, path: string, headers: Record<string, string> = {}) =>

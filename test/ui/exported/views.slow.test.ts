@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
-import { accessFaults, checkedModes, modes, open, sameImage } from '../browser.js';
-import { explore } from '../explore-server.js';
+import { modes, open } from '../browser.js';
+import { explore } from '../folder.js';
 import { fileUrl, offline, settled, type Where } from './file.js';
 
 const needs = `(needs ${executablePath})`;
@@ -91,28 +91,6 @@ test.skipIf(!hasBrowser)(`exported: groups agents like explore ${needs}`, async 
   expect(there.complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`exported: shows the same after a reload ${needs}`, async () => {
-  for (const where of [
-    { at: 150 },
-    { view: 'agents', at: 200, color: 'reputation' },
-    { view: 'block', item: block },
-  ]) {
-    const { tab, complaints } = await offline(browser, file, where);
-    await settled(tab);
-    const before = await tab.locator('main').screenshot();
-    const address = tab.url();
-    await tab.reload();
-    await tab.waitForSelector('main h1, main h2');
-    await settled(tab);
-    expect(tab.url()).toBe(address);
-    await expect
-      .poll(async () => sameImage(browser, before, await tab.locator('main').screenshot()))
-      .toBe(true);
-    expect(complaints).toEqual([]);
-    await tab.close();
-  }
-});
-
 test.skipIf(!hasBrowser)(`exported: navigates between views, and back ${needs}`, async () => {
   const { tab, complaints } = await offline(browser, file, { at: 120 });
   await tab.getByRole('link', { name: 'Agents', exact: true }).click();
@@ -156,26 +134,6 @@ test.skipIf(!hasBrowser)(`exported: explains missing parts ${needs}`, async () =
   const { tab } = await offline(browser, file);
   expect(await tab.getByRole('link', { name: /doctor|Reference/ }).count()).toBe(0);
 });
-
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `exported: passes axe, does not overflow and logs no errors, %s ${needs}`,
-  async (mode) => {
-    for (const { view, item } of views) {
-      const { tab, complaints } = await offline(
-        browser,
-        file,
-        { view, item: item(), at: 200 },
-        modes[mode],
-      );
-      expect([view, await accessFaults(tab)]).toEqual([view, []]);
-      const wide = await tab.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      expect([view, wide, complaints]).toEqual([view, 0, []]);
-      await tab.close();
-    }
-  },
-);
 
 test.skipIf(!hasBrowser)(`exported: is linked from the report of the run ${needs}`, async () => {
   const { tab } = await open(browser, fileUrl(join(run, 'report.html')));

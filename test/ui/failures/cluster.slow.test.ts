@@ -1,9 +1,8 @@
 /** Tests a cluster node's page: the list of nodes, and a node that is cut off. */
-import { type ServerOptions, startServer } from 'folkmoot/api';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
-import { agents, expectSame, openNode, registration } from '../../support/cluster/nodes.js';
+import { agents, expectSame, openNode, registration, served } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
 
@@ -21,16 +20,7 @@ async function three() {
   for (const by of agents) await nodes[0]!.submit(registration(by));
   await expectSame(order, nodes);
   const [n1, n2, n3] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
-  // The compiler treats the types from the sources and from the built package as different types.
-  const network = n2.network as unknown as ServerOptions['network'];
-  const server = await startServer({
-    network,
-    cluster: n2.network.status,
-    version: '0.0.0-test',
-    limits: 'off',
-  });
-  onTestFinished(() => server.close());
-  return { order, n1, n2, n3, url: `${server.url}/ui/now` };
+  return { order, n1, n2, n3, url: `${await served(n2)}/ui/now` };
 }
 
 test.skipIf(!hasBrowser)(`cluster: lists all nodes and marks silent ones ${needs}`, async () => {

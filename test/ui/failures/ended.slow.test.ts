@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
-import { freePort, temporaryFolder } from '../../support/fixture.js';
+import { freePort } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
 import { copyOf, keptRun } from '../folder.js';
-import { connection, expectWhole, isFinished, isLive, lostBand, own, voters } from '../voters.js';
+import { connection, isFinished, lostBand, own } from '../voters.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
@@ -61,28 +61,3 @@ test.skipIf(!hasBrowser)(
     }
   },
 );
-
-test.skipIf(!hasBrowser)(`ended: pages survive the end and restart of serve ${needs}`, async () => {
-  const port = String(await freePort());
-  const folder = join(temporaryFolder(), 'data');
-  const args = ['serve', '--port', port, '--data', folder, '--limits', 'bench'];
-  const first = begin(args);
-  const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
-  const vote = await voters(url);
-  await vote(1);
-  const { now, block } = await readers(url);
-  for (const { tab } of [now, block]) await isLive(tab);
-  await vote(1);
-  await now.tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
-  expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
-  for (const { tab } of [now, block]) await isLost(tab);
-  await begin(args).printed(/"url":"([^"]+)"/);
-  for (const { tab } of [now, block]) await isBack(tab);
-  await vote(2);
-  await now.tab.getByRole('heading', { name: 'Block 4 finalized' }).waitFor();
-  for (const { tab, complaints } of [now, block]) {
-    await isLive(tab);
-    await expectWhole(tab, url);
-    expect(complaints.filter(own)).toEqual([]);
-  }
-});

@@ -33,7 +33,7 @@ test.skipIf(!hasBrowser).each([
   ],
 ])(`folders: reports a folder that is %s while the page is open ${needs}`, async (_, change) => {
   const path = copyOf(run);
-  const { url } = await explored(path);
+  const url = await explored(path);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
   await isFinished(tab);
   change(path);
@@ -53,7 +53,7 @@ test.skipIf(!hasBrowser)(`folders: follows a growing folder ${needs}`, async () 
   const folder = join(temporaryFolder(), 'data');
   const server = begin(['serve', '--port', '0', '--data', folder, '--limits', 'bench']);
   const [, at] = await server.printed(/"url":"([^"]+)"/);
-  const { url } = await explored(folder);
+  const url = await explored(folder);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
   await isFinished(tab);
   const vote = await voters(at!);
@@ -92,16 +92,3 @@ test.skipIf(!hasBrowser)(`folders: reconnects to a server that was killed ${need
   await expectWhole(tab, url);
   expect(complaints.filter(own)).toEqual([]);
 });
-
-test.skipIf(!hasBrowser)(
-  `folders: opens a folder that was never read before ${needs}`,
-  async () => {
-    const size = ['--agents', '400', '--blocks', '20', '--unsigned', '--seed', '2'];
-    const fresh = await keptRun(join(temporaryFolder(), 'run'), ...size);
-    const { url } = await explored(fresh);
-    const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
-    await isFinished(tab);
-    await tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);

@@ -1,12 +1,11 @@
 /** Tests the connection between page and server: sleep, silence, and wrong clocks. */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { watchLimits } from '../../../dist/api/contract/channels.js';
 import { agentOf, live } from '../../client/helpers.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { door } from '../../support/service/connection.js';
 import { modes, newTab, open } from '../browser.js';
 import { expectWhole, isLive, lostBand, own, viewOf, voters } from '../voters.js';
 
@@ -92,41 +91,16 @@ test.skipIf(!hasBrowser)(`link: catches up without a gap after sleep ${needs}`, 
   expect(complaints).toEqual([]);
 });
 
-/** A proxy that can stop forwarding while its connections stay open. */
-async function passage(to: string) {
-  const ends = new Set<Socket>();
-  const door = createServer((near) => {
-    const far = connect(Number(new URL(to).port), '127.0.0.1');
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      ends.add(one);
-      one.on('error', () => undefined);
-      one.on('close', () => void other.destroy());
-      one.pipe(other);
-    }
-  }).listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  onTestFinished(() => {
-    for (const end of ends) end.destroy();
-    door.close();
-  });
-  const silence = () => {
-    for (const end of ends) end.unpipe().pause();
-  };
-  return { url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, silence };
-}
-
 test.skipIf(!hasBrowser)(`link: reconnects after silence ${needs}`, async () => {
   const there = await live();
   const vote = await voters(there.url);
-  const { url, silence } = await passage(there.url);
+  const { url, set } = await door(there.url);
   const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
   await isLive(tab);
-  silence();
+  set('silent');
   await vote(2);
   await lostBand(tab).waitFor();
+  set('open');
   await isLive(tab);
   await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
   await expectWhole(tab, there.url);

@@ -7,8 +7,8 @@ import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
-import { explore } from '../explore-server.js';
 import { settled } from '../exported/file.js';
+import { explore } from '../folder.js';
 import { type Items, itemsAt, keptTown, pathsOf } from './town.js';
 import { focused, tabTo, walkAround } from './walk.js';
 

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open, sameImage } from '../browser.js';
-import { explore } from '../explore-server.js';
 import { settled } from '../exported/file.js';
+import { explore } from '../folder.js';
 import { type Items, itemsAt, keptTown } from './town.js';
 
 const needs = `(needs ${executablePath})`;

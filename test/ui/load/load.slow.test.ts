@@ -231,22 +231,6 @@ test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`
   await Promise.all([refused.ended, failed.ended]);
 });
 
-test.skipIf(!hasBrowser)(
-  `load: links to the network, which does not link back ${needs}`,
-  async () => {
-    const { url } = await live();
-    const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
-    const links = async (at: string) => {
-      const { tab } = await open(browser, at);
-      return tab.getByRole('navigation').getByRole('link').allInnerTexts();
-    };
-    expect(await links(run.page)).toEqual(['Load', 'Network', 'Reference']);
-    const ofNetwork = await links(`${url}/ui/`);
-    expect(ofNetwork).toContain('Explore');
-    expect(ofNetwork).not.toContain('Load');
-  },
-);
-
 test.skipIf(!hasBrowser)(`load: stays within its size budget ${needs}`, async () => {
   const page = await explore(whole());
   const tab = await browser.newPage();

@@ -12,8 +12,7 @@ import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { agentOf } from '../../support/service/signer.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
-import { explore } from '../explore-server.js';
-import { copyOf } from '../folder.js';
+import { copyOf, explore } from '../folder.js';
 
 const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Snapshot } from '../../../dist/api/view/model.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
-import { accessFaults, checkedModes, modes, open } from '../browser.js';
+import { modes, open } from '../browser.js';
 import { explored, keptRun } from '../folder.js';
 import { viewOf } from '../voters.js';
 
@@ -31,7 +31,7 @@ async function madeView(url: string): Promise<Snapshot> {
 test.skipIf(!hasBrowser)(
   `finished: shows the deciding vote and the outcome at the end ${needs}`,
   async () => {
-    const { url } = await explored(run);
+    const url = await explored(run);
     const { entry } = await madeView(url);
     const { tab, complaints } = await open(browser, `${url}/ui/explore`, modes.light);
     const rows = tab.locator('.happened li');
@@ -67,7 +67,7 @@ async function countedOn(tab: Page): Promise<number> {
 test.skipIf(!hasBrowser)(
   `finished: reads the whole log for each filter of Talk ${needs}`,
   async () => {
-    const { url } = await explored(run);
+    const url = await explored(run);
     const { totals } = await madeView(url);
     for (const kind of ['remarks', 'memes'] as const) {
       const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=${kind}`, modes.light);
@@ -81,7 +81,7 @@ test.skipIf(!hasBrowser)(
 );
 
 test.skipIf(!hasBrowser)(`finished: lists shared reasons once ${needs}`, async () => {
-  const { url } = await explored(run);
+  const url = await explored(run);
   const { blocks } = await madeView(url);
   const { hash, ballots } = blocks.findLast(({ status }) => status === 'finalized')!;
   const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}`, modes.light);
@@ -103,7 +103,7 @@ test.skipIf(!hasBrowser)(`finished: lists shared reasons once ${needs}`, async (
 test.skipIf(!hasBrowser)(
   `finished: draws each threshold of the tally to scale ${needs}`,
   async () => {
-    const { url } = await explored(run);
+    const url = await explored(run);
     const { tab } = await open(browser, `${url}/ui/now`, modes.light);
     const bar = (await tab.locator('.tally-box > .tally').boundingBox())!;
     const { total } = (await madeView(url)).blocks.at(-1)!;
@@ -120,25 +120,12 @@ test.skipIf(!hasBrowser)(
   },
 );
 
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `finished: passes axe in views with messages and reasons, %s ${needs}`,
-  async (name) => {
-    const { url } = await explored(run);
-    for (const view of ['talk', 'talk?kind=memes', 'block', 'explore', 'now']) {
-      const { tab } = await open(browser, `${url}/ui/${view}`, modes[name]);
-      await tab.locator('.pages, .reasons, .happened, .tally').first().waitFor();
-      expect([view, await accessFaults(tab)]).toEqual([view, []]);
-      await tab.close();
-    }
-  },
-);
-
 test.skipIf(!hasBrowser)(
   `finished: times of a list have one form, and remarks show their sentiment ${needs}`,
   async () => {
     // Longer than 100 s, so that early and late times would have two forms.
     const long = await keptRun(join(folder, 'long'), '--agents', '20', '--blocks', '45');
-    const { url } = await explored(long);
+    const url = await explored(long);
     const { memes, said } = await madeView(url);
     const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=memes`, modes.light);
     const times = tab.locator('.talk-lines .when');

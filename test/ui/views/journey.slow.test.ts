@@ -9,7 +9,7 @@ import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
-import { explore } from '../explore-server.js';
+import { explore } from '../folder.js';
 
 const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
@@ -38,6 +38,10 @@ afterAll(async () => {
 const paths = () => {
   const { public_key } = lines.find(({ kind }) => kind === 'vote')!;
   return [
+    'now',
+    'agents?as=table',
+    'agents?color=status&at=200',
+    'nowhere',
     'opinion',
     'alliances',
     'talk',

@@ -11,7 +11,7 @@ import { suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { open } from '../browser.js';
-import { explore } from '../explore-server.js';
+import { explore } from '../folder.js';
 
 const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');

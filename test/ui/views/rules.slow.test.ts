@@ -9,7 +9,7 @@ import { decideBlocks, named } from '../../engine/certificate/decided.js';
 import { executablePath, hasBrowser, launch } from '../../support/browser.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { modes, open } from '../browser.js';
-import { explore } from '../explore-server.js';
+import { explore } from '../folder.js';
 
 let browser: Browser;
 beforeAll(async () => {

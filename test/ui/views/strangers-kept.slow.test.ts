@@ -49,7 +49,7 @@ test.skipIf(!hasBrowser)(
   `kept: shows hostile texts of a folder and an exported file as text ${needs}`,
   async () => {
     const { folder, of } = await left();
-    const { url } = await explored(folder);
+    const url = await explored(folder);
     for (const path of pathsOf(of)) {
       const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes.narrow);
       await expectHarmless(tab, path);
@@ -59,6 +59,8 @@ test.skipIf(!hasBrowser)(
     }
     const file = join(temporaryFolder(), 'run.html');
     expect(await folkmoot(['explore', folder, '--export', file])).toMatchObject({ code: 0 });
+    const text = readFileSync(file, 'utf8');
+    expect([/[^\n -~]/.test(text), /<(?:img|!--)/.test(text)]).toEqual([false, false]);
     const { tab, complaints } = await offline(browser, file, { view: 'talk' });
     await opened(tab);
     await expectHarmless(tab, 'talk');
@@ -113,7 +115,7 @@ test.skipIf(!hasBrowser).each([
 ])(`kept: cuts texts of 10 MB in %s, and reports the divergence ${needs}`, async (_, change) => {
   const { folder, of } = await left();
   const forged = await changed(folder, change);
-  const { url } = await explored(forged);
+  const url = await explored(forged);
   for (const path of [...pathsOf(of), 'explore?at=1', 'explore?at=12']) {
     const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes.light);
     for (const summary of await tab.locator('main summary').all()) await summary.click();
@@ -136,7 +138,7 @@ test.skipIf(!hasBrowser)(`kept: opens a scenario with a title of 10 MB ${needs}`
     path,
     JSON.stringify(grown({ ...JSON.parse(readFileSync(path, 'utf8')), title: long })),
   );
-  const { url } = await explored(run);
+  const url = await explored(run);
   for (const view of ['now', 'agents', 'explore']) {
     const { tab, complaints } = await open(browser, `${url}/ui/${view}`, modes.light);
     await expectHarmless(tab, view);

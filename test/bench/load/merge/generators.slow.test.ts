@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { newHistogram, percentiles } from '../../../../dist/bench/load/recorder.js';
 import type { LoadResult, Percentiles } from '../../../../dist/bench/load/result.js';
-import { served } from '../../../own-client/start-server.js';
 import { folkmoot } from '../../../support/cli.js';
 import { temporaryFolder } from '../../../support/fixture.js';
+import { host } from '../../../support/host.js';
 import { main } from '../../../support/paths.js';
 import { sum } from '../generator.js';
 
@@ -54,7 +54,7 @@ async function generateInTime(
   count: number,
   leadS = 20,
 ): Promise<Generators & { url: string }> {
-  const { url } = await served('--limits', 'off');
+  const { url } = await host();
   const found = await generate(['--url', url, ...options], { count, leadS });
   const isDone = (folder: string) => existsSync(join(folder, 'result.json'));
   if (found.folders.every(isDone)) return { ...found, url };
@@ -147,7 +147,7 @@ test('three generators: merged counts equal the finalized transactions of the lo
 });
 
 test('a killed generator makes the merged run INVALID, and is named', async () => {
-  const { url } = await served('--limits', 'off');
+  const { url } = await host();
   const what = ['--url', url, '--workload', 'reads', '--rate', '40', '--duration', '2s'];
   const { folders } = await generate([...what, ...patient], { count: 2, leadS: 40 }, ([, two]) => {
     two!.stderr!.on('data', (text: string) => {
@@ -160,7 +160,7 @@ test('a killed generator makes the merged run INVALID, and is named', async () =
 });
 
 test('load --shard: refuses a start time in the past, and refuses --workload votes', async () => {
-  const { url } = await served('--limits', 'off');
+  const { url } = await host();
   const out = join(temporaryFolder(), 'out');
   mkdirSync(out);
   const shard = ['--shard', '1/2', '--seed', 's', '--start-at', '2020-01-01T00:00:00Z'];
