@@ -36,7 +36,7 @@ function headersOf(status: number): Part {
     ...always,
     ...(status === 401 ? header('WWW-Authenticate') : {}),
     ...(status === 429 || status === 503 ? header('Retry-After') : {}),
-    ...([400, 401, 403, 404, 409, 429].includes(status) ? quota : {}),
+    ...([400, 401, 403, 404, 409, 429, 503].includes(status) ? quota : {}),
   };
 }
 

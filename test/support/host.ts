@@ -54,12 +54,6 @@ export async function host(options: HostOptions = {}): Promise<Host> {
   return started;
 }
 
-/** Starts a server that may end before listening. Returns null in that case. */
-export async function tryHost(options: HostOptions): Promise<Host | null> {
-  const started = await startHost(options);
-  return 'ending' in started ? null : started;
-}
-
 /** Returns a listening server, or the ending of a server that did not start to listen. */
 export async function startHost({
   data = temporaryFolder(),

@@ -56,7 +56,7 @@ function parse(text: string): Answer[] {
 }
 
 /** Encodes a request that is signed in its headers. */
-export function bytesOf(request: SignedRequest): Buffer {
+function bytesOf(request: SignedRequest): Buffer {
   const { method } = carriage[request.kind];
   const head = [
     `${method} ${request.target} HTTP/1.1`,

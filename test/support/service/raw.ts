@@ -34,7 +34,7 @@ export function raw(
 }
 
 /** Returns true for a complete response. */
-export function answered(text: string): boolean {
+function answered(text: string): boolean {
   const [head, ...body] = text.split('\r\n\r\n');
   const length = /content-length: (\d+)/i.exec(head!)?.[1];
   return body.length > 0 && length !== undefined && body.join('\r\n\r\n').length >= Number(length);

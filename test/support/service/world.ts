@@ -27,8 +27,6 @@ export interface Answer {
 
 export const GENESIS_HASH = '0'.repeat(64);
 export const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-export const HEX_64 = expect.stringMatching(/^[0-9a-f]{64}$/);
-
 /** Sends a request and reads the whole response. */
 export async function call(url: string, request: Request): Promise<Answer> {
   const { method, path, headers, body } = request;
