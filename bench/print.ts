@@ -1,4 +1,5 @@
 /** Prints results of the benchmark as text: one table per case, then the goals. */
+import { alignColumns } from '../report/shared/format.js';
 import { type BenchComparison, type ComparedRow, LOWEST_RELATIVE } from './against.js';
 import type { BenchResult } from './case.js';
 
@@ -49,7 +50,7 @@ function table(name: string, rows: readonly Row[]): string[] {
   if (rows.length === 0) return [];
   const used = columns.filter(({ text }) => rows.some((row) => text(row) !== undefined));
   const cells = rows.map((row) => [row.name, ...used.map(({ text }) => text(row) ?? '')]);
-  return aligned([[name, ...used.map(({ title }) => title)], ...cells]);
+  return alignColumns([[name, ...used.map(({ title }) => title)], ...cells]);
 }
 
 function wantedTable(goals: readonly Row[]): string {
@@ -67,19 +68,7 @@ function wantedTable(goals: readonly Row[]): string {
       measured <= most ? 'yes' : 'no',
     ];
   });
-  return aligned([['wanted', 'is', 'should be', 'reached'], ...cells]).join('\n');
-}
-
-/** Left-aligns the first column and right-aligns the other columns. */
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
-  );
-  return rows.map((row) =>
-    row
-      .map((text, at) => (at === 0 ? text.padEnd(widths[at]!) : text.padStart(widths[at]!)))
-      .join('  '),
-  );
+  return alignColumns([['wanted', 'is', 'should be', 'reached'], ...cells]).join('\n');
 }
 
 function number(value: number): string {
@@ -110,7 +99,7 @@ export function printComparison(comparison: BenchComparison): string {
   return [
     `${machine}, node ${node}, commit ${commits.here} against ${commits.there}, seed ${seed}, ` +
       `size ${size}, medians of ${pairs} alternating pairs`,
-    aligned([titles, ...cells]).join('\n'),
+    alignColumns([titles, ...cells]).join('\n'),
     ...not_compared.map((name) => `not compared: ${name}; one of the builds cannot measure it`),
     ...fallen.map((name) => `fell below ${LOWEST_RELATIVE} of the other build: ${name}`),
     '',

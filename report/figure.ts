@@ -5,7 +5,7 @@
  */
 import { type PlotOptions, parseHTML, plot } from './bundled/plot.js';
 import { type Content, downloads, Html, html } from './page.js';
-import type { Sign } from './shared/outcomes.js';
+import type { Sign } from './shared/palette.js';
 
 /** Width in CSS pixels that the style sheet leaves for a chart. */
 const widths = { wide: 880, narrow: 350 } as const;

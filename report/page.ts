@@ -195,11 +195,13 @@ ${parts}
 `;
 }
 
-export interface Column {
-  name: string;
-  /** Numbers are right-aligned. Long texts may break anywhere. */
-  kind?: 'number' | 'text';
-}
+/** Column of a table, with its name. A name alone is a column of short texts. */
+export type Column = string | { name: string; kind: 'number' | 'text' };
+
+/** Right-aligned column. */
+export const numberColumn = (name: string): Column => ({ name, kind: 'number' });
+/** Column of long texts, which may break anywhere. */
+export const textColumn = (name: string): Column => ({ name, kind: 'text' });
 
 export interface TableOptions {
   /** Number of rows to show. Default: all. */
@@ -234,12 +236,15 @@ function tableElement(
   columns: readonly Column[],
   rows: readonly (readonly Content[])[],
 ): Html {
-  const head = columns.map(
-    ({ name, kind }) => html`<th scope="col" class="${kind ?? 'plain'}">${breakable(name)}</th>`,
+  const described = columns.map((column) =>
+    typeof column === 'string' ? { name: column, kind: 'plain' } : column,
+  );
+  const head = described.map(
+    ({ name, kind }) => html`<th scope="col" class="${kind}">${breakable(name)}</th>`,
   );
   const body = rows.map((cells) => {
     const [first, ...rest] = cells.map((cell, index) => {
-      const kind = columns[index]!.kind ?? 'plain';
+      const { kind } = described[index]!;
       return index === 0
         ? html`<th scope="row" class="${kind}">${cell}</th>`
         : html`<td class="${kind}">${cell}</td>`;

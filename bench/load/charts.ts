@@ -12,9 +12,14 @@ import {
   text,
 } from '../../report/bundled/plot.js';
 import type { Chart } from '../../report/figure.js';
-import { format, formatMs, formatTick } from '../../report/shared/format.js';
+import {
+  format,
+  formatMs,
+  formatTick,
+  LOGARITHMIC,
+  timeScale,
+} from '../../report/shared/format.js';
 import { getColor, getDash } from '../../report/shared/palette.js';
-import { LOGARITHMIC, timeScale } from '../../report/shared/time-scale.js';
 import { extreme, mean, type Step, wholeSeconds, worst } from './figures.js';
 import { curve, type Failure, failures } from './histograms.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';

@@ -12,13 +12,14 @@ import {
   html,
   listing,
   madeBy,
+  numberColumn,
   page,
   section,
   table,
+  textColumn,
 } from '../../report/page.js';
-import { format, formatMs } from '../../report/shared/format.js';
+import { commandLine, format, formatMs } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
-import { commandLine } from '../../report/shell.js';
 import {
   errorsChart,
   finalizedChart,
@@ -227,14 +228,12 @@ const yesOrNo = (value: boolean | null): string => (value === null ? '–' : val
 const percent = (share: number): string => valueText({ unit: 'share' }, share);
 const perSecond = (rate: number | null): string => valueText({ unit: 'per_s' }, rate);
 
-const number = (name: string): Column => ({ name, kind: 'number' });
-
 function latencyTable(result: LoadResult): Html | null {
   const times = listTimes(result);
   if (times.length === 0) return html`<p>No responses, so there are no latencies.</p>\n`;
   const columns = [
-    { name: 'latency' },
-    ...['samples', 'mean', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max'].map(number),
+    'latency',
+    ...['samples', 'mean', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max'].map(numberColumn),
   ];
   const rows = times.map(({ operation, time: name, percentiles }) => {
     const { count, mean, p50, p90, p95, p99, p999, max } = percentiles;
@@ -259,7 +258,7 @@ function operationsTable(operations: readonly Operation[]): Html {
     'connection lost',
     'pending',
   ];
-  const columns = [{ name: 'operation' }, ...ends.map(number)];
+  const columns = ['operation', ...ends.map(numberColumn)];
   const rows = operations.map((one) => {
     const refused = one.refused.reduce((sum, { count }) => sum + count, 0);
     const { operation, sent, accepted, lies, timed_out, broken, unfinished } = one;
@@ -279,12 +278,12 @@ function refusalsTable(operations: readonly Operation[]): Html | null {
   );
   if (all.length === 0) return null;
   const columns: Column[] = [
-    { name: 'operation' },
-    number('status'),
-    { name: 'code' },
-    { name: 'reason', kind: 'text' },
-    number('responses'),
-    number('share of sent'),
+    'operation',
+    numberColumn('status'),
+    'code',
+    textColumn('reason'),
+    numberColumn('responses'),
+    numberColumn('share of sent'),
   ];
   const rows = all
     .toSorted((a, b) => b.count - a.count)
@@ -312,19 +311,16 @@ function outagesSection({ outages = [], nodes = [] }: LoadResult): Html | null {
     whole(one.recovery_ms),
   ]);
   const downColumns = [
-    ...['start', 'end', 'duration'].map(number),
-    { name: 'failed requests' },
-    ...['rate before', 'time to recover'].map(number),
+    ...['start', 'end', 'duration'].map(numberColumn),
+    'failed requests',
+    ...['rate before', 'time to recover'].map(numberColumn),
   ];
   const each = nodes.map(({ url, sent, accepted, failed, down_ms }) => [
     url,
     ...[sent, accepted, failed].map(format),
     whole(down_ms),
   ]);
-  const columns = [
-    { name: 'server' },
-    ...['sent', 'accepted', 'failed', 'unreachable'].map(number),
-  ];
+  const columns = ['server', ...['sent', 'accepted', 'failed', 'unreachable'].map(numberColumn)];
   return section(
     outages.length > 0 ? 'Outages' : 'Servers',
     outages.length > 0 ? table('Times without a reachable server', downColumns, down) : null,
@@ -335,15 +331,15 @@ function outagesSection({ outages = [], nodes = [] }: LoadResult): Html | null {
 function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
   const { brackets, overlap } = saturation;
   const columns: Column[] = [
-    { name: 'bracket' },
-    number('rate'),
-    number('accepted'),
-    number('p99'),
-    { name: 'holds' },
-    { name: 'verdict' },
-    number('R before'),
-    number('R after'),
-    number('R changed by'),
+    'bracket',
+    numberColumn('rate'),
+    numberColumn('accepted'),
+    numberColumn('p99'),
+    'holds',
+    'verdict',
+    numberColumn('R before'),
+    numberColumn('R after'),
+    numberColumn('R changed by'),
   ];
   const rows = brackets.flatMap(({ probes }, index) =>
     probes.map((probe) => [

@@ -1,6 +1,6 @@
 /** Output lines for `recount`. */
 import { describeTie } from '../../engine/rules/rule.js';
-import { plural } from '../../report/shared/format.js';
+import { alignColumns, plural } from '../../report/shared/format.js';
 import { ballotUses, describeBallots, labelOption } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule } from '../../sim/rules/chosen-rule.js';
 import { type Outcome, undecidedText } from '../../sim/rules/recorded-polls.js';
@@ -61,23 +61,12 @@ function ruleTable({ policy, blocks, rules }: DescribedRecount): string[] {
       String,
     ),
   ]);
-  return align([header, ...(policy === null ? [] : [recorded]), ...rows]);
+  return alignColumns([header, ...(policy === null ? [] : [recorded]), ...rows]);
 }
 
 /** Names ballots that count in another way than recorded, or not at all. */
 const ballotLines = (rules: readonly RuleSums[]): string[] =>
   rules.flatMap((sums) => describeBallots(sums).map((text) => `${sums.rule}: ${text}`));
-
-/** Aligns the first column left, and all others right. */
-function align(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
-      .join('  ')
-      .trimEnd(),
-  );
-}
 
 const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
   choice === undefined ? status : `${status} ${labelOption(row, choice)}`;
@@ -136,7 +125,7 @@ function voterLines(voters: readonly VoterSums[], rules: readonly RuleSums[]): s
   });
   const more = voters.length - rows.length;
   const rest = more > 0 ? [`and ${more} more voters; use --json for all`] : [];
-  return ['', ...align([header, ...rows]), ...rest];
+  return ['', ...alignColumns([header, ...rows]), ...rest];
 }
 
 function notes(rules: readonly RuleSums[]): string[] {
@@ -170,7 +159,7 @@ export function fileLines(files: readonly FileRecount[], rules: readonly ChosenR
       ...skipped,
     ];
   });
-  return align([header, ...rows]);
+  return alignColumns([header, ...rows]);
 }
 
 export const tableColumns = [

@@ -2,12 +2,13 @@
  * Version, commit and Node version of this build, and the command line that reproduces a run,
  * quoted for a POSIX shell.
  */
+
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Provenance } from '../../report/folder.js';
-import { shellLine } from '../../report/shell.js';
+import { shellLine } from '../../report/shared/format.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -68,3 +68,36 @@ const dashes = ['', '7 4', '2 3', '9 3 2 3', '12 4', '4 2', '1 5'] as const;
 
 /** Dash pattern of the nth series; '' for a solid line. */
 export const getDash = (index: number): string => dashes[index % dashes.length]!;
+
+/* Outcomes of blocks and votes: their colours, symbols and meanings, identical in all charts. */
+
+/** Symbol that tells series apart where colours cannot. */
+export type Sign = 'circle' | 'cross' | 'times' | 'diamond' | 'square' | 'triangle';
+
+interface Shown {
+  color: ColorName;
+  sign: Sign;
+  /** Meaning of the outcome. */
+  meaning: string;
+}
+
+/** Stacking order, from the bottom. */
+export const outcomes = {
+  finalized: { color: 'c1', sign: 'circle', meaning: 'enough electors approved' },
+  rejected: { color: 'c2', sign: 'times', meaning: 'enough electors rejected' },
+  expired: { color: 'c5', sign: 'cross', meaning: 'its voting period ended without a decision' },
+  orphaned: {
+    color: 'c8',
+    sign: 'diamond',
+    meaning: 'another block of its height was finalized',
+  },
+} as const satisfies Record<string, Shown>;
+
+export type OutcomeName = keyof typeof outcomes;
+
+export const outcomeNames = Object.keys(outcomes) as OutcomeName[];
+
+export const decisions = {
+  approve: { color: 'c1', sign: 'square', meaning: 'for the block' },
+  reject: { color: 'c2', sign: 'times', meaning: 'against the block' },
+} as const satisfies Record<string, Shown>;

@@ -11,7 +11,7 @@ import type { DecisionLine } from '../measure/decisions.js';
 import { type Job, type Outcome, runJobs } from '../run/jobs.js';
 import { simulate } from '../run/simulate.js';
 import { loadData } from '../scenario/files.js';
-import { listExternals } from '../scenario/population.js';
+import { describeExternals } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Intervention } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -86,11 +86,9 @@ export async function attribute(
  * events after a redraw.
  */
 function expectNobodyOutside(scenario: Scenario): void {
-  const groups = listExternals(scenario).map(
-    ({ group, strategy }) => `${group} (${strategy.kind})`,
-  );
-  if (groups.length === 0) return;
-  const why = `external deciders decide for ${groups.join(', ')}`;
+  const groups = describeExternals(scenario);
+  if (groups === '') return;
+  const why = `external deciders decide for ${groups}`;
   const how = 'use --mechanical, or folkmoot fork --replicates --record for one intervention';
   throw new ScenarioError(`${why}, and each fork would need new answers; ${how}`);
 }

@@ -85,33 +85,18 @@ async function differenceOf(a: Made, b: Made): Promise<RunDifference | null> {
   return { where, details: { field: found.path, [a.verifier]: found.a, [b.verifier]: found.b } };
 }
 
+/** Members that must be equal in both runs. */
+const sameMembers = [
+  ...(['trace_digest', 'verdict', 'broken', 'measures', 'reported'] as const),
+  ...(['entries', 'events', 'refused', 'virtual_ms'] as const),
+];
+
 /** Returns the first difference in what must be equal in both runs, or null. */
-export const resultDifference = (a: LastingResult, b: LastingResult) =>
-  jsonDifference(lasting(a), lasting(b));
+export function resultDifference(...results: [LastingResult, LastingResult]) {
+  const [a, b] = results.map((result) =>
+    Object.fromEntries(sameMembers.map((name) => [name, result[name] ?? null])),
+  );
+  return jsonDifference(a, b);
+}
 
 const sideOf = ({ verifier, folder }: Made) => ({ name: verifier, folder });
-
-/** Returns the members that must be equal in both runs. */
-function lasting({
-  trace_digest = '',
-  verdict,
-  broken,
-  measures,
-  reported,
-  entries,
-  events,
-  refused,
-  virtual_ms,
-}: LastingResult) {
-  return {
-    trace_digest,
-    verdict,
-    broken,
-    measures,
-    reported,
-    entries,
-    events,
-    refused,
-    virtual_ms,
-  };
-}

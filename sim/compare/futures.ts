@@ -3,9 +3,8 @@
  * prefix, an agent in one run is the same agent in the other run.
  */
 import { storedLines } from '../../engine/replay/lines.js';
-import type { Store } from '../../engine/store/store.js';
 import { tableRows } from '../../report/folder.js';
-import { openRunStore } from './logs.js';
+import { withRunStore } from './logs.js';
 
 /** Number of votes on blocks with equal numbers. */
 interface VoteCounts {
@@ -124,7 +123,7 @@ async function readVotes(folder: string, agents: Map<string, Agent>): Promise<Ui
     numbers.set(block_hash!, Number(number));
   }
   const votes: Uint8Array[] = [];
-  await withStore(folder, (store) => {
+  await withRunStore(folder, (store) => {
     for (const { json } of store.events(1, store.meta()!.event_seq)) {
       if (!json.endsWith(VOTE)) continue;
       const { data } = JSON.parse(json) as {
@@ -159,18 +158,9 @@ function grown(bytes: Uint8Array, size: number): Uint8Array {
  * before `seq`.
  */
 function timeOf(folder: string, seq: number): Promise<number> {
-  return withStore(folder, (store) => {
+  return withRunStore(folder, (store) => {
     const last = Math.min(seq, store.meta()!.seq);
     const at = (entry: number) => [...storedLines(store, entry, entry)][0]!.entry.at;
     return at(last) - at(0);
   });
-}
-
-async function withStore<T>(folder: string, read: (store: Store) => T): Promise<T> {
-  const store = openRunStore({ folder });
-  try {
-    return read(store);
-  } finally {
-    await store.close();
-  }
 }

@@ -185,6 +185,16 @@ export async function findDifference(a: Side, b: Side): Promise<RunDifference | 
   }
 }
 
+/** Reads the store of a saved run, and closes it. */
+export async function withRunStore<T>(folder: string, read: (store: Store) => T): Promise<T> {
+  const store = openRunStore({ folder });
+  try {
+    return read(store);
+  } finally {
+    await store.close();
+  }
+}
+
 /** Opens the store read-only. The caller closes it. */
 export const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
   openLmdbStore({

@@ -8,13 +8,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { storedLines } from '../../engine/replay/lines.js';
 import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
-import { openRunStore, type RunDifference, requireDifference } from '../compare/logs.js';
+import { type RunDifference, requireDifference, withRunStore } from '../compare/logs.js';
 import type { SimHooks } from '../run/options.js';
 import type { Acted, SimResult } from '../run/result.js';
 import { simulate } from '../run/simulate.js';
 import { completeScenario } from '../scenario/complete.js';
 import { Names } from '../scenario/interventions.js';
-import { listExternals } from '../scenario/population.js';
+import { describeExternals, listExternals } from '../scenario/population.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { type Plan, planScenario } from '../sweep/plan.js';
@@ -101,16 +101,12 @@ async function prefixOf(
   return { entry, ...here, same, difference, impure: impureOf(result.scenario, difference) };
 }
 
-async function digestsAt(folder: string, entry: number): Promise<Digests | null> {
-  const store = openRunStore({ folder });
-  try {
+const digestsAt = (folder: string, entry: number): Promise<Digests | null> =>
+  withRunStore(folder, (store) => {
     if (store.meta()!.seq < entry) return null;
     const [line] = storedLines(store, entry, entry);
     return { digest: line!.digest ?? '', log_digest: line!.logDigest ?? '' };
-  } finally {
-    await store.close();
-  }
-}
+  });
 
 /** Returns the script module for the agent that sent the differing entry. */
 function impureOf(scenario: Scenario, { details }: RunDifference): string | null {
@@ -129,11 +125,8 @@ export const asksDeciders = (scenario: Scenario): boolean => listExternals(scena
  */
 export function expectRecord(scenario: Scenario, record: boolean): void {
   if (record) return;
-  const groups = listExternals(scenario).map(
-    ({ group, strategy }) => `${group} (${strategy.kind})`,
-  );
-  if (groups.length === 0) return;
-  throw scenarioError('FORK_NEEDS_RECORD', { groups: groups.join(', ') });
+  const groups = describeExternals(scenario);
+  if (groups !== '') throw scenarioError('FORK_NEEDS_RECORD', { groups });
 }
 
 /**

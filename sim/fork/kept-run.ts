@@ -6,7 +6,7 @@ import { sha256Hex } from '../../engine/protocol/signing.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import { defineStoreErrors } from '../../engine/store/messages.js';
 import { makeInside } from '../../report/folder.js';
-import { openRunStore } from '../compare/logs.js';
+import { withRunStore } from '../compare/logs.js';
 import { readResult } from '../compare/runs.js';
 import { tables } from '../measure/dictionary.js';
 import { Numbers } from '../run/overrides.js';
@@ -64,18 +64,14 @@ const isLive = (folder: string, { url }: SimResult): boolean =>
   url !== undefined || !existsSync(join(folder, 'network'));
 
 /** Reads the run's blocks, memes and alliances. */
-export async function readNumbers({ folder }: Pick<KeptRun, 'folder'>): Promise<Numbers> {
-  const store = openRunStore({ folder });
-  try {
+export const readNumbers = ({ folder }: Pick<KeptRun, 'folder'>): Promise<Numbers> =>
+  withRunStore(folder, (store) => {
     const numbers = new Numbers();
     for (const { json } of store.events(1, store.meta()!.event_seq)) {
       numbers.happened(JSON.parse(json) as Event);
     }
     return numbers;
-  } finally {
-    await store.close();
-  }
-}
+  });
 
 type Named = Pick<SimResult, 'modules' | 'files'>;
 

@@ -60,15 +60,7 @@ export class Population {
   }
 }
 
-const kinds = [
-  'blocks_proposed',
-  'blocks_finalized',
-  'votes',
-  'approvals',
-  'late_votes',
-  'equivocations',
-  'memes',
-  'transactions',
+export const deciderDeeds = [
   'decider_questions',
   'decider_calls',
   'decider_failures',
@@ -76,7 +68,22 @@ const kinds = [
   'decider_output_tokens',
 ] as const;
 
+const kinds = [
+  ...(['blocks_proposed', 'blocks_finalized', 'votes', 'approvals', 'late_votes'] as const),
+  ...(['equivocations', 'memes', 'transactions'] as const),
+  ...deciderDeeds,
+] as const;
+
 type Deed = (typeof kinds)[number];
+type DeciderDeed = (typeof deciderDeeds)[number];
+
+/** Returns the figures of external deciders, by name. */
+export const toDeciderFigures = (figureOf: (deed: DeciderDeed) => number) =>
+  Object.fromEntries(deciderDeeds.map((deed) => [deed, figureOf(deed)])) as Record<
+    DeciderDeed,
+    number
+  >;
+
 type Deeds = Record<Deed, number>;
 
 /** Activity counts per agent and group. */
@@ -121,13 +128,7 @@ export class Activity {
 
   /** Returns totals for external deciders. */
   deciders() {
-    return {
-      decider_questions: this.total('decider_questions'),
-      decider_calls: this.total('decider_calls'),
-      decider_failures: this.total('decider_failures'),
-      decider_input_tokens: this.total('decider_input_tokens'),
-      decider_output_tokens: this.total('decider_output_tokens'),
-    };
+    return toDeciderFigures((deed) => this.total(deed));
   }
 
   total(deed: Deed): number {

@@ -11,7 +11,14 @@ import type { MessageKind } from '../world/messages.js';
 import type { Agreement, BlockFigure, Outcomes } from './blocks.js';
 import type { Measures, Row, TableName } from './dictionary.js';
 import type { Memes, MessageFigures, Messages } from './messages.js';
-import { type Activity, type Alliances, NOT_IN_POPULATION, type Population } from './population.js';
+import {
+  type Activity,
+  type Alliances,
+  deciderDeeds,
+  NOT_IN_POPULATION,
+  type Population,
+  toDeciderFigures,
+} from './population.js';
 import { gini, Mean, type Series, share } from './statistics.js';
 
 /**
@@ -181,25 +188,12 @@ function blockRow(
 function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents.csv'>> {
   const { population, activity, alliances } = collected;
   const memberships = alliances.memberships();
-  for (const {
-    ordinal,
-    id,
-    name,
-    group,
-    personality,
-    strategy,
-    capabilities,
-    traits,
-  } of population.agents) {
+  for (const agent of population.agents) {
+    const { ordinal, id, name, group, personality, strategy, capabilities, traits } = agent;
     const view = reads.agent(id);
     const scores = reads.reputation(id);
     yield {
-      ordinal,
-      agent_id: view ? id : null,
-      name,
-      group,
-      personality,
-      strategy,
+      ...{ ordinal, agent_id: view ? id : null, name, group, personality, strategy },
       capabilities: capabilities.join('+'),
       status: view?.status ?? null,
       dormant: view ? Number(view.dormant) : null,
@@ -235,9 +229,7 @@ function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.
   const votes = activity.byGroup('votes');
   const approvals = activity.byGroup('approvals');
   const transactions = activity.byGroup('transactions');
-  const [questions, calls, failures, read, wrote] = deciderDeeds.map((deed) =>
-    activity.byGroup(deed),
-  ) as [number[], number[], number[], number[], number[]];
+  const asked = new Map(deciderDeeds.map((deed) => [deed, activity.byGroup(deed)]));
   const reputations = reputationsByGroup(collected, scores);
   for (const [number, group] of population.groups.entries()) {
     const { agreement: within, wonShare } = agreement.ofGroup(number);
@@ -251,22 +243,10 @@ function* groupRows(collected: Collected, scores: Scores): Iterable<Row<'groups.
       influence: memes.influenceOn(number),
       reputation_mean: reputations[number]!.value,
       transactions_share: share(transactions[number]!, counts.transactions),
-      decider_questions: questions[number]!,
-      decider_calls: calls[number]!,
-      decider_failures: failures[number]!,
-      decider_input_tokens: read[number]!,
-      decider_output_tokens: wrote[number]!,
+      ...toDeciderFigures((deed) => asked.get(deed)![number]!),
     };
   }
 }
-
-const deciderDeeds = [
-  'decider_questions',
-  'decider_calls',
-  'decider_failures',
-  'decider_input_tokens',
-  'decider_output_tokens',
-] as const;
 
 function reputationsByGroup({ population }: Collected, scores: Scores): Mean[] {
   const means = population.groups.map(() => new Mean());
@@ -277,28 +257,14 @@ function reputationsByGroup({ population }: Collected, scores: Scores): Mean[] {
   return means;
 }
 
-export interface Counts {
-  proposed: number;
-  finalized: number;
-  rejected: number;
-  expired: number;
-  orphaned: number;
-  votes: number;
-  memes: number;
-  /** Number of transactions in finalized blocks. */
-  transactions: number;
-}
+/** Numbers of blocks by their course, of votes and memes, and of finalized transactions. */
+const noCount = {
+  ...{ proposed: 0, finalized: 0, rejected: 0, expired: 0, orphaned: 0 },
+  ...{ votes: 0, memes: 0, transactions: 0 },
+};
 
-export const noCounts = (): Counts => ({
-  proposed: 0,
-  finalized: 0,
-  rejected: 0,
-  expired: 0,
-  orphaned: 0,
-  votes: 0,
-  memes: 0,
-  transactions: 0,
-});
+export type Counts = typeof noCount;
+export const noCounts = (): Counts => ({ ...noCount });
 
 /** Number of blocks that are no longer in voting. */
 export const countClosed = ({ finalized, rejected, expired, orphaned }: Counts): number =>

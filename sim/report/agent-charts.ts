@@ -12,7 +12,7 @@ import {
 } from '../../report/shared/format.js';
 import { captions } from '../../report/shared/measures.js';
 import { COLORED, getColor, getDash, OTHERS } from '../../report/shared/palette.js';
-import { addShades, describeShades, type Shade } from './timeline.js';
+import { describeShades, drawOverTime, type Shade } from './timeline.js';
 
 const MOST_GROUPS = 20;
 /** Maximum length of a group name at its bars. */
@@ -141,31 +141,20 @@ export function reputationChart(
       })),
       ...(curves.length > COLORED ? [{ color: OTHERS, dash: '', text: 'other groups' }] : []),
     ],
-    draw: (width, narrow) =>
-      addShades(
-        {
-          height: narrow ? 240 : 300,
-          marginLeft: 52,
-          marginTop: 28,
-          x: { label: `virtual time (${x.name})`, labelOffset: 42, ticks: narrow ? 5 : 10 },
-          y: { label: 'mean overall reputation', nice: true },
-          marks: [
-            gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-            // Dashes let a covered line show through.
-            ...curves.map((_, index) =>
-              lineY(rows[index]!, {
-                x: 'x',
-                y: 'y',
-                stroke: getColor(index),
-                strokeWidth: 2,
-                ...(getDash(index) === '' ? {} : { strokeDasharray: getDash(index) }),
-              }),
-            ),
-          ],
-        },
-        shades,
-        { unitMs: x.ms, lastMs: last.ms, width },
-      ),
+    draw: drawOverTime({ unit: x, lastMs: last.ms, shades }, (_, narrow) => ({
+      height: narrow ? 240 : 300,
+      y: { label: 'mean overall reputation', nice: true },
+      marks: [
+        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+        // Dashes let a covered line show through.
+        ...curves.map((_, index) =>
+          lineY(rows[index]!, {
+            ...{ x: 'x', y: 'y', stroke: getColor(index), strokeWidth: 2 },
+            ...(getDash(index) === '' ? {} : { strokeDasharray: getDash(index) }),
+          }),
+        ),
+      ],
+    })),
   };
 }
 

@@ -28,13 +28,13 @@ import {
   outcomeNames,
   outcomes,
   decisions as shownDecisions,
-} from '../../report/shared/outcomes.js';
-import { variable } from '../../report/shared/palette.js';
+  variable,
+} from '../../report/shared/palette.js';
 import type { Measures } from '../measure/dictionary.js';
 import {
-  addShades,
   type ClosedBlock,
   describeShades,
+  drawOverTime,
   findOutages,
   type Outage,
   type Shade,
@@ -110,33 +110,20 @@ export function finalityChart(
       ),
       ...(outages.length > 0 ? [{ color: variable('bad'), text: 'no finalization' }] : []),
     ],
-    draw: (width, narrow) =>
-      addShades(
-        {
-          height: (narrow ? 240 : 320) + 16 * lanes.length,
-          marginLeft: 52,
-          marginTop: 28,
-          x: {
-            label: `virtual time (${x.name})`,
-            labelOffset: 42,
-            domain: [0, last / x.ms],
-            ticks: narrow ? 5 : 10,
-          },
-          y: {
-            label: `time to finality (${y.name})`,
-            domain: [0, top + lanes.length * scale.lane],
-            // No time labels in the lanes.
-            tickFormat: (value: number) => (value > top ? '' : formatTick(value)),
-          },
-          marks: [
-            ...finalityMarks(points),
-            ...laneMarks(lanes, scale),
-            ...outageMarks(outages, scale, ((width - 72) * x.ms) / last),
-          ],
-        },
-        shades,
-        { unitMs: x.ms, lastMs: last, width },
-      ),
+    draw: drawOverTime({ unit: x, lastMs: last, shades }, (width, narrow) => ({
+      height: (narrow ? 240 : 320) + 16 * lanes.length,
+      y: {
+        label: `time to finality (${y.name})`,
+        domain: [0, top + lanes.length * scale.lane],
+        // No time labels in the lanes.
+        tickFormat: (value: number) => (value > top ? '' : formatTick(value)),
+      },
+      marks: [
+        ...finalityMarks(points),
+        ...laneMarks(lanes, scale),
+        ...outageMarks(outages, scale, ((width - 72) * x.ms) / last),
+      ],
+    })),
   };
 }
 
@@ -298,28 +285,15 @@ export function outcomesChart(
       color,
       text: `${name} (${format(closings.length)})`,
     })),
-    draw: (width, narrow) =>
-      addShades(
-        {
-          height: narrow ? 220 : 280,
-          marginLeft: 52,
-          marginTop: 28,
-          x: {
-            label: `virtual time (${x.name})`,
-            labelOffset: 42,
-            domain: [0, end / x.ms],
-            ticks: narrow ? 5 : 10,
-          },
-          y: { label: 'closed blocks', tickFormat: formatTick },
-          color: { type: 'identity' },
-          marks: outcomeMarks(
-            rows,
-            drawn.map(({ name }) => name),
-          ),
-        },
-        shades,
-        { unitMs: x.ms, lastMs: end, width },
+    draw: drawOverTime({ unit: x, lastMs: end, shades }, (_, narrow) => ({
+      height: narrow ? 220 : 280,
+      y: { label: 'closed blocks', tickFormat: formatTick },
+      color: { type: 'identity' },
+      marks: outcomeMarks(
+        rows,
+        drawn.map(({ name }) => name),
       ),
+    })),
   };
 }
 

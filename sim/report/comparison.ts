@@ -16,7 +16,7 @@ import {
   text,
 } from '../../report/bundled/plot.js';
 import { type Chart, figure } from '../../report/figure.js';
-import { readJson, tableRows } from '../../report/folder.js';
+import { readJson } from '../../report/folder.js';
 import {
   code,
   type Fact,
@@ -25,11 +25,13 @@ import {
   html,
   listing,
   madeBy,
+  numberColumn,
   page,
   section,
   table,
+  textColumn,
 } from '../../report/page.js';
-import { format, formatMs, formatTick, timeUnit } from '../../report/shared/format.js';
+import { commandLine, format, formatMs, formatTick, timeUnit } from '../../report/shared/format.js';
 import {
   differenceText,
   measureMeaning,
@@ -37,17 +39,16 @@ import {
   measureTitle,
 } from '../../report/shared/measures.js';
 import { variable } from '../../report/shared/palette.js';
-import { commandLine } from '../../report/shell.js';
 import type { Futures } from '../compare/futures.js';
 import type { BlockDifference, BlockOutcome, KeptComparison } from '../compare/runs.js';
 import type { SimResult } from '../run/result.js';
 import { formatExportLink, isExported } from './sections.js';
 import {
-  addShades,
   type ClosedBlock,
-  closedBlock,
   computeShades,
   describeShades,
+  drawOverTime,
+  readClosedBlocks,
   type Shade,
 } from './timeline.js';
 
@@ -69,8 +70,8 @@ export async function comparisonPage(compared: ComparisonInput): Promise<string>
     SimResult,
   ];
   const both: [Future, Future] = [
-    { side: 'A', blocks: await closedIn(a), endMs: results[0].virtual_ms },
-    { side: 'B', blocks: await closedIn(b), endMs: results[1].virtual_ms },
+    { side: 'A', blocks: await readClosedBlocks(a), endMs: results[0].virtual_ms },
+    { side: 'B', blocks: await readClosedBlocks(b), endMs: results[1].virtual_ms },
   ];
   const shades = shadesOfBoth(results);
   const chart = futureChart(both, partedAt(found, futures, both), shades);
@@ -103,15 +104,6 @@ function shadesOfBoth(results: readonly SimResult[]): Shade[] {
     }
   }
   return [...known.values()].sort((a, b) => a.fromMs - b.fromMs);
-}
-
-async function closedIn(folder: string): Promise<ClosedBlock[]> {
-  const blocks: ClosedBlock[] = [];
-  for await (const row of tableRows(folder, 'blocks.csv')) {
-    const block = closedBlock(row);
-    if (block) blocks.push(block);
-  }
-  return blocks;
 }
 
 /** One-sentence result at the top of the page. */
@@ -149,11 +141,6 @@ function sidesTable(
     of(one),
     of(other),
   ];
-  const columns = [
-    { name: 'property' },
-    { name: 'A', kind: 'text' },
-    { name: 'B', kind: 'text' },
-  ] as const;
   const rows = [
     ['folder', code(a), code(b)],
     row('title', ({ scenario }) => scenario.title),
@@ -164,7 +151,7 @@ function sidesTable(
     row('entries', ({ entries }) => format(entries)),
     ['log digest', ...found.log_digests.map(code)],
   ];
-  return table('Runs', columns, rows);
+  return table('Runs', ['property', textColumn('A'), textColumn('B')], rows);
 }
 
 /** First different entry, and first difference between the scenarios. */
@@ -185,14 +172,7 @@ function partingSection(
     ? [
         {
           name: 'first different scenario value',
-          value: [
-            code(scenario.path),
-            ': ',
-            code(scenario.a),
-            ' in A, ',
-            code(scenario.b),
-            ' in B',
-          ],
+          value: html`${code(scenario.path)}: ${code(scenario.a)} in A, ${code(scenario.b)} in B`,
           wide: true,
         },
       ]
@@ -248,14 +228,7 @@ const tallyPart = ({ blocks }: KeptComparison): Html | null =>
 
 function measuresPart({ measures }: KeptComparison): Html {
   if (measures.length === 0) return html`<p>All measures are the same.</p>\n`;
-  const number = (name: string) => ({ name, kind: 'number' }) as const;
-  const columns = [
-    { name: 'measure' },
-    number('A'),
-    number('B'),
-    number('B − A'),
-    { name: 'meaning', kind: 'text' },
-  ] as const;
+  const columns = ['measure', ...['A', 'B', 'B − A'].map(numberColumn), textColumn('meaning')];
   const rows = measures.map(({ measure, a, b, difference }) => [
     measureTitle(measure),
     html`<span class="whole">${measureText(measure, a)}</span>`,
@@ -324,31 +297,18 @@ function futureChart(
       { ...looks.A, text: 'A' },
       { ...looks.B, text: 'B' },
     ],
-    draw: (width, narrow) =>
-      addShades(
-        {
-          height: narrow ? 240 : 320,
-          marginLeft: 52,
-          marginTop: 28,
-          x: {
-            label: `virtual time (${x.name})`,
-            labelOffset: 42,
-            domain: [0, last / x.ms],
-            ticks: narrow ? 5 : 10,
-          },
-          y: { label: 'finalized blocks', tickFormat: formatTick, nice: true },
-          marks: [
-            gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-            ruleY([0], { stroke: 'var(--faint)' }),
-            ...(partedMs === null ? [] : pastMarks(common, partedMs, x.ms)),
-            ...[one, other].flatMap((steps, index) =>
-              futureMarks(from(steps, partedMs ?? 0), x.ms, index === 0 ? 'A' : 'B'),
-            ),
-          ],
-        },
-        shades,
-        { unitMs: x.ms, lastMs: last, width },
-      ),
+    draw: drawOverTime({ unit: x, lastMs: last, shades }, (_, narrow) => ({
+      height: narrow ? 240 : 320,
+      y: { label: 'finalized blocks', tickFormat: formatTick, nice: true },
+      marks: [
+        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+        ruleY([0], { stroke: 'var(--faint)' }),
+        ...(partedMs === null ? [] : pastMarks(common, partedMs, x.ms)),
+        ...[one, other].flatMap((steps, index) =>
+          futureMarks(from(steps, partedMs ?? 0), x.ms, index === 0 ? 'A' : 'B'),
+        ),
+      ],
+    })),
   };
 }
 
@@ -429,11 +389,7 @@ function futureTable([a, b]: readonly [Future, Future]): Html {
       ms > endMs + 1 ? '–' : format(countAt(closings, ms));
     return [formatMs(ms), at(one, a.endMs), at(other, b.endMs)];
   });
-  const columns = [
-    { name: 'time' },
-    { name: 'finalized in A', kind: 'number' },
-    { name: 'finalized in B', kind: 'number' },
-  ] as const;
+  const columns = ['time', ...['finalized in A', 'finalized in B'].map(numberColumn)];
   return table('Finalized blocks by virtual time', columns, rows, { fold: 'Data table' });
 }
 
@@ -536,17 +492,15 @@ const sameTally = (a: BlockOutcome | null, b: BlockOutcome | null): boolean =>
 const statusOf = (one: BlockOutcome | null): string => one?.status ?? 'missing';
 
 function tallyTable(blocks: readonly BlockDifference[]): Html {
-  const number = (name: string) => ({ name, kind: 'number' }) as const;
   const side = (name: string) => [
-    { name: `in ${name}` },
-    number(`approving, ${name}`),
-    number(`rejecting, ${name}`),
+    `in ${name}`,
+    ...[`approving, ${name}`, `rejecting, ${name}`].map(numberColumn),
   ];
   const cells = (one: BlockOutcome | null) =>
     one ? [one.status, format(one.approve), format(one.reject)] : ['missing', '–', '–'];
   return table(
     'Blocks that differ in outcome, tally (weight) or hash; different outcomes first',
-    [number('block'), ...side('A'), ...side('B')],
+    [numberColumn('block'), ...side('A'), ...side('B')],
     ordered(blocks).map(({ number, a, b }) => [format(number), ...cells(a), ...cells(b)]),
     { most: MOST_ROWS, rest: REST, fold: 'Data table' },
   );
@@ -568,12 +522,10 @@ function votersSection({ votes, voters }: Futures): Html {
 different blocks). ${format(turned)} agents have an opposite vote.
 ${format(voters.length - turned)} more voted in one run only.</p>\n`;
   if (voters.length === 0) return section('Votes', says, counts);
-  const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
-    { name: 'agent', kind: 'text' },
-    { name: 'group', kind: 'text' },
-    ...['flipped', 'only in A', 'only in B', 'same'].map(number),
-  ] as const;
+    ...['agent', 'group'].map(textColumn),
+    ...['flipped', 'only in A', 'only in B', 'same'].map(numberColumn),
+  ];
   const rows = voters.map((one) => {
     const { name, agent_id, group, flipped, only_a, only_b, same } = one;
     return [name || agent_id, group, ...[flipped, only_a, only_b, same].map(format)];

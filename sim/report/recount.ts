@@ -9,13 +9,14 @@ import {
   type Html,
   html,
   madeBy,
+  numberColumn,
   page,
   section,
   table,
+  textColumn,
 } from '../../report/page.js';
 import { format, formatTick, plural } from '../../report/shared/format.js';
-import { outcomes } from '../../report/shared/outcomes.js';
-import { variable } from '../../report/shared/palette.js';
+import { outcomes, variable } from '../../report/shared/palette.js';
 import { describeBallots, labelOption } from '../elections/rule-ballots.js';
 import { type Outcome, undecidedText } from '../rules/recorded-polls.js';
 import {
@@ -190,15 +191,13 @@ const toCell = (
   status: status as Cell['status'],
 });
 
-const number = (name: string): Column => ({ name, kind: 'number' });
-
 function sumsTable({ policy, rules, blocks }: DescribedRecount): Html {
   const columns: Column[] = [
-    { name: 'rule', kind: 'text' },
-    ...statuses.map(number),
-    ...(policy === null ? [] : ['differ'].map(number)),
-    ...['with a pivotal voter', 'ballots kept', 'converted', 'left out'].map(number),
-    { name: 'SHA-256 of the module', kind: 'text' },
+    textColumn('rule'),
+    ...statuses.map(numberColumn),
+    ...(policy === null ? [] : [numberColumn('differ')]),
+    ...['with a pivotal voter', 'ballots kept', 'converted', 'left out'].map(numberColumn),
+    textColumn('SHA-256 of the module'),
   ];
   const rows = rules.map((sums): Content[] => {
     const { rule, statuses: counts, differs, pivotal, exceeded, ballots, sha256 } = sums;
@@ -245,9 +244,9 @@ function blocksTable(
 ): Html | null {
   if (rows.length === 0) return null;
   const columns: Column[] = [
-    { name: 'block', kind: 'text' },
-    ...(policy === null ? [] : [{ name: RECORDED }]),
-    ...rules.map(({ rule }) => ({ name: rule })),
+    textColumn('block'),
+    ...(policy === null ? [] : [RECORDED]),
+    ...rules.map(({ rule }) => rule),
   ];
   const cells = rows.map((row): Content[] => [
     `${row.number} (height ${format(row.height)})`,
@@ -262,10 +261,7 @@ function votersPart({ voters, rules }: DescribedRecount): Html {
   const says = html`<p>A voter is pivotal if the outcome of a block is different without its vote,
 or with the opposite decision.</p>\n`;
   if (voters.length === 0) return html`${says}<p>No voter is pivotal.</p>\n`;
-  const columns: Column[] = [
-    { name: 'voter', kind: 'text' },
-    ...rules.map(({ rule }) => number(rule)),
-  ];
+  const columns = [textColumn('voter'), ...rules.map(({ rule }) => numberColumn(rule))];
   const rows = voters.map(({ agent_id, name, pivotal }): Content[] => [
     name || agent_id,
     ...pivotal.map((count) => format(count)),

@@ -10,11 +10,13 @@ import {
   html,
   listing,
   madeBy,
+  numberColumn,
   page,
   section,
   table,
+  textColumn,
 } from '../../report/page.js';
-import { format, formatMs } from '../../report/shared/format.js';
+import { commandLine, format, formatMs } from '../../report/shared/format.js';
 import {
   measures as dictionary,
   groupTitles,
@@ -23,14 +25,13 @@ import {
   measureTitles,
 } from '../../report/shared/measures.js';
 import { decidedText, endingText, runVerdicts } from '../../report/shared/verdicts.js';
-import { commandLine } from '../../report/shell.js';
 import { describeElections } from '../elections/rule-ballots.js';
 import { tables } from '../measure/dictionary.js';
 import { describeTies, type SimResult } from '../run/result.js';
 import { groupsChart, reputationChart, SeriesData } from './agent-charts.js';
 import { finalityChart, Latencies, outcomesChart } from './block-charts.js';
 import { blockLinks, closerSection, configuration, isExported } from './sections.js';
-import { type ClosedBlock, closedBlock, computeShades } from './timeline.js';
+import { computeShades, readClosedBlocks } from './timeline.js';
 
 export async function runReport(folder: string): Promise<string> {
   const result = readJson<SimResult>(folder, 'summary.json');
@@ -61,11 +62,7 @@ async function groupsOf(folder: string): Promise<TableRow[]> {
 }
 
 async function chartsOf(folder: string, result: SimResult, groups: TableRow[]): Promise<Chart[]> {
-  const blocks: ClosedBlock[] = [];
-  for await (const row of tableRows(folder, 'blocks.csv')) {
-    const block = closedBlock(row);
-    if (block) blocks.push(block);
-  }
+  const blocks = await readClosedBlocks(folder);
   const series = await SeriesData.read(folder);
   const shades = computeShades(result);
   const names = groups.map(({ group }) => group!);
@@ -121,19 +118,18 @@ function groupsTable(groups: readonly TableRow[], result: SimResult): Html {
   const rows = groups.map((row) =>
     columns.map((column) => (column === 'group' ? row[column]! : format(parseNumber(row[column])))),
   );
-  const kinds = columns.map((column) => {
-    const name = groupTitles[column as keyof typeof groupTitles];
-    return column === 'group' ? { name } : ({ name, kind: 'number' } as const);
-  });
+  const titleOf = (column: string) => groupTitles[column as keyof typeof groupTitles];
+  const heads = columns.map((column) =>
+    column === 'group' ? titleOf(column) : numberColumn(titleOf(column)),
+  );
   const named = Object.entries(tables['groups.csv']).slice(1);
   const meanings = named.filter(([name]) => columns.includes(name));
-  return html`${table('Groups of the scenario', kinds, rows)}
+  return html`${table('Groups of the scenario', heads, rows)}
 <details>
 <summary>Column meanings</summary>
 ${facts(
   meanings.map(([column, meaning]) => {
-    const name = groupTitles[column as keyof typeof groupTitles];
-    return { name, value: [code(column), ': ', meaning], wide: true };
+    return { name: titleOf(column), value: [code(column), ': ', meaning], wide: true };
   }),
 )}
 </details>
@@ -148,12 +144,7 @@ function measuresTable(result: SimResult): Html {
     (short ? `. The run ended early (${ended_by})` : '') +
     (measured_from_ms ? `. The warm-up, up to ${formatMs(measured_from_ms)}, is excluded` : '');
   const names = (Object.keys(dictionary) as MeasureName[]).filter(shownIn(result));
-  const columns = [
-    { name: 'measure' },
-    { name: 'value', kind: 'number' },
-    { name: 'meaning', kind: 'text' },
-    { name: 'column' },
-  ] as const;
+  const columns = ['measure', numberColumn('value'), textColumn('meaning'), 'column'];
   const rows = names.map((name) => {
     const value = html`<span class="whole">${measureText(name, measures[name])}</span>`;
     return [measureTitles[name], value, dictionary[name], code(name)];
@@ -171,7 +162,7 @@ function reportedSection({ reported }: Partial<SimResult>): Html | null {
     ...Object.entries(groups).flatMap(([group, figures]) => of(group, figures)),
   ];
   if (rows.length === 0) return null;
-  const columns = [{ name: 'of' }, { name: 'measure' }, { name: 'value', kind: 'number' }] as const;
+  const columns = ['of', 'measure', numberColumn('value')];
   return section('Reported', table('Measures reported by scripts', columns, rows));
 }
 

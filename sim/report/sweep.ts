@@ -9,23 +9,25 @@ import {
   html,
   listing,
   madeBy,
+  numberColumn,
   page,
   section,
   table,
+  textColumn,
 } from '../../report/page.js';
-import { format } from '../../report/shared/format.js';
+import { commandLine, format } from '../../report/shared/format.js';
 import {
   differenceText,
   measureMeaning,
   measureText,
   measureTitle,
 } from '../../report/shared/measures.js';
-import { commandLine } from '../../report/shell.js';
 import { configuration } from './sections.js';
 import { heatChart, responseChart, scatterChart } from './sweep-charts.js';
 import {
   assignRoles,
   type CellData,
+  type FactorData,
   readSweep,
   type SweepData,
   type SweepHead,
@@ -112,10 +114,10 @@ ${fewText(head.scenario.sweep.replicates)}`;
 function verdictsTable({ notPassed, factors, cells }: SweepData): Html | null {
   if (notPassed.size === 0) return null;
   const columns = [
-    { name: 'cell', kind: 'number' },
-    ...factors.map(({ column }) => ({ name: column })),
-    { name: 'runs', kind: 'text' },
-  ] as const;
+    numberColumn('cell'),
+    ...factors.map(({ column }) => column),
+    textColumn('runs'),
+  ];
   const found = cells.filter(({ cell }) => notPassed.has(cell));
   const rows = found.map(({ cell, levels }) => [
     cell,
@@ -174,12 +176,7 @@ const designs = {
 
 function designTable({ head, factors }: SweepData): Html {
   const { design, replicates } = head.scenario.sweep;
-  const columns = [
-    { name: 'factor' },
-    { name: 'scenario path' },
-    { name: 'levels', kind: 'number' },
-    { name: 'values', kind: 'text' },
-  ] as const;
+  const columns = ['factor', 'scenario path', numberColumn('levels'), textColumn('values')];
   const rows = factors.map(({ column, path, levels, numeric }) => {
     const few = levels.length <= 12;
     const range = `${levels[0]} to ${levels.at(-1)}`;
@@ -199,12 +196,11 @@ const seedOf = (head: SweepHead): string => head.seed ?? head.scenario.seed;
 function cellsTable(data: SweepData): Html {
   const { head, factors, cells } = data;
   const { responses, replicates } = head.scenario.sweep;
-  const number = (name: string) => ({ name, kind: 'number' }) as const;
   const columns = [
-    number('cell'),
-    ...factors.map(({ column }) => ({ name: column })),
-    ...responses.map((name) => number(measureTitle(name))),
-    { name: 'UI', kind: 'text' } as const,
+    numberColumn('cell'),
+    ...factors.map(({ column }) => column),
+    ...responses.map((name) => numberColumn(measureTitle(name))),
+    textColumn('UI'),
   ];
   const rows = cells.map((cell) => [
     cell.cell,
@@ -221,11 +217,8 @@ name.</p>
 ${table('Means and 95 % intervals by cell', columns, rows, options)}
 ${facts(
   responses.map((name) => {
-    return {
-      name: measureTitle(name),
-      value: [code(name), ': ', measureMeaning(name)],
-      wide: true,
-    };
+    const value = [code(name), ': ', measureMeaning(name)];
+    return { name: measureTitle(name), value, wide: true };
   }),
 )}`;
 }
@@ -245,7 +238,15 @@ function watchText(data: SweepData, cell: CellData): Content {
 /** Gives the command to repeat a cell's first run; null if no run in the cell finished. */
 function oneRun({ seeds, factors }: SweepData, { cell, levels }: CellData, ...more: string[]) {
   const seed = seeds.get(cell);
-  if (seed === undefined) return null;
+  return seed === undefined ? null : simCommand(factors, seed, levels, more);
+}
+
+function simCommand(
+  factors: readonly FactorData[],
+  seed: string,
+  levels: CellData['levels'],
+  more: readonly string[] = [],
+): string {
   const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
   return commandLine('sim', 'scenario.json', '--seed', seed, ...sets, ...more);
 }
@@ -269,16 +270,12 @@ function estimateText({ estimates }: CellData, measure: string, replicates: numb
 
 function failedTable({ failed, failures, factors }: SweepData): Html {
   const columns = [
-    { name: 'run', kind: 'number' },
-    { name: 'cell', kind: 'number' },
-    { name: 'verdict' },
-    { name: 'why', kind: 'text' },
-    { name: 'command', kind: 'text' },
-  ] as const;
+    ...['run', 'cell'].map(numberColumn),
+    'verdict',
+    ...['why', 'command'].map(textColumn),
+  ];
   const rows = failed.map(({ run, cell, seed, verdict, levels, why }) => {
-    const sets = factors.flatMap(({ path, column }) => ['--set', `${path}=${levels[column]}`]);
-    const alone = commandLine('sim', 'scenario.json', '--seed', seed, ...sets);
-    return [run, cell, verdict, why === '' ? '–' : why, code(alone)];
+    return [run, cell, verdict, why || '–', code(simCommand(factors, seed, levels))];
   });
   const left = failures - failed.length;
   return html`${table('Runs with a violated rule or an error', columns, rows)}
@@ -304,7 +301,6 @@ ${listing('command that opens the run in the UI', commandLine('explore', 'RUN'))
 }
 
 const MOST_ROWS = 300;
-const number = (name: string) => ({ name, kind: 'number' }) as const;
 
 async function rowsIn(folder: string, name: string, wanted: (row: TableRow) => boolean) {
   const rows: TableRow[] = [];
@@ -329,7 +325,7 @@ const differences = ({ measure, low, high }: TableRow): string => {
 /**
  * Columns for the number of excluded samples, and the index's range if those samples were extreme.
  */
-const gapColumns = [number('missing'), { name: 'range with missing values' }];
+const gapColumns = [numberColumn('missing'), 'range with missing values'];
 
 const gap = (row: TableRow): string[] => {
   const { missing = '0' } = row;
@@ -350,22 +346,12 @@ async function indicesSection(folder: string, design: string): Promise<Html | nu
   if (design !== 'morris' && design !== 'sobol') return null;
   const rows = await rowsIn(folder, 'indices.csv', () => true);
   const cells = rows.map((row) => [
-    ...[
-      measureTitle(row.response!),
-      row.factor!,
-      row.index!,
-      figureIn(row, 'value'),
-      interval(row),
-    ],
-    ...[figureIn(row, 'n'), ...gap(row)],
+    ...[measureTitle(row.response!), row.factor!, row.index!],
+    ...[figureIn(row, 'value'), interval(row), figureIn(row, 'n'), ...gap(row)],
   ]);
-  const names = [{ name: 'response' }, { name: 'factor' }, { name: 'index' }];
   const columns = [
-    ...names,
-    number('value'),
-    { name: '95 % interval' },
-    number('n'),
-    ...gapColumns,
+    ...['response', 'factor', 'index', numberColumn('value')],
+    ...['95 % interval', numberColumn('n'), ...gapColumns],
   ];
   const title = 'Indices of the factors';
   return section('Indices', html`<p>${saysOf[design]}</p>\n`, table(title, columns, cells));
@@ -381,20 +367,12 @@ async function differencesSection(
   if (rows.length === 0) return null;
   const cells = rows.map((row) => [
     ...[row.cell!, ...columns.map((name) => row[name]!), measureTitle(row.measure!)],
-    ...[
-      differenceText(row.measure!, parseNumber(row.mean)),
-      differences(row),
-      figureIn(row, 'n'),
-      row.missing || '0',
-    ],
+    ...[differenceText(row.measure!, parseNumber(row.mean)), differences(row)],
+    ...[figureIn(row, 'n'), row.missing || '0'],
   ]);
-  const heads = [number('cell'), ...columns.map((name) => ({ name })), { name: 'measure' }];
   const all = [
-    ...heads,
-    number('difference'),
-    { name: '95 % interval' },
-    number('n'),
-    number('missing'),
+    ...[numberColumn('cell'), ...columns, 'measure', numberColumn('difference')],
+    ...['95 % interval', numberColumn('n'), numberColumn('missing')],
   ];
   const says = html`<p>Each cell minus the baseline, paired by replicate. Both runs of a pair have
 the same seed (common random numbers), which cancels shared random variation. No interval: all

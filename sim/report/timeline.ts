@@ -1,8 +1,10 @@
 /** Timeline of a run for charts: shaded periods, closed blocks and outages. */
+
 import { type Markish, type PlotOptions, rect, ruleX, text } from '../../report/bundled/plot.js';
-import { parseNumber, type TableRow } from '../../report/folder.js';
-import { formatMs, shorten } from '../../report/shared/format.js';
-import { type OutcomeName, outcomeNames } from '../../report/shared/outcomes.js';
+import type { Chart } from '../../report/figure.js';
+import { parseNumber, tableRows } from '../../report/folder.js';
+import { formatMs, shorten, type TimeUnit } from '../../report/shared/format.js';
+import { type OutcomeName, outcomeNames } from '../../report/shared/palette.js';
 import type { SimResult } from '../run/result.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
 
@@ -85,6 +87,27 @@ const MOST_LANES = 4;
 const LANE_HEIGHT = 14;
 const LETTER_WIDTH = 6.6;
 
+interface TimeAxis {
+  unit: TimeUnit;
+  /** Length of the axis in milliseconds. */
+  lastMs: number;
+  shades: readonly Shade[];
+}
+
+/** Returns the drawing of a chart over virtual time, with shades. `rest` gives what is its own. */
+export const drawOverTime =
+  ({ unit, lastMs, shades }: TimeAxis, rest: Chart['draw']): Chart['draw'] =>
+  (width, narrow) => {
+    const x = {
+      label: `virtual time (${unit.name})`,
+      labelOffset: 42,
+      domain: [0, lastMs / unit.ms],
+      ticks: narrow ? 5 : 10,
+    };
+    const options = { marginLeft: 52, marginTop: 28, x, ...rest(width, narrow) };
+    return addShades(options, shades, { unitMs: unit.ms, lastMs, width });
+  };
+
 interface Axis {
   /** Milliseconds per axis unit, and the length of the whole axis in milliseconds. */
   unitMs: number;
@@ -97,7 +120,7 @@ interface Axis {
 const MARGIN_RIGHT = 20;
 
 /** Adds the shades behind the marks, and makes room for their labels above the plot. */
-export function addShades(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
+function addShades(options: PlotOptions, shades: readonly Shade[], axis: Axis): PlotOptions {
   if (shades.length === 0) return options;
   const { height = 0, marginTop = 0, marginLeft = 0, marks = [] } = options;
   const width = axis.width - marginLeft - MARGIN_RIGHT;
@@ -163,14 +186,16 @@ export interface ClosedBlock {
   finalityMs: number | null;
 }
 
-/** Reads a block; null if the block was open at the end of the run. */
-export function closedBlock(row: TableRow): ClosedBlock | null {
-  const { status, closed_ms, finality_ms } = row;
-  const name = outcomeNames.find((one) => one === status);
-  const closedMs = parseNumber(closed_ms);
-  if (!name || closedMs === null) return null;
-  const [height, hash] = [parseNumber(row.height) ?? 0, row.block_hash ?? ''];
-  return { height, hash, status: name, closedMs, finalityMs: parseNumber(finality_ms) };
+/** Reads the blocks of a run, without those that were open at its end. */
+export async function readClosedBlocks(folder: string): Promise<ClosedBlock[]> {
+  const blocks: ClosedBlock[] = [];
+  for await (const row of tableRows(folder, 'blocks.csv')) {
+    const status = outcomeNames.find((one) => one === row.status);
+    const [closedMs, finalityMs] = [parseNumber(row.closed_ms), parseNumber(row.finality_ms)];
+    const [height, hash] = [parseNumber(row.height) ?? 0, row.block_hash ?? ''];
+    if (status && closedMs !== null) blocks.push({ height, hash, status, closedMs, finalityMs });
+  }
+  return blocks;
 }
 
 /** Period without a finalized block that is much longer than this run's usual gap. */

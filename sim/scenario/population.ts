@@ -222,12 +222,16 @@ export const listExternals = (scenario: Told): Placed<External>[] =>
     isExternal(strategy) ? [{ ...place, strategy }] : [],
   );
 
+/** Names the groups with external deciders, such as `town (http)`; empty without deciders. */
+export const describeExternals = (scenario: Told): string =>
+  listExternals(scenario)
+    .map(({ group, strategy }) => `${group} (${strategy.kind})`)
+    .join(', ');
+
 /** Lists the paths of script modules without duplicates. */
-export function scriptModules({ agents, interventions }: Scenario): string[] {
-  const strategies = [
-    ...agents.map(({ strategy }) => strategy),
-    ...interventions.flatMap((one) => (one.kind === 'strategy' ? [one.strategy] : [])),
-  ];
-  const modules = strategies.flatMap((one) => (one.kind === 'script' ? [one.module] : []));
+export function scriptModules(scenario: Told): string[] {
+  const modules = listStrategies(scenario).flatMap(({ strategy }) =>
+    strategy.kind === 'script' ? [strategy.module] : [],
+  );
   return [...new Set(modules)];
 }

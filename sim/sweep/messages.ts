@@ -3,28 +3,10 @@ import {
   Failure,
   formatMessage,
   type MessageRow,
+  type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { defineStoreErrors } from '../../engine/store/messages.js';
-
-/** Problems with the folders of sweeps and shards. A user can correct all of them. */
-export type SweepErrorCode =
-  | 'FOLDER_IN_USE'
-  | 'FOLDER_UNUSABLE'
-  | 'FILE_UNREADABLE'
-  | 'FOREIGN_RUNS'
-  | 'SWEEP_EXISTS'
-  | 'DIFFERENT_SWEEP'
-  | 'FOREIGN_RUN'
-  | 'NOTHING_TO_MERGE'
-  | 'NO_SWEEP'
-  | 'NO_SHARD'
-  | 'DIFFERENT_FORMAT'
-  | 'DIFFERENT_BUILD'
-  | 'SHARDS_DIFFER'
-  | 'DUPLICATE_SHARD'
-  | 'MISPLACED_RUN'
-  | 'RUNS_MISSING';
 
 const sweepMessages = {
   FOLDER_IN_USE: { text: 'another process is using the sweep folder: {path}' },
@@ -73,7 +55,14 @@ const sweepMessages = {
     text: 'incomplete shards: {shards} (missing runs: {runs})',
     fix: 'nothing was merged',
   },
-} as const satisfies Readonly<Record<SweepErrorCode, MessageRow>>;
+} as const satisfies MessageTable;
+
+/**
+ * Problems with the folders of sweeps and shards. A user can correct all of them.
+ *
+ * @useDeclaredType
+ */
+export type SweepErrorCode = keyof typeof sweepMessages;
 
 /** Thrown when a sweep's or shard's folder cannot be used as requested. A user can correct this. */
 export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Failure<Code> {

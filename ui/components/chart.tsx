@@ -4,9 +4,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { format, formatTick } from '../../report/shared/format.js';
+import { format, formatTick, timeScale } from '../../report/shared/format.js';
 import { getColor } from '../../report/shared/palette.js';
-import { timeScale } from '../../report/shared/time-scale.js';
 
 /** Axis label, with its position as a fraction of the axis. */
 interface Tick {

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
+import { alignColumns } from '../../../report/shared/format.js';
 import { collect } from '../../options/options.js';
 import { exitCodes } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
@@ -122,7 +123,7 @@ async function rowsOf(comparison: Comparison, a: LoadResult, b: LoadResult): Pro
 
 async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
   const rows = await rowsOf(comparison, a, b);
-  return [...aligned(rows), ...comparison.warnings.map((warning) => `note: ${warning}`)];
+  return [...alignColumns(rows), ...comparison.warnings.map((warning) => `note: ${warning}`)];
 }
 
 /** Formats the comparison, its warnings and the conditions for a summary or a comment. */
@@ -157,15 +158,3 @@ const serverText = ({ server }: LoadResult): string => {
 
 const loadText = ({ asked: { workload, rate, concurrency } }: LoadResult): string =>
   rate === null ? `${workload}, ${concurrency} concurrent` : `${workload}, ${rate}/s`;
-
-/** Left-aligns names and right-aligns values. */
-function aligned(rows: readonly Row[]): string[] {
-  const widths = [0, 1, 2, 3].map((column) =>
-    rows.reduce((most, row) => Math.max(most, row[column]!.length), 0),
-  );
-  const line = ([name, ...rest]: Row) => {
-    const cells = rest.map((cell, index) => cell.padStart(widths[index + 1]!));
-    return [name.padEnd(widths[0]!), ...cells].join('  ').trimEnd();
-  };
-  return rows.map(line);
-}

@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { fileInside } from '../../scenario/files.js';
-import { listExternals } from '../../scenario/population.js';
+import { describeExternals, listExternals } from '../../scenario/population.js';
 import { scenarioError } from '../../scenario/problem.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import {
@@ -124,17 +124,13 @@ export class Deciders implements QuestionGate {
     { seed, folder, ...options }: DeciderOptions & { seed: string; folder: string | undefined },
     hooks: DeciderHooks,
   ): Promise<Deciders> {
-    const groups = listExternals(scenario);
     const { cassette, record = false, keep } = options;
     if (!record && cassette === undefined) {
-      const names = groups.map(({ group, strategy }) => `${group} (${strategy.kind})`).join(', ');
-      throw scenarioError('DECIDERS_NEED_SOURCE', { groups: names });
+      throw scenarioError('DECIDERS_NEED_SOURCE', { groups: describeExternals(scenario) });
     }
-    if (record && keep === undefined) {
-      throw scenarioError('RECORD_NEEDS_OUT', {});
-    }
-    for (const { group, strategy } of groups) {
-      if (record) await assertAskable(group, strategy);
+    if (record && keep === undefined) throw scenarioError('RECORD_NEEDS_OUT', {});
+    for (const { group, strategy } of record ? listExternals(scenario) : []) {
+      await assertAskable(group, strategy);
     }
     const header = { format: FORMAT, scenario: scenarioDigest(scenario), seed } as const;
     const onNote = (note: string) => hooks.onNote?.(note);

@@ -13,10 +13,30 @@ export const about = (description: string) => ({ description });
 
 /** Fraction from 0 to 1. */
 export const Share = (description: string, standard?: number) =>
+  numberFrom(0, 1, `share ${description}`, standard);
+
+/** One of several names. */
+export const OneOf = <const Names extends string[]>(
+  names: readonly [...Names],
+  standard: Names[number],
+  description: string,
+) => Type.Enum(names, { default: standard, description });
+
+export const Flag = (description: string) => Type.Boolean({ default: false, description });
+
+/** Text that is not empty. */
+export const Text = (maxLength: number, description: string) =>
+  Type.String({ minLength: 1, maxLength, description });
+
+/** Number within bounds. */
+export const numberFrom = (
+  minimum: number,
+  maximum: number,
+  description: string,
+  standard?: number,
+) =>
   Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description: `share ${description}`,
+    ...{ minimum, maximum, description },
     ...(standard === undefined ? {} : { default: standard }),
   });
 
@@ -28,9 +48,7 @@ export const integerFrom = (
   standard?: number,
 ) =>
   Type.Integer({
-    minimum,
-    maximum,
-    description,
+    ...{ minimum, maximum, description },
     ...(standard === undefined ? {} : { default: standard }),
   });
 

@@ -3,6 +3,7 @@ import { type Static, type TProperties, Type } from '../../../engine/protocol/bu
 import { digestPattern, idPattern } from '../../../engine/protocol/patterns.js';
 import {
   about,
+  Flag,
   GroupName,
   integerFrom,
   MOST_AGENTS,
@@ -10,6 +11,7 @@ import {
   Share,
   section,
   strictly,
+  Text,
 } from './common.js';
 import { Selector } from './network.js';
 import { Traits } from './personalities.js';
@@ -82,11 +84,8 @@ export const Length = Type.Object(
 export const Measure = Type.Object(
   {
     every_ms: integerFrom(100, 3_600_000, 'interval of the time series', 5_000),
-    votes: Type.Boolean({ default: false, ...about('write votes.csv, one row per vote') }),
-    decisions: Type.Boolean({
-      default: false,
-      ...about('write decisions.ndjson, the reasons of each vote'),
-    }),
+    votes: Flag('write votes.csv, one row per vote'),
+    decisions: Flag('write decisions.ndjson, the reasons of each vote'),
     warmup_ms: Type.Optional(
       integerFrom(1, MOST_MS, 'time of the run before which nothing is measured'),
     ),
@@ -182,15 +181,11 @@ export const Intervention = Type.Union([
   action('strategy', 'gives agents a different strategy', { whom, strategy: Strategy }),
   action('traits', 'gives agents different traits', { whom, traits: Traits }),
   action('set', 'sets a value of producers, social, links.loss or links.duplication', {
-    path: Type.String({ minLength: 1, maxLength: 200, description: 'such as social.memes.rate' }),
+    path: Text(200, 'such as social.memes.rate'),
     value: Type.Unknown({ description: 'any value that is valid at the path' }),
   }),
   action('redraw', 'makes all later draws with a different seed', {
-    seed: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      description: 'combined with the seed of the run',
-    }),
+    seed: Text(100, 'combined with the seed of the run'),
   }),
   action('link', 'changes the link between two agents, or between an agent and the network', {
     between: Type.Array(AgentName('an agent, or network'), {

@@ -5,7 +5,7 @@
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { exp, ln, normalQuantile } from '../../numbers.js';
-import { integerFrom } from './common.js';
+import { about, integerFrom, numberFrom, OneOf, section, Text } from './common.js';
 
 /** Maps a probability in (0, 1) to milliseconds. Does not decrease. */
 export type Quantile = (place: number) => number;
@@ -93,34 +93,29 @@ function describeSpreads(): string {
 
 export const Latency = Type.Object(
   {
-    distribution: Type.Enum(latencyLawNames, {
-      default: 'uniform',
-      description: 'drawn independently for each message and link',
-    }),
+    distribution: OneOf(
+      latencyLawNames,
+      'uniform',
+      'drawn independently for each message and link',
+    ),
     mean_ms: integerFrom(1, 600_000, 'mean latency of a message', 200),
     spread_ms: integerFrom(0, 600_000, describeSpreads(), 100),
     shape: Type.Optional(
-      Type.Number({
-        minimum: 1.1,
-        maximum: 100,
-        description: 'pareto: exponent, instead of spread_ms; above 1, so that the mean is finite',
-      }),
+      numberFrom(
+        1.1,
+        100,
+        'pareto: exponent, instead of spread_ms; above 1, so that the mean is finite',
+      ),
     ),
     file: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 500,
-        description:
-          "empirical: a CSV file in the scenario's folder with one sample in milliseconds per " +
+      Text(
+        500,
+        "empirical: a CSV file in the scenario's folder with one sample in milliseconds per " +
           'line, or lines of quantile,ms from quantile 0 to 1',
-      }),
+      ),
     ),
   },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'at least 10 ms; lower draws are raised to it',
-  },
+  { ...section, ...about('at least 10 ms; lower draws are raised to it') },
 );
 
 export type Latency = Static<typeof Latency>;

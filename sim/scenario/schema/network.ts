@@ -1,44 +1,44 @@
 /** Schema for topology, links and faults. */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
-import { GroupName, integerFrom, MOST_AGENTS, Share, UplinkKbps } from './common.js';
+import {
+  about,
+  Flag,
+  GroupName,
+  integerFrom,
+  MOST_AGENTS,
+  numberFrom,
+  OneOf,
+  Share,
+  section,
+  strictly,
+  Text,
+  UplinkKbps,
+} from './common.js';
 import { Latency } from './latency.js';
 
 export const Topology = Type.Object(
   {
-    kind: Type.Enum(
+    kind: OneOf(
       ['complete', 'ring', 'small_world', 'scale_free', 'erdos_renyi', 'groups', 'edges'],
-      {
-        default: 'small_world',
-        description:
-          'shape of the graph: complete (at most 2,000 agents); ring; ring with some rewired ' +
-          'links (Watts-Strogatz); preferential attachment (Barabasi-Albert); random links ' +
-          '(Erdos-Renyi); a ring per group with some links to other groups; links from a file',
-      },
+      'small_world',
+      'shape of the graph: complete (at most 2,000 agents); ring; ring with some rewired ' +
+        'links (Watts-Strogatz); preferential attachment (Barabasi-Albert); random links ' +
+        '(Erdos-Renyi); a ring per group with some links to other groups; links from a file',
     ),
     degree: integerFrom(2, 1_000, 'mean number of neighbours; even, except in erdos_renyi', 8),
     probability: Type.Optional(
-      Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description: 'erdos_renyi: probability of each link, instead of degree',
-      }),
+      numberFrom(0, 1, 'erdos_renyi: probability of each link, instead of degree'),
     ),
     rewired: Share('of rewired links, in small_world and groups', 0.1),
     file: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 500,
-        description:
-          "edges: a CSV file in the scenario's folder with a line a,b per link; agents by " +
+      Text(
+        500,
+        "edges: a CSV file in the scenario's folder with a line a,b per link; agents by " +
           'ordinal from 0, or by name',
-      }),
+      ),
     ),
   },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'the social graph, along which votes and memes spread',
-  },
+  { ...section, ...about('the social graph, along which votes and memes spread') },
 );
 
 export type Topology = Static<typeof Topology>;
@@ -51,13 +51,10 @@ export const Links = Type.Object(
         {
           from: GroupName('a group, a region, or network'),
           to: GroupName('a group, a region, or network'),
-          one_way: Type.Boolean({
-            default: false,
-            description: 'apply only to messages from from to to',
-          }),
+          one_way: Flag('apply only to messages from from to to'),
           latency: Latency,
         },
-        { additionalProperties: false, description: 'latency between two places' },
+        { ...strictly, ...about('latency between two places') },
       ),
       {
         maxItems: 400,
@@ -69,11 +66,7 @@ export const Links = Type.Object(
     duplication: Share('of requests delivered twice', 0),
     uplink_kbps: Type.Optional(UplinkKbps('per agent; default: unlimited')),
   },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'links between agents, and between agents and the network',
-  },
+  { ...section, ...about('links between agents, and between agents and the network') },
 );
 
 export type Links = Static<typeof Links>;
@@ -86,10 +79,7 @@ export const Selector = Type.Object(
     count: Type.Optional(integerFrom(1, MOST_AGENTS, 'number of agents, drawn by the seed')),
     share: Type.Optional(Share('of the agents, rounded down, drawn by the seed')),
   },
-  {
-    additionalProperties: false,
-    description: 'a selection of agents; all if neither count nor share is set',
-  },
+  { ...strictly, ...about('a selection of agents; all if neither count nor share is set') },
 );
 
 const fault = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
@@ -101,15 +91,16 @@ const fault = <K extends string, P extends TProperties>(kind: K, text: string, o
       whom: Type.Array(Selector, { minItems: 1, maxItems: 20, description: 'affected agents' }),
       ...own,
     } as const,
-    { additionalProperties: false, description: text },
+    { ...strictly, ...about(text) },
   );
 
 export const Fault = Type.Union([
   fault('partition', 'cuts agents off from all others and from the network', {
-    direction: Type.Enum(['both', 'in', 'out'], {
-      default: 'both',
-      description: 'both directions; only messages to them; only messages from them',
-    }),
+    direction: OneOf(
+      ['both', 'in', 'out'],
+      'both',
+      'both directions; only messages to them; only messages from them',
+    ),
   }),
   fault('crash', 'stops agents, discards their pending work, and restarts them at the end', {}),
   fault('pause', 'suspends agents and resumes them at the end', {}),

@@ -7,6 +7,7 @@
 
 import { type Static, type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import type { builtInPersonalities } from '../../../engine/protocol/schema/primitives.js';
+import { about, numberFrom, strictly } from './common.js';
 
 /** Weights of the four opinions in a vote, and activity rates. */
 export interface Personality {
@@ -107,15 +108,9 @@ export const Drawn = Type.Object(
     from: number('uniform: minimum; beta: value at 0'),
     to: number('uniform: maximum; beta: value at 1'),
     mean: number('normal: mean before clamping'),
-    deviation: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 3_600_000, description: 'normal: standard deviation' }),
-    ),
-    alpha: Type.Optional(
-      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: first parameter' }),
-    ),
-    beta: Type.Optional(
-      Type.Number({ minimum: 0.01, maximum: 1_000, description: 'beta: second parameter' }),
-    ),
+    deviation: Type.Optional(numberFrom(0, 3_600_000, 'normal: standard deviation')),
+    alpha: Type.Optional(numberFrom(0.01, 1_000, 'beta: first parameter')),
+    beta: Type.Optional(numberFrom(0.01, 1_000, 'beta: second parameter')),
     values: Type.Optional(
       Type.Array(Type.Number({ minimum: 0, maximum: 3_600_000 }), {
         minItems: 1,
@@ -131,7 +126,7 @@ export const Drawn = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, description: 'a trait that is drawn per agent' },
+  { ...strictly, ...about('a trait that is drawn per agent') },
 );
 
 const trait = <T extends TSchema>(plain: T, description: string) =>
@@ -160,10 +155,7 @@ export const Traits = Type.Object(
       'maximum delay before a vote',
     ),
   },
-  {
-    additionalProperties: false,
-    description: 'values that replace those of the personality',
-  },
+  { ...strictly, ...about('values that replace those of the personality') },
 );
 
 export type Drawn = Static<typeof Drawn>;

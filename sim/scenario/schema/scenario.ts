@@ -10,13 +10,17 @@ import { policies } from '../../../engine/rules/bundled/policies.js';
 import { OPTIONS } from '../../../engine/rules/election.js';
 import {
   about,
+  Flag,
   GroupName,
   integerFrom,
   MOST_AGENTS,
   MOST_MS,
+  numberFrom,
+  OneOf,
   Share,
   section,
   strictly,
+  Text,
   UplinkKbps,
 } from './common.js';
 import { Intervention, Length, Measure } from './interventions.js';
@@ -36,7 +40,7 @@ const columnName = definePattern(
  */
 export const Factor = Type.Object(
   {
-    path: Type.String({ minLength: 1, maxLength: 200, description: 'such as agents.town.share' }),
+    path: Text(200, 'such as agents.town.share'),
     name: Type.Optional(
       Type.String({
         pattern: columnName,
@@ -54,7 +58,7 @@ export const Factor = Type.Object(
     to: Type.Optional(Type.Number({ description: 'lhs, morris, sobol: maximum' })),
     whole: Type.Optional(Type.Boolean({ description: 'with from and to: integers only' })),
   },
-  { additionalProperties: false, description: 'a value of the scenario to vary' },
+  { ...strictly, ...about('a value of the scenario to vary') },
 );
 
 /** Sequential stopping: runs are added to a cell until its confidence interval is narrow. */
@@ -96,13 +100,13 @@ export const standardReplicates = (design: unknown): number =>
 
 export const Sweep = Type.Object(
   {
-    design: Type.Enum(['grid', 'list', 'lhs', 'morris', 'sobol'], {
-      default: 'grid',
-      description:
-        'grid: all combinations of values; list: the nth value of every factor; ' +
+    design: OneOf(
+      ['grid', 'list', 'lhs', 'morris', 'sobol'],
+      'grid',
+      'grid: all combinations of values; list: the nth value of every factor; ' +
         'lhs: Latin hypercube sample; morris: elementary effects; ' +
         'sobol: variance-based indices (Saltelli)',
-    }),
+    ),
     factors: Type.Array(Factor, { minItems: 1, maxItems: 10, description: 'varied values' }),
     samples: Type.Optional(
       integerFrom(1, 100_000, 'lhs: samples; morris: trajectories; sobol: rows of a matrix'),
@@ -122,16 +126,17 @@ export const Sweep = Type.Object(
         description: 'grid, list: the cell to compare with, by the value of each factor',
       }),
     ),
-    audit: Type.Enum(['all', 'first', 'none'], {
-      default: 'all',
-      description: 'audited runs of each cell; rule violations are detected only there',
-    }),
-    log: Type.Enum(['none', 'full', 'keep'], {
-      default: 'none',
-      description:
-        'full: compute the log of every run, and its digest; keep: also keep it, in logs/; ' +
+    audit: OneOf(
+      ['all', 'first', 'none'],
+      'all',
+      'audited runs of each cell; rule violations are detected only there',
+    ),
+    log: OneOf(
+      ['none', 'full', 'keep'],
+      'none',
+      'full: compute the log of every run, and its digest; keep: also keep it, in logs/; ' +
         'the measures are the same',
-    }),
+    ),
     responses: Responses,
   },
   { ...strictly, description: 'design of the command sweep' },
@@ -192,13 +197,12 @@ export const Group = Type.Object(
 
 export const Producing = Type.Object(
   {
-    schedule: Type.Enum(['open', 'round_robin', 'random'], {
-      default: 'open',
-      ...about(
-        'open: any producer that knows no rival block after a random wait; round_robin and ' +
-          'random: slots of block_interval_ms with one producer each',
-      ),
-    }),
+    schedule: OneOf(
+      ['open', 'round_robin', 'random'],
+      'open',
+      'open: any producer that knows no rival block after a random wait; round_robin and ' +
+        'random: slots of block_interval_ms with one producer each',
+    ),
     block_interval_ms: integerFrom(100, 3_600_000, 'interval between turns', 3_000),
     transactions: Type.Object(
       {
@@ -207,17 +211,15 @@ export const Producing = Type.Object(
       },
       { ...section, ...about('number of transactions, drawn per block') },
     ),
-    senders: Type.Enum(['own', 'neighbours'], {
-      default: 'own',
-      ...about("signers of a block's transactions: its producer, or the producer's neighbours"),
-    }),
-    insist: Type.Boolean({
-      default: false,
-      ...about(
-        'propose even while rival blocks are in voting, and retry as soon as the network has ' +
-          'room',
-      ),
-    }),
+    senders: OneOf(
+      ['own', 'neighbours'],
+      'own',
+      "signers of a block's transactions: its producer, or the producer's neighbours",
+    ),
+    insist: Flag(
+      'propose even while rival blocks are in voting, and retry as soon as the network has ' +
+        'room',
+    ),
     memes: Share('of blocks with a meme', 0.3),
     options: Type.Optional(
       Type.Array(OptionName, {
@@ -234,12 +236,7 @@ export const Producing = Type.Object(
   { ...section, ...about('block production') },
 );
 
-const rate = Type.Number({
-  minimum: 0,
-  maximum: 1_000,
-  default: 1,
-  ...about("multiplies the agents' rates; 0 disables"),
-});
+const rate = numberFrom(0, 1_000, "multiplies the agents' rates; 0 disables", 1);
 
 const Social = Type.Object(
   {
@@ -281,13 +278,7 @@ const Rule = Type.Object(
         ...about('lines: inequalities; the first that holds decides'),
       }),
     ),
-    file: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        ...about('module: JavaScript file in the folder of the scenario'),
-      }),
-    ),
+    file: Type.Optional(Text(200, 'module: JavaScript file in the folder of the scenario')),
     source: Type.Optional(
       Type.String({ ...RuleOptions.properties.source, ...about('module: JavaScript text') }),
     ),
@@ -297,12 +288,9 @@ const Rule = Type.Object(
 
 const Consensus = Type.Object(
   {
-    policy: Type.Enum([...policies, 'lines', 'module'], {
-      default: 'bft',
-      ...about('decision rule'),
-    }),
+    policy: OneOf([...policies, 'lines', 'module'], 'bft', 'decision rule'),
     rule: Type.Optional(Rule),
-    weights: Type.Enum([...Weights.enum], { default: 'equal', ...about('weight of a vote') }),
+    weights: OneOf([...Weights.enum], 'equal', 'weight of a vote'),
     voting_period_ms: integerFrom(100, 86_400_000, 'time after which a block expires', 30_000),
     min_validators: integerFrom(1, 1_000_000, 'minimum electorate of a block', 1),
     dormant_after: integerFrom(
@@ -319,36 +307,36 @@ const Consensus = Type.Object(
       20,
     ),
     participation: Share("majority: of the electorate's weight that must vote", 0.5),
-    consistency: Type.Enum(['conformity', 'off'], {
-      default: 'conformity',
-      ...about('conformity: voting with the outcome raises reputation'),
-    }),
+    consistency: OneOf(
+      ['conformity', 'off'],
+      'conformity',
+      'conformity: voting with the outcome raises reputation',
+    ),
   },
   { ...section, ...about('fixed at genesis') },
 );
 
 export const Scenario = Type.Object(
   {
-    title: Type.String({ minLength: 1, maxLength: 100, ...about('title of the report') }),
+    title: Text(100, 'title of the report'),
     question: Type.String({ default: '', maxLength: 2_000, ...about('research question') }),
-    expect: Type.Enum(['pass', 'no_progress', 'conflict'], {
-      default: 'pass',
-      ...about('expected verdict'),
-    }),
+    expect: OneOf(['pass', 'no_progress', 'conflict'], 'pass', 'expected verdict'),
     seed: Type.String({
       minLength: 1,
       maxLength: 100,
       default: '1',
       ...about('seed of all random draws'),
     }),
-    signatures: Type.Enum(['verified', 'unverified', 'none'], {
-      default: 'verified',
-      ...about('verified; created but not verified; or none, recorded in genesis'),
-    }),
-    limits: Type.Enum(['off', 'spec'], {
-      default: 'off',
-      ...about('spec: the rate limits of a server, with a separate address per agent'),
-    }),
+    signatures: OneOf(
+      ['verified', 'unverified', 'none'],
+      'verified',
+      'verified; created but not verified; or none, recorded in genesis',
+    ),
+    limits: OneOf(
+      ['off', 'spec'],
+      'off',
+      'spec: the rate limits of a server, with a separate address per agent',
+    ),
     population: Type.Optional(
       integerFrom(1, MOST_AGENTS, 'total number of agents; default: the sum of the counts'),
     ),

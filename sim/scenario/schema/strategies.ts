@@ -4,7 +4,17 @@
  */
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../../engine/protocol/patterns.js';
-import { about, GroupName, integerFrom, Share } from './common.js';
+import {
+  about,
+  Flag,
+  GroupName,
+  integerFrom,
+  numberFrom,
+  OneOf,
+  Share,
+  strictly,
+  Text,
+} from './common.js';
 
 /** Occasions on which a decider can be asked. They match the functions that a script can export. */
 export const occasions = [
@@ -83,14 +93,9 @@ const KeyVariable = Type.Optional(
 
 const http = {
   url: Address('endpoint for questions; http or https'),
-  dialect: Type.Enum(['folkmoot', 'openai'], {
-    default: 'folkmoot',
-    ...about('openai: chat completions API'),
-  }),
+  dialect: OneOf(['folkmoot', 'openai'], 'folkmoot', 'openai: chat completions API'),
   key_env: KeyVariable,
-  model: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, ...about('openai: model name') }),
-  ),
+  model: Type.Optional(Text(200, 'openai: model name')),
   prompts: Type.Optional(
     Type.Object(
       {
@@ -104,7 +109,7 @@ const http = {
           ]),
         ),
       },
-      { additionalProperties: false, ...about("openai: prompt files in the scenario's folder") },
+      { ...strictly, ...about("openai: prompt files in the scenario's folder") },
     ),
   ),
   request: Type.Record(Type.String(), Type.Unknown(), {
@@ -116,11 +121,7 @@ const http = {
 };
 
 const mcp = {
-  tool: Type.String({
-    minLength: 1,
-    maxLength: 200,
-    ...about('name of the tool; the question is its arguments, the answer its result'),
-  }),
+  tool: Text(200, 'name of the tool; the question is its arguments, the answer its result'),
   command: Type.Optional(Command),
   url: Type.Optional(Address('instead of a command: URL of the server; http or https')),
   env: Variables,
@@ -135,10 +136,7 @@ const mcp = {
 };
 
 const strategy = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>
-  Type.Object({ kind: Type.Literal(kind), ...own } as const, {
-    additionalProperties: false,
-    description: text,
-  });
+  Type.Object({ kind: Type.Literal(kind), ...own } as const, { ...strictly, ...about(text) });
 
 export const Strategy = Type.Union(
   [
@@ -154,10 +152,7 @@ export const Strategy = Type.Union(
       'bloc',
       'approves blocks of its group and rejects all others; its own blocks are unsound',
       {
-        honest_blocks: Type.Boolean({
-          default: false,
-          description: 'produce sound blocks',
-        }),
+        honest_blocks: Flag('produce sound blocks'),
       },
     ),
     strategy(
@@ -175,10 +170,7 @@ export const Strategy = Type.Union(
     strategy('flip_flop', 'alternates between approving and rejecting', {}),
     strategy('meme_spammer', 'posts many memes about each block and votes accordingly', {
       memes: integerFrom(1, 100, 'memes per block', 5),
-      stance: Type.Enum(['approve', 'reject'], {
-        default: 'reject',
-        description: 'stance of the memes and votes',
-      }),
+      stance: OneOf(['approve', 'reject'], 'reject', 'stance of the memes and votes'),
     }),
     strategy(
       'sybil',
@@ -203,21 +195,18 @@ export const Strategy = Type.Union(
       { every_ms: integerFrom(100, 600_000, 'interval between proposals', 200) },
     ),
     strategy('ballots', 'casts the ballots of an election file', {
-      file: Type.String({
-        minLength: 1,
-        maxLength: 500,
-        description: "PrefLib (soc, soi, toc, toi) or Pabulib (pb) file in the scenario's folder",
-      }),
-      take: Type.Enum(['listed', 'drawn'], {
-        default: 'listed',
-        description: 'listed: one ballot per agent, in order; drawn: each agent draws one',
-      }),
-      ties: Type.Enum(['refuse', 'list', 'drop'], {
-        default: 'refuse',
-        description:
-          'ties that the rule does not take: refuse the file, order them as in the list of ' +
+      file: Text(500, "PrefLib (soc, soi, toc, toi) or Pabulib (pb) file in the scenario's folder"),
+      take: OneOf(
+        ['listed', 'drawn'],
+        'listed',
+        'listed: one ballot per agent, in order; drawn: each agent draws one',
+      ),
+      ties: OneOf(
+        ['refuse', 'list', 'drop'],
+        'refuse',
+        'ties that the rule does not take: refuse the file, order them as in the list of ' +
           'options, or drop the ballot',
-      }),
+      ),
       approves: integerFrom(
         1,
         16,
@@ -226,33 +215,21 @@ export const Strategy = Type.Union(
       ),
     }),
     strategy('culture', 'draws preferences over the options of a block', {
-      culture: Type.Enum(['impartial', 'mallows', 'line'], {
-        default: 'impartial',
-        description:
-          'impartial: all rankings are equally probable; mallows: rankings close to the order of ' +
+      culture: OneOf(
+        ['impartial', 'mallows', 'line'],
+        'impartial',
+        'impartial: all rankings are equally probable; mallows: rankings close to the order of ' +
           'the options; line: agents at random positions on a line with the options in order, ' +
           'nearest first',
-      }),
-      dispersion: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        default: 0.5,
-        description: 'mallows: from 0 (all rankings equal) to 1 (impartial)',
-      }),
-      draws: Type.Enum(['block', 'run'], {
-        default: 'block',
-        description: 'draw for each block, or once per run',
-      }),
+      ),
+      dispersion: numberFrom(0, 1, 'mallows: from 0 (all rankings equal) to 1 (impartial)', 0.5),
+      draws: OneOf(['block', 'run'], 'block', 'draw for each block, or once per run'),
       approves: Type.Optional(
         integerFrom(1, 16, 'number of approved options; default: half of them, rounded up'),
       ),
     }),
     strategy('script', 'runs a script module', {
-      module: Type.String({
-        minLength: 1,
-        maxLength: 500,
-        description: "path inside the scenario's folder",
-      }),
+      module: Text(500, "path inside the scenario's folder"),
       parameters: Type.Record(Type.String(), Type.Unknown(), {
         default: {},
         description: 'passed to the module',
