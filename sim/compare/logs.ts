@@ -196,7 +196,7 @@ export async function withRunStore<T>(folder: string, read: (store: Store) => T)
 }
 
 /** Opens the store read-only. The caller closes it. */
-export const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
+const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
   openLmdbStore({
     path: join(folder, 'network'),
     tables,
