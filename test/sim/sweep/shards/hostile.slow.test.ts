@@ -1,23 +1,12 @@
 /** Shards of different sweeps, and modified shards: a merge refuses them without output. */
 import { appendFileSync, cpSync, existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { suiteFolder } from '../../../support/runs.js';
-import { smallRaw, writeScenario } from '../scenarios.js';
 import { type Change, edit, fresh, reseal, runOf } from './changes.js';
-import { dealt, foldersIn, made, merged, whole } from './shards.js';
+import { foldersIn, made, merged, sixRuns } from './shards.js';
 
-const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
-const around = suiteFolder();
-const file = writeScenario(around, { ...smallRaw(), sweep });
-const alone = join(around, 'alone');
-const shards = foldersIn(around, 2) as [string, string];
-
-beforeAll(async () => {
-  await whole(file, alone);
-  await dealt(file, around, 2);
-});
+const { alone, shards } = sixRuns();
 
 /** Merges changed copies of the shards, which must fail without output. */
 async function refused(

@@ -1,25 +1,14 @@
 /** Killed shards and merges: resumed, they complete with the same output. */
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { suiteFolder } from '../../../support/runs.js';
 import { seed } from '../../../support/seeded.js';
 import { drawn, expectSame, killed, sweepIn } from '../folders.js';
-import { smallRaw, writeScenario } from '../scenarios.js';
-import { dealt, foldersIn, whole } from './shards.js';
+import { sixRuns } from './shards.js';
 
-const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
-const around = suiteFolder();
-const file = writeScenario(around, { ...smallRaw(), sweep });
-const alone = join(around, 'alone');
-const shards = foldersIn(around, 2) as [string, string];
-
-beforeAll(async () => {
-  await whole(file, alone);
-  await dealt(file, around, 2);
-});
+const { file, alone, shards } = sixRuns();
 
 describe(`shards: killed, seed ${seed}`, () => {
   test.each(

@@ -1,24 +1,14 @@
 /** Existing output folders: merged into, resumed, extended, or used for another shard. */
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, filesIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
 import { edit, fresh, runOf } from './changes.js';
-import { dealt, foldersIn, merged, whole } from './shards.js';
+import { dealt, foldersIn, merged, sixRuns, whole } from './shards.js';
 
-const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
-const around = suiteFolder();
-const file = writeScenario(around, { ...smallRaw(), sweep });
-const alone = join(around, 'alone');
-const shards = foldersIn(around, 2) as [string, string];
-
-beforeAll(async () => {
-  await whole(file, alone);
-  await dealt(file, around, 2);
-});
+const { sweep, file, alone, shards } = sixRuns();
 
 describe('merge: into an existing folder', () => {
   async function refusedInto(

@@ -8,7 +8,10 @@ import {
   type SweepResult,
   sweep,
 } from 'folkmoot/sim';
+import { beforeAll } from 'vitest';
 import { build } from '../../../../dist/cli/output/provenance.js';
+import { suiteFolder } from '../../../support/runs.js';
+import { smallRaw, writeScenario } from '../scenarios.js';
 
 /** Provenance as the command line records it, because commands resume these folders. */
 export const made = build();
@@ -38,3 +41,17 @@ export const merged = (
   out: string,
   options: Partial<MergeOptions> = {},
 ): Promise<SweepResult> => mergeSweep(folders, { out, made, ...options });
+
+/** A sweep of six runs in one folder and in two shards, for the tests of a file. */
+export function sixRuns() {
+  const sweep = { factors: [{ path: 'links.loss', values: [0, 0.1, 0.2] }], replicates: 2 };
+  const around = suiteFolder();
+  const file = writeScenario(around, { ...smallRaw(), sweep });
+  const alone = join(around, 'alone');
+  const shards = foldersIn(around, 2) as [string, string];
+  beforeAll(async () => {
+    await whole(file, alone);
+    await dealt(file, around, 2);
+  });
+  return { sweep, file, alone, shards };
+}
