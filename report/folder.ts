@@ -282,17 +282,21 @@ export class WholeFile {
 
 const flushFile = promisify(fdatasync);
 
-/** @throws {StoreError} `UNREADABLE` */
-export function writeWhole(folder: string, name: string, text: string): void {
+/** Writes a file by `fill`. @throws {StoreError} `UNREADABLE` */
+export function fillWhole(folder: string, name: string, fill: (file: WholeFile) => void): void {
   const file = new WholeFile(folder, name);
   try {
-    file.write(text);
+    fill(file);
     file.finish();
   } catch (error) {
     file.abandon();
     throw error;
   }
 }
+
+/** @throws {StoreError} `UNREADABLE` */
+export const writeWhole = (folder: string, name: string, text: string): void =>
+  fillWhole(folder, name, (file) => file.write(text));
 
 /** Like {@link writeWhole}, but flushes in another thread. @throws {StoreError} `UNREADABLE` */
 export async function writeWholeLater(folder: string, name: string, text: string): Promise<void> {

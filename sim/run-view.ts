@@ -162,8 +162,8 @@ interface RunContext {
 function actAgain(scenario: Scenario, acted: readonly Acted[], around: RunContext): void {
   const names = new Names(scenario);
   for (const [place, intervention] of scenario.interventions.entries()) {
-    const { at_ms: atMs } = acted[place] ?? { at_ms: null };
-    if (typeof atMs === 'number') act(intervention, { ...around, scenario, names, place, atMs });
+    const atMs = acted[place]?.at_ms ?? null;
+    if (atMs !== null) act(intervention, { ...around, scenario, names, place, atMs });
   }
 }
 

@@ -1,24 +1,23 @@
 // Writes docs/load-result.schema.json and docs/load-result.md from the built result schema. With
 // --print, writes the page to standard output.
+
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { tables } from '../dist/bench/load/histograms.js';
 import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
+import { formatMarkdownTable } from '../dist/report/shared/format.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const schema = 'docs/load-result.schema.json';
 const page = 'docs/load-result.md';
 
-/** Formats an aligned Markdown table. */
-function dictionary(head, entries) {
-  const rows = [[head, 'meaning'], ...entries.map(([name, text]) => [`\`${name}\``, text])];
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column].length)));
-  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
-}
+const dictionary = (head, entries) =>
+  formatMarkdownTable(
+    [head, 'meaning'],
+    entries.map(([name, text]) => [`\`${name}\``, text]),
+  );
 
 const written = `# Results of a load test
 

@@ -1,7 +1,9 @@
 // Writes docs/measures.md from the data dictionary. Requires `npm run build`. With --print, writes
 // to standard output.
+
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { formatMarkdownTable } from '../dist/report/shared/format.js';
 import { measureKinds, measures } from '../dist/report/shared/measures.js';
 import { DecisionLine } from '../dist/sim/measure/decisions.js';
 import { sweepTables, tables } from '../dist/sim/measure/dictionary.js';
@@ -65,11 +67,7 @@ function dictionaryTable(head, dictionary, kinds) {
   const rows = Object.entries(dictionary).map(([name, text]) => [
     ...[`\`${name}\``, ...kindOf(name), text],
   ]);
-  const all = [[head, ...(kinds ? ['kind'] : []), 'meaning'], ...rows];
-  const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
-  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(all[0]), rule, ...all.slice(1).map(line)].join('\n');
+  return formatMarkdownTable([head, ...(kinds ? ['kind'] : []), 'meaning'], rows);
 }
 
 function tableSection([name, columns]) {

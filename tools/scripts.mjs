@@ -1,7 +1,9 @@
 // Writes docs/scripts.md from the types and schemas of scripts. Requires `npm run build`. With
 // --print, writes to standard output.
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { formatMarkdownTable } from '../dist/report/shared/format.js';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
 import { forbidden } from '../dist/sim/agents/script/guard.js';
 import { findingTexts } from '../dist/sim/audit/findings.js';
@@ -35,17 +37,8 @@ function docText(doc) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Formats an aligned Markdown table. */
-function table(head, rows) {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at].length)));
-  const line = (row) => `| ${row.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(cells[0]), rule, ...cells.slice(1).map(line)].join('\n');
-}
-
 const members = (name) =>
-  table(
+  formatMarkdownTable(
     ['member', 'type', 'what it is'],
     membersOf(name).map(({ key, type, about }) => {
       const call = type.startsWith('(');
@@ -99,7 +92,7 @@ export const vote: ScriptModule['vote'] = ({ block, memory }, rng) => {
 
 ## Functions
 
-${table(['export', 'called'], functions)}
+${formatMarkdownTable(['export', 'called'], functions)}
 
 All functions except \`report\` have the arguments \`(view, rng)\` and return a command, a list
 of commands, or nothing. They are synchronous: a promise is refused. Every function is optional.
@@ -146,7 +139,7 @@ ${members('ReceivedMessage')}
 
 ## Commands
 
-${table(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
+${formatMarkdownTable(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows())}
 
 \`wait\` applies to the block that the call concerns, so only \`hear\` and \`vote\` can return
 it. \`vote\`, \`meme\` and \`say\` also apply to this block, unless \`block\` names another one.
@@ -211,7 +204,7 @@ Some valid commands have no effect. They never end the run. summary.json lists t
 with a name, the number of occurrences, and the agent, time and description of the first one. The
 command line and the report show them.
 
-${table(
+${formatMarkdownTable(
   ['finding', 'meaning'],
   Object.entries(findingTexts).map(([name, text]) => [`\`${name}\``, text]),
 )}

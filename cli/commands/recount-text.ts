@@ -1,5 +1,4 @@
 /** Output lines for `recount`. */
-import { describeTie } from '../../engine/rules/rule.js';
 import { alignColumns, plural } from '../../report/shared/format.js';
 import { ballotUses, describeBallots, labelOption } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule } from '../../sim/rules/chosen-rule.js';
@@ -9,7 +8,9 @@ import {
   type RecountedBlock,
   type RecountRow,
   type RuleSums,
+  resultNotes,
   skippedText,
+  statuses,
   type VoterSums,
 } from '../../sim/rules/recount.js';
 
@@ -33,8 +34,6 @@ export function recountLines(found: DescribedRecount): string[] {
     ...notes(rules),
   ];
 }
-
-const statuses = ['finalized', 'rejected', 'expired'] as const;
 
 function ruleTable({ policy, blocks, rules }: DescribedRecount): string[] {
   const header = [
@@ -72,12 +71,9 @@ const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
   choice === undefined ? status : `${status} ${labelOption(row, choice)}`;
 
 function resultText(row: RecountRow, result: RecountedBlock): string {
-  const { outcome, fault, tied, waits, pivotal } = result;
+  const { outcome, pivotal } = result;
   const parts = [
-    ...(fault === undefined ? [] : [fault]),
-    ...(tied ? [describeTie(tied, (name) => labelOption(row, name))] : []),
-    ...describeBallots(result),
-    ...(waits > 0 ? [`${waits} absent`] : []),
+    ...resultNotes(row, result),
     ...(pivotal === null || pivotal.length === 0 ? [] : [`${pivotal.length} pivotal`]),
   ];
   return `${outcomeText(row, outcome)}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;

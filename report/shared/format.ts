@@ -116,6 +116,19 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }
 
+/** Formats a Markdown table with aligned columns. */
+export function formatMarkdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
+  const rule = widths.map((width) => '-'.repeat(width));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`;
+  return [cells[0]!, rule, ...cells.slice(1)].map(line).join('\n');
+}
+
 const plainWord = /^[\w./:=@%+-]+$/;
 
 /** Formats words for pasting, quoted for a POSIX shell. */

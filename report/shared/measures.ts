@@ -278,13 +278,7 @@ export type MeasureName = keyof typeof measures;
  */
 export type MeasureKind = 'share' | 'count' | 'mean' | 'percentile';
 
-export const measureKinds = {
-  proposed: 'count',
-  finalized: 'count',
-  rejected: 'count',
-  expired: 'count',
-  orphaned: 'count',
-  open_at_end: 'count',
+const otherKinds: Partial<Record<MeasureName, MeasureKind>> = {
   finalized_share: 'share',
   rejected_share: 'share',
   expired_share: 'share',
@@ -295,46 +289,29 @@ export const measureKinds = {
   finality_p50_ms: 'percentile',
   finality_p95_ms: 'percentile',
   finality_p99_ms: 'percentile',
-  transactions: 'count',
   tps: 'mean',
-  votes: 'count',
   votes_per_block: 'mean',
   participation: 'share',
   longest_wait_ms: 'percentile',
-  late_votes: 'count',
-  equivocations: 'count',
   agreement: 'share',
   agreement_within: 'share',
   agreement_between: 'share',
   reputation_mean: 'mean',
   reputation_gini: 'share',
-  alliances: 'count',
-  alliances_at_end: 'count',
   alliance_size_mean: 'mean',
   alliance_lifetime_mean_ms: 'mean',
-  never_joined: 'count',
-  memes: 'count',
   meme_reach_mean: 'mean',
-  meme_references: 'count',
   influence: 'share',
-  messages_sent: 'count',
-  messages_delivered: 'count',
-  messages_lost: 'count',
-  messages_duplicated: 'count',
-  message_bytes: 'count',
   messages_per_block: 'mean',
   uplink_wait_mean_ms: 'mean',
-  decider_questions: 'count',
-  decider_calls: 'count',
-  decider_failures: 'count',
-  decider_input_tokens: 'count',
-  decider_output_tokens: 'count',
-  slots_decided: 'count',
-  slot_decisions: 'count',
-  slot_conflicts: 'count',
   slot_spread_mean_ms: 'mean',
   slot_values_spread: 'percentile',
-} as const satisfies Record<MeasureName, MeasureKind>;
+};
+
+/** Kinds by measure. Most measures are counts. */
+export const measureKinds = Object.fromEntries(
+  Object.keys(measures).map((name) => [name, otherKinds[name as MeasureName] ?? 'count']),
+) as Record<MeasureName, MeasureKind>;
 
 export const captions = {
   finality:

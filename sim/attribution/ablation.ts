@@ -34,12 +34,21 @@ export interface AttributionOptions {
   kinds: readonly CandidateKind[];
   /** Maximum number of candidates to test. */
   most: number;
-  /** Pairs at the first look, maximum number of pairs, and equivalence margin. */
+  /** Pairs per candidate at the first look. */
   replicates: number;
+  /**
+   * Maximum number of pairs, which doubles at each look until the result is clear. Default:
+   * `replicates`.
+   */
   mostReplicates?: number;
+  /**
+   * Margin for an additional equivalence test. A candidate with a smaller effect counts as decided.
+   */
   margin?: number;
+  /** Number of parallel runs; default: one per core. */
   jobs?: number;
   signal?: AbortSignal;
+  /** Called before the first fork and after each fork. */
   onProgress?: (done: number, of: number) => void;
 }
 
@@ -99,28 +108,10 @@ function expectNobodyOutside(scenario: Scenario): void {
  * omitted in one of the two forks.
  */
 
-interface AblationOptions {
+interface AblationOptions extends Omit<AttributionOptions, 'kinds' | 'most'> {
   /** Run's seed. */
   seed: string;
-  /** Folder that contains script modules and data files. */
-  folder?: string;
   block: string;
-  /** Pairs per candidate at the first look. */
-  replicates: number;
-  /**
-   * Maximum number of pairs, which doubles at each look until the result is clear. Default:
-   * `replicates`.
-   */
-  mostReplicates?: number;
-  /**
-   * Margin for an additional equivalence test. A candidate with a smaller effect counts as decided.
-   */
-  margin?: number;
-  /** Number of parallel runs; default: one per core. */
-  jobs?: number;
-  signal?: AbortSignal;
-  /** Called before the first fork and after each fork. */
-  onProgress?: (done: number, of: number) => void;
 }
 
 export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Judgement {
@@ -235,8 +226,7 @@ async function runForks(forks: readonly Fork[], { arms, candidates, options }: L
   const of = arms.size + forks.length;
   onProgress?.(arms.size, of);
   await runJobs(forks, {
-    ...(jobs === undefined ? {} : { jobs }),
-    ...(signal ? { signal } : {}),
+    ...{ jobs, signal },
     onDone(fork, outcome) {
       arms.set(nameOf(fork), armOf(outcome, fork, candidates));
       onProgress?.(arms.size, of);

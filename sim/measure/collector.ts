@@ -386,19 +386,13 @@ type Value = (group?: string) => number | null;
 /** Returns readers of the current values. Each reader takes constant time. */
 function presentValues(present: Present): Record<ConditionMeasure, Value> {
   const { counts, agreement, memes, alliances, slots } = present;
-  const count = (name: keyof Counts) => () => counts[name];
   const shareOf = (name: keyof Counts) => () => share(counts[name], countClosed(counts));
+  const names = Object.keys(counts) as (keyof Counts)[];
+  const ofCounts = Object.fromEntries(names.map((name) => [name, () => counts[name]]));
   return {
-    proposed: count('proposed'),
-    finalized: count('finalized'),
-    rejected: count('rejected'),
-    expired: count('expired'),
-    orphaned: count('orphaned'),
+    ...(ofCounts as Record<keyof Counts, Value>),
     decided: () => counts.finalized + counts.rejected,
     closed: () => countClosed(counts),
-    votes: count('votes'),
-    memes: count('memes'),
-    transactions: count('transactions'),
     finalized_share: shareOf('finalized'),
     rejected_share: shareOf('rejected'),
     expired_share: shareOf('expired'),

@@ -7,6 +7,7 @@ import type { Views } from '../../engine/node/views.js';
 import type { Tie } from '../../engine/rules/rule.js';
 import type { DecisionAudit } from '../audit/decisions.js';
 import type { Finding, Findings } from '../audit/findings.js';
+import { type Personality, traitNames } from '../scenario/schema/personalities.js';
 import type { MessageKind } from '../world/messages.js';
 import type { Agreement, BlockFigure, Outcomes } from './blocks.js';
 import type { Measures, Row, TableName } from './dictionary.js';
@@ -204,21 +205,17 @@ function* agentRows(reads: RunReads, collected: Collected): Iterable<Row<'agents
       decision_consistency: scores?.decision_consistency ?? null,
       peer_ratings: scores?.peer_ratings ?? null,
       alliance_strength: scores?.alliance_strength ?? null,
-      trait_technical: traits.technical,
-      trait_social: traits.social,
-      trait_meme: traits.meme,
-      trait_random: traits.random,
-      trait_threshold: traits.threshold,
-      trait_care: traits.care,
-      trait_memes: traits.memes,
-      trait_remarks: traits.remarks,
-      trait_invites: traits.invites,
-      trait_accepts: traits.accepts,
-      trait_abstains: traits.abstains,
-      trait_think_ms: traits.think_ms,
+      ...toTraitColumns(traits),
     };
   }
 }
+
+type TraitColumns = { [K in keyof Personality as `trait_${K}`]: number };
+
+const toTraitColumns = (traits: Personality): TraitColumns =>
+  Object.fromEntries(
+    traitNames.map((name) => [`trait_${name}`, traits[name]]),
+  ) as unknown as TraitColumns;
 
 /** Reputation by id of each registered agent. */
 type Scores = ReadonlyMap<string, number>;

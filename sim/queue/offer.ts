@@ -10,7 +10,7 @@ import { QueueEnded, taskName } from '../../cluster/queue/claims.js';
 import { QueueHost } from '../../cluster/queue/host.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import type { Provenance } from '../../report/folder.js';
-import { type Job, type JobRunner, type JobRunnerOptions, jobDefaults } from '../run/jobs.js';
+import { type Job, type JobRunner, type JobRunnerOptions, toJobLimits } from '../run/jobs.js';
 import {
   formatHead,
   formatJob,
@@ -127,10 +127,9 @@ class Offer<T extends Job> {
       offered: new Map([...this.#open].map(([name, { text }]) => [name, text])),
     });
     const { title, made, files: named } = this.#about;
-    const { wallMs, memoryMb } = { ...jobDefaults, ...this.#options };
     const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
     const scripts = (named?.scripts.length ?? 0) > 0;
-    const limits = { wallMs, memoryMb };
+    const limits = toJobLimits(this.#options);
     await host.announce(formatHead({ title, made, limits, scripts, files: told }));
   }
 

@@ -1,5 +1,4 @@
 /** HTML page about a recount: outcomes by rule, blocks with different outcomes, pivotal voters. */
-import { describeTie } from '../../engine/rules/rule.js';
 import { axisX, axisY, barX, cell, text } from '../../report/bundled/plot.js';
 import { type Chart, figure } from '../../report/figure.js';
 import {
@@ -23,11 +22,11 @@ import {
   type DescribedRecount,
   type RecountedBlock,
   type RecountRow,
+  resultNotes,
   skippedText,
+  statuses,
 } from '../rules/recount.js';
 
-/** Statuses that a rule gives, from left to right. */
-const statuses = ['finalized', 'rejected', 'expired'] as const;
 /** Maximum number of blocks in the chart of differing blocks. */
 const MOST_COLUMNS = 40;
 const MOST_ROWS = 300;
@@ -228,14 +227,8 @@ const outcomeText = (row: RecountRow, { status, choice }: Outcome): string =>
   choice === undefined ? status : `${status}: ${labelOption(row, choice)}`;
 
 function resultText(row: RecountRow, result: RecountedBlock): string {
-  const { outcome, fault, tied, waits } = result;
-  const notes = [
-    ...(fault ? [fault] : []),
-    ...(tied ? [describeTie(tied, (name) => labelOption(row, name))] : []),
-    ...describeBallots(result),
-    ...(waits > 0 ? [`${format(waits)} absent`] : []),
-  ];
-  return `${outcomeText(row, outcome)}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
+  const notes = resultNotes(row, result).join(', ');
+  return `${outcomeText(row, result.outcome)}${notes === '' ? '' : ` (${notes})`}`;
 }
 
 function blocksTable(

@@ -2,17 +2,21 @@
  * Counts recorded votes under other decision rules. Each block is counted alone: agents do not vote
  * again, and no block gets a different parent. A vote without a ballot means what the rule says.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter, type PollElectors } from '../../engine/rules/poll-counter.js';
 import type { PollBlock, Tie, Verdict } from '../../engine/rules/rule.js';
+import { describeTie } from '../../engine/rules/rule.js';
 import {
   BallotMaker,
   type BallotUses,
   ballotUses,
   countNoBallots,
+  describeBallots,
   findMostPoints,
+  labelOption,
   type Scale,
   type TieBreak,
 } from '../elections/rule-ballots.js';
@@ -251,10 +255,8 @@ class PollCount {
     const outcome = outcomeOf(verdict);
     const { standings, fault } = verdict;
     return {
-      outcome,
-      ...(standings === undefined ? {} : { standings }),
-      ...(fault === undefined ? {} : { fault }),
-      ...(tied ? { tied } : {}),
+      ...{ outcome, ...(standings && { standings }), ...(fault && { fault }) },
+      ...(tied && { tied }),
       differs: recorded !== null && !isSameOutcome(outcome, recorded),
       votes,
       waits: isEarly ? 0 : waiting,
@@ -380,6 +382,20 @@ function sumVoters(blocks: readonly RecountRow[], rules: number): VoterSums[] {
     (a, b) => total(b) - total(a) || (a.agent_id < b.agent_id ? -1 : 1),
   );
 }
+
+/** Statuses that a rule gives, in the order of tables and charts. */
+export const statuses = ['finalized', 'rejected', 'expired'] as const;
+
+/** Describes the result of a rule in words, besides the outcome. */
+export const resultNotes = (
+  row: RecountRow,
+  { fault, tied, ballots, scale, waits }: RecountedBlock,
+): string[] => [
+  ...(fault === undefined ? [] : [fault]),
+  ...(tied ? [describeTie(tied, (name) => labelOption(row, name))] : []),
+  ...describeBallots({ ballots, ...(scale ? { scale } : {}) }),
+  ...(waits > 0 ? [`${waits} absent`] : []),
+];
 
 export function skippedText({ lines, first }: NonNullable<ElectionPoll['skipped']>): string {
   const { line, problem } = first;

@@ -26,19 +26,12 @@ process.on('uncaughtException', (error) => {
 });
 
 async function runJob(job: Job): Promise<Outcome> {
-  const { scenario, seed, folder, audit = true, log, watch, keep, deciders, modules } = job;
+  const { scenario, audit = true, log, keep, ...given } = job;
   // Other jobs use the other cores, so a verifier pool would compete with those jobs.
   const verifier = scenario.signatures === 'verified' ? 'inline' : 'off';
   try {
     const unsaved = log === 'none' ? { log } : ({ verifier, store: 'memory' } as const);
-    const options = { seed, audit, ...(keep ?? unsaved) };
-    const found = {
-      ...(folder === undefined ? {} : { folder }),
-      ...(deciders === undefined ? {} : { deciders }),
-      ...(watch === undefined ? {} : { watch }),
-      ...(modules === undefined ? {} : { modules }),
-    };
-    return { result: await simulate(scenario, { ...options, ...found }) };
+    return { result: await simulate(scenario, { ...given, audit, ...(keep ?? unsaved) }) };
   } catch (error) {
     return { failure: failureOf(error) };
   }

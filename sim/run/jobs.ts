@@ -14,14 +14,16 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 import type { RuleViolation } from '../world/observer.js';
 import type { SimResult } from './result.js';
 
-interface JobOptions<T extends Job, R extends LastingResult = SimResult>
-  extends Partial<JobLimits> {
+interface JobOptions<T extends Job, R extends LastingResult = SimResult> {
+  /** Limits of each run. Default: an hour and 4 GiB. */
+  wallMs?: number | undefined;
+  memoryMb?: number | undefined;
   /** Number of workers. Default: one per core. */
-  jobs?: number;
+  jobs?: number | undefined;
   /** First worker, whose process may already run. It is closed at the end. */
   worker?: JobWorker;
   /** Aborts running jobs. `onDone` is not called for aborted jobs. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Called when a job ends, in no fixed order. The part up to the first `await` runs before the
    * worker takes its next job, and the rest during that job. An exception stops all jobs.
@@ -45,7 +47,11 @@ export type JobRunner = <T extends Job>(
   options: JobRunnerOptions<T>,
 ) => Promise<void>;
 
-export const jobDefaults = { wallMs: 3_600_000, memoryMb: 4_096 } as const;
+/** Returns the limits of each run, with the defaults for absent ones. */
+export const toJobLimits = ({
+  wallMs = 3_600_000,
+  memoryMb = 4_096,
+}: { [K in keyof JobLimits]?: JobLimits[K] | undefined }): JobLimits => ({ wallMs, memoryMb });
 
 /** Resolves when all jobs are done, or when running jobs have stopped after an abort. */
 export async function runJobs<T extends Job>(
@@ -53,7 +59,7 @@ export async function runJobs<T extends Job>(
   options: JobOptions<T>,
 ): Promise<void> {
   const { jobs = availableParallelism(), onDone } = options;
-  const limits = { ...jobDefaults, ...options };
+  const limits = toJobLimits(options);
   const end = new AbortController();
   const { signal } = end;
   const stop = () => end.abort();
@@ -122,19 +128,11 @@ export class JobWorker {
 
   /** @param signal aborts the run. The outcome is then a failure that the caller ignores. */
   async run(given: Job, signal: AbortSignal): Promise<Outcome> {
-    const { scenario, seed, folder, audit, log, watch, keep, deciders } = given;
     const modules = await givenModules(given);
-    const job: Job = {
-      scenario,
-      seed,
-      ...(folder === undefined ? {} : { folder }),
-      ...(audit === undefined ? {} : { audit }),
-      ...(log === undefined ? {} : { log }),
-      ...(watch === undefined ? {} : { watch }),
-      ...(keep === undefined ? {} : { keep }),
-      ...(deciders === undefined ? {} : { deciders }),
-      ...(modules ? { modules } : {}),
-    };
+    // A task of a sweep or a swarm has more members, which the run does not need.
+    const members = jobMembers.filter((name) => given[name] !== undefined);
+    const own = Object.fromEntries(members.map((name) => [name, given[name]])) as unknown as Job;
+    const job: Job = modules ? { ...own, modules } : own;
     const fresh = modules !== null && !isContainedIn(modules);
     if (fresh || !this.#process?.alive) await this.close();
     this.#process ??= new JobProcess(this.#limits.memoryMb);
@@ -267,6 +265,11 @@ export interface Job {
   /** Script modules. A job of a sweep names only the SHA-256 that they must have. */
   modules?: GivenModules;
 }
+
+/** Members of a job that a child process gets as they are. */
+const jobMembers = [
+  ...(['scenario', 'seed', 'folder', 'audit', 'log', 'watch', 'keep', 'deciders'] as const),
+] as const satisfies (keyof Job)[];
 
 /** Answer of a child process. */
 export interface Answer {

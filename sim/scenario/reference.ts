@@ -1,5 +1,7 @@
 /** Generates docs/scenarios.md and the JSON Schema for editors from the scenario schema. */
+
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
+import { formatMarkdownTable } from '../../report/shared/format.js';
 import { describeAllowed } from './schema/common.js';
 import { Condition, Intervention, moments, Whom } from './schema/interventions.js';
 import { Fault, Selector } from './schema/network.js';
@@ -125,15 +127,7 @@ function variants(union: Member, what: string, shared = new Set(['kind'])): stri
 
 const table = (rows: Row[]) => columns(['key', 'allowed', 'default', 'description'], rows);
 
-/** Aligns columns as the Markdown formatter does. */
-function columns(head: string[], rows: string[][]): string {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
-  const line = (row: string[]) =>
-    `| ${row.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(cells[0]!), rule, ...cells.slice(1).map(line), ''].join('\n');
-}
+const columns = (head: string[], rows: string[][]) => `${formatMarkdownTable(head, rows)}\n`;
 
 const code = (value: unknown, bare = false) =>
   `\`${bare || typeof value === 'string' ? value : JSON.stringify(value)}\``;

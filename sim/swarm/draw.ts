@@ -7,7 +7,12 @@ import { type Stream, Streams } from '../rng.js';
 import { completeScenario } from '../scenario/complete.js';
 import { latencyLawNames, latencyLaws } from '../scenario/schema/latency.js';
 import type { Fault } from '../scenario/schema/network.js';
-import { personalityNames } from '../scenario/schema/personalities.js';
+import {
+  getTraitBounds,
+  personalityNames,
+  type Traits,
+  traitNames,
+} from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { External, Strategy } from '../scenario/schema/strategies.js';
 
@@ -214,20 +219,12 @@ function drawPersonalities(rng: Stream): string[] {
 function drawTraits(rng: Stream): Raw {
   const percent = () => sometimes(rng, 0.2, () => drawn(rng, 0, 100)) ?? rng.int(101);
   const some = () => sometimes(rng, 0.2, () => drawn(rng, 0, 1)) ?? share(rng);
-  const traits = sometimes(rng, 0.3, () => ({
-    technical: percent(),
-    social: percent(),
-    meme: percent(),
-    random: percent(),
-    threshold: percent(),
-    care: some(),
-    memes: some(),
-    remarks: some(),
-    invites: some(),
-    accepts: some(),
-    abstains: some(),
-    think_ms: sometimes(rng, 0.2, () => drawn(rng, 0, 5_000)) ?? between(rng, 0, 5_000),
-  }));
+  const thinking = () => sometimes(rng, 0.2, () => drawn(rng, 0, 5_000)) ?? between(rng, 0, 5_000);
+  const drawOne = (name: keyof Traits) =>
+    getTraitBounds(name).maximum === 100 ? percent() : name === 'think_ms' ? thinking() : some();
+  const traits = sometimes(rng, 0.3, () =>
+    Object.fromEntries(traitNames.map((name) => [name, drawOne(name)])),
+  );
   return traits ? { traits } : {};
 }
 

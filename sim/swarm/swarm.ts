@@ -89,8 +89,7 @@ export async function swarm(options: SwarmOptions): Promise<SwarmResult> {
   const state = new Judgement();
   await spread(drawing(options, state), {
     ...limits,
-    ...(jobs === undefined ? {} : { jobs }),
-    signal,
+    ...{ jobs, signal },
     onDone: (task, outcome) => {
       state.take(task, outcome);
       onProgress?.(state.result.ran);
@@ -163,9 +162,8 @@ class Judgement {
     }
     this.#digests.delete(number);
     this.result.twice += 1;
-    const difference = findDigestDifference(
-      ...(again ? ([other, digest] as const) : ([digest, other] as const)),
-    );
+    const [first, second] = again ? [other, digest] : [digest, other];
+    const difference = findDigestDifference(first, second);
     if (difference) this.#found.push({ ...difference, task });
   }
 

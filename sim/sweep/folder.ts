@@ -24,11 +24,11 @@ import {
   assertNoLinks,
   assertNoNetwork,
   assertNoOutput,
+  fillWhole,
   makeInside,
   type Provenance,
   removeParts,
   syncFolder,
-  WholeFile,
   writeWhole,
   writeWholeLater,
 } from '../../report/folder.js';
@@ -37,8 +37,7 @@ import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
 import { SweepError, sweepDataError } from './messages.js';
 import { type Outline, type Plan, type Shard, type Share, shardText } from './plan.js';
-import { recordChecker } from './records.js';
-import type { RunRecord } from './runs.js';
+import { type RunRecord, recordChecker } from './runs.js';
 
 /*
  * runs.sha256 lists a finished shard's files in `sha256sum -c` format and is written last. A merge
@@ -50,23 +49,14 @@ export const SEAL = 'runs.sha256';
 
 /** @param runs runs in the shard. Identical cells share their runs. */
 export function sealFolder(folder: string, runs: Iterable<RunName>): void {
-  const file = new WholeFile(folder, SEAL);
   const sealed = new Set<string>();
-  const add = (name: string) => {
-    if (sealed.has(name)) return;
-    sealed.add(name);
-    file.write(`${hashFile(join(folder, name))}  ${name}\n`);
-  };
-  try {
-    for (const run of runs) {
-      add(runPath(run));
-      if (existsSync(join(folder, cassettePath(run)))) add(cassettePath(run));
-    }
-    file.finish();
-  } catch (error) {
-    file.abandon();
-    throw error;
+  for (const run of runs) {
+    sealed.add(runPath(run));
+    if (existsSync(join(folder, cassettePath(run)))) sealed.add(cassettePath(run));
   }
+  fillWhole(folder, SEAL, (file) => {
+    for (const name of sealed) file.write(`${hashFile(join(folder, name))}  ${name}\n`);
+  });
 }
 
 /**
@@ -121,14 +111,9 @@ export function hashFile(path: string): string {
  * written.
  */
 export function copyWhole(name: string, from: string, to: string, copy = name): void {
-  const file = new WholeFile(to, copy);
-  try {
+  fillWhole(to, copy, (file) => {
     for (const chunk of chunksOf(join(from, name))) file.write(chunk);
-    file.finish();
-  } catch (error) {
-    file.abandon();
-    throw error;
-  }
+  });
 }
 
 /** Yields chunks. A chunk is valid until the next one is yielded. */

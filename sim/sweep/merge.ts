@@ -25,7 +25,6 @@ import {
 } from './folder.js';
 import { SweepError, sweepDataError } from './messages.js';
 import { getShare, isDealtTo, type Outline, shardText } from './plan.js';
-import { recordChecker } from './records.js';
 import {
   countRuns,
   type Extent,
@@ -33,6 +32,7 @@ import {
   type KeptRuns,
   needsMoreRuns,
   type RunRecord,
+  recordChecker,
   type SweepResult,
 } from './runs.js';
 import { Replicates } from './stopping.js';

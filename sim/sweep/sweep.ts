@@ -11,10 +11,10 @@ import { compareRuns, resultDifference } from '../compare/determinism.js';
 import {
   type JobRunner,
   JobWorker,
-  jobDefaults,
   type LastingResult,
   type Outcome,
   runJobs,
+  toJobLimits,
   usesDeciders,
 } from '../run/jobs.js';
 import {
@@ -105,7 +105,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   const head = createSweepHead(plan, made, shard);
   const folder = await SweepFolder.open(out, head, { resume, share, plan });
   // The process of the check then does the first runs.
-  const worker = new JobWorker({ ...jobDefaults, wallMs: options.wallMs ?? jobDefaults.wallMs });
+  const worker = new JobWorker(toJobLimits(options));
   try {
     if (options.deciders?.record || options.deciders?.cassette) forgetUnanswered(folder, extent);
     const different = folder.isEmpty ? await firstDiffers(extent, worker, options.signal) : null;
@@ -197,10 +197,7 @@ async function runMissing(
   const keeping = keepingIn(folder, plan.sweep);
   const prepare = (task: SweepTask) => keeping(asking(task));
   await spread(untilFailed(tasks, failures, prepare), {
-    ...(jobs === undefined ? {} : { jobs }),
-    ...(wallMs === undefined ? {} : { wallMs }),
-    ...(signal === undefined ? {} : { signal }),
-    worker,
+    ...{ jobs, wallMs, signal, worker },
     onDone: async (task, outcome) => {
       try {
         await keep(task, outcome);

@@ -45,17 +45,11 @@ const codes: Record<MessageKind, number> = {
 export const messageKinds = Object.keys(codes) as readonly MessageKind[];
 
 /** Message kinds by command kind. A table, because building a string per request is slow. */
-export const requestKinds: Record<CommandKind, MessageKind> = {
-  register: 'request.register',
-  status: 'request.status',
-  propose: 'request.propose',
-  vote: 'request.vote',
-  discuss: 'request.discuss',
-  meme: 'request.meme',
-  alliance_propose: 'request.alliance_propose',
-  alliance_respond: 'request.alliance_respond',
-  alliance_leave: 'request.alliance_leave',
-};
+export const requestKinds = Object.fromEntries(
+  messageKinds.flatMap((kind) =>
+    kind.startsWith('request.') ? [[kind.slice('request.'.length), kind]] : [],
+  ),
+) as Record<CommandKind, MessageKind>;
 
 /** Sender as named in draws: an ordinal, or a number below -1 for an agent outside the scenario. */
 export type Place = number;

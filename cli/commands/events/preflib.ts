@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { EventData } from '../../../engine/protocol/schema/event.js';
 import type { Store } from '../../../engine/store/store.js';
-import { WholeFile } from '../../../report/folder.js';
+import { writeWhole } from '../../../report/folder.js';
 import { writePrefLib } from '../../../sim/elections/preflib-file.js';
 import { labelOption, toPreference } from '../../../sim/elections/rule-ballots.js';
 import { UsageError } from '../../output/exit.js';
@@ -120,12 +120,5 @@ function writePoll(poll: Poll, folder: string, labels: Labels): boolean {
 
 function write(folder: string, name: string, text: string): void {
   if (existsSync(join(folder, name))) throw new UsageError('FILE_EXISTS', { path: name });
-  const file = new WholeFile(folder, name);
-  try {
-    file.write(text);
-    file.finish();
-  } catch (error) {
-    file.abandon();
-    throw error;
-  }
+  writeWhole(folder, name, text);
 }

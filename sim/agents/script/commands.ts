@@ -6,12 +6,10 @@
 import { inspect } from 'node:util';
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
-import { OptionName } from '../../../engine/protocol/schema/block.js';
 import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { BALLOT_BYTES } from '../../../engine/rules/ballots.js';
-import { OPTIONS } from '../../../engine/rules/election.js';
-import { describeAllowed, findSchema } from '../../scenario/schema/common.js';
+import { describeAllowed, findSchema, OptionNames } from '../../scenario/schema/common.js';
 import {
   activate,
   answerInvitation,
@@ -325,12 +323,7 @@ export const scriptCommands = {
       ),
       leave_out: Type.Optional(Type.String(about('group whose transactions are excluded'))),
       options: Type.Optional(
-        Type.Array(OptionName, {
-          minItems: 2,
-          maxItems: OPTIONS,
-          uniqueItems: true,
-          ...about("names of the block's options; default: `producers.options` of the scenario"),
-        }),
+        OptionNames("names of the block's options; default: `producers.options` of the scenario"),
       ),
     },
   ),

@@ -1,6 +1,9 @@
 /** Shared parts of the scenario schema, and descriptions of allowed values for errors and docs. */
+
 import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern, describePattern } from '../../../engine/protocol/patterns.js';
+import { OptionName } from '../../../engine/protocol/schema/block.js';
+import { OPTIONS } from '../../../engine/rules/election.js';
 
 export const MOST_AGENTS = 1_000_000;
 export const MOST_MS = 86_400_000_000;
@@ -27,6 +30,10 @@ export const Flag = (description: string) => Type.Boolean({ default: false, desc
 /** Text that is not empty. */
 export const Text = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, description });
+
+/** Names of a block's options. */
+export const OptionNames = (description: string) =>
+  Type.Array(OptionName, { minItems: 2, maxItems: OPTIONS, uniqueItems: true, description });
 
 /** Number within bounds. */
 export const numberFrom = (

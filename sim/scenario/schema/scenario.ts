@@ -4,10 +4,8 @@
  */
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../../engine/protocol/patterns.js';
-import { OptionName } from '../../../engine/protocol/schema/block.js';
 import { RuleLine, RuleOptions, Weights } from '../../../engine/protocol/schema/genesis.js';
 import { policies } from '../../../engine/rules/bundled/policies.js';
-import { OPTIONS } from '../../../engine/rules/election.js';
 import {
   about,
   Flag,
@@ -17,6 +15,7 @@ import {
   MOST_MS,
   numberFrom,
   OneOf,
+  OptionNames,
   Share,
   section,
   strictly,
@@ -222,15 +221,10 @@ export const Producing = Type.Object(
     ),
     memes: Share('of blocks with a meme', 0.3),
     options: Type.Optional(
-      Type.Array(OptionName, {
-        minItems: 2,
-        maxItems: OPTIONS,
-        uniqueItems: true,
-        ...about(
-          'names of the options of each block, for rules that choose; default: those of the ' +
-            'first strategy of kind ballots',
-        ),
-      }),
+      OptionNames(
+        'names of the options of each block, for rules that choose; default: those of the ' +
+          'first strategy of kind ballots',
+      ),
     ),
   },
   { ...section, ...about('block production') },
