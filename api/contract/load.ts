@@ -1,6 +1,6 @@
 /**
- * State of a load run, as its page shows it. Names, units and meanings are as in `result.json` (see
- * docs/load-testing.md). Browsers import only the types.
+ * State of a load run, as its page shows it: facts, tables and charts over time, which the text
+ * output and the report show as well. Browsers import only the types.
  */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
@@ -8,10 +8,6 @@ import { Count, nullable } from '../../engine/protocol/schema/primitives.js';
 
 const Text = Type.String();
 const Rate = Type.Number({ minimum: 0 });
-const Time = nullable(Type.Number({ minimum: 0, description: 'milliseconds' }));
-const Share = nullable(Type.Number());
-const Counts = Type.Array(Type.Number({ minimum: 0 }));
-const Times = Type.Array(Time);
 const Verdict = Type.Enum([
   'VALID',
   'UNSTABLE',
@@ -44,70 +40,50 @@ const Target = Type.Object({
   page: nullable(Type.String({ description: 'page of the network under load' })),
 });
 
-/** The slowest scheduled operation at a percentile; null without a response. */
-const Slowest = nullable(
-  Type.Object({
-    operation: Text,
-    response: Type.Number({ minimum: 0, description: 'milliseconds' }),
-    service: Time,
-    attributed: Type.Boolean({ description: 'true if the response time measures the server' }),
-  }),
-);
+/** `of_r`: multiples of R, the verifications per second of one core. */
+const Unit = Type.Enum(['text', 'count', 'ms', 'share', 'per_s', 'of_r']);
+const Cell = nullable(Type.Union([Type.String(), Type.Number()]));
 
-const Figures = Type.Object({
-  measured_s: Type.Number(),
-  arrivals: Type.Object({
-    intended: Count,
-    accepted: Count,
-    accepted_per_s: Rate,
-    of_target: Share,
-  }),
-  /** Share of completed or abandoned requests that were not accepted. */
-  errors: Share,
-  response: Type.Object({ p50: Slowest, p95: Slowest, p99: Slowest }),
-  transactions: nullable(
+const Facts = Type.Object({
+  title: Text,
+  rows: Type.Array(Type.Object({ name: Text, value: Cell, unit: Unit, note: Text })),
+});
+
+const Table = Type.Object({
+  id: Type.Enum([
+    'brackets',
+    'probes',
+    'latencies',
+    'requests',
+    'failures',
+    'outages',
+    'nodes',
+    'shards',
+    'tiers',
+  ]),
+  title: Text,
+  note: Text,
+  columns: Type.Array(Type.Object({ name: Text, unit: Unit })),
+  rows: Type.Array(Type.Array(Cell)),
+});
+
+const Series = Type.Object({
+  width: Type.Integer({ minimum: 1, description: 'seconds per value' }),
+  charts: Type.Array(
     Type.Object({
-      ...{ proposed: Count, finalized: Count, timed_out: Count, unfinished: Count },
-      tps: Rate,
+      title: Text,
+      caption: Text,
+      unit: Unit,
+      lines: Type.Array(
+        Type.Object({
+          name: Text,
+          color: Type.String({ description: 'name of a colour, such as c1' }),
+          dash: Type.String({ description: 'SVG dash array; empty for a solid line' }),
+          values: Type.Array(nullable(Type.Number({ minimum: 0 }))),
+        }),
+      ),
     }),
   ),
-  delivery: nullable(
-    Type.Object({
-      ...{ subscribers: Count, expected: Count, delivered: Count, holes: Count },
-      disconnects: Count,
-      deliveries_per_s: Rate,
-    }),
-  ),
-  times: Type.Array(
-    Type.Object({
-      operation: nullable(Text),
-      time: Type.Enum(['response', 'service', 'finality', 'delivery', 'lag']),
-      ...{ count: Count, p50: Time, p95: Time, p99: Time, max: Time },
-    }),
-  ),
-  operations: Type.Array(
-    Type.Object({ operation: Text, sent: Count, accepted: Count, failed: Count }),
-  ),
-  failures: Type.Array(
-    Type.Object({
-      operation: Text,
-      what: Type.Enum(['refused', 'lie', 'timed_out', 'broken', 'unfinished']),
-      status: nullable(Count),
-      code: nullable(Text),
-      reason: nullable(Text),
-      count: Count,
-      share: Type.Number(),
-    }),
-  ),
-  /** Kinds of failures that are not among the most frequent ones above. */
-  failures_omitted: Count,
-  generator: Type.Object({ lag_p99: Time, utilization: Type.Number() }),
-  /** Columns over time: mean rates and maximum times. */
-  seconds: Type.Object({
-    width: Type.Integer({ minimum: 1, description: 'seconds per array element' }),
-    ...{ intended: Counts, accepted: Counts, failed: Counts, finalized_transactions: Counts },
-    ...{ response_p50: Times, response_p95: Times, response_p99: Times, lag_max: Times },
-  }),
 });
 
 /**
@@ -125,26 +101,9 @@ const Phase = Type.Enum([
 ]);
 
 const Search = Type.Object({
-  slo: Type.Array(Text),
-  repeat: Count,
-  /** Rate under test; null between two probes. */
-  rate: nullable(Rate),
-  /** Per bracket, the highest rate that held and the lowest higher rate that failed. */
-  brackets: Type.Array(Type.Object({ holds: Rate, fails: nullable(Rate) })),
-  probes: Type.Array(
-    Type.Object({
-      bracket: Count,
-      rate: Rate,
-      accepted_per_s: Rate,
-      p99: Time,
-      holds: Type.Boolean(),
-      verdict: Verdict,
-      reason: Text,
-      r_before: nullable(Rate),
-    }),
-  ),
-  /** Earlier probes than the last ones above. */
-  probes_omitted: Count,
+  bracket: Type.Integer({ minimum: 1, description: 'number of the current bracket' }),
+  repeat: Type.Integer({ minimum: 1, description: 'number of brackets' }),
+  rate: nullable(Type.Number({ description: 'rate under test; null between two probes' })),
 });
 
 export const LoadView = Type.Object({
@@ -154,9 +113,9 @@ export const LoadView = Type.Object({
     said: Type.String({ description: 'preparation step, or the reason of failure' }),
     passed_ms: nullable(Type.Number({ description: 'elapsed time of the phase' })),
     of_ms: nullable(Type.Number({ description: 'total time of the phase' })),
+    title: Type.String({ description: 'workload and load' }),
     asked: Asked,
     server: Target,
-    r: nullable(Rate),
     verdict: nullable(
       Type.Object({
         verdict: Verdict,
@@ -164,20 +123,18 @@ export const LoadView = Type.Object({
         ended: nullable(Type.Enum(['complete', 'interrupted', 'failed'])),
       }),
     ),
-    figures: nullable(Figures),
     search: nullable(Search),
+    facts: Type.Array(Facts),
+    tables: Type.Array(Table),
+    series: nullable(Series),
   }),
 });
 
 export type LoadAnswer = Static<typeof LoadView>;
 export type LoadState = LoadAnswer['load'];
 export type LoadPhase = LoadState['phase'];
-export type LoadTarget = LoadState['server'];
 export type LoadVerdict = NonNullable<LoadState['verdict']>;
-export type LoadFigures = NonNullable<LoadState['figures']>;
-export type LoadSlowest = NonNullable<LoadFigures['response']['p50']>;
-export type LoadTimes = LoadFigures['times'][number];
-export type LoadFailure = LoadFigures['failures'][number];
-export type LoadSeconds = LoadFigures['seconds'];
-export type LoadSearch = NonNullable<LoadState['search']>;
-export type LoadProbe = LoadSearch['probes'][number];
+export type LoadFacts = LoadState['facts'][number];
+export type LoadTable = LoadState['tables'][number];
+export type LoadSeries = NonNullable<LoadState['series']>;
+export type LoadChart = LoadSeries['charts'][number];

@@ -1,3 +1,4 @@
+import type { LoadChart, LoadTable } from '../../api/contract/load.js';
 import {
   axisX,
   barX,
@@ -5,7 +6,6 @@ import {
   gridX,
   gridY,
   line,
-  type Markish,
   type PlotOptions,
   ruleX,
   ruleY,
@@ -16,41 +16,36 @@ import {
   format,
   formatMs,
   formatTick,
+  formatValue,
   LOGARITHMIC,
   timeScale,
 } from '../../report/shared/format.js';
 import { getColor, getDash } from '../../report/shared/palette.js';
-import { extreme, mean, type Step, wholeSeconds, worst } from './figures.js';
-import { curve, type Failure, failures } from './histograms.js';
-import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import { curve } from './histograms.js';
+import type { LoadResult, Percentiles } from './result.js';
 
 interface Bar {
-  /** Name of a group. Bars with equal names are stacked. */
   name: string;
   value: number;
   color: string;
+  label: string;
 }
 
-/** @param labels labels by name, from top to bottom. */
-function namedBars(
-  bars: readonly Bar[],
-  labels: ReadonlyMap<string, string>,
-  axis: string,
-): PlotOptions {
-  const names = [...labels].map(([name, label]) => ({ name, label }));
+/** Draws the bars from top to bottom. */
+function namedBars(bars: readonly Bar[], axis: string): PlotOptions {
   return {
-    height: 44 * names.length + 56,
+    height: 44 * bars.length + 56,
     marginLeft: 12,
     marginTop: 10,
     marginRight: 24,
-    y: { domain: names.map(({ name }) => name), axis: null, padding: 0 },
+    y: { domain: bars.map(({ name }) => name), axis: null, padding: 0 },
     color: { type: 'identity' },
     marks: [
       gridX({ stroke: 'var(--line)', strokeOpacity: 1, ticks: 5 }),
       axisX({ ticks: 5, tickFormat: formatTick, label: axis, labelOffset: 42 }),
       barX(bars, { x: 'value', y: 'name', fill: 'color', insetTop: 24, insetBottom: 4 }),
       ruleX([0], { stroke: 'var(--faint)' }),
-      text(names, {
+      text(bars, {
         x: 0,
         y: 'name',
         text: 'label',
@@ -65,57 +60,27 @@ function namedBars(
   };
 }
 
-const MOST_CODES = 20;
+const MOST_BARS = 20;
 
-/** Returns null if everything was accepted. */
-export function errorsChart(operations: readonly Operation[]): Chart | null {
-  const all = operations.flatMap((operation, index) =>
-    failures(operation).map((failure) => ({
-      name: nameOf(failure),
-      value: failure.count,
-      color: getColor(index),
-      operation: operation.operation,
-    })),
-  );
-  if (all.length === 0) return null;
-  const totals = new Map<string, number>();
-  for (const { name, value } of all) totals.set(name, (totals.get(name) ?? 0) + value);
-  const sorted = [...totals].sort(([, a], [, b]) => b - a);
-  const labels = new Map(
-    sorted.slice(0, MOST_CODES).map(([name, count]) => [name, `${name}: ${format(count)}`]),
-  );
-  const failing = operations.filter((one) => failures(one).length > 0);
-  const left = sorted.length - labels.size;
-  const [first] = labels.values();
+/** Draws the most frequent rows of the table of failed requests. */
+export function failuresChart({ title, rows }: LoadTable): Chart {
+  const operations = [...new Set(rows.map(([operation]) => operation))];
+  const bars = rows.slice(0, MOST_BARS).map(([operation, ...cells], index): Bar => {
+    const parts = cells.slice(0, 4).filter((cell) => cell !== null && cell !== 'refused');
+    const text = parts.map((part) => String(part).slice(0, 40)).join(' ');
+    const value = Number(cells[4]);
+    const label = `${operation}, ${text}: ${format(value)}`;
+    const color = getColor(operations.indexOf(operation!));
+    return { name: String(index), value, color, label };
+  });
   return {
-    title: 'Errors by cause',
+    title,
     caption:
-      `Requests that were not accepted, by status, code and reason of the refusal, or by how ` +
-      `they ended without a valid response. Most frequent: ${first}.` +
-      (left > 0 ? ` ${left} rarer causes are in errors.csv.` : ''),
-    legend: operations.flatMap((one, index) =>
-      failing.includes(one) ? [{ color: getColor(index), text: one.operation }] : [],
-    ),
-    draw: () =>
-      namedBars(
-        all.filter(({ name }) => labels.has(name)),
-        labels,
-        'requests',
-      ),
+      'Requests that were not accepted, by status, code and reason of the refusal, or by how ' +
+      `they ended without a valid response. Most frequent: ${bars[0]!.label}.` +
+      (rows.length > MOST_BARS ? ' The table has more.' : ''),
+    draw: () => namedBars(bars, 'requests'),
   };
-}
-
-const words = {
-  lie: 'success without data',
-  timed_out: 'timed out',
-  broken: 'connection lost',
-  unfinished: 'pending at the end',
-} as const;
-
-function nameOf({ what, status, code, reason }: Failure): string {
-  if (what !== 'refused') return words[what];
-  const named = [code, reason].filter((part) => part !== '-').map((part) => part!.slice(0, 40));
-  return [status, ...named].join(' ');
 }
 
 interface PercentileCurve {
@@ -260,175 +225,73 @@ export function saturationChart({ brackets, slo }: Saturation): Chart | null {
 
 export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart | null {
   if (tiers.length === 0) return null;
-  const labels = new Map(
-    tiers.map(({ name, per_s, of_r }) => {
-      const ratio = format(Math.round(of_r * 100) / 100);
-      return [name, `${name}: ${format(Math.round(per_s))}/s, ${ratio} R`];
-    }),
-  );
-  const bars = tiers.map(({ name, per_s }) => ({ name, value: per_s, color: 'var(--c1)' }));
+  const bars = tiers.map(({ name, per_s, of_r }): Bar => {
+    const label = `${name}: ${formatValue(per_s, 'per_s')}, ${formatValue(of_r, 'of_r')}`;
+    return { name, value: per_s, color: 'var(--c1)', label };
+  });
   return {
     title: 'Throughput by tier',
     caption:
       `The same workload through an increasing part of the server, measured with this run: ` +
       `the loss at a tier is its cost. R is the verification rate of libsodium alone on one core` +
-      `${r === null ? '' : `, ${format(Math.round(r))}/s`}. ${[...labels.values()].join('; ')}.`,
-    draw: () => namedBars(bars, labels, 'per second'),
+      `${r === null ? '' : `, ${formatValue(r, 'per_s')}`}. ` +
+      `${bars.map(({ label }) => label).join('; ')}.`,
+    draw: () => namedBars(bars, 'per second'),
   };
 }
 
-/** Maximum number of points. More points would be indistinguishable on a screen. */
-const MOST_STEPS = 400;
-
-export function throughputChart(result: LoadResult): Chart | null {
-  const { asked } = result;
-  const seconds = wholeSeconds(result);
-  const steps = stepsOf(seconds);
-  if (steps.length === 0) return null;
-  const open = asked.loop === 'open';
-  const curves: SecondsCurve[] = [
-    ...(open ? [{ name: 'scheduled', color: 'var(--c8)', of: mean('intended'), dash: '5 4' }] : []),
-    { name: 'accepted', color: 'var(--c1)', of: mean('accepted') },
-    { name: 'failed', color: 'var(--c2)', of: mean('failed'), dash: '2 3' },
-  ];
+/** Draws a chart over time, with `width` seconds per point. */
+export function timeChart({ title, caption, unit, lines }: LoadChart, width: number): Chart {
+  const values = lines.flatMap((one) => one.values.filter((value) => value !== null));
+  const times = unit === 'ms' ? timeScale(values) : null;
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  const seconds = lines[0]!.values.length * width;
+  const height = (value: number | null) =>
+    value === null || times === null ? value : Math.max(value, times.least) / times.unit.ms;
+  const axis = times?.axis ?? { domain: [0, most * 1.06 || 1], ticks: 6 };
   return {
-    title: 'Arrivals over time',
-    caption:
-      `Arrivals/s that were accepted, and that failed: refused, timed out, connection lost or ` +
-      `invalid response${open ? '; the dashed line is the schedule' : ''}. Lowest second: ` +
-      `${format(extreme(seconds, 'accepted', Math.min))} accepted.${grouped(steps)}`,
-    legend: curves.map(keyOf),
+    title,
+    caption: times?.wide ? `${caption} ${LOGARITHMIC}` : caption,
+    ...(lines.length > 1
+      ? {
+          legend: lines.map(({ name, color, dash }) => ({
+            ...{ color: `var(--${color})`, dash, text: name },
+          })),
+        }
+      : {}),
     draw: (_, narrow) => ({
-      ...frame(steps, narrow),
-      y: { label: 'arrivals/s', tickFormat: formatTick, domain: [0, top(steps, curves)] },
-      marks: [...ground(), ...drawn(steps, curves)],
-    }),
-  };
-}
-
-export function finalizedChart(result: LoadResult): Chart | null {
-  const { transactions } = result;
-  const seconds = wholeSeconds(result);
-  const steps = stepsOf(seconds);
-  if (steps.length === 0 || transactions.proposed === 0) return null;
-  const name = 'finalized_transactions';
-  const curves: SecondsCurve[] = [{ name, color: 'var(--c3)', of: mean(name) }];
-  return {
-    title: 'Finalized transactions over time',
-    caption:
-      `Transactions/s in finalized blocks: ${format(transactions.tps)} on average over the ` +
-      `measured time, ${format(extreme(seconds, name, Math.max))} in the best ` +
-      `second.${grouped(steps)}`,
-    draw: (_, narrow) => ({
-      ...frame(steps, narrow),
-      y: {
-        label: 'transactions/s',
+      height: narrow ? 220 : 260,
+      marginLeft: 56,
+      marginTop: 28,
+      x: {
+        label: 'measured time, s',
+        labelOffset: 42,
+        domain: [0, seconds],
+        ticks: Math.min(seconds, narrow ? 5 : 10),
         tickFormat: formatTick,
-        domain: [0, top(steps, curves)],
       },
-      marks: [...ground(), ...drawn(steps, curves)],
+      y: { label: times?.unit.name ?? 'per second', tickFormat: formatTick, ...axis },
+      marks: [
+        gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: axis.ticks }),
+        ...(times?.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
+        ...lines.map(({ color, dash, values: drawn }) =>
+          // A missing value leaves a gap. A single point is drawn as a dash.
+          line(
+            drawn.flatMap((value, index) =>
+              (drawn.length === 1 ? [0, width] : [(index + 0.5) * width]).map((x) => ({
+                ...{ x, y: height(value) },
+              })),
+            ),
+            {
+              x: 'x',
+              y: 'y',
+              stroke: `var(--${color})`,
+              strokeWidth: dash === '' ? 2 : 1.6,
+              ...(dash === '' ? {} : { strokeDasharray: dash }),
+            },
+          ),
+        ),
+      ],
     }),
   };
 }
-
-export function timesChart(result: LoadResult): Chart | null {
-  const seconds = wholeSeconds(result);
-  const steps = stepsOf(seconds);
-  const longest = extreme(seconds, 'response_p99', Math.max);
-  if (steps.length === 0 || longest === null) return null;
-  const names = ['response_p99', 'response_p50', 'lag_max'] as const;
-  const times = steps.flatMap((step) => names.map((name) => worst(step, name) ?? 0));
-  const { wide, unit, least, axis } = timeScale(times);
-  const scaled = (name: (typeof names)[number]) => (step: Step) => {
-    const ms = worst(step, name);
-    return ms === null ? null : Math.max(ms, least) / unit.ms;
-  };
-  const curves: SecondsCurve[] = [
-    { name: '99th percentile', color: 'var(--c2)', of: scaled('response_p99') },
-    { name: 'median', color: 'var(--c1)', of: scaled('response_p50'), dash: '7 4' },
-    { name: 'generator lag', color: 'var(--c8)', of: scaled('lag_max'), dash: '2 3' },
-  ];
-  return {
-    title: 'Response times over time',
-    caption:
-      `Response times of the requests answered in each second, and the longest generator lag. ` +
-      `Where the lag is as high as the response times, these do not describe the server. Worst ` +
-      `second: p99 ${formatMs(longest)}.${grouped(steps, 'the maximum')}` +
-      (wide ? ` ${LOGARITHMIC}` : ''),
-    legend: curves.map(keyOf),
-    draw: (_, narrow) => ({
-      ...frame(steps, narrow),
-      y: { label: unit.name, tickFormat: formatTick, ...axis },
-      marks: [...ground(wide ? null : 0, axis.ticks), ...drawn(steps, curves)],
-    }),
-  };
-}
-
-const keyOf = ({ name, color, dash = '' }: SecondsCurve) => ({ color, dash, text: name });
-
-interface SecondsCurve {
-  name: string;
-  color: string;
-  dash?: string;
-  of(step: Step): number | null;
-}
-
-function stepsOf(seconds: readonly Second[]): Step[] {
-  const size = Math.ceil(seconds.length / MOST_STEPS);
-  const count = Math.ceil(seconds.length / (size || 1));
-  return Array.from({ length: count }, (_, index) =>
-    seconds.slice(index * size, (index + 1) * size),
-  );
-}
-
-const grouped = (steps: readonly Step[], what = 'the mean'): string =>
-  steps[0]!.length > 1 ? ` Each point is ${what} of ${steps[0]!.length} seconds.` : '';
-
-const middle = (step: Step): number => step[0]!.second + step.length / 2;
-
-function top(steps: readonly Step[], curves: readonly SecondsCurve[]): number {
-  const values = steps.flatMap((step) => curves.map(({ of }) => of(step) ?? 0));
-  return values.reduce((a, b) => Math.max(a, b), 0) * 1.06 || 1;
-}
-
-function frame(steps: readonly Step[], narrow: boolean) {
-  const last = steps.at(-1)!.at(-1)!.second + 1;
-  const label = 'measured time, s';
-  return {
-    height: narrow ? 220 : 260,
-    marginLeft: 56,
-    marginTop: 28,
-    x: {
-      label,
-      labelOffset: 42,
-      domain: [0, last],
-      ticks: Math.min(last, narrow ? 5 : 10),
-      tickFormat: formatTick,
-    },
-  };
-}
-
-/** @param floor null if the axis has no lower end. */
-const ground = (floor: number | null = 0, ticks?: number | number[]): Markish[] => [
-  gridY({ stroke: 'var(--line)', strokeOpacity: 1, ...(ticks === undefined ? {} : { ticks }) }),
-  ...(floor === null ? [] : [ruleY([floor], { stroke: 'var(--faint)' })]),
-];
-
-/** Leaves a gap where there were no responses. A single step is drawn as a dash. */
-const drawn = (steps: readonly Step[], curves: readonly SecondsCurve[]): Markish[] =>
-  curves.map(({ color, of, dash = '' }) =>
-    line(
-      steps.flatMap((step) => {
-        const y = of(step);
-        const ends = steps.length === 1 ? [0, 1] : [middle(step)];
-        return ends.map((x) => ({ x, y }));
-      }),
-      {
-        x: 'x',
-        y: 'y',
-        stroke: color,
-        strokeWidth: dash === '' ? 2 : 1.6,
-        ...(dash === '' ? {} : { strokeDasharray: dash }),
-      },
-    ),
-  );

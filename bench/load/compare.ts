@@ -1,7 +1,7 @@
 /**
  * Comparison of two results, with warnings about differences that make the results incomparable.
  */
-import { format, getTimeUnit } from '../../report/shared/format.js';
+import { format, type Rounded, roundedValue, type Unit } from '../../report/shared/format.js';
 import { type Figure, listFigures } from './figures.js';
 import { type LoadResult, usableVerdicts } from './result.js';
 
@@ -40,8 +40,6 @@ export interface ComparedFigure extends Change {
    */
   by_r: (Change & { unit: 'of_r' | 'verifications' }) | null;
 }
-
-export type Unit = Figure['unit'] | NonNullable<ComparedFigure['by_r']>['unit'];
 
 /** Change in R above which the machines count as different. */
 const MOST_MOVED = 0.1;
@@ -113,43 +111,6 @@ export function computeChange(
   if (before === 0) return after === 0 ? 0 : null;
   return after / before - 1;
 }
-
-/** Text of a value, and the number that a reader derives from the text. */
-interface Rounded {
-  text: string;
-  value: number;
-}
-
-/**
- * Rounds a value for display.
- * @param more number of extra decimals.
- */
-export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
-  const { name, size } = scaleOf(unit, value);
-  const amount = value / size;
-  const decimals = decimalsOf(unit, Math.abs(amount)) + more;
-  const rounded = Number(amount.toFixed(decimals));
-  return { text: `${format(rounded, decimals)}${name}`, value: rounded * size };
-}
-
-function scaleOf(unit: Unit, value: number): { name: string; size: number } {
-  if (unit === 'ms') {
-    const { name, ms } = getTimeUnit(value);
-    return { name: ` ${name}`, size: ms };
-  }
-  if (unit === 'share') return { name: ' %', size: 0.01 };
-  return { name: { per_s: '/s', of_r: ' R', verifications: ' verifications' }[unit], size: 1 };
-}
-
-/** Returns the number of decimals that shows a change of about 1 % in a value of usual size. */
-function decimalsOf(unit: Unit, amount: number): number {
-  if (unit === 'ms') return amount >= 1 ? 2 : 3;
-  if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;
-  return amount >= 100 ? 0 : amount >= 10 ? 1 : amount >= 1 ? 2 : 4;
-}
-
-export const valueText = ({ unit }: { unit: Unit }, value: number | null): string =>
-  value === null ? '–' : roundedValue(unit, value).text;
 
 /**
  * Formats the change between the displayed values, so that a reader who computes the change gets

@@ -1,13 +1,7 @@
 /** Conditions on a result in their text form: `p99>200ms`, `errors>1%`, `tps<-5%`. */
 
-import {
-  type Change,
-  compareFigure,
-  computeChange,
-  early,
-  roundedChange,
-  roundedValue,
-} from './compare.js';
+import { roundedValue } from '../../report/shared/format.js';
+import { type Change, compareFigure, computeChange, early, roundedChange } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
 import { conditionError, unmeasuredError } from './messages.js';
 import {

@@ -1,14 +1,6 @@
-/**
- * A result's figures by name, for conditions and comparisons, and its seconds grouped into steps.
- */
+/** A result's figures by name, for conditions and comparisons; its times and its failures. */
 import type { OperationName } from './options.js';
-import {
-  LEAST_P999,
-  type LoadResult,
-  type Operation,
-  type Percentiles,
-  type Second,
-} from './result.js';
+import { LEAST_P999, type LoadResult, type Operation, type Percentiles } from './result.js';
 
 export interface Figure {
   /** Name such as `p99`, `vote.service.p99`, `finality.max`, `errors` or `tps`. */
@@ -185,10 +177,11 @@ export function findSlowest(
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
 
+/** During a run, requests that still wait for a response do not count. */
 function errorShare(of: readonly Operation[]): number | null {
-  const sent = of.reduce((sum, one) => sum + one.sent, 0);
-  const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
-  return sent === 0 ? null : (sent - accepted) / sent;
+  const failed = of.flatMap(failures).reduce((sum, { count }) => sum + count, 0);
+  const known = of.reduce((sum, { accepted }) => sum + accepted, failed);
+  return known === 0 ? null : failed / known;
 }
 
 /** Lists all figures with samples in these results, in reading order. */
@@ -212,34 +205,44 @@ export function listFigures(results: readonly LoadResult[]): Figure[] {
 const figureIn = (results: readonly LoadResult[], name: string): boolean =>
   results.some((result) => findFigure(name)!.of(result) !== null);
 
-/** Consecutive seconds drawn as one point. */
-export type Step = readonly Second[];
-
-/** Drops the incomplete last second, whose counts would look like a collapse. */
-export function wholeSeconds({
-  seconds,
-  measured_s,
-}: Pick<LoadResult, 'seconds' | 'measured_s'>): readonly Second[] {
-  const full = seconds.slice(0, Math.floor(measured_s + 0.001));
-  return full.length > 0 ? full : seconds;
+interface Timed {
+  /** Null for a time that belongs to no operation. */
+  operation: string | null;
+  time: 'response' | 'service' | 'finality' | 'delivery' | 'lag';
+  percentiles: Percentiles;
 }
 
-export const mean =
-  (name: 'intended' | 'accepted' | 'failed' | 'finalized_transactions') =>
-  (step: Step): number =>
-    step.reduce((sum, second) => sum + second[name], 0) / step.length;
+/** Lists all times with samples. */
+export function listTimes({ operations, finality, delivery, generator }: LoadResult): Timed[] {
+  const all: Timed[] = [
+    ...operations.flatMap(({ operation, response, service }): Timed[] => [
+      { operation, time: 'response', percentiles: response },
+      { operation, time: 'service', percentiles: service },
+    ]),
+    { operation: null, time: 'finality', percentiles: finality },
+    { operation: null, time: 'delivery', percentiles: delivery.latency },
+    { operation: null, time: 'lag', percentiles: generator.lag },
+  ];
+  return all.filter(({ percentiles }) => percentiles.count > 0);
+}
 
-export const worst = (step: Step, name: keyof Second): number | null =>
-  extreme(step, name, Math.max);
+export interface Failure {
+  what: 'refused' | 'lie' | 'timed_out' | 'broken' | 'unfinished';
+  status: number | null;
+  code: string | null;
+  reason: string | null;
+  count: number;
+}
 
-/** Returns null if no second has a value. */
-export function extreme(
-  seconds: readonly Second[],
-  name: keyof Second,
-  of: (a: number, b: number) => number,
-): number | null {
-  return seconds.reduce<number | null>((found, second) => {
-    const value = second[name] ?? null;
-    return value === null ? found : found === null ? value : of(found, value);
-  }, null);
+/** Requests that were not accepted, by cause. */
+export function failures(of: Operation): Failure[] {
+  const none = { status: null, code: null, reason: null };
+  const all: Failure[] = [
+    ...of.refused.map((one): Failure => ({ what: 'refused', ...one })),
+    { what: 'lie', ...none, count: of.lies },
+    { what: 'timed_out', ...none, count: of.timed_out },
+    { what: 'broken', ...none, count: of.broken },
+    { what: 'unfinished', ...none, count: of.unfinished },
+  ];
+  return all.filter(({ count }) => count > 0);
 }

@@ -4,29 +4,9 @@
  */
 import { inflateSync } from 'node:zlib';
 import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from './bundled/hdr.js';
+import { failures, listTimes } from './figures.js';
 import { loadResultError } from './messages.js';
-import { type LoadResult, type Operation, type Percentiles, Second } from './result.js';
-
-interface Timed {
-  /** Null for a time that belongs to no operation. */
-  operation: string | null;
-  time: 'response' | 'service' | 'finality' | 'delivery' | 'lag';
-  percentiles: Percentiles;
-}
-
-/** Lists all times with samples. */
-export function listTimes({ operations, finality, delivery, generator }: LoadResult): Timed[] {
-  const all: Timed[] = [
-    ...operations.flatMap(({ operation, response, service }): Timed[] => [
-      { operation, time: 'response', percentiles: response },
-      { operation, time: 'service', percentiles: service },
-    ]),
-    { operation: null, time: 'finality', percentiles: finality },
-    { operation: null, time: 'delivery', percentiles: delivery.latency },
-    { operation: null, time: 'lag', percentiles: generator.lag },
-  ];
-  return all.filter(({ percentiles }) => percentiles.count > 0);
-}
+import { type LoadResult, type Percentiles, Second } from './result.js';
 
 /**
  * Limit for the decompressed size. A histogram with three significant digits needs at most half of
@@ -144,27 +124,6 @@ const errorRows = ({ operations }: LoadResult): RowOf<'errors.csv'>[] =>
       share: Math.round((failure.count / operation.sent) * 1e6) / 1e6,
     })),
   );
-
-export interface Failure {
-  what: 'refused' | 'lie' | 'timed_out' | 'broken' | 'unfinished';
-  status: number | null;
-  code: string | null;
-  reason: string | null;
-  count: number;
-}
-
-/** Requests that were not accepted, by cause. */
-export function failures(of: Operation): Failure[] {
-  const none = { status: null, code: null, reason: null };
-  const all: Failure[] = [
-    ...of.refused.map((one): Failure => ({ what: 'refused', ...one })),
-    { what: 'lie', ...none, count: of.lies },
-    { what: 'timed_out', ...none, count: of.timed_out },
-    { what: 'broken', ...none, count: of.broken },
-    { what: 'unfinished', ...none, count: of.unfinished },
-  ];
-  return all.filter(({ count }) => count > 0);
-}
 
 /** One interval per histogram, with tags such as `vote.response`. */
 export function histogramLog(result: LoadResult): string {

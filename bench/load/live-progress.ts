@@ -2,22 +2,11 @@
  * Progress of a load run in flight. Collects hook calls, and builds a snapshot when the page
  * requests one. Figures are computed only for a snapshot.
  */
-import type { LoadPhase, LoadSearch, LoadState } from '../../api/contract/load.js';
-import { wholeSeconds } from './figures.js';
+import type { LoadPhase, LoadState } from '../../api/contract/load.js';
 import { describeOptions } from './measurement.js';
+import { createState, type KnownRun, toLoadState } from './model.js';
 import type { LoadOptions } from './options.js';
-import {
-  type BracketSearch,
-  cutText,
-  Steps,
-  toBrackets,
-  toLoadFigures,
-  toLoadState,
-  toLoadTarget,
-  toLoadVerdict,
-  toProbes,
-} from './page-data.js';
-import type { LoadResult, Probe } from './result.js';
+import type { Bracket, LoadResult, Probe } from './result.js';
 import type { LoadProgress } from './run.js';
 import type { SaturateHooks } from './saturation.js';
 
@@ -36,14 +25,12 @@ const LEAST_S = 1;
 
 export class LiveProgress {
   readonly #options: WatchedOptions;
-  readonly #probes: BracketSearch[] = [];
+  readonly #probes: { bracket: number; probe: Probe }[] = [];
   #server: LoadResult['server'];
   #rate: number | null = null;
-  #r: number | null = null;
   #phase: LoadPhase = 'preparing';
   #said = '';
   #progress: LoadProgress | null = null;
-  #steps = new Steps();
   #over: LoadState | null = null;
 
   constructor(options: WatchedOptions) {
@@ -61,7 +48,6 @@ export class LiveProgress {
     onTarget: (server) => {
       this.#server = server;
       this.#progress = null;
-      this.#steps = new Steps();
       this.prepares('');
     },
     onPreparing: (line) => this.prepares(line),
@@ -76,7 +62,6 @@ export class LiveProgress {
     onProbe: (probe, bracket) => {
       this.#probes.push({ probe, bracket: bracket + 1 });
       this.#rate = null;
-      this.#r = probe.r_after;
       this.#progress = null;
       this.prepares('waiting until other programs leave the CPU idle');
     },
@@ -88,10 +73,6 @@ export class LiveProgress {
 
   prepares(what: string): void {
     this.#is('preparing', what);
-  }
-
-  measured(r: number | null): void {
-    this.#r = r;
   }
 
   over(result: LoadResult): void {
@@ -106,18 +87,19 @@ export class LiveProgress {
 
   get state(): LoadState {
     if (this.#over) return this.#over;
-    const { load, page } = this.#options;
+    const { load, page, search } = this.#options;
     const soFar = this.#progress?.phase === 'warm-up' ? null : (this.#progress?.soFar() ?? null);
     const known = soFar !== null && soFar.measured_s >= LEAST_S;
-    return {
-      ...{ phase: this.#phase, said: cutText(this.#said), ...this.#time() },
-      asked: { ...describeOptions(load), ...(this.#rate === null ? {} : { rate: this.#rate }) },
-      server: toLoadTarget(this.#server, page),
-      r: soFar?.r ?? this.#r,
-      verdict: known ? toLoadVerdict(soFar, null) : null,
-      figures: soFar && toLoadFigures(soFar, this.#steps.of(wholeSeconds(soFar))),
-      search: this.#search(),
+    const asked = {
+      ...describeOptions(load),
+      ...(this.#rate === null ? {} : { rate: this.#rate }),
     };
+    const bracket = this.#probes.at(-1)?.bracket ?? 1;
+    return createState({ asked, server: this.#server, saturation: this.#search() }, soFar, {
+      ...{ phase: this.#phase, said: this.#said, ...this.#time(), page },
+      ...{ judged: known ? soFar : null, ended: null },
+      search: search && { bracket, repeat: search.repeat, rate: this.#rate },
+    });
   }
 
   #is(phase: LoadPhase, said: string): void {
@@ -137,27 +119,23 @@ export class LiveProgress {
     return { passed_ms, of_ms: null };
   }
 
-  #search(): LoadSearch | null {
+  #search(): KnownRun['saturation'] {
     const { search } = this.#options;
     if (!search) return null;
-    const brackets = rangesOf(this.#probes);
-    return {
-      ...search,
-      rate: this.#rate,
-      brackets: toBrackets(brackets),
-      ...toProbes(this.#probes),
-    };
+    const last = this.#probes.at(-1)?.bracket ?? 0;
+    const brackets = Array.from({ length: last }, (_, index) =>
+      bracketOf(this.#probes.flatMap((one) => (one.bracket === index + 1 ? one.probe : []))),
+    );
+    return { slo: search.slo, brackets, overlap: null };
   }
 }
 
-function rangesOf(all: readonly BracketSearch[]): { holds: number; fails: number | null }[] {
-  const last = all.at(-1)?.bracket ?? 0;
-  return Array.from({ length: last }, (_, index) => {
-    const probes = all.filter(({ bracket }) => bracket === index + 1).map(({ probe }) => probe);
-    const rates = (held: boolean) =>
-      probes.filter(({ holds }) => holds === held).map(({ rate }: Probe) => rate);
-    const holds = Math.max(0, ...rates(true));
-    const above = rates(false).filter((rate) => rate > holds);
-    return { holds, fails: above.length > 0 ? Math.min(...above) : null };
-  });
+/** Returns the range that the probes so far leave. */
+function bracketOf(probes: Probe[]): Bracket {
+  const rates = (held: boolean) =>
+    probes.filter(({ holds }) => holds === held).map(({ rate }) => rate);
+  const holds = Math.max(0, ...rates(true));
+  const above = rates(false).filter((rate) => rate > holds);
+  const fails = above.length > 0 ? Math.min(...above) : null;
+  return { holds, fails, unstable: false, probes };
 }

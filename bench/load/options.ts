@@ -49,6 +49,24 @@ export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000, urls: 64 
 
 export const serversOf = ({ url, urls = [url] }: LoadOptions): readonly string[] => urls;
 
+/** Formats the settings that a server reports. */
+export function describeServer({
+  version,
+  limits_profile,
+  durable,
+}: {
+  version: string | null;
+  limits_profile: string | null;
+  durable: boolean | null;
+}): string {
+  const known = [
+    ...(version === null ? [] : [`version ${version}`]),
+    ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
+    ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
+  ];
+  return known.length > 0 ? known.join(', ') : 'no server information';
+}
+
 /** A number as people write it: 1500, 1.5e3 or 1.5k. */
 const numberPattern = /^(\d{1,12}(?:\.\d{1,6})?)(?:e(\d{1,2})|([kM]))?$/;
 

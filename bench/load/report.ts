@@ -2,11 +2,10 @@
  * The one-page report on a load run: first the verdict, then charts and tables of the measurements,
  * and the commands that reproduce them.
  */
+import type { LoadFacts, LoadTable } from '../../api/contract/load.js';
 import { type Chart, figure } from '../../report/figure.js';
 import {
-  type Column,
   code,
-  type Fact,
   facts,
   type Html,
   html,
@@ -18,49 +17,58 @@ import {
   table,
   textColumn,
 } from '../../report/page.js';
-import { commandLine, format, formatMs } from '../../report/shared/format.js';
+import { commandLine, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import {
-  errorsChart,
-  finalizedChart,
+  failuresChart,
   percentileChart,
   saturationChart,
-  throughputChart,
   tiersChart,
-  timesChart,
+  timeChart,
 } from './charts.js';
-import { changeText, valueText } from './compare.js';
-import { findFigure, findSlowest } from './figures.js';
-import { listTimes } from './histograms.js';
+import { describeLoad } from './model.js';
 import { loadDefaults, workloads } from './options.js';
-import { type LoadResult, type Operation, P999_NEEDS, type Percentiles } from './result.js';
+import type { LoadResult } from './result.js';
 
 export function loadReport(result: LoadResult): string {
-  const { saturation, operations, tiers, delivery } = result;
-  const title = titleOf(result);
+  const { saturation, tiers } = result;
+  const model = describeLoad(result, result);
+  const title = `Load test: ${model.title}`;
+  const [key, setup] = model.facts;
+  const tableOf = (id: LoadTable['id']): Html | null => {
+    const found = model.tables.find((one) => one.id === id);
+    return found ? shownTable(found) : null;
+  };
+  const sectionOf = (name: string, ...parts: (Html | Html[] | null)[]) =>
+    parts.flat().every((part) => part === null) ? null : section(name, ...parts);
+  const { width, charts } = model.series!;
+  const failed = model.tables.find(({ id }) => id === 'failures');
   return page(title, [
     html`<h1>${title}</h1>\n`,
     html`<p class="lead">${result.server.url}, ${result.started}</p>\n`,
     verdictBox(result),
-    keyFacts(result),
-    saturation
-      ? section('Saturation', figures(saturationChart(saturation)), probesTable(saturation))
-      : null,
-    section('Latency', figures(...latencyCharts(result)), latencyTable(result)),
-    section(
-      'Over time',
-      figures(throughputChart(result), finalizedChart(result), timesChart(result)),
+    factList(key!),
+    sectionOf(
+      'Saturation',
+      figures(saturation && saturationChart(saturation)),
+      tableOf('brackets'),
+      tableOf('probes'),
     ),
     section(
+      'Latency',
+      figures(...latencyCharts(result)),
+      tableOf('latencies') ?? html`<p>No responses, so there are no latencies.</p>\n`,
+    ),
+    sectionOf('Over time', figures(...charts.map((chart) => timeChart(chart, width)))),
+    sectionOf(
       'Requests',
-      operationsTable(operations),
-      figures(errorsChart(operations)),
-      refusalsTable(operations),
+      tableOf('requests'),
+      figures(failed ? failuresChart(failed) : null),
+      tableOf('failures'),
     ),
-    outagesSection(result),
-    delivery.subscribers > 0 ? section('Subscribers', deliveryFacts(delivery)) : null,
-    tiers.length > 0 ? section('Tiers', figures(tiersChart(tiers, result.r))) : null,
-    section('Server, generator and machine', surroundings(result)),
+    sectionOf('Outages and servers', tableOf('outages'), tableOf('nodes')),
+    sectionOf('Tiers', figures(tiersChart(tiers, result.r))),
+    sectionOf(setup!.title, factList(setup!), tableOf('shards')),
     section('Reproduce', commandsSection(result)),
     madeBy({ commit: result.commit, node: result.node }),
   ]);
@@ -68,6 +76,34 @@ export function loadReport(result: LoadResult): string {
 
 const figures = (...charts: readonly (Chart | null)[]): Html[] =>
   charts.filter((chart) => chart !== null).map(figure);
+
+const factList = ({ rows }: LoadFacts): Html =>
+  facts(
+    rows.map(({ name, value, unit, note }) => {
+      const text = formatValue(value, unit);
+      const shown = note === '' ? text : `${text} (${note})`;
+      return { name, value: shown, wide: shown.length > 60 };
+    }),
+  );
+
+/** Keeps a number with its unit on one line. Long texts may break anywhere. */
+function shownTable({ title, note, columns, rows }: LoadTable): Html {
+  const isLong = (index: number) => rows.some((row) => String(row[index] ?? '').length > 40);
+  return table(
+    note === '' ? title : `${title}. ${note}`,
+    columns.map(({ name, unit }, index) => {
+      if (unit !== 'text') return numberColumn(name);
+      return index > 0 && isLong(index) ? textColumn(name) : name;
+    }),
+    rows.map((row) =>
+      row.map((cell, index) => {
+        const { unit } = columns[index]!;
+        const text = formatValue(cell, unit);
+        return unit === 'text' ? text : html`<span class="whole">${text}</span>`;
+      }),
+    ),
+  );
+}
 
 const captionOf = (operation: string): string =>
   operation.endsWith('(beside)')
@@ -105,271 +141,6 @@ function latencyCharts({ operations, finality, delivery, generator }: LoadResult
       [{ name: 'lag', color: 'var(--c8)', percentiles: generator.lag }],
     ),
   ];
-}
-
-/** Returns the key facts. Facts without a value are omitted. */
-function keyFacts(result: LoadResult): Html {
-  const { arrivals, saturation, r } = result;
-  const { accepted_per_s: rate, of_target: share } = arrivals;
-  return facts([
-    ...(saturation ? [{ name: 'sustained rates', value: heldText(saturation) }] : []),
-    ...factText(result, 'tps', 'finalized transactions'),
-    {
-      name: 'accepted',
-      value: `${perSecond(rate)}${share === null ? '' : ` (${percent(share)})`}`,
-    },
-    ...withService(result, 'p50', 'median response'),
-    ...withService(result, 'p99', 'p99 response'),
-    ...sampled(factText(result, 'finality.p99', 'p99 finality'), result.finality, 'blocks'),
-    ...sampled(
-      factText(result, 'delivery.p99', 'p99 delivery'),
-      result.delivery.latency,
-      'updates',
-    ),
-    ...factText(result, 'errors', 'errors'),
-    ...(r === null ? [] : [{ name: 'R, verifications of one core', value: perSecond(r) }]),
-    ...shareOfR(result),
-  ]);
-}
-
-/** Returns the rate of votes or transactions relative to R. */
-function shareOfR({ asked, arrivals, transactions, r }: LoadResult): Fact[] {
-  const rates = { votes: arrivals.accepted_per_s, transactions: transactions.tps };
-  const signed = Object.entries(rates).find(([workload]) => workload === asked.workload);
-  if (!signed || !r) return [];
-  const [what, rate] = signed;
-  return [{ name: `${what} relative to R`, value: format(Math.round((rate / r) * 1e3) / 1e3) }];
-}
-
-function factText(result: LoadResult, name: string, title: string): Fact[] {
-  const one = findFigure(name)!;
-  const value = one.of(result);
-  return value === null ? [] : [{ name: title, value: valueText(one, value) }];
-}
-
-/** Adds the number of independent samples. */
-const sampled = (all: Fact[], { independent }: Percentiles, what: string): Fact[] =>
-  all.map((one) =>
-    independent === undefined
-      ? one
-      : { ...one, value: `${one.value} (${format(independent)} ${what})` },
-  );
-
-/**
- * Formats the response time of the slowest operation and, in an open loop, its service time, which
- * excludes the wait before sending.
- */
-function withService(result: LoadResult, percentile: 'p50' | 'p99', title: string): Fact[] {
-  const slowest = findSlowest(result, percentile);
-  if (!slowest) return [];
-  const { operation, response, service, isAttributed } = slowest;
-  const notes = [
-    ...(result.asked.loop === 'open' && service !== null ? [`service ${formatTime(service)}`] : []),
-    ...(isAttributed ? [] : ['not attributed to the server']),
-  ];
-  const more = notes.length > 0 ? ` (${notes.join(', ')})` : '';
-  return [{ name: `${title}, ${operation}`, value: `${formatTime(response)}${more}` }];
-}
-
-const formatTime = (ms: number): string => valueText({ unit: 'ms' }, ms);
-
-function heldText({ brackets }: NonNullable<LoadResult['saturation']>): string {
-  const rates = brackets.map(({ holds }) => holds);
-  return rates.length === 0
-    ? 'none'
-    : `${format(Math.min(...rates))} to ${perSecond(Math.max(...rates))}`;
-}
-
-const deliveryFacts = (delivery: LoadResult['delivery']): Html =>
-  facts([
-    { name: 'connections', value: format(delivery.subscribers) },
-    { name: 'deliveries', value: `${format(delivery.delivered)} of ${format(delivery.expected)}` },
-    { name: 'delivery rate', value: perSecond(delivery.deliveries_per_s) },
-    { name: 'gaps', value: format(delivery.holes) },
-    { name: 'closed by the server', value: format(delivery.disconnects) },
-  ]);
-
-function surroundings(result: LoadResult): Html {
-  const { server, asked, arrivals, generator, machine, seed } = result;
-  const { loop, rate, concurrency } = asked;
-  const load = loop === 'open' ? `open, ${perSecond(rate)}` : `closed, ${format(concurrency)}`;
-  return facts([
-    { name: 'server', value: server.version === null ? '–' : `folkmoot ${server.version}` },
-    { name: 'limits', value: server.limits_profile ?? '–' },
-    { name: 'durable before response', value: yesOrNo(server.durable) },
-    { name: 'network', value: server.network_id ?? '–' },
-    { name: 'loop', value: load },
-    { name: 'agents', value: format(asked.agents) },
-    { name: 'transactions per block', value: format(asked.batch) },
-    {
-      name: 'warm-up, measured time',
-      value: `${format(asked.warmup_s)} s, ${format(asked.duration_s)} s`,
-    },
-    { name: 'request timeout', value: formatMs(asked.timeout_ms) },
-    { name: 'finality timeout', value: formatMs(asked.finality_timeout_ms) },
-    { name: 'HTTP connections (max)', value: format(asked.connections) },
-    ...(arrivals.held ? [{ name: 'arrivals waited', value: waitText(arrivals.held) }] : []),
-    { name: 'generator event loop', value: `${percent(generator.utilization)} busy` },
-    { name: 'signed ahead', value: percent(generator.prepared_ahead) },
-    { name: 'keys', value: format(generator.keys) },
-    { name: 'signed messages', value: format(generator.messages) },
-    { name: 'seed', value: code(seed) },
-    { name: 'generator machine', value: machine, wide: true },
-  ]);
-}
-
-/** Formats the shares of the measured time in which arrivals waited. */
-const waitText = (held: NonNullable<LoadResult['arrivals']['held']>): string =>
-  `${percent(held.answers)} for the workload, ${percent(held.connections)} for connections, ` +
-  `${percent(held.signatures)} for signatures`;
-
-const yesOrNo = (value: boolean | null): string => (value === null ? '–' : value ? 'yes' : 'no');
-
-const percent = (share: number): string => valueText({ unit: 'share' }, share);
-const perSecond = (rate: number | null): string => valueText({ unit: 'per_s' }, rate);
-
-function latencyTable(result: LoadResult): Html | null {
-  const times = listTimes(result);
-  if (times.length === 0) return html`<p>No responses, so there are no latencies.</p>\n`;
-  const columns = [
-    'latency',
-    ...['samples', 'mean', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max'].map(numberColumn),
-  ];
-  const rows = times.map(({ operation, time: name, percentiles }) => {
-    const { count, mean, p50, p90, p95, p99, p999, max } = percentiles;
-    const all = [mean, p50, p90, p95, p99, p999, max];
-    return [operation === null ? name : `${operation}, ${name}`, format(count), ...all.map(whole)];
-  });
-  const few = times.some(({ percentiles: { p999 } }) => p999 === null);
-  const note = few ? `; p99.9 needs ${P999_NEEDS}` : '';
-  return table(`Latency percentiles${note}`, columns, rows);
-}
-
-/** Keeps a duration on one line. */
-const whole = (ms: number | null): Html => html`<span class="whole">${formatMs(ms)}</span>`;
-
-function operationsTable(operations: readonly Operation[]): Html {
-  const ends = [
-    'sent',
-    'accepted',
-    'refused',
-    'invalid',
-    'timed out',
-    'connection lost',
-    'pending',
-  ];
-  const columns = ['operation', ...ends.map(numberColumn)];
-  const rows = operations.map((one) => {
-    const refused = one.refused.reduce((sum, { count }) => sum + count, 0);
-    const { operation, sent, accepted, lies, timed_out, broken, unfinished } = one;
-    return [
-      operation,
-      ...[sent, accepted, refused, lies, timed_out, broken, unfinished].map(format),
-    ];
-  });
-  return table('Requests of the measured time by outcome', columns, rows);
-}
-
-const MOST_REFUSALS = 50;
-
-function refusalsTable(operations: readonly Operation[]): Html | null {
-  const all = operations.flatMap(({ operation, refused, sent }) =>
-    refused.map((one) => ({ operation, ...one, share: one.count / sent })),
-  );
-  if (all.length === 0) return null;
-  const columns: Column[] = [
-    'operation',
-    numberColumn('status'),
-    'code',
-    textColumn('reason'),
-    numberColumn('responses'),
-    numberColumn('share of sent'),
-  ];
-  const rows = all
-    .toSorted((a, b) => b.count - a.count)
-    .slice(0, MOST_REFUSALS)
-    .map(({ operation, status, code: name, reason, count, share }) => [
-      operation,
-      status,
-      code(name),
-      reason,
-      format(count),
-      valueText({ unit: 'share' }, share),
-    ]);
-  const left = all.length - rows.length;
-  return html`${table('Refusals by frequency', columns, rows)}
-${left > 0 ? html`<p>${format(left)} more are in errors.csv.</p>` : null}`;
-}
-
-/** Returns the outages and the counts of each server, if there are any. */
-function outagesSection({ outages = [], nodes = [] }: LoadResult): Html | null {
-  if (outages.length + nodes.length === 0) return null;
-  const down = outages.map((one) => [
-    ...[one.start_ms, one.end_ms, one.duration_ms].map(whole),
-    one.failed.map(({ operation, count }) => `${operation} ${format(count)}`).join(', ') || 'none',
-    perSecond(one.rate_before),
-    whole(one.recovery_ms),
-  ]);
-  const downColumns = [
-    ...['start', 'end', 'duration'].map(numberColumn),
-    'failed requests',
-    ...['rate before', 'time to recover'].map(numberColumn),
-  ];
-  const each = nodes.map(({ url, sent, accepted, failed, down_ms }) => [
-    url,
-    ...[sent, accepted, failed].map(format),
-    whole(down_ms),
-  ]);
-  const columns = ['server', ...['sent', 'accepted', 'failed', 'unreachable'].map(numberColumn)];
-  return section(
-    outages.length > 0 ? 'Outages' : 'Servers',
-    outages.length > 0 ? table('Times without a reachable server', downColumns, down) : null,
-    nodes.length > 0 ? table('Requests by server', columns, each) : null,
-  );
-}
-
-function probesTable(saturation: NonNullable<LoadResult['saturation']>): Html {
-  const { brackets, overlap } = saturation;
-  const columns: Column[] = [
-    'bracket',
-    numberColumn('rate'),
-    numberColumn('accepted'),
-    numberColumn('p99'),
-    'holds',
-    'verdict',
-    numberColumn('R before'),
-    numberColumn('R after'),
-    numberColumn('R changed by'),
-  ];
-  const rows = brackets.flatMap(({ probes }, index) =>
-    probes.map((probe) => [
-      index + 1,
-      format(probe.rate),
-      format(Math.round(probe.accepted_per_s)),
-      whole(probe.p99),
-      probe.holds ? 'yes' : 'no',
-      probe.verdict,
-      valueText({ unit: 'per_s' }, probe.r_before),
-      valueText({ unit: 'per_s' }, probe.r_after),
-      changeText('per_s', probe.r_before, probe.r_after),
-    ]),
-  );
-  const found = brackets.map(({ holds, fails, unstable }, index) => {
-    const end = fails === null ? 'no rate failed' : `${format(fails)}/s fails`;
-    const changed = unstable ? '. The speed of the machine changed by more than 10 %' : '';
-    return html`<p>Bracket ${index + 1}: ${format(holds)}/s holds, ${end}${changed}.</p>\n`;
-  });
-  return html`${found}<p>${
-    overlap ? 'All brackets overlap.' : 'The brackets do not overlap.'
-  } The other figures of this report are from the last probe that held.</p>
-${table('All probes', columns, rows)}`;
-}
-
-function titleOf({ asked, saturation, measured_s }: LoadResult): string {
-  const { workload, rate, concurrency } = asked;
-  if (saturation) return `Load test: ${workload}, saturation`;
-  const load = rate === null ? `concurrency ${format(concurrency)}` : `${format(rate)}/s`;
-  return `Load test: ${workload}, ${load}, ${format(Math.round(measured_s * 10) / 10)} s`;
 }
 
 function verdictBox({ verdict, reasons, ended, saturation }: LoadResult): Html {

@@ -220,7 +220,7 @@ async function exploreLoad(
   if (flags.verify) throw new UsageError('NOT_FOR_LOAD_RUN', { option: '--verify', folder });
   if (flags.export) throw new UsageError('NOT_FOR_LOAD_RUN', { option: '--export', folder });
   const { readLoad } = await import('../../bench/load/files.js');
-  const { toLoadState } = await import('../../bench/load/page-data.js');
+  const { toLoadState } = await import('../../bench/load/model.js');
   const { Board, loadControl, startLoadServer } = await import('../../api/load-server.js');
   const result = readLoad(folder);
   const board = new Board(toLoadState(result));

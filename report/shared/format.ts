@@ -52,14 +52,55 @@ const units: readonly TimeUnit[] = [
 export const timeUnit = (longestMs: number): TimeUnit => getTimeUnit(longestMs / 3);
 
 /** Largest unit that is not longer than the time. */
-export const getTimeUnit = (ms: number): TimeUnit =>
-  units.findLast((unit) => ms >= unit.ms) ?? units[0]!;
+const getTimeUnit = (ms: number): TimeUnit => units.findLast((unit) => ms >= unit.ms) ?? units[0]!;
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
   const unit = getTimeUnit(ms);
   return `${format(Math.round((ms * 100) / unit.ms) / 100)} ${unit.name}`;
 }
+
+/** Unit of a figure. A share is a fraction of one; `of_r` counts multiples of R. */
+export type Unit = 'text' | 'count' | 'ms' | 'share' | 'per_s' | 'of_r' | 'verifications';
+
+/** Text of a value, and the number that a reader derives from the text. */
+export interface Rounded {
+  text: string;
+  value: number;
+}
+
+/**
+ * Rounds a value for display.
+ * @param more number of extra decimals.
+ */
+export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
+  const { name, size } = scaleOf(unit, value);
+  const amount = value / size;
+  const decimals = shownDecimals(unit, Math.abs(amount)) + more;
+  const rounded = Number(amount.toFixed(decimals));
+  return { text: `${format(rounded, decimals)}${name}`, value: rounded * size };
+}
+
+const unitNames = { per_s: '/s', of_r: ' R', verifications: ' verifications', count: '', text: '' };
+
+function scaleOf(unit: Unit, value: number): { name: string; size: number } {
+  if (unit === 'ms') {
+    const { name, ms } = getTimeUnit(value);
+    return { name: ` ${name}`, size: ms };
+  }
+  return unit === 'share' ? { name: ' %', size: 0.01 } : { name: unitNames[unit], size: 1 };
+}
+
+/** Returns the number of decimals that shows a change of about 1 % in a value of usual size. */
+function shownDecimals(unit: Unit, amount: number): number {
+  if (unit === 'ms') return amount >= 1 ? 2 : 3;
+  if (unit === 'share') return amount >= 1 ? 2 : amount >= 0.1 ? 3 : 4;
+  return amount >= 100 ? 0 : amount >= 10 ? 1 : amount >= 1 ? 2 : 4;
+}
+
+/** Formats a value with its unit: `4.05 ms`, `99 %`, `990/s`. */
+export const formatValue = (value: string | number | null, unit: Unit): string =>
+  value === null ? '–' : typeof value === 'string' ? value : roundedValue(unit, value).text;
 
 /**
  * Characters that change the writing direction, have no width or break lines. Joiners are excluded,
@@ -106,13 +147,16 @@ export function runningMedian(values: readonly number[], window: number): number
   });
 }
 
-/** Aligns the columns of a text table: the first to the left, all others to the right. */
-export function alignColumns(rows: readonly (readonly string[])[]): string[] {
+/** Aligns the columns of a text table: the given ones to the left, all others to the right. */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  left: readonly number[] = [0],
+): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
   );
   const cell = (text: string, at: number) =>
-    at === 0 ? text.padEnd(widths[at]!) : text.padStart(widths[at] ?? 0);
+    left.includes(at) ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0);
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }
 

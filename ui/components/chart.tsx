@@ -146,7 +146,7 @@ function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps)
   );
 }
 
-export interface Line {
+interface Line {
   name: string;
   /** CSS color. */
   color: string;

@@ -12,15 +12,14 @@ import { Loading, MarkShape } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
-import { Failures, KeyFacts, Search, Surroundings, Times } from './figures.js';
+import { FactPanel, Failures, Search, TablePanel } from './figures.js';
 import {
   connection,
   load as current,
-  describeRequest,
+  factText,
   followLoad,
   isOver,
   load,
-  perSecond,
   phaseOrder,
   phases,
   progressText,
@@ -43,7 +42,7 @@ function LoadPage() {
   const isHere = ['', VIEW].includes(place.value.view);
   useSignalEffect(() => {
     const now = load.value;
-    const parts = now ? [phases[now.phase], describeRequest(now)] : ['Load'];
+    const parts = now ? [phases[now.phase], cleanText(now.title, 80)] : ['Load'];
     document.title = [...parts, 'Folkmoot'].join(' · ');
   });
   return (
@@ -149,11 +148,10 @@ function Nowhere({ view }: { view: string }) {
 function summary(): string {
   const now = load.peek();
   if (!now) return '';
-  const { figures, phase } = now;
-  if (phase === 'over') return `The run has finished: ${verdictText(now).title}.`;
-  const rate = figures ? ` ${perSecond(figures.arrivals.accepted_per_s)} accepted,` : '';
-  const p99 = figures ? ` p99 ${formatMs(figures.response.p99?.response ?? null)}.` : '';
-  return `${progressText(now)}${rate}${p99}`;
+  if (now.phase === 'over') return `The run has finished: ${verdictText(now).title}.`;
+  if (now.series === null) return progressText(now);
+  const [rate, p99] = [factText(now, 'arrivals'), factText(now, 'p99 response')];
+  return `${progressText(now)} ${rate} accepted, p99 ${p99}.`;
 }
 
 function LoadRun() {
@@ -166,23 +164,26 @@ function LoadRun() {
       </div>
     );
   }
-  const { figures, search, phase } = load;
+  const { facts, tables, series, search } = load;
+  const probes = tables.find(({ id }) => id === 'probes');
+  const failures = tables.find(({ id }) => id === 'failures');
   return (
     <div class="load">
       <Head load={load} />
-      {search && <Search search={search} />}
-      {search && figures && (
-        <p class="faint">
-          {phase === 'over'
-            ? 'The figures below are from the last run that passed, or from the last run of all.'
-            : 'The figures below are from the current run of the search.'}
-        </p>
-      )}
-      <KeyFacts load={load} />
-      {figures && <OverTime load={load} />}
-      {figures && <Times times={figures.times} />}
-      {figures && <Failures figures={figures} />}
-      <Surroundings load={load} />
+      {(probes || search) && <Search table={probes} rate={search?.rate ?? null} />}
+      {facts.slice(0, -1).map((group) => (
+        <FactPanel key={group.title} facts={group} />
+      ))}
+      {series && <OverTime load={load} series={series} />}
+      {failures && <Failures table={failures} />}
+      {tables
+        .filter((table) => table !== probes && table !== failures)
+        .map((table) => (
+          <TablePanel key={table.id} table={table} />
+        ))}
+      {facts.slice(-1).map((group) => (
+        <FactPanel key={group.title} facts={group} />
+      ))}
       <p class="faint">
         To save a run and its report, use <code>folkmoot load --out DIR</code>. To open a saved run
         on this page, use <code>folkmoot explore DIR</code>.
@@ -199,7 +200,7 @@ function Head({ load }: { load: LoadState }) {
     <section class="panel load-head" aria-labelledby="load-asked">
       <header>
         <h1 id="load-asked">
-          Load: {describeRequest(load)}
+          Load: {cleanText(load.title, 80)}
           <span class="faint">{asked.loop === 'closed' ? ', closed loop' : ''}</span>
         </h1>
       </header>

@@ -1,9 +1,8 @@
 /** The load run's state, fetched by long polling, and the texts that describe it. */
 import { signal } from '@preact/signals';
 import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/contract/load.js';
-import { format, formatMs } from '../../report/shared/format.js';
+import { formatMs, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
-import { cleanText } from '../components/labels.js';
 import { data } from '../components/requests.js';
 
 /** Null until the first response. */
@@ -66,36 +65,19 @@ export const phaseOrder: readonly LoadPhase[] = [
   'over',
 ];
 
-export const roundShown = (value: number): number =>
-  value < 100 ? Math.round(value * 10) / 10 : Math.round(value);
-
-export const perSecond = (rate: number | null): string =>
-  rate === null ? '–' : `${format(roundShown(rate))}/s`;
-
-export function percent(share: number | null): string {
-  if (share === null) return '–';
-  const value = 100 * share;
-  const parts = value < 1 ? 1_000 : 100;
-  return `${format(Math.round(value * parts) / parts)} %`;
+/** Returns the value of a fact with its unit, without its note. */
+export function factText({ facts }: LoadState, wanted: string): string {
+  const found = facts.flatMap(({ rows }) => rows).find(({ name }) => name === wanted);
+  return found ? formatValue(found.value, found.unit) : '–';
 }
 
 /** Formats a duration in whole seconds. */
 const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
 
-/** Returns the run's title: workload and load. */
-export function describeRequest({ asked, search }: LoadState): string {
-  const { workload, rate, concurrency } = asked;
-  const name = cleanText(workload, 40);
-  if (search) return `${name}, saturation`;
-  const much =
-    rate === null ? `concurrency ${format(concurrency)}` : `${format(roundShown(rate))}/s`;
-  return `${name}, ${much}`;
-}
-
 /** Returns the progress and the remaining time. */
 export function progressText(load: LoadState): string {
   const { phase, passed_ms: passed, of_ms: all, search } = load;
-  const bracket = search ? `, bracket ${bracketOf(load)} of ${format(search.repeat)}` : '';
+  const bracket = search ? `, bracket ${search.bracket} of ${search.repeat}` : '';
   if (phase === 'waiting') return 'The run sends no requests until started.';
   if (phase === 'preparing') return `Preparing${bracket}.`;
   if (phase === 'failed') return 'The run failed:';
@@ -112,10 +94,8 @@ export function progressText(load: LoadState): string {
   );
 }
 
-const bracketOf = ({ search }: LoadState): string => format(search?.probes.at(-1)?.bracket ?? 1);
-
 /** Verdict on the figures. The verdict is preliminary while the run continues. */
-export function verdictText({ verdict, search }: LoadState): { title: string; text: string } {
+export function verdictText({ verdict, tables }: LoadState): { title: string; text: string } {
   if (!verdict) return { title: 'No verdict yet', text: '' };
   const { verdict: name, ended } = verdict;
   if (ended === null && name === 'VALID') {
@@ -125,7 +105,13 @@ export function verdictText({ verdict, search }: LoadState): { title: string; te
     return { title: `Preliminary verdict: ${name}`, text: loadVerdictText(name, false) };
   }
   const how = ended === 'failed' ? ', failed' : '';
-  return { title: `${name}${how}`, text: loadVerdictText(name, search !== null) };
+  return {
+    title: `${name}${how}`,
+    text: loadVerdictText(
+      name,
+      tables.some(({ id }) => id === 'probes'),
+    ),
+  };
 }
 
 /** Mark for each verdict. */

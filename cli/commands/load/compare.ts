@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import type { ComparedFigure, Comparison, Unit } from '../../../bench/load/compare.js';
+import type { ComparedFigure, Comparison } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
-import { alignColumns } from '../../../report/shared/format.js';
+import { alignColumns, formatValue, type Unit } from '../../../report/shared/format.js';
 import { collect } from '../../options/options.js';
 import { exitCodes } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
@@ -101,17 +101,18 @@ type Values = Pick<ComparedFigure, 'a' | 'b'> & { unit: Unit };
 type Row = [name: string, a: string, b: string, change: string];
 
 async function rowsOf(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<Row[]> {
-  const { changeText, valueText } = await import('../../../bench/load/compare.js');
+  const { changeText } = await import('../../../bench/load/compare.js');
+  const { describeLoad } = await import('../../../bench/load/model.js');
   const { r, figures } = comparison;
   const row = (name: string, { unit, a: one, b: other }: Values): Row => {
-    const values = [valueText({ unit }, one), valueText({ unit }, other)] as const;
+    const values = [formatValue(one, unit), formatValue(other, unit)] as const;
     return [name, ...values, changeText(unit, one, other)];
   };
   return [
     ['', 'A', 'B', 'change'],
     ['started', a.started, b.started, ''],
     ['server', serverText(a), serverText(b), ''],
-    ['load', loadText(a), loadText(b), ''],
+    ['load', describeLoad(a, null).title, describeLoad(b, null).title, ''],
     ['verdict', verdictText(a), verdictText(b), ''],
     row('R', { unit: 'per_s', a: r.a, b: r.b }),
     ...figures.flatMap((one): Row[] => [
@@ -155,6 +156,3 @@ const serverText = ({ server }: LoadResult): string => {
   const { version, limits_profile: limits } = server;
   return `${version ?? 'unknown'}${limits === null ? '' : `, ${limits}`}`;
 };
-
-const loadText = ({ asked: { workload, rate, concurrency } }: LoadResult): string =>
-  rate === null ? `${workload}, ${concurrency} concurrent` : `${workload}, ${rate}/s`;

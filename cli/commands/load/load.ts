@@ -158,7 +158,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     commit: commitHash() ?? 'unknown',
     ...(traces ? { tracing: await clientTracing() } : {}),
   };
-  const result = await resultOf(options, flags, hooks, watch).catch(async (error) => {
+  const result = await resultOf(options, flags, hooks).catch(async (error) => {
     await watch?.end(error as Error);
     if (!signal.aborted && !watch?.stop.aborted) throw error;
     report(error);
@@ -211,16 +211,11 @@ async function resultOf(
   options: LoadOptions,
   { saturate: wanted, slo: texts = [], repeat = REPEAT }: LoadFlags,
   hooks: SaturateHooks,
-  watch: LoadWatch | null,
 ): Promise<LoadResult> {
   const { runLoad } = await import('../../../bench/load/run.js');
   const { saturate } = await import('../../../bench/load/saturation.js');
   const { rawSpeed } = await import('../../../bench/raw/raw.js');
-  if (!wanted) {
-    const r = rawSpeed();
-    watch?.measured(r);
-    return runLoad(options, { ...hooks, r });
-  }
+  if (!wanted) return runLoad(options, { ...hooks, r: rawSpeed() });
   const { findMissed, slo } = await import('../../../bench/load/conditions.js');
   const objectives = slo(texts).map((condition) => ({
     text: condition.text,

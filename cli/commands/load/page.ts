@@ -19,8 +19,6 @@ export interface LoadWatch {
   hooks: SaturateHooks;
   /** Signal that aborts when the page stops the run. */
   stop: AbortSignal;
-  /** Reports R, if measured before the run. */
-  measured(r: number | null): void;
   /**
    * Shows the end of the run. Resolves once open pages have received it and the server is closed.
    */
@@ -53,7 +51,6 @@ export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
   return {
     hooks: run.hooks,
     stop: thread.stop,
-    measured: (r) => run.measured(r),
     end(outcome) {
       if (outcome instanceof Error) run.failed(outcome);
       else run.over(outcome);

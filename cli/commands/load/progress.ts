@@ -1,5 +1,5 @@
 /** Load run progress on standard error, one line per second. */
-import { type LoadOptions, serversOf } from '../../../bench/load/options.js';
+import { describeServer, type LoadOptions, serversOf } from '../../../bench/load/options.js';
 import type { Probe, Second } from '../../../bench/load/result.js';
 import type { LoadHooks } from '../../../bench/load/run.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
@@ -15,7 +15,8 @@ export function showLoad(options: LoadOptions): LoadDisplay {
   return {
     onTarget: (server) =>
       writeStderr(
-        `folkmoot load ${options.workload}: ${serverLine(server)}${more}, seed ${options.seed}`,
+        `folkmoot load ${options.workload}: ${server.url}, ${describeServer(server)}${more}, ` +
+          `seed ${options.seed}`,
       ),
     onPreparing: (line) => writeStderr(line),
     onSecond({ phase, elapsedMs, second }) {
@@ -61,15 +62,3 @@ export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
 });
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');
-
-type Server = Parameters<LoadDisplay['onTarget']>[0];
-
-/** Formats the server and the settings that it reports. */
-export function serverLine({ url, version, limits_profile, durable }: Server): string {
-  const known = [
-    ...(version === null ? [] : [`version ${version}`]),
-    ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),
-    ...(durable === null ? [] : [durable ? 'durable on disk' : 'in memory']),
-  ];
-  return `${url}, ${known.length > 0 ? known.join(', ') : 'no server information'}`;
-}

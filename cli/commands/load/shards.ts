@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { LoadPart } from '../../../bench/load/merge.js';
 import { type WorkloadName, workloadNames, workloads } from '../../../bench/load/options.js';
-import type { LoadResult } from '../../../bench/load/result.js';
 import { collect, duration, typed } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
 import { helpText } from '../../output/help.js';
@@ -131,7 +130,7 @@ async function run(dirs: string[], flags: MergeFlags): Promise<void> {
   const result = mergeLoads(parts, { clockBoundMs: flags.clockBound ?? CLOCK_BOUND_MS });
   if (flags.out !== undefined) await files.writeLoad(result, flags.out);
   if (flags.json) printJson(result);
-  else writeStdout(...(await import('./summary.js')).loadSummary(result), '', ...partLines(result));
+  else writeStdout(...(await import('./summary.js')).loadSummary(result));
   const { usable } = await import('../../../bench/load/compare.js');
   const judged = conditions.map((condition) => ({
     condition: condition.text,
@@ -140,14 +139,4 @@ async function run(dirs: string[], flags: MergeFlags): Promise<void> {
   const { reportToCi } = await import('./ci.js');
   reportToCi(result, usable(result), judged, flags.junit);
   setExitCode(conditionsCode(judged, usable(result)));
-}
-
-/** Formats one line per generator. */
-function partLines({ shards = [] }: LoadResult): string[] {
-  const text = (value: number | null) => (value === null ? '-' : value.toFixed(1));
-  return shards.map(({ number, count, verdict, sent, accepted, finalized, ...part }) => {
-    const counts = `${accepted} of ${sent} accepted, ${finalized} finalized`;
-    const times = `lag p99 ${text(part.lag_p99)} ms, clock ${text(part.clock_offset_ms)} ms`;
-    return `generator ${number}/${count}  ${verdict}: ${counts}, ${times}`;
-  });
 }

@@ -1,7 +1,7 @@
 /** A load run's board detects readers, and costs nothing without readers. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Board } from '../../../dist/api/load-server.js';
-import { toLoadState } from '../../../dist/bench/load/page-data.js';
+import { toLoadState } from '../../../dist/bench/load/model.js';
 import { loadResult } from '../../bench/load/fixture.js';
 
 const shown = toLoadState(loadResult());

@@ -8,7 +8,7 @@ import {
   type RunStage,
   startLoadServer,
 } from '../../../dist/api/load-server.js';
-import { toLoadState } from '../../../dist/bench/load/page-data.js';
+import { toLoadState } from '../../../dist/bench/load/model.js';
 import { loadResult } from '../../bench/load/fixture.js';
 import { live } from '../../client/helpers.js';
 import { checkResponse } from '../../support/service/openapi-check.js';

@@ -4,6 +4,7 @@ import { readFileSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LoadState } from '../../../dist/api/contract/load.js';
 import type { LoadResult } from '../../../dist/bench/load/result.js';
 import { live } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';
@@ -13,6 +14,10 @@ import { begin } from '../../support/running-command.js';
 import { watchLoad } from './load-run.js';
 
 const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s'];
+const rowsOf = ({ tables }: LoadState, wanted: string) =>
+  tables.find(({ id }) => id === wanted)?.rows ?? [];
+/** Returns the number of requests by operation. */
+const requestsOf = (load: LoadState) => rowsOf(load, 'requests').map(([, sent]) => Number(sent));
 const resultIn = (stdout: string) => JSON.parse(stdout) as LoadResult;
 /** On a busy machine the verdict can be CLIENT_BOUND. */
 const codeOf = ({ verdict }: LoadResult) =>
@@ -41,7 +46,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
   });
   const first = await run.shown();
   expect(first.load).toMatchObject({
-    ...{ phase: 'waiting', verdict: null, figures: null, search: null },
+    ...{ phase: 'waiting', verdict: null, series: null, search: null },
     asked: { workload: 'reads', loop: 'open', rate: 50, duration_s: 4 },
     server: { url, page: `${url}/ui/` },
   });
@@ -63,13 +68,9 @@ test('load --watch=paused: starts on request and shows all states up to the verd
   expect(last.verdict).toEqual({
     ...{ verdict: result.verdict, reasons: result.reasons, ended: 'complete' },
   });
-  expect(last.figures!.arrivals).toEqual({
-    ...{ intended: 200, accepted: result.arrivals.accepted },
-    ...{ accepted_per_s: result.arrivals.accepted_per_s, of_target: result.arrivals.of_target },
-  });
-  expect(last.r).toBe(result.r);
+  expect(requestsOf(last)).toEqual(result.operations.map(({ sent }) => sent));
   // During the run no verdict is final, and no count decreases.
-  const counted = all.map(({ figures }) => figures?.arrivals.accepted ?? 0);
+  const counted = all.map((one) => requestsOf(one)[0] ?? 0);
   expect(counted).toEqual([...counted].sort((a, b) => a - b));
   for (const { verdict } of all.slice(0, -1)) expect(verdict?.ended ?? null).toBeNull();
   idle.destroy();
@@ -101,7 +102,7 @@ test('load --watch: the page stops a run, which reports its figures so far', asy
   const { url } = await live();
   const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--json', '--watch']);
   const following = run.follow();
-  await expect.poll(async () => (await run.shown()).load.figures?.arrivals.accepted).toBeTruthy();
+  await expect.poll(async () => requestsOf((await run.shown()).load)[0]).toBeTruthy();
   expect(await run.ask('stop')).toBe(200);
   const last = (await following).at(-1)!;
   // The page stops a run as Ctrl+C does.
@@ -118,11 +119,14 @@ test('load --watch: a search shows its probes and brackets', async () => {
   const short = ['--duration', '300ms', '--warmup', '0s', '--slo', 'p99=30s', '--json'];
   const run = await watchLoad([...args, ...short, '--watch']);
   const following = run.follow();
-  await expect.poll(async () => (await run.shown()).load.search?.probes.length).toBeGreaterThan(1);
-  const { search } = (await run.shown()).load;
-  expect(search).toMatchObject({ slo: ['p99<=30s'], repeat: 3, probes_omitted: 0 });
-  expect(search!.brackets.length).toBeGreaterThan(0);
-  expect(search!.probes[0]).toMatchObject({ bracket: 1, rate: 20 });
+  await expect
+    .poll(async () => rowsOf((await run.shown()).load, 'probes').length)
+    .toBeGreaterThan(1);
+  const { load } = await run.shown();
+  expect(load.search).toMatchObject({ repeat: 3 });
+  expect(load.facts[0]!.rows[0]!.note).toContain('p99<=30s');
+  expect(rowsOf(load, 'brackets').length).toBeGreaterThan(0);
+  expect(rowsOf(load, 'probes')[0]!.slice(0, 2)).toEqual([1, 20]);
   expect(await run.ask('stop')).toBe(200);
   const all = await following;
   await run.ended;
@@ -130,9 +134,8 @@ test('load --watch: a search shows its probes and brackets', async () => {
   expect(rates).toContain(20);
   const result = resultIn(run.stdout());
   expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
-  const last = all.at(-1)!.search!;
-  expect(last.brackets).toEqual(
-    result.saturation!.brackets.map(({ holds, fails }) => ({ holds, fails })),
+  expect(rowsOf(all.at(-1)!, 'brackets').map(([, holds, fails]) => [holds, fails])).toEqual(
+    result.saturation!.brackets.map(({ holds, fails }) => [holds, fails ?? 'no rate']),
   );
 });
 
@@ -143,7 +146,7 @@ test('load --watch: reports an unreachable server on the page and by exit code',
   const following = run.follow();
   expect(await run.ask('resume')).toBe(200);
   const last = (await following).at(-1)!;
-  expect(last).toMatchObject({ phase: 'failed', figures: null, verdict: null });
+  expect(last).toMatchObject({ phase: 'failed', series: null, verdict: null });
   expect(last.said).toContain('no response');
   expect((await run.ended).code).toBe(1);
   expect(run.stderr()).toContain('no response');

@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changeText, compare, type Unit, valueText } from '../../../../dist/bench/load/compare.js';
+import { changeText, compare } from '../../../../dist/bench/load/compare.js';
 import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
+import { formatValue, type Unit } from '../../../../dist/report/shared/format.js';
 import { type Ended, expectOneLine, runCommand } from '../../../support/command.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult, saturation } from '../fixture.js';
@@ -154,7 +155,7 @@ test('compare: property: a change follows from the two displayed numbers', () =>
   fc.assert(
     fc.property(units, value, other, (unit, one, made) => {
       const [a, b] = [one, made(one)].map((all) => (unit === 'share' ? all % 1 : all));
-      const cells = [a!, b!].map((cell) => valueText({ unit }, cell));
+      const cells = [a!, b!].map((cell) => formatValue(cell, unit));
       expectChange(cells[0]!, cells[1]!, changeText(unit, a!, b!));
     }),
     { numRuns: 20_000 },
