@@ -50,7 +50,7 @@ test('install: brings at most 100 packages, no telemetry, and two install script
   expect(Object.keys(own)).not.toContain('postinstall');
 });
 
-test.skipIf(process.platform !== 'linux')('install: dependencies take at most 60 MB', () => {
+test.skipIf(process.platform !== 'linux')('install: dependencies take at most 55 MB', () => {
   // A nested package is counted with its parent.
   const top = [...brought().keys()].filter((path) => path.lastIndexOf('node_modules/') === 0);
   const bytes = top.flatMap((path) =>
@@ -58,7 +58,7 @@ test.skipIf(process.platform !== 'linux')('install: dependencies take at most 60
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => statSync(join(parentPath, name)).size),
   );
-  expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(60e6);
+  expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(55e6);
 });
 
 test('install: no package asks for a newer Node than the package itself', () => {

@@ -28,8 +28,8 @@ test('engine: protocol, core, crypto and store import only lower layers', () => 
 
 /** Sources of the `exports` in package.json. */
 const { exports: exported } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const entries = Object.values<string | { types: string }>(exported).flatMap((target) =>
-  typeof target === 'string' ? [] : [target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts')],
+const entries = Object.values<string | { default: string }>(exported).flatMap((target) =>
+  typeof target === 'string' ? [] : [target.default.replace(/^\.\/dist\/(.*)\.js$/, '$1.ts')],
 );
 
 test('doors: entry points list each export by name', () => {
