@@ -113,7 +113,7 @@ describe.each([
   });
 
   test("while serving: the jump does not renew a connection's message limit", async () => {
-    const one = await server();
+    const one = await server({ limits: 'bench' });
     await call(one.url, register(ada));
     const live = await connect(one.wsUrl);
     await live.auth(ada);
