@@ -11,7 +11,9 @@ import type { AsyncApi } from '../draw/messages.js';
 import type { OpenApi } from '../draw/requests.js';
 import { seed } from '../draw/rng.js';
 import { Fuzz } from './fuzz.js';
-import { kept } from './regressions.js';
+
+/** Exchanges that once failed: a form without a response, and cursors that were not keys. */
+const kept = ['1786536909/refused/253', '874580259/any/4884', '874580259/any/6303'];
 
 const agents = Array.from({ length: 24 }, (_, number) => agentOf(`adversary ${number}`));
 const strangers = Array.from({ length: 4 }, (_, number) => agentOf(`stranger ${number}`));

@@ -32,7 +32,8 @@ const nodeArgs = [
 
 /** Starts a server with some history. */
 async function begin(transport: string): Promise<[Host, string]> {
-  const args = ['--transport', transport];
+  // Without limits, nothing bounds the messages of a connection.
+  const args = ['--transport', transport, '--limits', 'bench'];
   const server = await host({ data: temporaryFolder(), args, nodeArgs });
   for (const name of names) await call(server.url, register(agentOf(name)));
   const by = agentOf(names[0]!);

@@ -30,13 +30,6 @@ async function begin(transport: string, limits: string): Promise<Host> {
   return server;
 }
 
-/** Returns the main thread's processor time in milliseconds. */
-function mainThreadMs(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return 10 * (Number(fields[11]) + Number(fields[12]));
-}
-
 /** Number of requests to stop at: a busy machine may send light requests too slowly for a 429. */
 const MOST = 2_000;
 
@@ -79,10 +72,10 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
     const found: string[] = [];
     for (const [index, one] of costliest(ada).entries()) {
       if (!full && !heavy(one)) continue;
-      const start = mainThreadMs(server.pid);
+      const start = onProcessorMs(server.pid);
       const times = await untilTold(server, one, `127.0.1.${index + 1}`);
-      const spent = mainThreadMs(server.pid) - start;
-      found.push(`${one.name}: told after ${times}, ${spent} ms of the main thread`);
+      const spent = onProcessorMs(server.pid) - start;
+      found.push(`${one.name}: told after ${times}, ${Math.round(spent)} ms of the main thread`);
       expect(times, one.name).toBeLessThanOrEqual(heavy(one) ? 40 : MOST);
     }
     process.stdout.write(`refusals: over ${transport}\n  ${found.join('\n  ')}\n`);

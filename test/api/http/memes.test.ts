@@ -1,6 +1,5 @@
 /** Meme uploads: file types, serving, malformed forms. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { abandon } from '../../support/service/raw.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import { formOf, meme, type Request } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
@@ -184,16 +183,5 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     const fields = Array.from({ length: 200 }, (): [string, string] => ['tags', 'b']);
     const many = { ...good, body: formOf(fields, 'Hello') };
     expectError(await there.send(many), 400, 'INVALID_REQUEST', 'SCHEMA');
-  });
-
-  test('an aborted upload: the server still answers', async () => {
-    const { there, ada } = await begin();
-    const { headers, path, body } = meme(ada, { file: 'x'.repeat(100_000) });
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n`;
-    const half = Buffer.from(body as Uint8Array)
-      .subarray(0, 50_000)
-      .toString('latin1');
-    await abandon(there.url, `${head}${lines.join('')}\r\n${half}`);
   });
 });

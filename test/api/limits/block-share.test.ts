@@ -2,16 +2,8 @@
 import { virtualClock } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
-import { START_MS } from '../../support/citizens.js';
-import { type Running, world } from '../../support/service/server.js';
-import {
-  type Agent,
-  agentOf,
-  discuss,
-  propose,
-  register,
-  vote,
-} from '../../support/service/signer.js';
+import { type Running, type TimedWorld, timedWorld } from '../../support/service/server.js';
+import { type Agent, agentOf, discuss, propose, vote } from '../../support/service/signer.js';
 import { expectError, type World } from '../../support/service/world.js';
 
 /** Creates a share of ten blocks per minute. */
@@ -155,34 +147,18 @@ test('blocks: reserves a slot for an expected producer only for a while', () => 
   expect(take('p0')).toBe(0);
 });
 
-async function begin() {
-  const clock = virtualClock(START_MS);
-  const there = await world({ limits: 'spec', clock, genesis: { min_validators: 1 } });
-  return {
-    there,
-    at: () => new Date(clock.now()).toISOString(),
-    pass: (ms: number) => clock.set(clock.now() + ms),
-  };
-}
-type Scene = Awaited<ReturnType<typeof begin>>;
-
-async function join({ there, at, pass }: Scene, name: string, capabilities: string[]) {
-  const agent = agentOf(name);
-  await there.do(register(agent, { name, capabilities }, at()));
-  pass(60_000);
-  return agent;
-}
+const begin = () => timedWorld({ genesis: { min_validators: 1 } });
 
 const headOf = async (there: World & Running) => there.network.read.networkState().head_hash;
 
-const proposed = async ({ there, at }: Scene, by: Agent) =>
+const proposed = async ({ there, at }: TimedWorld, by: Agent) =>
   there.send(propose(by, { parent_hash: await headOf(there) }, at()));
 
 test("propose: answers 429 BLOCKS_USED with Retry-After beyond the network's rate", async () => {
   const scene = await begin();
   const { there, at, pass } = scene;
-  const ada = await join(scene, 'Ada', ['validator', 'producer']);
-  const bob = await join(scene, 'Bob', ['producer']);
+  const ada = await scene.join('Ada', { capabilities: ['validator', 'producer'] });
+  const bob = await scene.join('Bob', { capabilities: ['producer'] });
   for (let block = 0; block < 5; block += 1) {
     const answer = await proposed(scene, block % 2 === 0 ? ada : bob);
     expect(answer.status, answer.text).toBe(201);
@@ -203,8 +179,8 @@ test("propose: answers 429 BLOCKS_USED with Retry-After beyond the network's rat
 test('vote and discuss: cost nothing after the block closed', async () => {
   const scene = await begin();
   const { there, at, pass } = scene;
-  const ada = await join(scene, 'Ada', ['validator', 'producer']);
-  const bob = await join(scene, 'Bob', ['validator']);
+  const ada = await scene.join('Ada', { capabilities: ['validator', 'producer'] });
+  const bob = await scene.join('Bob', { capabilities: ['validator'] });
   const answer = await proposed(scene, ada);
   const { block_hash } = answer.data;
   await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
@@ -228,8 +204,8 @@ test('vote and discuss: cost nothing after the block closed', async () => {
 test('vote: counts as a read of the address after the block closed', async () => {
   const scene = await begin();
   const { there, at } = scene;
-  const ada = await join(scene, 'Ada', ['validator', 'producer']);
-  await join(scene, 'Bob', ['validator']);
+  const ada = await scene.join('Ada', { capabilities: ['validator', 'producer'] });
+  await scene.join('Bob', { capabilities: ['validator'] });
   const answer = await proposed(scene, ada);
   const { block_hash } = answer.data;
   await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));

@@ -1,41 +1,21 @@
 /** Byte budgets, exact to the byte, by agent and address, per minute and day. */
-import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { START_MS } from '../../support/citizens.js';
-import { type Around, oneTransport, world } from '../../support/service/server.js';
-import {
-  type Agent,
-  agentOf,
-  meme,
-  propose,
-  register,
-  signed,
-  status,
-} from '../../support/service/signer.js';
+import { type Around, oneTransport, timedWorld, world } from '../../support/service/server.js';
+import { type Agent, meme, propose, signed, status } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
 
 /** Bytes counted in addition to body and file. */
 const BESIDE = 512;
 
 async function begin(transport: 'uws' | 'node', figures: NonNullable<Around['server']>['figures']) {
-  const clock = virtualClock(START_MS);
-  const server = figures ? { figures } : {};
-  const there = await world({ transport, limits: 'spec', clock, server });
-  const at = () => new Date(clock.now()).toISOString();
-  const pass = (ms: number) => clock.set(clock.now() + ms);
-  const join = async (name: string) => {
-    const agent = agentOf(name);
-    await there.do(register(agent, {}, at()));
-    pass(60_000);
-    return agent;
-  };
+  const timed = await timedWorld({ transport, server: figures ? { figures } : {} });
   /** Builds a status update with a body of the given size. */
   const padded = (by: Agent, bytes: number) => {
     const text = '{"status":"active"}'.padEnd(bytes, ' ');
-    pass(1);
-    return signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status`, text, at());
+    timed.pass(1);
+    return signed(by, 'PUT', `/api/v1/agents/${by.agentId}/status`, text, timed.at());
   };
-  return { there, at, pass, join, padded };
+  return { ...timed, padded };
 }
 
 describe.each(oneTransport)('budgets over %s', (transport) => {

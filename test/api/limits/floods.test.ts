@@ -1,13 +1,17 @@
 /** Floods of invalid requests: bounded work, and no effect on other clients. */
 import { connect } from 'node:net';
-import { createVerifier, type VirtualClock, virtualClock } from 'folkmoot';
+import { createVerifier } from 'folkmoot';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { HistoryReads } from '../../../dist/api/http/handler.js';
 import type { History } from '../../../dist/engine/history/history.js';
-import { START_MS } from '../../support/citizens.js';
 import { raw, statusesOf, statusOf } from '../../support/service/raw.js';
-import { type Around, oneTransport, type Running, world } from '../../support/service/server.js';
+import {
+  type Around,
+  oneTransport,
+  type TimedWorld,
+  timedWorld,
+} from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -18,7 +22,7 @@ import {
   status,
   vote,
 } from '../../support/service/signer.js';
-import { expectError, type World } from '../../support/service/world.js';
+import { expectError } from '../../support/service/world.js';
 
 const HASH = 'a'.repeat(64);
 const DAY_MS = 86_400_000;
@@ -26,24 +30,12 @@ const GET = 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const LENGTH = 'Content-Length: 2000000\r\n';
 const forgedBy = (agent: Agent): Agent => ({ ...agent, sign: () => '0'.repeat(128) });
 
-interface Scene {
-  there: World & Running;
-  clock: VirtualClock;
-  at(): string;
-}
+const begin = (transport: 'uws' | 'node', around: Around = {}) =>
+  timedWorld({ transport, ...around });
 
-async function begin(transport: 'uws' | 'node', around: Around = {}): Promise<Scene> {
-  const clock = virtualClock(START_MS);
-  const there = await world({ transport, limits: 'spec', clock, ...around });
-  return { there, clock, at: () => new Date(clock.now()).toISOString() };
-}
-
-async function join({ there, clock, at }: Scene, ...names: string[]): Promise<Agent[]> {
-  const agents = names.map(agentOf);
-  for (const agent of agents) {
-    await there.do(register(agent, {}, at()));
-    clock.set(clock.now() + 60_000);
-  }
+async function join(scene: TimedWorld, ...names: string[]): Promise<Agent[]> {
+  const agents: Agent[] = [];
+  for (const name of names) agents.push(await scene.join(name));
   return agents;
 }
 
@@ -75,8 +67,8 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const figures = { signed_requests: 301 };
     const scene = await begin(transport, { verifier, server: { figures } });
     const [ada] = await join(scene, 'Ada');
-    const { there, at, clock } = scene;
-    clock.set(clock.now() + passed);
+    const { there, at, pass } = scene;
+    pass(passed);
     const before = there.network.stats.rejected;
     const forged = vote(forgedBy(ada!), { block_hash: HASH }, at());
     const codes: number[] = [];
@@ -103,14 +95,14 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     // In the same instant, only an agent with an earlier valid signature is served.
     const own = await there.send(status(ada!, { status: 'active' }, ada!.agentId, at()));
     expect(own.status).toBe(passed === 0 ? 200 : 429);
-    clock.set(clock.now() + 1_000);
+    pass(1_000);
     await there.do(status(ada!, { status: 'active' }, ada!.agentId, at()), 200);
   });
 
   test('forged requests and reads of others at its address lock out no agent', async () => {
     const scene = await begin(transport);
     const [ada] = await join(scene, 'Ada');
-    const { there, at, clock } = scene;
+    const { there, at, pass } = scene;
     const active = () => status(ada!, { status: 'active' }, ada!.agentId, at());
     const forger = forgedBy(ada!);
     const forged = [
@@ -126,21 +118,21 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const all = (text: string) => statusesOf(text).length === each;
     await Promise.all(many(20, () => raw(there.url, GET.repeat(each), all)));
     expect((await there.get('/api/v1/meta')).status).toBe(429);
-    clock.set(clock.now() + 1);
+    pass(1);
     await there.do(active(), 200);
   });
 
   test('replayed signatures: exempt no address from the limit', async () => {
     const proxy = { trustedProxies: ['127.0.0.1'] };
     const scene = await begin(transport, { server: proxy });
-    const { there, at, clock } = scene;
+    const { there, at, pass } = scene;
     const from = (address: string, { headers, ...request }: Request): Request => ({
       ...request,
       headers: { ...headers, 'X-Forwarded-For': address },
     });
     const ada = agentOf('Ada');
     await there.do(from('192.0.2.1', register(ada, {}, at())));
-    clock.set(clock.now() + 60_000);
+    pass(60_000);
     const captured = status(ada, { status: 'active' }, ada.agentId, at());
     await there.do(from('192.0.2.1', captured), 200);
     const forged = vote(forgedBy(ada), { block_hash: HASH }, at());
@@ -191,8 +183,8 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const names = many(3, (index) => `Agent ${index}`);
     const agents = await join(scene, ...names, 'Ada');
     const ada = agents.at(-1)!;
-    const { there, at, clock } = scene;
-    clock.set(clock.now() + DAY_MS);
+    const { there, at, pass } = scene;
+    pass(DAY_MS);
     const active = (by: Agent) => status(by, { status: 'active' }, by.agentId, at());
     await there.do(active(ada), 200);
     const before = there.network.stats.rejected;
@@ -202,19 +194,19 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     }
     const { rejected } = there.network.stats;
     expect(rejected - before).toBeLessThanOrEqual(128 + 20 * 20);
-    clock.set(clock.now() + 1);
+    pass(1);
     // Ada has sent a valid signature from here.
     await there.do(active(ada), 200);
     expect((await there.send(active(agents[0]!))).status).toBe(429);
-    clock.set(clock.now() + 1_000);
+    pass(1_000);
     await there.do(active(agents[0]!), 200);
   });
 
   test('costly invalid requests: are refused unread once the quota is used', async () => {
     const scene = await begin(transport);
     const [ada, bob] = await join(scene, 'Ada', 'Bob');
-    const { there, at, clock } = scene;
-    clock.set(clock.now() + DAY_MS);
+    const { there, at, pass } = scene;
+    pass(DAY_MS);
     await there.do(status(bob!, { status: 'active' }, bob!.agentId, at()), 200);
     const path = '/api/v1/blocks/propose';
     const headers = { 'Content-Type': 'application/json', 'X-Agent-Public-Key': ada!.publicKey };
@@ -223,7 +215,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     // The quota is 8 MiB in 10 seconds.
     for (let times = 0; times < 4; times += 1) {
       expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
-      clock.set(clock.now() + 1_000);
+      pass(1_000);
     }
     const json = `Content-Type: application/json\r\n${LENGTH}`;
     const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${json}`;
@@ -235,7 +227,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
       const proposal = await there.send(propose(agent, { parent_hash: HASH }, at()));
       expectError(proposal, 409, 'INVALID_REQUEST');
     }
-    clock.set(clock.now() + 7_000);
+    pass(7_000);
     expectError(await send(), 400, 'INVALID_REQUEST', 'BAD_JSON');
   });
 

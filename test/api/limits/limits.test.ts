@@ -1,14 +1,14 @@
 /** Rate limits of the profile `spec`: exact sliding windows, in virtual time. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type VirtualClock, virtualClock } from 'folkmoot';
+import { virtualClock } from 'folkmoot';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { addressKey } from '../../../dist/api/limits/addresses.js';
 import { Limits, refund } from '../../../dist/api/limits/limits.js';
 import { START_MS } from '../../support/citizens.js';
 import { diskFolder } from '../../support/fixture.js';
-import { type Running, world } from '../../support/service/server.js';
+import { timedWorld } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
@@ -21,29 +21,7 @@ import {
   status,
   vote,
 } from '../../support/service/signer.js';
-import { type Answer, expectError, type World } from '../../support/service/world.js';
-
-interface Scene {
-  there: World & Running;
-  clock: VirtualClock;
-  /** Returns the current time as a timestamp. */
-  at(): string;
-  pass(milliseconds: number): void;
-}
-
-async function begin(limits: 'spec' | 'bench' | 'off' = 'spec', path?: string): Promise<Scene> {
-  const clock = virtualClock(START_MS);
-  const there = await world({ limits, clock, ...(path === undefined ? {} : { path }) });
-  const at = () => new Date(clock.now()).toISOString();
-  return { there, clock, at, pass: (milliseconds) => clock.set(clock.now() + milliseconds) };
-}
-
-async function join({ there, at, pass }: Scene, name: string): Promise<Agent> {
-  const agent = agentOf(name);
-  await there.do(register(agent, {}, at()));
-  pass(60_000);
-  return agent;
-}
+import { type Answer, expectError } from '../../support/service/world.js';
 
 /** Returns the remaining quota from the header. */
 const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
@@ -63,9 +41,9 @@ const operations: [string, number, (by: Agent, at: string) => Request][] = [
 
 describe.each(operations)('%s: %i a minute', (name, most, of) => {
   test('the window is exact to the millisecond', async () => {
-    const scene = await begin();
+    const scene = await timedWorld();
     const { there, at, pass } = scene;
-    const ada = await join(scene, 'Ada');
+    const ada = await scene.join('Ada');
     // Sends one request per second, then none for the rest of the minute.
     for (let used = 1; used <= most; used += 1) {
       const answer = await there.send(of(ada, at()));
@@ -87,8 +65,8 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
   });
 
   test('counts per agent, not per address', async () => {
-    const scene = await begin();
-    const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
+    const scene = await timedWorld();
+    const [ada, bob] = [await scene.join('Ada'), await scene.join('Bob')];
     for (let used = 1; used <= most; used += 1) {
       await scene.there.send(of(ada, scene.at()));
       scene.pass(1);
@@ -98,9 +76,9 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
   });
 
   test('does not count failed signatures and repeats', async () => {
-    const scene = await begin();
+    const scene = await timedWorld();
     const { there, at, pass } = scene;
-    const ada = await join(scene, 'Ada');
+    const ada = await scene.join('Ada');
     const forger = { ...ada, sign: agentOf('Forger').sign };
     for (let times = 1; times <= most + 1; times += 1) {
       expectError(await there.send(of(forger, at())), 401, 'INVALID_SIGNATURE', 'MISMATCH');
@@ -119,9 +97,9 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
 test('alliance_propose: is not used up by repeats in flight', async () => {
   // Runs on disk, where a commit takes a while, so that all requests in a round wait for the same
   // commits.
-  const scene = await begin('spec', diskFolder());
+  const scene = await timedWorld({ path: diskFolder() });
   const { there, at, pass } = scene;
-  const [ada, bob] = [await join(scene, 'Ada'), await join(scene, 'Bob')];
+  const [ada, bob] = [await scene.join('Ada'), await scene.join('Bob')];
   const next = () => ally.propose(ada, { target_ids: [bob.agentId] }, at());
   for (let round = 1; round <= 5; round += 1) {
     const first = next();
@@ -134,9 +112,9 @@ test('alliance_propose: is not used up by repeats in flight', async () => {
 });
 
 test('status: is not used up by replays of an older update', async () => {
-  const scene = await begin();
+  const scene = await timedWorld();
   const { there, at, pass } = scene;
-  const ada = await join(scene, 'Ada');
+  const ada = await scene.join('Ada');
   const next = () => status(ada, { status: 'active' }, ada.agentId, at());
   const older = next();
   await there.do(older, 200);
@@ -151,7 +129,7 @@ test('status: is not used up by replays of an older update', async () => {
 
 describe('register: 1 a minute per address', () => {
   test('charges an accepted registration, not a mistake or a repeat', async () => {
-    const { there, at, pass } = await begin();
+    const { there, at, pass } = await timedWorld();
     const send = (name: string, fields = {}) => there.send(register(agentOf(name), fields, at()));
     expect((await send('Ada', { name: '' })).status).toBe(400);
     expect((await there.send(register(agentOf('Ada'), {}, '2020-01-01T00:00:00Z'))).status).toBe(
@@ -171,7 +149,7 @@ describe('register: 1 a minute per address', () => {
 
   test('accepts one of ten concurrent registrations', async () => {
     // Runs on disk, where a commit takes a while.
-    const { there, at } = await begin('spec', diskFolder());
+    const { there, at } = await timedWorld({ path: diskFolder() });
     const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
     const codes = await Promise.all(ten.map(async (request) => (await there.send(request)).status));
     expect(codes.toSorted()).toEqual([201, ...Array(9).fill(429)]);
@@ -180,7 +158,7 @@ describe('register: 1 a minute per address', () => {
 
 describe('limits of an address', () => {
   test('reads: 600 a minute in total', async () => {
-    const { there, pass } = await begin();
+    const { there, pass } = await timedWorld();
     const paths = ['network/state', 'network/agents', 'blocks', 'meta', 'events', 'agents/agent_0'];
     for (let used = 0; used < 600; used += 50) {
       const path = `/api/v1/${paths[(used / 50) % paths.length]}`;
@@ -312,7 +290,7 @@ describe('a full table', () => {
 test('idle subjects: are forgotten by a timer, without a request', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { there, pass } = await begin();
+  const { there, pass } = await timedWorld();
   const subjects = async () => {
     const text = await (await fetch(`${there.url}/metrics`)).text();
     return Number(/^folkmoot_limit_subjects (\d+)$/m.exec(text)?.[1]);

@@ -1,17 +1,6 @@
-/** A replay of a captured, refused request costs the attacker, not the victim. */
-import { virtualClock } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { START_MS } from '../../support/citizens.js';
-import { oneTransport, world } from '../../support/service/server.js';
-import {
-  type Agent,
-  agentOf,
-  discuss,
-  propose,
-  type Request,
-  register,
-  vote,
-} from '../../support/service/signer.js';
+import { oneTransport, timedWorld } from '../../support/service/server.js';
+import { type Agent, discuss, propose, type Request, vote } from '../../support/service/signer.js';
 import { type Answer, expectError } from '../../support/service/world.js';
 
 const HASH = 'a'.repeat(64);
@@ -26,12 +15,8 @@ const captured: [string, number, string, (by: Agent, at: string) => Request][] =
 
 describe.each(oneTransport)('replays over %s', (transport) => {
   const begin = async () => {
-    const clock = virtualClock(START_MS);
-    const there = await world({ transport, limits: 'spec', clock });
-    const at = () => new Date(clock.now()).toISOString();
-    const ada = agentOf('Ada');
-    await there.do(register(ada, {}, at()));
-    return { there, ada, at, pass: (ms: number) => clock.set(clock.now() + ms) };
+    const timed = await timedWorld({ transport });
+    return { ...timed, ada: await timed.join('Ada') };
   };
 
   test.each(

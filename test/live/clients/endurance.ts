@@ -6,7 +6,6 @@ import { signatoryOf } from '../../support/fixture.js';
 import { type Ending, type Host, host, startHost, stop } from '../../support/host.js';
 import { meme, meta, proposal, registration, vote } from './actions.js';
 import { Caller, expectCut, inParallel, type ReadEvent, stamp } from './caller.js';
-import { Position } from './position.js';
 import { Sightings } from './sightings.js';
 import { everyTopic, Subscriber } from './subscriber.js';
 import { Witness } from './witness.js';
@@ -30,7 +29,6 @@ export interface Death {
 export class Endurance {
   readonly #data: string;
   readonly #witness = new Witness();
-  readonly #position = new Position();
   readonly #sightings = new Sightings();
   #epoch = '';
   /** Number of the last event that a subscriber saw. */
@@ -79,10 +77,10 @@ export class Endurance {
       // ending.
       await load.call(this, caller, answered).catch(expectCut);
     });
-    const watching = [this.#position.watch(server), this.#sightings.watch(server)];
+    const watching = this.#sightings.watch(server);
     await Promise.all([this.#listen(server), ...loads]);
     const ending = await server.ended;
-    await Promise.all(watching);
+    await watching;
     caller.close();
     if (failed && ending.signal !== 'SIGKILL') return failed(ending, server.stderr());
     // A server that is stopping may exit before it is killed.
@@ -131,7 +129,6 @@ export class Endurance {
   async #expectKept(caller: Caller): Promise<void> {
     const now = await meta(caller);
     expect(now.epoch).toBe(this.#epoch);
-    this.#position.expectKept(now);
     await this.#sightings.expectKept(caller);
     await this.#witness.expectKept(caller);
     const told = this.#unchecked;

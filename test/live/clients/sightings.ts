@@ -3,6 +3,7 @@
  */
 import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
+import { meta } from './actions.js';
 import { Caller, expectCut, type ReadEvent } from './caller.js';
 
 interface Header {
@@ -25,6 +26,8 @@ interface State {
 const decided = (status: string) => status !== 'voting';
 
 export class Sightings {
+  /** End of the log. */
+  #end = { seq: -1, event_seq: -1, digest: '' };
   /** Highest head, with its state. */
   #head: State = { block_height: -1, head_hash: '' };
   readonly #blocks = new Map<string, Header>();
@@ -37,13 +40,23 @@ export class Sightings {
 
   /** Reads until the connections are cut, each kind on a separate connection. */
   async watch(server: Host): Promise<void> {
-    const caller = new Caller(server.url, 4);
-    const reads = [this.#readState, this.#readBlocks, this.#readAgents, this.#readEvents];
+    const reads = [
+      ...[this.#readEnd, this.#readState, this.#readBlocks, this.#readAgents],
+      this.#readEvents,
+    ];
+    const caller = new Caller(server.url, reads.length);
     const readers = reads.map(async (read) => {
       for (;;) await read.call(this, caller);
     });
     await Promise.all(readers.map((reader) => reader.catch(expectCut)));
     caller.close();
+  }
+
+  async #readEnd(caller: Caller): Promise<void> {
+    const end = await meta(caller);
+    if (end.seq > this.#end.seq) this.#end = end;
+    if (end.seq === this.#end.seq) expect(end.digest).toBe(this.#end.digest);
+    this.shown += 1;
   }
 
   async #readState(caller: Caller): Promise<void> {
@@ -85,6 +98,10 @@ export class Sightings {
 
   /** Expects everything shown since the last check. */
   async expectKept(caller: Caller): Promise<void> {
+    const now = await meta(caller);
+    expect(now.seq).toBeGreaterThanOrEqual(this.#end.seq);
+    expect(now.event_seq).toBeGreaterThanOrEqual(this.#end.event_seq);
+    if (now.seq === this.#end.seq) expect(now.digest).toBe(this.#end.digest);
     await this.#expectBlocks(caller);
     const producers = await producersOf(caller);
     for (const id of this.#agents) expect(producers.has(id), id).toBe(true);

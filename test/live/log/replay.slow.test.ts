@@ -14,8 +14,8 @@ import { host, stop } from '../../support/host.js';
 import type { Replayed } from '../../support/runs.js';
 import { meme, meta, proposal, propose, registration, vote } from '../clients/actions.js';
 import { Caller, expectCut, inParallel, stamp } from '../clients/caller.js';
+import { HalfSent } from '../clients/half-sent.js';
 import { Subscriber } from '../clients/subscriber.js';
-import { HalfSent } from '../clients/wire.js';
 import { Witness } from '../clients/witness.js';
 
 const transports = ['uws', 'node'];

@@ -5,10 +5,13 @@ import {
   Network,
   type Verifier,
   type VirtualClock,
+  virtualClock,
 } from 'folkmoot';
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { onTestFinished } from 'vitest';
+import { START_MS } from '../citizens.js';
 import { full } from '../counts.js';
+import { type Agent, agentOf, type Fields, register } from './signer.js';
 import { type Service, World } from './world.js';
 
 export const transports = ['uws', 'node'] as const;
@@ -81,3 +84,22 @@ export async function world(around: Around = {}): Promise<World & Running> {
   onTestFinished(() => running.close());
   return Object.assign(new World(running), { network: running.network, close: running.close });
 }
+
+/** Starts a server with the limits of `spec` in virtual time, which moves only by `pass`. */
+export async function timedWorld(around: Around = {}) {
+  const clock = virtualClock(START_MS);
+  const there = await world({ limits: 'spec', clock, ...around });
+  /** Returns the current time as a timestamp. */
+  const at = () => new Date(clock.now()).toISOString();
+  const pass = (milliseconds: number) => clock.set(clock.now() + milliseconds);
+  /** Registers an agent, and waits until its address may register another. */
+  const join = async (name: string, fields: Fields = {}): Promise<Agent> => {
+    const agent = agentOf(name);
+    await there.do(register(agent, fields, at()));
+    pass(60_000);
+    return agent;
+  };
+  return { there, at, pass, join };
+}
+
+export type TimedWorld = Awaited<ReturnType<typeof timedWorld>>;
