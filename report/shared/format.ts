@@ -2,14 +2,12 @@
  * Formats numbers, times and text identically everywhere, regardless of the locale, and downsamples
  * long series.
  */
-/** Number of meaningful decimals for a number of this magnitude. */
-const decimalsOf = (size: number): number =>
-  Number.isInteger(size) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
-
 /** Formats a number with grouped thousands and without trailing zeros. */
 export function format(value: number | null, decimals?: number): string {
   if (value === null) return '–';
-  const digits = decimals ?? decimalsOf(Math.abs(value));
+  const size = Math.abs(value);
+  const fine = Number.isInteger(size) ? 0 : size >= 1_000 ? 1 : size >= 10 ? 2 : 4;
+  const digits = decimals ?? fine;
   const [whole, part] = value.toFixed(digits).split('.');
   const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
   const rest = part?.replace(/0+$/, '');

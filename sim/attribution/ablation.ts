@@ -26,7 +26,7 @@ import {
   type Pairs,
   planLooks,
 } from './effects.js';
-import { collectEvidence, type Evidence, type MemeAbout } from './evidence.js';
+import { collectEvidence, type Evidence } from './evidence.js';
 
 export interface AttributionOptions {
   /** Folder that contains script modules and data files. */
@@ -114,9 +114,11 @@ interface AblationOptions extends Omit<AttributionOptions, 'kinds' | 'most'> {
   block: string;
 }
 
-export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>, Pairs, Judgement {
-  /** Intervention that omits the candidate. */
-  intervention: Intervention;
+export interface AblationRow
+  extends Omit<Candidate, 'fromMs'>,
+    Pairs,
+    Judgement,
+    Record<keyof Effect, number | null> {
   /**
    * Number of pairs in which the intervention was in effect when the block was proposed or
    * discussed.
@@ -127,10 +129,6 @@ export interface AblationRow extends Omit<Candidate, 'fromMs' | 'intervention'>,
    * effect, and the result members are null.
    */
   measured: boolean;
-  difference: number | null;
-  low: number | null;
-  high: number | null;
-  p: number | null;
   /**
    * Smallest change in probability that the test detects with power 0.8, if all discordant pairs
    * differ in the same direction; null if no change is large enough.
@@ -420,7 +418,7 @@ function agentsOf(
       id: agent_id,
       name,
       votes:
-        sumOf(own, ({ meme_id }) => turned.get(meme_id) ?? 0) +
+        own.reduce((sum, { meme_id }) => sum + (turned.get(meme_id) ?? 0), 0) +
         (place === undefined ? 0 : 2 - place / votes.length),
       intervention: { kind: 'silence', whom: [{ agent: name }], at_ms: fromMs },
       fromMs,
@@ -459,9 +457,6 @@ function turnedBy(lines: readonly DecisionLine[]): Map<string, number> {
   }
   return turned;
 }
-
-const sumOf = (memes: readonly MemeAbout[], of: (meme: MemeAbout) => number): number =>
-  memes.reduce((sum, meme) => sum + of(meme), 0);
 
 /**
  * Repeats the run up to the block, and returns the decisions about the block.

@@ -43,7 +43,7 @@ interface ActiveAlliance {
 }
 
 /** Meme about the block, posted before the block closed. */
-export interface MemeAbout {
+interface MemeAbout {
   meme_id: string;
   /** Agent id and name. */
   creator: string;

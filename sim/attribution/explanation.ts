@@ -129,10 +129,10 @@ function tableOf(
     total: block.total,
     electors: electors.map(({ agent_id }, at) => ({
       agent_id,
-      swings: swings ? `${swings[at]}` : null,
-      decisive: decisive ? decisive[at]! : null,
-      banzhaf: banzhaf ? banzhaf[at]! : null,
-      shapley_shubik: shapley_shubik ? shapley_shubik[at]! : null,
+      swings: swings && `${swings[at]}`,
+      decisive: decisive && decisive[at]!,
+      banzhaf: banzhaf && banzhaf[at]!,
+      shapley_shubik: shapley_shubik && shapley_shubik[at]!,
     })),
     refused,
   };
@@ -244,6 +244,7 @@ export interface LeftOut {
 /** Computes all omissions. Those that change the outcome come first. */
 function leftOut(evidence: Evidence): LeftOut[] {
   const actual = recount(evidence);
+  const { electors: of } = evidence;
   const row = (
     kind: LeftOut['kind'],
     [id, name]: readonly [string, string],
@@ -265,9 +266,10 @@ function leftOut(evidence: Evidence): LeftOut[] {
       const voters = votersAmong(evidence, members);
       return row('members', [alliance_id, purpose], voters.size, withheld(evidence, voters));
     }),
-    ...bonuses(evidence).map(({ id, name, weights }) =>
-      row('bonus', [id, name], reweighed(evidence, weights), { weights }),
-    ),
+    ...bonuses(evidence).map(({ id, name, weights }) => {
+      const isOther = ({ elector }: RecordedVote) => of[elector]!.weight !== weights[elector];
+      return row('bonus', [id, name], evidence.votes.filter(isOther).length, { weights });
+    }),
   ];
   if (evidence.genesis.weights !== 'equal') {
     const weights = evidence.electors.map(() => 1);
@@ -323,10 +325,6 @@ function alliedWeights({ electors, alliances }: Evidence, without: string): numb
     allies.delete(agent_id);
     return 100 + Math.min(10, 2 * allies.size);
   });
-}
-
-function reweighed({ electors, votes }: Evidence, weights: readonly number[]): number {
-  return votes.filter(({ elector }) => electors[elector]!.weight !== weights[elector]).length;
 }
 
 /*

@@ -94,11 +94,8 @@ export function judgeVote(state: State, by: Agent, command: VoteCommand): Predic
   );
 }
 
-function votingClosed({ status, height }: Block): PredictedOutcome | null {
-  return status === 'voting'
-    ? null
-    : createRefusal('VOTING_CLOSED', { block_status: status, height });
-}
+const votingClosed = ({ status, height }: Block): PredictedOutcome | null =>
+  status === 'voting' ? null : createRefusal('VOTING_CLOSED', { block_status: status, height });
 
 /** @param known agent registered with the same key. */
 export function judgeRegistration(

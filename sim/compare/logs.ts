@@ -159,7 +159,8 @@ export async function requireDifference(a: Side, b: Side): Promise<RunDifference
 export async function findDifference(a: Side, b: Side): Promise<RunDifference | null> {
   const stores = [openRunStore(a), openRunStore(b)] as const;
   try {
-    const entry = firstDivergence(...both(stores, (store) => storedLines(store, 0, last(store))));
+    const lines = stores.map((store) => storedLines(store, 0, store.meta()!.seq));
+    const entry = firstDivergence(lines[0]!, lines[1]!);
     if (!entry) return null;
     const { seq } = entry;
     const where = `entry ${seq} (${entry.kind})`;
@@ -170,9 +171,8 @@ export async function findDifference(a: Side, b: Side): Promise<RunDifference | 
       const details = { by: actor, ...who, field: entry.path || 'entry', ...values(entry) };
       return { seq, where, details };
     }
-    const event = firstEventDivergence(
-      ...both(stores, (store) => store.events(1, lastEvent(store))),
-    );
+    const events = stores.map((store) => store.events(1, store.meta()!.event_seq));
+    const event = firstEventDivergence(events[0]!, events[1]!);
     if (!event) {
       const field = 'records (all events are the same)';
       return { seq, where, details: { by: entry.actor, field, ...values(entry) } };
@@ -203,10 +203,3 @@ const openRunStore = ({ folder }: Pick<Side, 'folder'>): Store =>
     schemaVersion: SCHEMA_VERSION,
     readOnly: true,
   });
-
-const last = (store: Store): number => store.meta()!.seq;
-const lastEvent = (store: Store): number => store.meta()!.event_seq;
-
-function both<T>([a, b]: readonly [Store, Store], of: (store: Store) => T): [T, T] {
-  return [of(a), of(b)];
-}

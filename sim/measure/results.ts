@@ -49,7 +49,8 @@ export interface TiedBlock extends Tie {
 
 export function computeResults(reads: RunReads, collected: Collected): RunResults {
   const { measuredFrom, startMs } = collected;
-  const scores = scoresOf(reads);
+  const scores = new Map<string, number>();
+  for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
   const tied = collected.blocks.flatMap(({ hash, number, status }): TiedBlock[] => {
     const tie = status === 'finalized' ? reads.findTie?.(hash) : null;
     return tie ? [{ number, block_hash: hash, ...tie }] : [];
@@ -75,13 +76,14 @@ function measuresOf(reads: RunReads, collected: Collected, scores: Scores): Meas
   const { proposed, finalized, rejected, expired, orphaned, votes, transactions } = counts;
   const { measuredFrom, endMs } = collected;
   const seconds = (endMs - (measuredFrom ?? endMs)) / 1000;
+  const ended = collected.blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup);
   return {
     proposed,
     finalized,
     rejected,
     expired,
     orphaned,
-    open_at_end: proposed - blocksClosed(collected.blocks),
+    open_at_end: proposed - ended.length,
     finalized_share: share(finalized, closed),
     rejected_share: share(rejected, closed),
     expired_share: share(expired, closed),
@@ -90,7 +92,7 @@ function measuresOf(reads: RunReads, collected: Collected, scores: Scores): Meas
     transactions,
     tps: share(transactions, seconds),
     votes,
-    ...turnout(reads, collected.blocks),
+    ...turnout(reads, ended),
     longest_wait_ms: collected.longestWaitMs,
     late_votes: activity.total('late_votes'),
     equivocations: activity.total('equivocations'),
@@ -114,22 +116,11 @@ function turnout(reads: RunReads, blocks: readonly BlockFigure[]) {
   const votes = new Mean();
   const participation = new Mean();
   for (const block of blocks) {
-    if (block.status === 'voting' || block.warmup) continue;
     votes.add(block.votes);
     const { electors } = reads.record('blocks', block.hash)!.context;
     if (electors > 0) participation.add(block.votes / electors);
   }
   return { votes_per_block: votes.value, participation: participation.value };
-}
-
-const blocksClosed = (blocks: readonly BlockFigure[]): number =>
-  blocks.filter(({ status, warmup }) => status !== 'voting' && !warmup).length;
-
-/** Returns scores by agent id, including agents outside the scenario. */
-function scoresOf(reads: RunReads): Scores {
-  const scores = new Map<string, number>();
-  for (const { id, reputation_score } of reads.agents()) scores.set(id, reputation_score);
-  return scores;
 }
 
 function reputations(scores: Scores) {

@@ -58,17 +58,11 @@ export interface RecountedBlock {
   exceeds?: number;
 }
 
-export interface RecountRow {
+export interface RecountRow
+  extends Pick<RecordedPoll, 'number' | 'height' | 'options' | 'labels' | 'recorded'> {
   block_hash: string;
-  /** Number of the block, as in blocks.csv. */
-  number: number;
-  height: number;
-  options: readonly string[];
-  /** Original names of options, by name; only those that differ. */
-  labels?: Readonly<Record<string, string>>;
   electors: number;
   votes: number;
-  recorded: Outcome | null;
   /** One for each rule, in order. */
   rules: RecountedBlock[];
 }

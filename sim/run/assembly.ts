@@ -7,10 +7,14 @@ import { agentId } from '../../engine/protocol/signing.js';
 import { type NetworkRule, type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
 import { firstTurnAt, takeTurn } from '../agents/actions.js';
 import { behaviour } from '../agents/behaviour.js';
-import { type CreatedAgents, createAgentRng, createAgents } from '../agents/create.js';
-import type { Deciders } from '../agents/deciders/deciders.js';
+import {
+  type CreatedAgents,
+  type CreateOptions,
+  createAgentRng,
+  createAgents,
+} from '../agents/create.js';
 import type { ScriptedAgent, World } from '../agents/port.js';
-import type { GivenModules, Scripts } from '../agents/script/scripts.js';
+import type { Scripts } from '../agents/script/scripts.js';
 import type { ElectionUse } from '../elections/rule-ballots.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
@@ -25,19 +29,9 @@ import type { SocietyOptions } from '../world/society.js';
 import { Interventions } from './interventions.js';
 import { toGenesisOptions } from './options.js';
 
-interface AssemblyOptions<W extends World, O extends Observer> {
+interface AssemblyOptions<W extends World, O extends Observer>
+  extends Omit<CreateOptions, 'elections'> {
   scenario: Scenario;
-  seed: string;
-  /** Base folder for scripts and data files. */
-  folder: string | undefined;
-  /** Time limit per script call. */
-  scriptMs: number | undefined;
-  /** Script modules that the caller has prepared. */
-  modules?: GivenModules | undefined;
-  /** External deciders, used in virtual time only. */
-  deciders?: Deciders | null;
-  /** False for a run without a log, whose agents need no keys for signing. */
-  recorded?: boolean;
   /** True if agents send votes as commands. */
   sendsCommands?: boolean;
   networkId: string;

@@ -8,20 +8,12 @@ import { DirectGateway, type Gateway } from '../world/gateway.js';
 import { LiveWorld } from '../world/live-world.js';
 import type { Observer } from '../world/observer.js';
 import { type Assembly, assemble } from './assembly.js';
+import type { SimOptions } from './options.js';
 
 /** Options for agents on a live network. */
-export interface LiveOptions {
-  /**
-   * Replaces the scenario's seed. Keys derive from the seed, so a seed always gives the same
-   * agents.
-   */
-  seed?: string;
+export interface LiveOptions extends Pick<SimOptions, 'seed' | 'folder' | 'scriptMs'> {
   /** Speed of agent time relative to wall time. */
   speed?: number;
-  /** Base folder for script modules. */
-  folder?: string;
-  /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
-  scriptMs?: number;
 }
 
 /** @throws {ScenarioError} for features that need virtual time. */

@@ -17,7 +17,7 @@ export const START_MS = 1_735_689_600_000;
 
 /** Run options. Only seed, folder, deciders, log and watch affect the result. */
 export interface SimOptions {
-  /** Replaces the scenario's seed. */
+  /** Replaces the scenario's seed. Keys derive from it: the same seed gives the same agents. */
   seed?: string;
   /** Signature verifier. Scenarios without verified signatures use `off`. */
   verifier?: VerifierKind;

@@ -39,10 +39,7 @@ export interface RemoteOptions extends LiveOptions {
 }
 
 /** Hooks for a run on a server. */
-export interface RemoteHooks extends Pick<SimHooks, 'onProgress' | 'signal' | 'made'> {
-  /** Receives notes for the user, one line each. */
-  onNote?: (note: string) => void;
-}
+export type RemoteHooks = Pick<SimHooks, 'onProgress' | 'signal' | 'made' | 'onNote'>;
 
 /** Margin that includes blocks proposed between the first read and the start. */
 const MARGIN_MS = 60_000;

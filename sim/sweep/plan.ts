@@ -74,12 +74,9 @@ export interface SweepTask extends Job {
 }
 
 /** Values that override those in the file. */
-export interface PlanOptions {
+export interface PlanOptions
+  extends Partial<Pick<Sweep, 'replicates' | 'samples' | 'audit' | 'log'>> {
   seed?: string;
-  replicates?: number;
-  samples?: number;
-  audit?: Sweep['audit'];
-  log?: Sweep['log'];
   /** Members of `sweep.until`. */
   until?: Partial<NonNullable<Sweep['until']>>;
 }
@@ -212,6 +209,7 @@ export function* generateTasks(
   replicatesOf: (cell: number) => number,
   wanted: (key: string, replicate: number) => boolean,
 ): Generator<SweepTask> {
+  const { audit, log } = plan.sweep;
   for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
     const key = plan.keys[cell.number - 1]!;
     const most = replicatesOf(cell.number);
@@ -228,15 +226,11 @@ export function* generateTasks(
         seed,
         folder: plan.folder,
         ...(plan.scripts.length > 0 ? { modules: { expected: plan.modules } } : {}),
-        ...audited(plan, replicate),
-        log: plan.sweep.log === 'none' ? 'none' : 'full',
+        audit: audit === 'all' || (audit === 'first' && replicate === 1),
+        log: log === 'none' ? 'none' : 'full',
       };
     }
   }
-}
-
-function audited({ sweep: { audit } }: Plan, replicate: number): { audit: boolean } {
-  return { audit: audit === 'all' || (audit === 'first' && replicate === 1) };
 }
 
 /** Returns each factor's path and value, in design order. */

@@ -5,11 +5,9 @@
 import { Type, Value } from '../../engine/protocol/bundled/typebox.js';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { isMeasure, measureKinds, OWN, parseOwn } from '../../report/shared/measures.js';
-import type { Measures } from '../measure/dictionary.js';
 import { brokenText, type Failure, type LastingResult, type Outcome } from '../run/jobs.js';
-import { type EndedBy, isIdle, type SimResult, type Verdict } from '../run/result.js';
+import { isIdle, type SimResult, type Verdict } from '../run/result.js';
 import type { Sweep } from '../scenario/schema/scenario.js';
-import type { RuleViolation } from '../world/observer.js';
 import { type Cell, type FactorValue, formatSeed, generateCells, getColumn } from './design.js';
 import {
   generateTasks,
@@ -26,33 +24,26 @@ import { type Replicates, stoppingResponse } from './stopping.js';
  * Contents of runs/<key>-<replicate>.json. The record contains no run or cell number, because these
  * numbers change when the sweep grows.
  */
-export interface RunRecord {
+export interface RunRecord extends Pick<SimResult, Shared>, OrNull<Pick<SimResult, Measured>> {
   replicate: number;
-  seed: string;
   /** Factor values by column. */
   values: Record<string, FactorValue>;
   verdict: Verdict | 'error';
-  ended_by: EndedBy | null;
-  digest: string | null;
-  log_digest: string | null;
   /** Digest of the commands and outcomes, equal with and without a log. */
   trace_digest: string | null;
-  broken: RuleViolation | null;
   error: Pick<Failure, 'kind' | 'message'> | null;
-  entries: number | null;
-  events: number | null;
-  virtual_ms: number | null;
-  /** Number of refused requests by reason. */
-  refused: Record<string, number>;
   /** Indices of the interventions that did not act. Absent if all acted. */
   idle?: number[];
   /** True if the auditor checked the run. Only audited runs detect rule violations. */
   audited: boolean;
-  measures: Measures | null;
-  groups: SimResult['groups'];
-  /** Measures reported by scripts. */
-  reported: SimResult['reported'];
 }
+
+/** Members of a result, and those that are null after an error. */
+type Shared = 'seed' | 'broken' | 'refused' | 'groups' | 'reported';
+type Measured =
+  | ('ended_by' | 'digest' | 'log_digest' | 'entries' | 'events')
+  | ('virtual_ms' | 'measures');
+type OrNull<T> = { [K in keyof T]: T[K] | null };
 
 export function toRunRecord(
   sweep: Sweep,
@@ -71,24 +62,17 @@ export function toRunRecord(
   const { refused, ended_by, measures, groups, reported, interventions = [] } = outcome.result;
   const idle = interventions.flatMap((one, index) => (isIdle(one) ? [index] : []));
   const figures = { ...digestsOf(outcome.result), broken, entries, events, virtual_ms, refused };
-  const found = {
-    ...(idle.length > 0 ? { idle } : {}),
-    audited: audit,
-    measures,
-    groups,
-    reported,
-  };
+  const acts = idle.length > 0 ? { idle } : {};
+  const found = { ...acts, audited: audit, measures, groups, reported };
   return { ...about, verdict, ended_by, error: null, ...figures, ...found };
 }
 
 /** Returns the digests of a run. A run without a log has only the digest of its trace. */
-function digestsOf({ digest, log_digest, trace_digest = '' }: LastingResult) {
-  return {
-    digest: digest === '' ? null : digest,
-    log_digest: log_digest === '' ? null : log_digest,
-    trace_digest,
-  };
-}
+const digestsOf = ({ digest, log_digest, trace_digest = '' }: LastingResult) => ({
+  digest: digest || null,
+  log_digest: log_digest || null,
+  trace_digest,
+});
 
 const nothing = {
   ended_by: null,
