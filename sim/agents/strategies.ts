@@ -192,7 +192,6 @@ const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   invited: (agent, world, alliance) => answerInvitation(agent, world, alliance, true),
 });
 
-/** Hashes the group's name to a number. */
 function nameNumber({ group }: ScriptedAgent): number {
   return mix(...Array.from(group.group, (letter) => letter.charCodeAt(0)));
 }

@@ -280,7 +280,6 @@ function leftOut(evidence: Evidence): LeftOut[] {
   return rows.sort((a, b) => Number(b.changes) - Number(a.changes) || b.votes - a.votes);
 }
 
-/** Positions of voters by referenced meme. */
 function references({ votes }: Evidence): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>();
   for (const { elector, meme_references } of votes) {

@@ -120,13 +120,11 @@ export class Auditor {
     return this.#keep(at, unsafe ?? findBrokenEvents(predicted, events), 'time');
   }
 
-  /** Compares all network reads with the model. */
   finish(at: number, reads: AuditedReads): Violation | null {
     if (this.#first) return this.#first;
     return this.#keep(at, findBrokenReads(this.#model.state, at, reads), 'end');
   }
 
-  /** Model's counts, for the run's figures. */
   get counts() {
     const { head, counts, agents } = this.#model.state;
     return { height: head.height, head: head.hash, agents: agents.length, ...counts };
@@ -193,7 +191,6 @@ function findBrokenPrecheck(
   return { rule: 'outcome', actor: '', expected: said(prediction), found };
 }
 
-/** Converts a network's outcome to a prediction. */
 function saidBy(outcome: Outcome): PredictedOutcome {
   if ('data' in outcome) return outcome;
   const { reason, details = {} } = outcome.refusal;

@@ -98,7 +98,6 @@ export function countMisses(state: State, block: Block): void {
   putToSleep(state, tired);
 }
 
-/** True if the agent has voted on an open block. */
 const isVoting = ({ open }: State, { number }: Agent): boolean =>
   [...open.values()].some(({ marks }) => (marks[number] ?? 0) !== 0);
 

@@ -52,7 +52,6 @@ export class Findings {
     else this.#found.set(name, { name, count: 1, ...first });
   }
 
-  /** Returns the findings in order of name. */
   get all(): Finding[] {
     return [...this.#found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }

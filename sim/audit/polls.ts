@@ -84,7 +84,6 @@ interface Electors {
 
 const known = new WeakMap<Electorate, Electors>();
 
-/** Returns the electors in order of registration. */
 function electorsOf(electorate: Electorate): Electors {
   let found = known.get(electorate);
   if (!found) {

@@ -339,7 +339,6 @@ interface WatchedBlock {
 /** Smallest and largest weight of one vote. */
 const weights = { equal: [1, 1], reputation: [1, 100], alliance_bonus: [100, 110] } as const;
 
-/** Counts a vote and checks the tally in the vote's answer. */
 function countVote(
   genesis: Genesis,
   block: WatchedBlock,

@@ -71,7 +71,6 @@ export async function compareKept(a: string, b: string): Promise<KeptComparison>
 
 const sideOf = (name: string, folder: string): Side => ({ name, folder });
 
-/** Compares measures and script-reported values. */
 function measureDifferences(a: SimResult, b: SimResult): MeasureDifference[] {
   const [one, other] = [valuesOf(a), valuesOf(b)];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);

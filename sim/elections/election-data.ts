@@ -91,7 +91,6 @@ function refuse<K extends ElectionCode>(
   throw new ElectionError(code, line, formatMessage<MessageRow>(row, values));
 }
 
-/** Shortens a value for an error. */
 const shorten = (value: string): string => {
   const text = JSON.stringify(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
@@ -271,7 +270,6 @@ function readPrefLib(lines: Lines, ballots: Ballots, type: OrderType): ElectionD
   return { title, form: 'ranking', alternatives, ...ballots.result() };
 }
 
-/** Returns the header, and the first line after it. */
 function readHeader(lines: Lines): { header: Header; first: string | null } {
   const values: Header['values'] = new Map();
   for (;;) {

@@ -126,7 +126,6 @@ export function countVote(block: MeasuredBlock, group: number, decision: Decisio
   ballot.approvalsBy[group]! += approves;
 }
 
-/** Number of ordered pairs. */
 const pairs = (count: number) => count * (count - 1);
 const alike = (votes: number, approvals: number) => pairs(approvals) + pairs(votes - approvals);
 

@@ -239,7 +239,6 @@ export class Collector implements Observer {
     return `slot ${slot}: ${shortened(value)}; expected ${was}`;
   }
 
-  /** Names the agent and the time of a finding. */
   #where(agent: number, at: number) {
     return { agent: this.#population.agents[agent]!.name, at_ms: at - this.#startMs };
   }
@@ -272,7 +271,6 @@ export class Collector implements Observer {
     this.#activity.add('blocks_proposed', producer);
   }
 
-  /** Starts the measurement after the warm-up. */
   #begin(): void {
     this.#alliances.endWarmUp();
     this.#waits.forget(this.#warmup.endedAt!);

@@ -29,7 +29,6 @@ export class Messages {
   #waits = 0;
   #waitedMs = 0;
 
-  /** Adds messages of equal size. */
   add(kind: MessageKind, what: Traffic, count: number, bytes: number): void {
     const counts = this.#counts[kind];
     counts[what] += count;
@@ -87,7 +86,6 @@ export class Memes {
     return this.#references;
   }
 
-  /** Adds a counted vote. */
   add(group: number, decision: Decision, { memes, note }: Cause): void {
     this.#references += memes.length;
     this.#heard += note?.receivedMemes.length ?? 0;

@@ -52,7 +52,6 @@ export class Population {
     return ordinal === NOT_IN_POPULATION ? NOT_IN_POPULATION : this.#groupOf[ordinal]!;
   }
 
-  /** Number of agents per group. */
   sizes(): number[] {
     const sizes = this.groups.map(() => 0);
     for (const group of this.#groupOf) sizes[group]! += 1;
@@ -103,7 +102,6 @@ export class Activity {
     if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
   }
 
-  /** Counts a question to an external decider. */
   asked(ordinal: number, { calls, failed, inputTokens, outputTokens }: AnswerCost): void {
     this.add('decider_questions', ordinal);
     this.add('decider_calls', ordinal, calls);
@@ -117,7 +115,6 @@ export class Activity {
     return Object.fromEntries(pairs) as Deeds;
   }
 
-  /** Returns sums by group number. */
   byGroup(deed: Deed): number[] {
     const sums = this.#population.groups.map(() => 0);
     for (const [ordinal, count] of this.#counts[deed].entries()) {
@@ -126,7 +123,6 @@ export class Activity {
     return sums;
   }
 
-  /** Returns totals for external deciders. */
   deciders() {
     return toDeciderFigures((deed) => this.total(deed));
   }
@@ -160,7 +156,6 @@ export class PublishedReputation {
     this.#counts = [0, ...population.groups.map(() => 0)];
   }
 
-  /** Adds an agent with the initial score. */
   meet(agentId: string): void {
     if (!this.#standings.has(agentId)) this.#begin(agentId, START);
   }
@@ -252,12 +247,10 @@ export class Alliances {
   readonly #active = new Map<string, Active>();
   readonly #over: { largest: number; lifetimeMs: number }[] = [];
 
-  /** Number of active alliances. */
   get active(): number {
     return this.#active.size;
   }
 
-  /** Ids of active alliances. */
   get ids(): string[] {
     return [...this.#active.keys()];
   }
@@ -282,7 +275,6 @@ export class Alliances {
     for (const one of this.#active.values()) one.beforeMeasuring = true;
   }
 
-  /** Number of active alliances per agent id. */
   memberships(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { members } of this.#active.values()) {

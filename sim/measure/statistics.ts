@@ -4,7 +4,6 @@
  */
 import type { Row } from './dictionary.js';
 
-/** Rounds to six decimals. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
 
 /** Share of a whole; null for a share of nothing. */
@@ -89,7 +88,6 @@ export class Series {
     }
   }
 
-  /** Takes a last sample at the end. */
   finish(endMs: number): void {
     this.passTo(endMs);
     this.#sample(endMs);

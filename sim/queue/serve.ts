@@ -123,7 +123,6 @@ class Worker {
     }
   }
 
-  /** Releases all claims. */
   async close(): Promise<void> {
     await this.#lease?.release();
   }

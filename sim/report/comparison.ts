@@ -106,7 +106,6 @@ function shadesOfBoth(results: readonly SimResult[]): Shade[] {
   return [...known.values()].sort((a, b) => a.fromMs - b.fromMs);
 }
 
-/** One-sentence result at the top of the page. */
 function summaryBox({ found, futures }: ComparisonInput): Html {
   const { same, first, blocks, measures } = found;
   const turned = blocks.filter(({ a, b }) => a?.status !== b?.status).length;
@@ -189,7 +188,6 @@ function partingSection(
   );
 }
 
-/** Interventions in a fork. */
 const otherwiseIn = ({ interventions = [] }: SimResult, side: string): Fact[] =>
   interventions.map(({ what, when, at_ms }) => {
     const acted =

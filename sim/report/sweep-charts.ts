@@ -95,7 +95,6 @@ interface Shape {
   joined: boolean;
 }
 
-/** Converts rows to the axis unit. */
 function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
   const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
   const { label, unit, unitText } = getAxis(measure, most);

@@ -149,7 +149,6 @@ export class Interventions implements Intervening {
     this.#mutes.posted(meme_id, creator.id);
   }
 
-  /** Results in scenario order. */
   get acted(): Acted[] {
     const { scenario, startMs } = this.#options;
     return scenario.interventions.map((intervention, place) => {

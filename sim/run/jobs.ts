@@ -224,7 +224,6 @@ class JobProcess {
     return this.#alive;
   }
 
-  /** Runs one job at a time. */
   run(job: Job): Promise<Answer | Death> {
     const answered = new Promise<Answer>((resolve) => this.#child.once('message', resolve));
     // If sending fails, the process has ended. That is reported separately.

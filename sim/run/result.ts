@@ -292,7 +292,6 @@ function neverActed(acted: readonly Acted[]): string[] {
   );
 }
 
-/** Describes the conditions that could have ended the run. */
 function neverMet({ length }: Scenario): string[] {
   const conditions = getConditions(length).map(conditionText);
   return conditions.length === 0 ? [] : [`length.until was not met: ${conditions.join(', ')}`];

@@ -141,7 +141,6 @@ class Run {
     this.#hooks = hooks;
   }
 
-  /** Opens the deciders, the network and the output folder. */
   async open(): Promise<RunNetwork> {
     const opened = await openDeciders(this.#scenario, this.#options, this.#hooks);
     this.#hooks = opened.hooks;
@@ -202,7 +201,6 @@ class Run {
     return join(folder, 'network');
   }
 
-  /** Creates the agents and their world. */
   async assemble(network: RunNetwork): Promise<LocalSociety> {
     const { folder, scriptMs, modules, audit, log, watch } = this.#options;
     const scenario = this.#scenario;
@@ -273,7 +271,6 @@ class Run {
     }
   }
 
-  /** Computes the result, and saves it in the output folder. */
   async record(network: RunNetwork, society: LocalSociety, end: End): Promise<SimResult> {
     const { world, observer: collector, neighbours } = society;
     const deciders = this.#deciders;
@@ -362,7 +359,6 @@ function hasDeciders(
 export const deciderOptionsUnused =
   'no external deciders in this scenario; --record and --cassette have no effect';
 
-/** Returns true if the folder contains recorded answers but no result. */
 const isUnfinished = (out: string): boolean =>
   existsSync(join(out, CASSETTE_FILE)) && !existsSync(join(out, 'summary.json'));
 

@@ -328,7 +328,6 @@ function curveOf(rows: readonly CsvRow[]): Quantile {
   return (place) => quantileBetween(places, times, place);
 }
 
-/** Interpolates linearly between the two nearest points. */
 function quantileBetween(
   places: readonly number[],
   times: readonly number[],

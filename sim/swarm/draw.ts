@@ -335,7 +335,6 @@ function withStays(rng: Stream, groups: readonly Raw[]): Raw[] {
 /** Scenario or section as written in a file. */
 export type Raw = Record<string, unknown>;
 
-/** Draws an integer between two bounds, inclusive. */
 const between = (rng: Stream, least: number, most: number): number =>
   least + rng.int(most - least + 1);
 

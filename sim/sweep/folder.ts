@@ -215,7 +215,6 @@ export class SweepFolder {
     }
   }
 
-  /** True if there are no finished runs. */
   get isEmpty(): boolean {
     return this.#there.size === 0;
   }
@@ -255,7 +254,6 @@ export class SweepFolder {
     copyWhole(cassettePath(run), this.path, this.path, join(logPath(run), CASSETTE_FILE));
   }
 
-  /** Records that the run's file exists. */
   note({ key, replicate }: RunName): void {
     const there = this.#there.get(key) ?? new Set();
     this.#there.set(key, there.add(replicate));

@@ -192,13 +192,11 @@ class Shards implements KeptRuns {
     return this.#folders.get(index) ?? null;
   }
 
-  /** Returns indices of the shards without a seal. */
   unfinished(): number[] {
     const unsealed = [...this.#folders].filter(([, { seal }]) => seal === null);
     return unsealed.map(([index]) => index);
   }
 
-  /** Returns the index of a run's shard. */
   indexOf({ key, replicate }: RunName): number {
     return this.#dealt(key, replicate)!;
   }

@@ -194,7 +194,6 @@ function checkReported(
 const promptsIn = (strategy: Strategy): string[] =>
   strategy.kind === 'http' ? Object.values(strategy.prompts ?? {}) : [];
 
-/** Lists script modules, decider prompts and data files. */
 const filesOf = (scenario: Scenario): string[] => [
   ...scriptModules(scenario),
   ...listStrategies(scenario).flatMap(({ strategy }) => promptsIn(strategy)),

@@ -188,7 +188,6 @@ interface FinishedCell {
 export interface FinishedSweep {
   plan: Outline;
   cells(): Generator<FinishedCell>;
-  /** Returns a cell's records. */
   recordsOf(cell: number): RunRecord[];
 }
 
@@ -258,7 +257,6 @@ interface Going {
   underWay: RunsUnderWay;
   /** Returns true if a run in the round stays missing until the sweep is resumed. */
   isOpen(): boolean;
-  /** Called when cells need more runs. */
   onMore(): void;
 }
 

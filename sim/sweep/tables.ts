@@ -338,7 +338,6 @@ const factorColumns = ({ sweep }: Outline): string[] => sweep.factors.map(getCol
 
 const shownValues = ({ values }: Cell): string[] => values.map(String);
 
-/** Returns a measure's bounds. */
 function endsOf(name: string): { least: number; most: number } {
   const { least, most } = getBounds(name);
   return { least, most: most ?? Number.POSITIVE_INFINITY };

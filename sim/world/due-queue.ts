@@ -82,7 +82,6 @@ export class DueQueue<T extends Due> {
     return this.nextAt >= end ? undefined : this.#near.take();
   }
 
-  /** Advances to the next span with items. */
   #approach(): void {
     const number = this.#spans.pop();
     if (number === undefined) return;
@@ -183,7 +182,6 @@ interface Leaving {
   /** Size of one copy in bytes. */
   bytes: number;
   copies: number;
-  /** Called with the departure time. */
   leaves(departure: Departure): void;
 }
 

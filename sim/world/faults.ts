@@ -50,7 +50,6 @@ export class Faults {
     return this.strikes.length === 0 ? null : Math.max(...this.strikes.map(({ end }) => end));
   }
 
-  /** True if no fault affects any link. */
   get sparesLinks(): boolean {
     return this.#silentFrom === null && this.#cuts.length === 0 && this.#slow.length === 0;
   }
@@ -125,7 +124,6 @@ export class Faults {
     return next;
   }
 
-  /** Returns the agent's current crash or pause. */
   down(agent: number, at: number): Down | null {
     if (this.#downs.length === 0) return null;
     return this.#downs.find((one) => one.hits[agent] === 1 && during(one, at)) ?? null;

@@ -157,7 +157,6 @@ const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
 interface RemoteGatewayOptions {
   url: string;
-  /** Returns an agent's keys by ordinal. */
   keysOf(agent: number): AgentKeys;
 }
 

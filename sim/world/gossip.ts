@@ -202,7 +202,6 @@ export class Gossip {
     return this.#links.arrival(talk.voteNames[from]!, from, to, at) <= now;
   }
 
-  /** Returns true if the message has arrived. */
   #heard({ at, name, arrivals }: Told, from: number, to: number, now: number): boolean {
     if (at >= now) return false;
     if (this.#outbox?.takes(from)) return this.#arrived(arrivals, from, to, now);
@@ -215,7 +214,6 @@ export class Gossip {
   }
 }
 
-/** Finds a number in an ascending list by binary search. */
 function placeOf(wanted: number, list: readonly number[]): number {
   let low = 0;
   let high = list.length - 1;

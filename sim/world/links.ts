@@ -107,12 +107,10 @@ export class Links {
     return copied ? mix(name, NETWORK, salts.copy) : null;
   }
 
-  /** Sets the loss rate from a given time on. */
   setLoss(loss: number, from: number): void {
     this.#losses.push({ from, loss: ofCertain(loss) });
   }
 
-  /** Sets the duplication rate. */
   setDuplication(share: number): void {
     this.#duplication = ofCertain(share);
   }

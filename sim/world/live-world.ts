@@ -39,7 +39,6 @@ export class LiveWorld extends Society {
     this.#pace = { speed, networkMs: startMs, worldMs: startMs };
   }
 
-  /** Number of registered agents. */
   get joined(): number {
     return this.#options.agents.filter(({ joined }) => joined).length;
   }
@@ -78,7 +77,6 @@ export class LiveWorld extends Society {
     return this.#gateway.now();
   }
 
-  /** Converts network time to world time. */
   #worldTime(at: number): number {
     const { speed, networkMs, worldMs } = this.#pace;
     return worldMs + Math.trunc((at - networkMs) * speed);

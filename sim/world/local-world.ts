@@ -143,7 +143,6 @@ export class LocalWorld extends Society {
     return true;
   }
 
-  /** Returns the start of the window that contains the given time. */
   #beginOf(at: number): number {
     return at === Number.POSITIVE_INFINITY ? at : at - (at % this.#windowMs);
   }
@@ -273,7 +272,6 @@ export class LocalWorld extends Society {
     return kept;
   }
 
-  /** Applies a request and publishes its events. */
   #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
     const { sent, admitted } = arrival;
     const { at, from, note, bytes } = sent;

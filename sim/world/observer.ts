@@ -80,7 +80,6 @@ export interface Intervening {
   readonly mutes: Mutes;
   /** Time of the next timed intervention, or infinity. */
   readonly nextAt: number;
-  /** Applies the timed interventions that are due. */
   actAt(now: number): void;
   /** Called when a call was scheduled. `called` follows when the call was made or discarded. */
   scheduled(agent: number, event: ScheduledEvent): void;
@@ -95,7 +94,6 @@ export interface Intervening {
 
 /** Operations that interventions perform on a world. */
 export interface Changeable extends World {
-  /** Sets a scenario value by path. */
   change(path: string, value: unknown): void;
   /** Changes the seed for draws that belong to no agent. */
   redraw(seedNumber: number): void;

@@ -338,7 +338,6 @@ export class Society implements Changeable {
 export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
-  /** Returns the network's decision rule. */
   rule(): NetworkRule;
   agents: ScriptedAgent[];
   behaviour: Behaviour;

@@ -149,7 +149,6 @@ export class Cassette {
     return true;
   }
 
-  /** Returns the cost so far of a question without a record. */
   costOf(key: Key): CallCost {
     return this.#open.get(keyOf(key)) ?? { calls: 0 };
   }

@@ -221,7 +221,6 @@ function whole(given: unknown): unknown {
   return typeof given === 'object' && 'do' in given ? { commands: [given] } : given;
 }
 
-/** Concatenates all strings in a value. */
 function texts(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';

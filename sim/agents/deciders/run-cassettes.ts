@@ -80,7 +80,6 @@ export class RunCassettes {
     await this.#own!.appendCall({ call });
   }
 
-  /** Records the tokens used by a failed call. */
   countUnusable(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
     this.#own!.appendCall({ call, unusable }).catch(() => {});
   }

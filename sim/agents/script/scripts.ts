@@ -96,7 +96,6 @@ export class Scripts {
   /** Calls agents in order, and stops any call that reaches the time limit. */
   readonly callLoop: CallLoop = (next) => this.#limited(() => stepWithin(this.#limitMs, next));
 
-  /** True if a script reports measures. */
   get reports(): boolean {
     return this.#reporters.length > 0;
   }
@@ -262,7 +261,6 @@ class Notes {
     return kept;
   }
 
-  /** Returns the frozen memory at the end of the run. */
   final(group: string, world: World): ScriptGroup {
     const noted = [...this.#kept].sort(([a], [b]) => a - b);
     const memories = noted.map(([ordinal, { memory }]) => [ordinal, deepFrozen(memory)] as const);

@@ -78,7 +78,6 @@ const exec = {
 const promptPath = (description: string) =>
   Type.String({ minLength: 1, maxLength: 500, ...about(description) });
 
-/** Server URL. */
 const Address = (description: string) =>
   Type.String({ minLength: 1, maxLength: 2_000, pattern: url, ...about(description) });
 
