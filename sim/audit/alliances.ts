@@ -15,7 +15,6 @@ import {
   answerBefore,
   createDuplicate,
   createRefusal,
-  type PredictedEvents,
   type PredictedOutcome,
   type State,
 } from './state.js';
@@ -26,9 +25,9 @@ export const isOver = ({ status }: Alliance) => status !== 'proposed' && status 
 
 export function foundAlliance(
   state: State,
-  predicted: PredictedEvents,
   founder: Agent,
-  { command, at }: { command: AllianceProposeCommand; at: number },
+  command: AllianceProposeCommand,
+  at: number,
 ): Alliance {
   const alliance: Alliance = {
     id: command.alliance_id,
@@ -48,14 +47,13 @@ export function foundAlliance(
   state.alliances.set(alliance.id, alliance);
   founder.commitments += 1;
   setDeadline(state, alliance, at + INVITATION_MS);
-  emitAlliance(state, predicted, alliance);
+  emitAlliance(state, alliance);
   return alliance;
 }
 
 /** Handles an answer to an invitation. The first acceptance activates the alliance. */
 export function answerInvitation(
   state: State,
-  predicted: PredictedEvents,
   alliance: Alliance,
   { by, accepted, at }: { by: Agent; accepted: boolean; at: number },
 ): void {
@@ -71,15 +69,10 @@ export function answerInvitation(
   } else if (alliance.status === 'proposed' && alliance.invited.length === 0) {
     endAlliance(state, alliance, 'lapsed');
   }
-  emitAlliance(state, predicted, alliance);
+  emitAlliance(state, alliance);
 }
 
-export function leaveAlliance(
-  state: State,
-  predicted: PredictedEvents,
-  alliance: Alliance,
-  { by, at }: { by: Agent; at: number },
-): void {
+export function leaveAlliance(state: State, alliance: Alliance, by: Agent, at: number): void {
   release(alliance, by);
   alliance.members = alliance.members.filter((agent) => agent !== by);
   alliance.changedAt = at;
@@ -87,19 +80,14 @@ export function leaveAlliance(
   if (by === alliance.founder || alliance.members.length < 2) {
     endAlliance(state, alliance, 'dissolved');
   }
-  emitAlliance(state, predicted, alliance);
+  emitAlliance(state, alliance);
 }
 
 /** Ends an alliance because no invitation was accepted in time, or the agreed duration is over. */
-export function allianceDue(
-  state: State,
-  predicted: PredictedEvents,
-  alliance: Alliance,
-  at: number,
-): void {
+export function allianceDue(state: State, alliance: Alliance, at: number): void {
   alliance.changedAt = at;
   endAlliance(state, alliance, alliance.status === 'proposed' ? 'lapsed' : 'expired');
-  emitAlliance(state, predicted, alliance);
+  emitAlliance(state, alliance);
 }
 
 function activate(state: State, alliance: Alliance, at: number): void {

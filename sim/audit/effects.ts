@@ -36,22 +36,9 @@ import {
 import { weakestOpen } from './outcomes.js';
 import { countedBallot, foreignRule, pollVote } from './polls.js';
 import { rate } from './reputation.js';
-import {
-  type Agent,
-  type Block,
-  blockFinal,
-  blockHead,
-  freshScores,
-  type PredictedEvents,
-  type State,
-} from './state.js';
+import { type Agent, type Block, blockFinal, blockHead, freshScores, type State } from './state.js';
 
-export function register(
-  state: State,
-  predicted: PredictedEvents,
-  command: RegisterCommand,
-  at: number,
-): object {
+export function register(state: State, command: RegisterCommand, at: number): object {
   const agent: Agent = {
     number: state.agents.length,
     id: command.agent_id,
@@ -85,16 +72,11 @@ export function register(
   state.byId.set(agent.id, agent);
   countActive(state, agent, 1);
   onStandingChange(state, agent);
-  emit(state, predicted, { type: 'agent_status', data: statusData(agent) });
+  emit(state, { type: 'agent_status', data: statusData(agent) });
   return registrationAnswer(agent);
 }
 
-export function setStatus(
-  state: State,
-  predicted: PredictedEvents,
-  agent: Agent,
-  { command, at }: { command: StatusCommand; at: number },
-): object {
+export function setStatus(state: State, agent: Agent, command: StatusCommand, at: number): object {
   if (agent.status === 'active') countActive(state, agent, -1);
   agent.previous = agent.status;
   agent.status = command.status;
@@ -105,7 +87,7 @@ export function setStatus(
   agent.input = command.input_sha256;
   if (agent.status === 'active') countActive(state, agent, 1);
   if (agent.status !== agent.previous) onStandingChange(state, agent);
-  emit(state, predicted, { type: 'agent_status', data: statusData(agent) });
+  emit(state, { type: 'agent_status', data: statusData(agent) });
   return statusAnswer(agent);
 }
 
@@ -116,12 +98,12 @@ function countActive(state: State, { validator, producer }: Agent, by: 1 | -1): 
 
 export function propose(
   state: State,
-  predicted: PredictedEvents,
   producer: Agent,
-  { command, at }: { command: ProposeCommand; at: number },
+  command: ProposeCommand,
+  at: number,
 ): object {
   const weakest = weakestOpen(state, producer);
-  if (weakest) giveWay(state, predicted, weakest, at);
+  if (weakest) giveWay(state, weakest, at);
   const electorate = getElectorate(state);
   const size = state.agents.length;
   const height = state.head.height + 1;
@@ -160,16 +142,11 @@ export function propose(
   state.pendingTransactions += block.transactions;
   state.counts.proposed += 1;
   state.deadlines.push({ due: block.deadline, of: 'block', id: block.hash });
-  emitProposal(state, predicted, block);
+  emitProposal(state, block);
   return proposalAnswer(block);
 }
 
-export function vote(
-  state: State,
-  predicted: PredictedEvents,
-  by: Agent,
-  { command, at }: { command: VoteCommand; at: number },
-): object {
+export function vote(state: State, by: Agent, command: VoteCommand, at: number): object {
   const { decision, reason, meme_references } = command;
   const block = state.blocks.get(command.block_hash)!;
   castVote(block, by, { decision, memes: meme_references, at });
@@ -180,70 +157,53 @@ export function vote(
   }
   state.counts.votes += 1;
   const data = validationData(block, by, { decision, reason, at, ballot });
-  emit(state, predicted, { type: 'block_validation', data });
-  closeIfDecided(state, predicted, block, { at, isOver: false });
+  emit(state, { type: 'block_validation', data });
+  closeIfDecided(state, block, { at, isOver: false });
   return voteAnswer(state, block, by);
 }
 
-export function postMeme(
-  state: State,
-  predicted: PredictedEvents,
-  creator: Agent,
-  { command, at }: { command: MemeCommand; at: number },
-): object {
+export function postMeme(state: State, creator: Agent, command: MemeCommand, at: number): object {
   const meme = { creator, command, at };
   state.memes.set(command.meme_id, meme);
   creator.memeBytes += command.size;
-  emit(state, predicted, { type: 'meme_posted', data: memeData(meme) });
+  emit(state, { type: 'meme_posted', data: memeData(meme) });
   return memeAnswer(meme);
 }
 
-export function discuss(
-  state: State,
-  predicted: PredictedEvents,
-  by: Agent,
-  { command, at }: { command: DiscussCommand; at: number },
-): object {
+export function discuss(state: State, by: Agent, command: DiscussCommand, at: number): object {
   const data = discussionData(by, command, at);
-  emit(state, predicted, { type: 'consensus_discussion', data });
+  emit(state, { type: 'consensus_discussion', data });
   return data;
 }
 
 /** Closes a block that is decided by its tally or its deadline. */
 export function closeIfDecided(
   state: State,
-  predicted: PredictedEvents,
   block: Block,
   { at, isOver }: { at: number; isOver: boolean },
 ): void {
   const { status, ...outcome } = decideBlock(state.genesis, block, isOver);
   if (status === null) return;
   block.outcome = outcome;
-  end(state, predicted, block, status, at);
-  if (status === 'finalized') finalize(state, predicted, block, at);
+  end(state, block, status, at);
+  if (status === 'finalized') finalize(state, block, at);
   if (status === 'expired') countMisses(state, block);
-  emitMetrics(state, predicted, at);
-  if (status !== 'expired') rate(state, predicted, block);
+  emitMetrics(state, at);
+  if (status !== 'expired') rate(state, block);
   block.ballots = null;
 }
 
-function end(
-  state: State,
-  predicted: PredictedEvents,
-  block: Block,
-  status: BlockStatus,
-  at: number,
-): void {
+function end(state: State, block: Block, status: BlockStatus, at: number): void {
   block.status = status;
   block.closedAt = at;
   block.producer.open = null;
   state.open.delete(block.hash);
   state.pendingTransactions -= block.transactions;
   state.counts[status as keyof State['counts']] += 1;
-  emitEnd(state, predicted, block);
+  emitEnd(state, block);
 }
 
-function finalize(state: State, predicted: PredictedEvents, block: Block, at: number): void {
+function finalize(state: State, block: Block, at: number): void {
   const { transactions, additions, deletions, options = [] } = block.ballots!.proposal;
   state.head = { hash: block.hash, height: block.height };
   block.producer.produced += 1;
@@ -255,8 +215,7 @@ function finalize(state: State, predicted: PredictedEvents, block: Block, at: nu
     }
     for (const key of diff.deletions) state.values.delete(key);
   }
-  for (const hash of [...state.open.keys()].sort())
-    giveWay(state, predicted, state.open.get(hash)!, at);
+  for (const hash of [...state.open.keys()].sort()) giveWay(state, state.open.get(hash)!, at);
   state.stall.periods = 0;
   state.counts.transactions += transactions.length;
   blockFinal(state, at, transactions.length);
@@ -266,7 +225,7 @@ function finalize(state: State, predicted: PredictedEvents, block: Block, at: nu
  * Orphans a block because a sibling was finalized or a producer with a higher reputation takes its
  * slot.
  */
-function giveWay(state: State, predicted: PredictedEvents, block: Block, at: number): void {
-  end(state, predicted, block, 'orphaned', at);
+function giveWay(state: State, block: Block, at: number): void {
+  end(state, block, 'orphaned', at);
   block.ballots = null;
 }

@@ -9,14 +9,13 @@ import {
   type Block,
   type Meme,
   networkFigures,
-  type PredictedEvents,
   type State,
 } from './state.js';
 import { instantText } from './violation.js';
 
-export function emit(state: State, predicted: PredictedEvents, { type, data }: Emitted): void {
+export function emit(state: State, { type, data }: Emitted): void {
   state.seq += 1;
-  predicted.push({ seq: state.seq, type, data } as Event);
+  state.predicted.push({ seq: state.seq, type, data } as Event);
 }
 
 const who = ({ id, personality }: Agent) => ({ id, personality });
@@ -39,16 +38,16 @@ export function allianceData(alliance: Alliance): EventData['alliance_update'] {
   };
 }
 
-export function emitAlliance(state: State, predicted: PredictedEvents, alliance: Alliance): void {
-  emit(state, predicted, { type: 'alliance_update', data: allianceData(alliance) });
+export function emitAlliance(state: State, alliance: Alliance): void {
+  emit(state, { type: 'alliance_update', data: allianceData(alliance) });
 }
 
-export function emitMetrics(state: State, predicted: PredictedEvents, at: number): void {
+export function emitMetrics(state: State, at: number): void {
   const data = { ...networkFigures(state, at), timestamp: instantText(at) };
-  emit(state, predicted, { type: 'network_metrics', data });
+  emit(state, { type: 'network_metrics', data });
 }
 
-export function emitProposal(state: State, predicted: PredictedEvents, block: Block): void {
+export function emitProposal(state: State, block: Block): void {
   const { transactions, meme_content } = block.ballots!.proposal;
   const { type, content } = meme_content;
   const data: EventData['block_proposal'] = {
@@ -62,10 +61,10 @@ export function emitProposal(state: State, predicted: PredictedEvents, block: Bl
     ...(block.options ? { options: [...block.options] } : {}),
     timestamp: instantText(block.proposedAt),
   };
-  emit(state, predicted, { type: 'block_proposal', data });
+  emit(state, { type: 'block_proposal', data });
 }
 
-export function emitEnd(state: State, predicted: PredictedEvents, block: Block): void {
+export function emitEnd(state: State, block: Block): void {
   const data: EventData['block_status'] = {
     ...block.head,
     status: block.status,
@@ -76,7 +75,7 @@ export function emitEnd(state: State, predicted: PredictedEvents, block: Block):
     ...block.outcome,
     timestamp: instantText(block.closedAt),
   };
-  emit(state, predicted, { type: 'block_status', data });
+  emit(state, { type: 'block_status', data });
 }
 
 export function statusData(agent: Agent) {

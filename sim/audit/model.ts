@@ -10,6 +10,7 @@ import type {
   Command,
   RegisterCommand,
 } from '../../engine/protocol/schema/command.js';
+import type { Event } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import {
   allianceDue,
@@ -46,7 +47,6 @@ import {
   createRefusal,
   type Deadline,
   newState,
-  type PredictedEvents,
   type PredictedOutcome,
   rememberRequest,
   renewMetrics,
@@ -65,10 +65,10 @@ export class Model {
   }
 
   /** Returns events from all deadlines before `at`. */
-  advance(at: number): PredictedEvents {
-    const predicted: PredictedEvents = [];
-    passTime(this.state, predicted, at);
-    return predicted;
+  advance(at: number): Event[] {
+    this.state.predicted = [];
+    passTime(this.state, at);
+    return this.state.predicted;
   }
 
   /**
@@ -82,20 +82,18 @@ export class Model {
   }
 
   /** Executes a command after all earlier deadlines. */
-  put(at: number, command: Command): { prediction: PredictedOutcome; predicted: PredictedEvents } {
+  put(at: number, command: Command): { prediction: PredictedOutcome; predicted: Event[] } {
     const { state } = this;
     const predicted = this.advance(at);
     const by = state.byKey.get(command.public_key);
     const prediction = judge(state, by, command, at);
     if (prediction?.result === 'equivocation') {
       markEquivocation(state.blocks.get((command as { block_hash: string }).block_hash)!, by!);
-      punish(state, predicted, by!, at);
+      punish(state, by!, at);
     }
     if (prediction) return { prediction, predicted };
     const data =
-      command.kind === 'register'
-        ? register(state, predicted, command, at)
-        : perform(state, predicted, by!, { command, at });
+      command.kind === 'register' ? register(state, command, at) : perform(state, by!, command, at);
     if (by?.dormant) setDormant(state, by, false);
     return { prediction: { result: 'accepted', data }, predicted };
   }
@@ -122,36 +120,31 @@ function judge(
 /** Applies the effects of a registered agent's command. */
 function perform(
   state: State,
-  predicted: PredictedEvents,
   by: Agent,
-  { command, at }: { command: Exclude<Command, RegisterCommand>; at: number },
+  command: Exclude<Command, RegisterCommand>,
+  at: number,
 ): object {
-  if (command.kind === 'vote') return vote(state, predicted, by, { command, at });
-  if (command.kind === 'propose') return propose(state, predicted, by, { command, at });
-  if (command.kind === 'status') return setStatus(state, predicted, by, { command, at });
-  if (command.kind === 'meme') return postMeme(state, predicted, by, { command, at });
+  if (command.kind === 'vote') return vote(state, by, command, at);
+  if (command.kind === 'propose') return propose(state, by, command, at);
+  if (command.kind === 'status') return setStatus(state, by, command, at);
+  if (command.kind === 'meme') return postMeme(state, by, command, at);
   const answer =
     command.kind === 'discuss'
-      ? discuss(state, predicted, by, { command, at })
-      : changeAlliance(state, predicted, by, { command, at });
+      ? discuss(state, by, command, at)
+      : changeAlliance(state, by, command, at);
   rememberRequest(state, command.request_id, { at, answer });
   return answer;
 }
 
 type AllianceCommand = AllianceProposeCommand | AllianceRespondCommand | AllianceLeaveCommand;
 
-function changeAlliance(
-  state: State,
-  predicted: PredictedEvents,
-  by: Agent,
-  { command, at }: { command: AllianceCommand; at: number },
-): object {
+function changeAlliance(state: State, by: Agent, command: AllianceCommand, at: number): object {
   if (command.kind === 'alliance_propose') {
-    return allianceData(foundAlliance(state, predicted, by, { command, at }));
+    return allianceData(foundAlliance(state, by, command, at));
   }
   const alliance = state.alliances.get(command.alliance_id)!;
-  if (command.kind === 'alliance_leave') leaveAlliance(state, predicted, alliance, { by, at });
-  else answerInvitation(state, predicted, alliance, { by, accepted: command.accepted, at });
+  if (command.kind === 'alliance_leave') leaveAlliance(state, alliance, by, at);
+  else answerInvitation(state, alliance, { by, accepted: command.accepted, at });
   return allianceData(alliance);
 }
 
@@ -165,11 +158,11 @@ function nextDue(state: State): number | null {
 }
 
 /** Fires all deadlines before `at`. Deadlines at the same instant fire in their defined order. */
-function passTime(state: State, predicted: PredictedEvents, at: number): void {
+function passTime(state: State, at: number): void {
   for (let due = nextDue(state); due !== null && due < at; due = nextDue(state)) {
     const next = state.deadlines.peek()!;
     state.deadlines.pop();
-    fire(state, predicted, next);
+    fire(state, next);
   }
 }
 
@@ -181,13 +174,12 @@ function stands(state: State, { due, of, id }: Deadline): boolean {
   return !isOver(alliance) && alliance.deadline === due;
 }
 
-function fire(state: State, predicted: PredictedEvents, { due, of, id }: Deadline): void {
+function fire(state: State, { due, of, id }: Deadline): void {
   const at = due + 1;
-  if (of === 'alliance') allianceDue(state, predicted, state.alliances.get(id)!, at);
-  else if (of === 'block')
-    closeIfDecided(state, predicted, state.open.get(id)!, { at, isOver: true });
+  if (of === 'alliance') allianceDue(state, state.alliances.get(id)!, at);
+  else if (of === 'block') closeIfDecided(state, state.open.get(id)!, { at, isOver: true });
   else {
-    emitMetrics(state, predicted, at);
+    emitMetrics(state, at);
     renewMetrics(state, due);
   }
 }

@@ -2,14 +2,7 @@
 
 import { getDecision, getVote, getWeight, onScoreChange } from './electorate.js';
 import { emit } from './events.js';
-import {
-  type Agent,
-  type Alliance,
-  type Block,
-  type PredictedEvents,
-  type State,
-  WHOLE,
-} from './state.js';
+import { type Agent, type Alliance, type Block, type State, WHOLE } from './state.js';
 import { instantText } from './violation.js';
 
 const PENALTY = 250_000;
@@ -23,7 +16,7 @@ const share = (part: number, whole: number) => Math.trunc((WHOLE * part) / whole
 const faded = (score: number) => score - Math.trunc(score / 64);
 
 /** Rates a finalized or rejected block, before its ballots are deleted. */
-export function rate(state: State, predicted: PredictedEvents, block: Block): void {
+export function rate(state: State, block: Block): void {
   const right = block.status === 'finalized' ? 'approve' : 'reject';
   const voters = block.ballots!.voters.map((number) => state.agents[number]!);
   const part = new Set([block.producer, ...voters]);
@@ -39,14 +32,14 @@ export function rate(state: State, predicted: PredictedEvents, block: Block): vo
   rateAlliances(block, voters, part);
   const reason = block.status === 'finalized' ? 'block_finalized' : 'block_rejected';
   for (const creator of creators) part.add(creator);
-  sumUp(state, predicted, part, { reason, at: block.closedAt });
+  sumUp(state, part, { reason, at: block.closedAt });
 }
 
 /** Penalizes an equivocation. */
-export function punish(state: State, predicted: PredictedEvents, agent: Agent, at: number): void {
+export function punish(state: State, agent: Agent, at: number): void {
   const { scores } = agent;
   scores.penalty = Math.min(MOST_PENALTY, scores.penalty + PENALTY);
-  sumUp(state, predicted, new Set([agent]), { reason: 'equivocation', at });
+  sumUp(state, new Set([agent]), { reason: 'equivocation', at });
 }
 
 /**
@@ -117,7 +110,6 @@ function byId(a: Agent, b: Agent): number {
 /** Updates the overall scores and publishes those that moved enough, in id order. */
 function sumUp(
   state: State,
-  predicted: PredictedEvents,
   agents: ReadonlySet<Agent>,
   { reason, at }: { reason: Reason; at: number },
 ): void {
@@ -142,6 +134,6 @@ function sumUp(
       timestamp,
     };
     scores.published = scores.overall;
-    emit(state, predicted, { type: 'reputation_update', data });
+    emit(state, { type: 'reputation_update', data });
   }
 }

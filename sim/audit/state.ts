@@ -167,6 +167,8 @@ export interface State {
   readonly genesis: Genesis;
   /** Number of predicted events. */
   seq: number;
+  /** Events predicted since time last advanced. */
+  predicted: Event[];
   /** Agents by number, key and id. */
   readonly agents: Agent[];
   readonly byKey: Map<string, Agent>;
@@ -209,6 +211,7 @@ export function newState(genesis: Genesis): State {
   return {
     genesis,
     seq: 0,
+    predicted: [],
     agents: [],
     byKey: new Map(),
     byId: new Map(),
@@ -245,8 +248,6 @@ export function newState(genesis: Genesis): State {
 export type PredictedOutcome =
   | { result: 'accepted' | 'duplicate'; data: object }
   | { result: 'refused' | 'equivocation'; reason: string; details: Record<string, unknown> };
-
-export type PredictedEvents = Event[];
 
 type Refused = PredictedOutcome & { result: 'refused' };
 export const createRefusal = (reason: string, details: Record<string, unknown> = {}): Refused => ({
