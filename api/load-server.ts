@@ -15,7 +15,6 @@ import { EntryChecks } from './http/entry-checks.js';
 import { builtFile, document, parameterReader, parseQuery } from './http/reads.js';
 import { type Answer, jsonResponse, render, success } from './http/response.js';
 import { methodNotAllowed, optionsAnswer, routeNotFound } from './http/route-responses.js';
-import { chooseTransport, formatUrl } from './transport/create-transport.js';
 import {
   type Application,
   type Body,
@@ -24,6 +23,7 @@ import {
   type IncomingRequest,
   type RequestHead,
 } from './transport/transport.js';
+import { chooseTransport, formatUrl } from './transport/uws-transport.js';
 
 interface LoadServerOptions {
   board: Board;

@@ -13,8 +13,7 @@ import { parametersOf, type ViewWork } from './view/log/chunks.js';
 import { computeOverview } from './view/log/reads.js';
 import { ViewLog } from './view/log/view-log.js';
 import { type Overview, type RowBatch, rowCode } from './view/model.js';
-import { encodeRunArchive } from './view/row-table.js';
-import type { RunData, RunSummary, Scores } from './view/run-data.js';
+import { encodeRunArchive, type RunData, type RunSummary, type Scores } from './view/row-table.js';
 
 /** Limit on events. Opening the file unpacks all rows, which must fit in the page's memory. */
 export const MAX_EXPORTED_EVENTS = 2_000_000;

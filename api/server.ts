@@ -14,8 +14,8 @@ import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
 import type { Exchange } from './http/response.js';
 import { ServerTracing } from './tracing.js';
-import { chooseTransport, formatUrl } from './transport/create-transport.js';
 import type { ExchangeLimits, Listening } from './transport/transport.js';
+import { chooseTransport, formatUrl } from './transport/uws-transport.js';
 
 /** Options for {@link startServer}. */
 export interface ServerOptions {

@@ -4,7 +4,7 @@ import { type EventType, eventTopics } from '../../engine/protocol/schema/event.
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { ProposalBody, VoteBody } from '../../engine/protocol/schema/request.js';
 import { excerpt } from '../../engine/protocol/text.js';
-import { readable } from '../checks/damaged-archive.js';
+import { readable } from '../../engine/store/segment.js';
 import { DEBUG_UNIT_BYTES, serverBounds } from '../contract/limit-table.js';
 import { reads } from '../contract/reads.js';
 import type { AnswerOf, Asked, Declared } from '../contract/route.js';
@@ -397,7 +397,7 @@ const ifShown = ({ head, services }: Call, name: string) =>
   services.ui ? builtFile(name, head) : routeNotFound(head);
 
 export async function builtFile(name: string, head: RequestHead): Promise<Answer> {
-  const { pageFile } = await import('../documents/masthead.js');
+  const { pageFile } = await import('../documents/documents.js');
   const found = pageFile(name);
   return found ? fileResponse(found, head.headers) : routeNotFound(head);
 }

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 import { type UnknownName, unknownHeader, withUnknownNames } from '../checks/unknown-members.js';
 import { type Coding, codings, type ServedFile } from '../documents/documents.js';
+import { refuseQuota } from '../limits/cost.js';
 import { type Quota, quotaHeaders } from '../limits/limits.js';
-import { refuseQuota } from '../limits/quota-refusals.js';
 import type { HttpResponse, RequestHead } from '../transport/transport.js';
 
 export interface RefusalResponse {

@@ -15,9 +15,15 @@ import { agentId } from '../../engine/protocol/signing.js';
 import { ruleOf } from '../../engine/rules/network-rule.js';
 import { admitReceived } from '../checks/request-checks.js';
 import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
-import { type Cost, computeCost, isLate, isReplay, toOperation } from '../limits/cost.js';
+import {
+  type Cost,
+  computeCost,
+  isLate,
+  isReplay,
+  refuseBlockShare,
+  toOperation,
+} from '../limits/cost.js';
 import type { Quota } from '../limits/limits.js';
-import { refuseBlockShare } from '../limits/quota-refusals.js';
 import type { RequestTrace } from '../tracing.js';
 import { signedRequest } from './bodies.js';
 import type { Call, Handler, Services } from './handler.js';

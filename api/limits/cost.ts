@@ -6,8 +6,9 @@ import type { Admitted } from '../../engine/admit/admit.js';
 import type { Outcome } from '../../engine/core/state.js';
 import type { Spent } from '../../engine/node/kept-network.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
-import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import { type LimitName, limitTable, WRITTEN_BESIDE_BYTES } from '../contract/limit-table.js';
+import type { BlockShare } from './block-share.js';
 import { type Account, type Limits, type Quota, refund, type Use } from './limits.js';
 import type { ChargedSignatures } from './signature-quota.js';
 
@@ -151,4 +152,48 @@ function isCharged(kind: CommandKind, outcome: Outcome): boolean {
     return kind !== 'register';
   }
   return outcome.result !== 'duplicate';
+}
+
+export function refuseQuota({ name, quota, windowSeconds, resetSeconds }: Quota): Refusal {
+  const unit = limitTable[name].unit === 'bytes' ? ' bytes' : '';
+  const window = windows[windowSeconds] ?? `${windowSeconds} s`;
+  const values = { limit: name, quota: `${quota}${unit}`, window, seconds: resetSeconds };
+  const details = { limit: name, quota, retry_after_s: resetSeconds };
+  return refuse('RATE_LIMIT', values, { details });
+}
+
+const windows: Record<number, string> = { 1: 'second', 60: 'minute', 86400: 'day' };
+
+/** Refuses a proposal until the network may open a further block. */
+export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal {
+  const seconds = Math.ceil(waitMs / 1000);
+  const details = { limit: 'blocks', quota, retry_after_s: seconds };
+  return refuse('BLOCK_RATE_LIMIT', { quota, seconds }, { details });
+}
+
+interface Counters {
+  limits: Limits;
+  charged: Pick<ChargedSignatures, 'has' | 'add'>;
+  blocks: BlockShare | null;
+}
+
+/**
+ * Counts a request from another node of a cluster as the admitting node did, so an agent has one
+ * quota across all nodes. Replaying a captured request on a different node costs
+ * nothing.
+ */
+export function countRemoteUsage({ limits, charged, blocks }: Counters): (spent: Spent) => void {
+  // An accepted request counts once, even if a copy is in flight here. A refusal may be a replay.
+  const once = { has: () => false, add: charged.add.bind(charged) };
+  return (spent) => {
+    const { kind, publicKey, spender, outcome, ageMs } = spent;
+    const known = outcome.result === 'refused' ? charged : once;
+    const cost = computeCost(limits, known, spent, limits.address(spender));
+    if (cost.again) return;
+    cost.charge(ageMs);
+    cost.conclude(outcome);
+    if (kind === 'propose' && outcome.result === 'accepted') {
+      blocks?.openedElsewhere(publicKey, ageMs);
+    }
+  };
 }

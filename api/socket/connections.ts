@@ -4,9 +4,8 @@ import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { socketLimits } from '../contract/channels.js';
 import type { Socket, SocketHandlers } from '../transport/transport.js';
-import { type ConnectionRecord, type SessionHost, UsedAuths } from './connection-record.js';
 import { Feed } from './feed.js';
-import { Session } from './session.js';
+import { type ConnectionRecord, Session, type SessionHost, UsedAuths } from './session.js';
 import type { Watchers } from './watch.js';
 
 export interface ConnectionsOptions {

@@ -7,9 +7,8 @@
 import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { eventTopics } from '../../engine/protocol/schema/event.js';
-import { refuseDamagedArchive } from '../checks/damaged-archive.js';
+import { refuseDamagedArchive } from '../../engine/store/segment.js';
 import type { Socket } from '../transport/transport.js';
-import type { Traffic } from './traffic.js';
 
 /** Number of events in memory for caught-up subscribers. */
 const RING = 16_384;
@@ -521,3 +520,24 @@ export const getSessionFigures = (
   bytes_out: traffic.bytesOut,
   buffered_bytes: closed ? 0 : socket.bufferedBytes(),
 });
+
+export interface Traffic {
+  messagesIn: number;
+  messagesOut: number;
+  bytesOut: number;
+}
+
+/** Wraps a socket to count its traffic. Calls `onFull` when a message was dropped. */
+export function countTraffic(socket: Socket, traffic: Traffic, onFull: () => void): Socket {
+  const note = (length: number, taken: boolean) => {
+    traffic.messagesOut += 1;
+    traffic.bytesOut += length;
+    if (!taken) onFull();
+    return taken;
+  };
+  return {
+    ...socket,
+    send: (text) => note(text.length, socket.send(text)),
+    sendBytes: (bytes) => note(bytes.length, socket.sendBytes(bytes)),
+  };
+}

@@ -18,6 +18,7 @@ import { STATUS_CODES } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { socketLimits } from '../contract/channels.js';
 import { BodyReader, Expiring, Head, InFlight, safeValue } from './head.js';
+import { nodeTransport } from './node-transport.js';
 import {
   type Address,
   type Application,
@@ -36,7 +37,7 @@ import {
 type Uws = typeof import('uWebSockets.js');
 
 /** Returns the transport, or the reason why uWebSockets.js is unavailable and what to do. */
-export async function uwsTransport(): Promise<Transport | { missing: string }> {
+async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
     const module: Uws & { default?: Uws } = await import('uWebSockets.js');
@@ -432,3 +433,24 @@ function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>)
     },
   };
 }
+
+interface ChosenTransport {
+  transport: Transport;
+  /** Reason for using node:http, if the caller did not choose a transport. */
+  fallback?: string;
+}
+
+/** @throws {Error} if the requested transport is unavailable. */
+export async function chooseTransport(
+  wanted: 'uws' | 'node' | undefined,
+): Promise<ChosenTransport> {
+  if (wanted === 'node') return { transport: nodeTransport };
+  const uws = await uwsTransport();
+  if (!('missing' in uws)) return { transport: uws };
+  if (wanted === 'uws') throw new Error(uws.missing);
+  return { transport: nodeTransport, fallback: uws.missing };
+}
+
+/** Formats a URL such as `http://127.0.0.1:8080`. */
+export const formatUrl = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

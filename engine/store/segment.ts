@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { limits } from '../protocol/limits.js';
 import { parseUnique } from '../protocol/repeated-members.js';
+import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { excerpt } from '../protocol/text.js';
 import { StoreError, type StoreRow, storeError } from './messages.js';
 import type { Segment, SegmentRange } from './store.js';
@@ -495,4 +496,36 @@ function nextBlock(items: Iterator<Item>): Packing | null {
   // Prevents an unhandled rejection until the promise is awaited.
   packed.catch(() => {});
   return { first, count, raw, packed };
+}
+
+/** Returns the refusal for a damaged segment, or null for any other error. */
+export function refuseDamagedArchive(error: unknown): Refusal | null {
+  if (!(error instanceof ArchiveError)) return null;
+  const { first, last, first_event, last_event } = error.segment;
+  const details = { first, last, first_event, last_event };
+  return refuse('ARCHIVE_DAMAGED', details, { details });
+}
+
+/** Yields rows up to the first damaged row. Throws only if the first row is damaged. */
+export function* readable<Row>(rows: Iterable<Row>): Generator<Row, void> {
+  let any = false;
+  try {
+    for (const row of rows) {
+      yield row;
+      any = true;
+    }
+  } catch (error) {
+    if (!any || !(error instanceof ArchiveError)) throw error;
+  }
+}
+
+/** Returns a function that is true for the first error per segment, to bound the log. */
+export function firstOfEach(): (error: unknown) => boolean {
+  const reported = new Set<string>();
+  return (error) => {
+    const file = error instanceof ArchiveError ? error.segment.file : '';
+    const isNew = !reported.has(file);
+    reported.add(file);
+    return isNew;
+  };
 }

@@ -6,9 +6,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Profile, resolveLimits } from '../../api/contract/limit-table.js';
 import { type BlockShare, createBlockShare } from '../../api/limits/block-share.js';
-import { computeCost, toOperation } from '../../api/limits/cost.js';
+import { computeCost, refuseBlockShare, refuseQuota, toOperation } from '../../api/limits/cost.js';
 import { Limits } from '../../api/limits/limits.js';
-import { refuseBlockShare, refuseQuota } from '../../api/limits/quota-refusals.js';
 import { type Admitted, admit } from '../../engine/admit/admit.js';
 import { refuseTimestamp } from '../../engine/admit/credentials.js';
 import type { Verified } from '../../engine/admit/verify.js';

@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { pageFile } from '../../dist/api/documents/masthead.js';
+import { pageFile } from '../../dist/api/documents/documents.js';
 import { type RowBatch, rowKinds, type Snapshot } from '../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../dist/api/view/reducer.js';
 import { encodeRowBatch, newRows, sliceRowBatch } from '../../dist/api/view/row-batch.js';

@@ -2,7 +2,7 @@
  * Entry point of the page in an exported file. Places are in the query, and the file's worker
  * answers requests.
  */
-import type { RunSummary } from '../../api/view/run-data.js';
+import type { RunSummary } from '../../api/view/row-table.js';
 import { format } from '../../report/shared/format.js';
 import { cleanText } from '../components/labels.js';
 import { askWorker } from '../data/connect.js';

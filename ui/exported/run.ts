@@ -14,8 +14,7 @@ import {
 } from '../../api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../api/view/reducer.js';
 import { sliceRowBatch } from '../../api/view/row-batch.js';
-import { decodeRunArchive, type RunArchive } from '../../api/view/row-table.js';
-import type { RunData } from '../../api/view/run-data.js';
+import { decodeRunArchive, type RunArchive, type RunData } from '../../api/view/row-table.js';
 import { blockStatuses } from '../../engine/protocol/event-types.js';
 import { PageError, pageText } from '../messages.js';
 import { Keyframes } from '../player/history.js';

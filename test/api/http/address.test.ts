@@ -1,6 +1,6 @@
 /** The client address behind proxies. */
 import { expect, test } from 'vitest';
-import { clientAddress } from '../../../dist/api/limits/addresses.js';
+import { clientAddress } from '../../../dist/api/limits/limits.js';
 
 const trusted = new Set(['10.0.0.1', '10.0.0.2']);
 

@@ -4,9 +4,8 @@ import type { Outcome } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
-import { type Cost, computeCost } from '../../../dist/api/limits/cost.js';
+import { type Cost, computeCost, countRemoteUsage } from '../../../dist/api/limits/cost.js';
 import { Limits } from '../../../dist/api/limits/limits.js';
-import { countRemoteUsage } from '../../../dist/api/limits/quota-refusals.js';
 import { ChargedSignatures } from '../../../dist/api/limits/signature-quota.js';
 import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 
