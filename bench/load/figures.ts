@@ -177,11 +177,10 @@ export function findSlowest(
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
 
-/** During a run, requests that still wait for a response do not count. */
 function errorShare(of: readonly Operation[]): number | null {
-  const failed = of.flatMap(failures).reduce((sum, { count }) => sum + count, 0);
-  const known = of.reduce((sum, { accepted }) => sum + accepted, failed);
-  return known === 0 ? null : failed / known;
+  const sent = of.reduce((sum, one) => sum + one.sent, 0);
+  const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
+  return sent === 0 ? null : (sent - accepted) / sent;
 }
 
 /** Lists all figures with samples in these results, in reading order. */

@@ -132,6 +132,25 @@ function clockProblems(shards: readonly ShardResult[], bound: number): Note[] {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
+/** Adds up the named members. */
+const totals = <K extends string>(rows: readonly Record<K, number>[], ...names: readonly K[]) =>
+  Object.fromEntries(names.map((name) => [name, sum(rows.map((row) => row[name]))])) as Record<
+    K,
+    number
+  >;
+
+/** Returns the largest value of each named member; null where no row has one. */
+const largest = <K extends string>(
+  rows: readonly { [name in K]?: number | null }[],
+  ...names: readonly K[]
+) =>
+  Object.fromEntries(
+    names.map((name) => {
+      const values = rows.flatMap((row) => row[name] ?? []);
+      return [name, values.length === 0 ? null : Math.max(...values)];
+    }),
+  ) as Record<K, number | null>;
+
 function mergeFigures(shards: readonly ShardResult[]): LoadResult {
   const first = shards[0]!;
   const measuredS = Math.max(...shards.map(({ measured_s }) => measured_s));
@@ -189,35 +208,30 @@ function mergeTransactions(
   finality: Percentiles,
   perS: (count: number) => number,
 ): LoadResult['transactions'] {
-  const total = (name: keyof LoadResult['transactions']) =>
-    sum(shards.map(({ transactions }) => transactions[name]));
-  if (finality.count !== total('finalized')) {
-    const reason = `${finality.count} samples of ${total('finalized')} finalized transactions`;
+  const names = ['proposed', 'accepted', 'finalized', 'timed_out', 'unfinished'] as const;
+  const counts = totals(
+    shards.map(({ transactions }) => transactions),
+    ...names,
+  );
+  if (finality.count !== counts.finalized) {
+    const reason = `${finality.count} samples of ${counts.finalized} finalized transactions`;
     throw loadResultError('LOAD_RESULT_INVALID', { path: 'finality', reason });
   }
-  return {
-    proposed: total('proposed'),
-    accepted: total('accepted'),
-    finalized: finality.count,
-    timed_out: total('timed_out'),
-    unfinished: total('unfinished'),
-    tps: perS(finality.count),
-  };
+  return { ...counts, tps: perS(finality.count) };
 }
 
 function mergeDelivery(
   shards: readonly ShardResult[],
   perS: (count: number) => number,
 ): LoadResult['delivery'] {
-  const total = (name: 'subscribers' | 'expected' | 'delivered' | 'holes' | 'disconnects') =>
-    sum(shards.map(({ delivery }) => delivery[name]));
+  const names = ['subscribers', 'expected', 'delivered', 'holes', 'disconnects'] as const;
+  const counts = totals(
+    shards.map(({ delivery }) => delivery),
+    ...names,
+  );
   return {
-    subscribers: total('subscribers'),
-    expected: total('expected'),
-    delivered: total('delivered'),
-    holes: total('holes'),
-    disconnects: total('disconnects'),
-    deliveries_per_s: perS(total('delivered')),
+    ...counts,
+    deliveries_per_s: perS(counts.delivered),
     latency: mergePercentiles(shards.map(({ delivery }) => delivery.latency)),
   };
 }
@@ -226,17 +240,10 @@ function mergeOperations(all: readonly Operation[]): Operation[] {
   const names = [...new Set(all.map(({ operation }) => operation))];
   return names.map((operation) => {
     const same = all.filter((one) => one.operation === operation);
-    const total = (name: 'sent' | 'accepted' | 'lies' | 'timed_out' | 'broken' | 'unfinished') =>
-      sum(same.map((one) => one[name]));
     return {
       operation,
-      sent: total('sent'),
-      accepted: total('accepted'),
+      ...totals(same, 'sent', 'accepted', 'lies', 'timed_out', 'broken', 'unfinished'),
       refused: mergeRefused(same.flatMap(({ refused }) => refused)),
-      lies: total('lies'),
-      timed_out: total('timed_out'),
-      broken: total('broken'),
-      unfinished: total('unfinished'),
       response: mergePercentiles(same.map(({ response }) => response)),
       service: mergePercentiles(same.map(({ service }) => service)),
     };
@@ -246,15 +253,8 @@ function mergeOperations(all: readonly Operation[]): Operation[] {
 function mergeNodes(all: NonNullable<LoadResult['nodes']>): NonNullable<LoadResult['nodes']> {
   return [...new Set(all.map(({ url }) => url))].map((url) => {
     const same = all.filter((one) => one.url === url);
-    const total = (name: 'sent' | 'accepted' | 'failed') => sum(same.map((one) => one[name]));
     const down_ms = Math.max(...same.map((one) => one.down_ms));
-    return {
-      url,
-      sent: total('sent'),
-      accepted: total('accepted'),
-      failed: total('failed'),
-      down_ms,
-    };
+    return { url, ...totals(same, 'sent', 'accepted', 'failed'), down_ms };
   });
 }
 
@@ -293,23 +293,10 @@ function mergeSeconds(shards: readonly ShardResult[]): Second[] {
   const length = Math.max(...shards.map(({ seconds }) => seconds.length));
   return Array.from({ length }, (_, second): Second => {
     const rows = shards.flatMap(({ seconds }) => seconds[second] ?? []);
-    const total = (name: 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions') =>
-      sum(rows.map((row) => row[name]));
-    const largest = (name: 'response_p50' | 'response_p95' | 'response_p99' | 'lag_max') => {
-      const values = rows.flatMap((row) => row[name] ?? []);
-      return values.length === 0 ? null : Math.max(...values);
-    };
     return {
       second,
-      intended: total('intended'),
-      sent: total('sent'),
-      accepted: total('accepted'),
-      failed: total('failed'),
-      finalized_transactions: total('finalized_transactions'),
-      response_p50: largest('response_p50'),
-      response_p95: largest('response_p95'),
-      response_p99: largest('response_p99'),
-      lag_max: largest('lag_max'),
+      ...totals(rows, 'intended', 'sent', 'accepted', 'failed', 'finalized_transactions'),
+      ...largest(rows, 'response_p50', 'response_p95', 'response_p99', 'lag_max'),
     };
   });
 }
@@ -329,13 +316,15 @@ function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[numb
 
 /** Returns the longest waits of any generator, as shares of the measured time. */
 function heldBy(shards: readonly ShardResult[]): NonNullable<LoadResult['arrivals']['held']> {
-  const worst = (cause: 'connections' | 'answers' | 'signatures') =>
-    Math.max(...shards.map(({ arrivals }) => arrivals.held?.[cause] ?? 0));
-  return {
-    connections: worst('connections'),
-    answers: worst('answers'),
-    signatures: worst('signatures'),
-  };
+  const none = { connections: 0, answers: 0, signatures: 0 };
+  const held = shards.map(({ arrivals }) => arrivals.held ?? none);
+  const { connections, answers, signatures } = largest(
+    held,
+    'connections',
+    'answers',
+    'signatures',
+  );
+  return { connections: connections!, answers: answers!, signatures: signatures! };
 }
 
 /** Judges the whole load by the rules for one generator. */

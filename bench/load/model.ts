@@ -10,7 +10,7 @@ import type {
   LoadTable,
 } from '../../api/contract/load.js';
 import { format, formatMs, formatValue, plural } from '../../report/shared/format.js';
-import { type Failure, failures, findFigure, findSlowest, listTimes } from './figures.js';
+import { type Failure, failures, findSlowest, listTimes, scheduledOperations } from './figures.js';
 import { describeServer } from './options.js';
 import {
   type Bracket,
@@ -105,10 +105,18 @@ function keyFacts(result: LoadResult): Fact[] {
     ...(['p50', 'p95', 'p99'] as const).flatMap((name) => responseFact(result, name)),
     ...timeFact('p99 finality', finality, 'block'),
     ...timeFact('p99 delivery', delivery.latency, 'update'),
-    fact('errors', 'share', findFigure('errors')!.of(result)),
+    fact('errors', 'share', knownErrors(result)),
     ...(r === null ? [] : [fact('R', 'per_s', r, 'verifications of one core')]),
     ...(r && signed !== null ? [fact(`${asked.workload} relative to R`, 'of_r', signed / r)] : []),
   ];
+}
+
+/** Equals the figure `errors`, except that requests in flight do not count during a run. */
+function knownErrors(result: LoadResult): number | null {
+  const scheduled = scheduledOperations(result);
+  const failed = scheduled.flatMap(failures).reduce((sum, { count }) => sum + count, 0);
+  const known = scheduled.reduce((sum, { accepted }) => sum + accepted, failed);
+  return known === 0 ? null : failed / known;
 }
 
 function transactionsFact({ transactions, finality }: LoadResult): Fact {
