@@ -98,3 +98,21 @@ export function operation(result: LoadResult, name: string): Operation {
 export const refusedBy = ({ refused }: Operation) => sum(refused.map(({ count }) => count));
 
 export const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+interface Blocks {
+  blocks: { transactions: number }[];
+  next_cursor: string | null;
+}
+
+/** Counts the transactions in finalized blocks by the log of the server. */
+export async function countFinalized(url: string): Promise<number> {
+  let [count, cursor]: [number, string | null] = [0, ''];
+  while (cursor !== null) {
+    const more: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const target = `${url}/api/v1/blocks?status=finalized&limit=1000${more}`;
+    const { data } = (await (await fetch(target)).json()) as { data: Blocks };
+    count += sum(data.blocks.map(({ transactions }) => transactions));
+    cursor = data.next_cursor;
+  }
+  return count;
+}

@@ -6,13 +6,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parseConditions, slo } from '../../../../dist/bench/load/conditions.js';
 import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/result.js';
-import { folkmoot } from '../../../support/cli.js';
 import { loadResult, saturation, tiers } from '../fixture.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const guide = readFileSync(`${root}docs/load-testing.md`, 'utf8');
 const reference = readFileSync(`${root}docs/load-result.md`, 'utf8');
-const readme = readFileSync(`${root}README.md`, 'utf8');
 const advice = 'out of date; run npm run docs';
 
 test('docs/load-result.schema.json: equals the schema of the code', () => {
@@ -51,16 +49,6 @@ test('dictionary: describes every member with a value, except format', () => {
   visit('', whole);
   expect(leaves.length).toBeGreaterThan(80);
   expect(leaves.filter((path) => !known.has(path))).toEqual(['format']);
-});
-
-test('guide and README: their commands have existing options only', async () => {
-  const text = guide + readme;
-  const commands = [...text.matchAll(/^npx folkmoot (load compare|load|serve) (.*)$/gm)];
-  expect(commands.length).toBeGreaterThan(10);
-  for (const [line, command, rest] of commands) {
-    const { stdout } = await folkmoot([...command!.split(' '), '--help']);
-    for (const [option] of rest!.matchAll(/--[a-z-]+/g)) expect(stdout, line).toContain(option);
-  }
 });
 
 test('guide: its conditions, objectives and figures are valid', () => {

@@ -6,8 +6,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pour, writeAnswer, writeHalf, writeLie } from './answers.js';
 import { type Plan, planner, type Route } from './behaviour.js';
-import { Checker, type Signed } from './checker.js';
-import { readForm } from './form.js';
 import { type Answer, type Fields, KnownNetwork } from './network.js';
 import { type Made, nowMs, type Received, type Record, type Said } from './record.js';
 import { KnownSockets } from './sockets.js';
@@ -21,11 +19,10 @@ const record: Record = {
   finalized: [],
   signatures: 0,
   keys: 0,
-  wrong: [],
+  repeated: [],
 };
 const network = new KnownNetwork(made, record, (type, data) => sockets.tell(type, data));
-const checker = made.checks ? await Checker.open(record, network.id) : null;
-const sockets = new KnownSockets(made, record, checker, () => network);
+const sockets = new KnownSockets(made, record, () => network);
 const plan = planner(made.behaviours, (does, afterMs) =>
   setTimeout(wholeTreatments[does], afterMs),
 );
@@ -96,7 +93,7 @@ function take(
   request.on('error', () => {});
   response.on('error', () => {});
   request.on('end', () => {
-    const act = () => void finish(request, response, id, Buffer.concat(chunks), planned, entry);
+    const act = () => finish(request, response, id, Buffer.concat(chunks), planned, entry);
     // Rounded up, because a timer truncates fractions and would fire early.
     const waitMs = Math.ceil(planned.dueMs - nowMs());
     if (waitMs > 0) setTimeout(act, waitMs);
@@ -104,17 +101,17 @@ function take(
   });
 }
 
-async function finish(
+function finish(
   request: IncomingMessage,
   response: ServerResponse,
   id: string,
   raw: Buffer,
   planned: Plan,
   entry: Received,
-): Promise<void> {
+): void {
   const { treatment, refusal, ordinal } = planned;
-  const signed = await signedOf(request, raw, entry.route);
-  checker?.request(signed);
+  const signed = signedOf(request, raw, entry.route);
+  countSignatures(signed);
   if (treatment === 'keepSilent') return;
   // Recorded before writing, because a client that has read the response waited at least as long.
   entry.answeredAtMs = nowMs();
@@ -130,14 +127,45 @@ async function finish(
   if (treatment !== 'drop') entry.status = response.statusCode;
 }
 
-async function signedOf(request: IncomingMessage, raw: Buffer, route: Route): Promise<Signed> {
-  const headers = request.headers as { [name: string]: string };
-  const form = route === 'meme' ? await readForm(headers['content-type']!, raw) : null;
-  const body = form || raw.length === 0 ? {} : (JSON.parse(String(raw)) as Fields);
-  return { route, method: request.method!, target: request.url!, headers, raw, body, form };
+/** A received request. */
+interface Signed {
+  route: Route;
+  headers: { [name: string]: string };
+  raw: Buffer;
+  body: Fields;
 }
 
-function perform({ route, headers, body, form }: Signed, id: string): Answer {
+const signatures = new Set<unknown>();
+const keys = new Set<unknown>();
+
+/** Counts distinct signatures and keys. Ed25519 repeats a signature only for a repeated message. */
+function countSignatures({ route, headers, body }: Signed): void {
+  const key = headers['x-agent-public-key'] ?? body.public_key;
+  const inHeader = route === 'register' || route === 'status';
+  const own = inHeader ? headers['x-agent-signature'] : body.signature;
+  const transactions = (body.transactions ?? []) as Fields[];
+  const all = [{ sender: key, signature: own }, ...(route === 'propose' ? transactions : [])];
+  for (const { sender = key, signature } of all) {
+    if (signature === undefined) continue;
+    if (signatures.has(signature)) record.repeated.push(route);
+    signatures.add(signature);
+    keys.add(sender);
+  }
+  record.signatures = signatures.size;
+  record.keys = keys.size;
+}
+
+function signedOf(request: IncomingMessage, raw: Buffer, route: Route): Signed {
+  const headers = request.headers as { [name: string]: string };
+  if (route === 'meme') {
+    const [, signature] = /name="?signature"?\r\n\r\n(\w+)/.exec(String(raw)) ?? [];
+    return { route, headers, raw, body: { signature } };
+  }
+  const body = raw.length === 0 ? {} : (JSON.parse(String(raw)) as Fields);
+  return { route, headers, raw, body };
+}
+
+function perform({ route, headers, raw, body }: Signed, id: string): Answer {
   const key = String(headers['x-agent-public-key']).toLowerCase();
   if (route === 'meta') return network.meta();
   if (route === 'state') return network.state();
@@ -147,5 +175,5 @@ function perform({ route, headers, body, form }: Signed, id: string): Answer {
   if (route === 'status') return network.status(key, id, body);
   if (route === 'propose') return network.propose(key, body);
   if (route === 'vote') return network.vote(key, body);
-  return network.meme(key, { ...form!, at: headers['x-timestamp']! });
+  return network.meme(key, raw);
 }

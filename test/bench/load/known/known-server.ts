@@ -45,7 +45,6 @@ const well: Made = {
   shows: 'everything',
   finalizes: true,
   misdelivers: null,
-  checks: false,
 };
 
 /** Starts a correct server with the given deviations. */

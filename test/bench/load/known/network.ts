@@ -3,7 +3,7 @@
  * can see. The network checks no signatures and supports one policy: approval by more than two
  * thirds.
  */
-import { agentId, blockHash, memeId, sha256Hex } from 'folkmoot/signing';
+import { agentId, blockHash, sha256Hex } from 'folkmoot/signing';
 import type { Refusal } from './behaviour.js';
 import { type Made, nowMs, type Record } from './record.js';
 
@@ -147,14 +147,12 @@ export class KnownNetwork {
     return { status: 201, data: this.#voted(block, voter, decision) };
   }
 
-  meme(key: string, form: { caption: string; tags: string[]; file: Buffer; at: string }): Answer {
+  meme(key: string, raw: Buffer): Answer {
     const creator = this.#agents.get(key);
     if (!creator) return unable(401, 'UNKNOWN_KEY');
-    const { caption, tags } = form;
-    const signed = { caption, content_sha256: sha256Hex(form.file), tags, timestamp: form.at };
-    const id = memeId(key, signed);
-    const content = { type: 'text', url: `/api/v1/social/memes/${id}/content`, caption };
-    const shown = { meme_id: id, content, tags, timestamp: time() };
+    const id = sha256Hex(raw);
+    const content = { type: 'text', url: `/api/v1/social/memes/${id}/content`, caption: '' };
+    const shown = { meme_id: id, content, tags: [], timestamp: time() };
     this.#tell('meme_posted', {
       ...shown,
       creator: { id: creator.id, personality: creator.personality },

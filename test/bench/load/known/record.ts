@@ -17,8 +17,6 @@ export interface Made {
   finalizes: boolean;
   /** Treatment of every n-th delivery of events of these types. */
   misdelivers: { types: readonly string[]; every: number; does: Misdelivery } | null;
-  /** True to verify every signature and list problems in `Record.wrong`. */
-  checks: boolean;
 }
 
 /** One request. Times are in milliseconds since 1970, with decimals. */
@@ -43,12 +41,12 @@ export interface Record {
   sockets: { opened: number; authenticated: number; closed: number };
   /** Final blocks with the time of the finalizing vote, and the number of transactions. */
   finalized: { hash: string; atMs: number; transactions: number }[];
-  /** Number of verified signatures. */
+  /** Number of different signatures of requests and transactions. */
   signatures: number;
   /** Number of keys. */
   keys: number;
-  /** Protocol violations: an invalid signature, a repeated message. */
-  wrong: string[];
+  /** Routes of requests that repeat a signed message. */
+  repeated: string[];
 }
 
 /** Messages between test and process. */

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Checker } from './checker.js';
 import type { Fields } from './network.js';
 import type { Made, Record } from './record.js';
 
@@ -34,7 +33,6 @@ interface Host {
 export class KnownSockets {
   readonly #made: Made;
   readonly #record: Record;
-  readonly #checker: Checker | null;
   readonly #host: () => Host;
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   readonly #connections = new Set<Connection>();
@@ -42,11 +40,10 @@ export class KnownSockets {
   #seq = 0;
   #chosen = 0;
 
-  constructor(made: Made, record: Record, checker: Checker | null, host: () => Host) {
+  constructor(made: Made, record: Record, host: () => Host) {
     this.#made = made;
     this.#bare = made.shows !== 'everything';
     this.#record = record;
-    this.#checker = checker;
     this.#host = host;
   }
 
@@ -111,7 +108,6 @@ export class KnownSockets {
     const host = this.#host();
     const key = String(message.public_key).toLowerCase();
     if (!host.knows(key)) return refuse(connection, 4403, 'INVALID_AGENT', 'UNKNOWN_KEY');
-    this.#checker?.auth(message);
     connection.authenticated = true;
     this.#record.sockets.authenticated += 1;
     if (this.#bare) return;

@@ -9,7 +9,7 @@ import { folkmoot } from '../../../support/cli.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { host } from '../../../support/host.js';
 import { main } from '../../../support/paths.js';
-import { sum } from '../generator.js';
+import { countFinalized, sum } from '../generator.js';
 
 interface Generators {
   folders: string[];
@@ -61,24 +61,6 @@ async function generateInTime(
   expect(found.errors.join('')).toContain('--start-at');
   expect(leadS).toBeLessThan(100);
   return generateInTime(options, count, 2 * leadS);
-}
-
-interface Blocks {
-  blocks: { transactions: number }[];
-  next_cursor: string | null;
-}
-
-/** Counts the transactions in finalized blocks by the log of the server. */
-async function countFinalized(url: string): Promise<number> {
-  let [count, cursor]: [number, string | null] = [0, ''];
-  while (cursor !== null) {
-    const more: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const target = `${url}/api/v1/blocks?status=finalized&limit=1000${more}`;
-    const { data } = (await (await fetch(target)).json()) as { data: Blocks };
-    count += sum(data.blocks.map(({ transactions }) => transactions));
-    cursor = data.next_cursor;
-  }
-  return count;
 }
 
 /** Returns the raw samples of a generator's histogram, in microseconds. */

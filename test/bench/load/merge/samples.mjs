@@ -5,12 +5,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
-import hdr from 'hdr-histogram-js';
+import { build } from '../../../../dist/bench/load/bundled/hdr.js';
 
 const folder = new URL(import.meta.url).searchParams.get('to');
 const samples = new Map();
 
-let prototype = hdr.build();
+let prototype = build();
 while (!Object.hasOwn(prototype, 'recordValue')) prototype = Object.getPrototypeOf(prototype);
 const { recordValue } = prototype;
 prototype.recordValue = function record(value) {

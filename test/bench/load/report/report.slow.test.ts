@@ -116,33 +116,6 @@ test('report: the command that repeats the run has all options except defaults',
   );
 });
 
-test('report: shows transactions, finality and deliveries if there are any', async () => {
-  const { page, text } = await reportOf(loadResult({ workload: 'transactions', failing: 0 }));
-  expect(headings(page)).toContain('Finality of transactions');
-  expect(headings(page)).toContain('Finalized transactions over time');
-  expect(headings(page)).not.toContain('Failed requests');
-  expect(text).toMatch(/TPS 990\/s .* p99 finality [\d.]+ m?s/);
-  const watched = await reportOf(loadResult({ workload: 'subscribers', operations: ['status'] }));
-  expect(watched.text).toMatch(/deliveries [^(]+\(9,998 of 10,000 to .*, 2 gaps/);
-});
-
-test('report: saturation shows every bracket, and changes of machine speed', async () => {
-  const found = saturation();
-  found.brackets[1]!.unstable = true;
-  found.brackets[2]!.fails = null;
-  const { page, text } = await reportOf(loadResult({ seconds: 3 }, { saturation: found }));
-  expect(headings(page).slice(0, 3)).toEqual([
-    'Load test: votes, saturation',
-    'Saturation',
-    'Saturation search',
-  ]);
-  expect(text).toContain('sustained rates 5,300 to 5,800/s');
-  expect(text).toContain('1 5,600/s 6,100/s 12,276/s 12,400/s yes');
-  expect(text).toMatch(/2 5,300\/s 5,900\/s \S+ \S+ no/);
-  expect(text).toContain('3 5,800/s no rate');
-  expect(text).toContain('--saturate --slo ');
-});
-
 test('report: reports a failed run without measurements', async () => {
   const { page, text } = await reportOf(silent());
   expect(page).toContain('class="verdict bad"');
@@ -156,19 +129,6 @@ test('report: a long run gives a small page that explains its points', async () 
   expect(page.length).toBeLessThan(400_000);
   expect(text).toContain('Each point is the mean of 16 seconds.');
   expect((await reportOf(hour())).page).toBe(page);
-});
-
-test('report: shows the most frequent of many codes, and the number of the others', async () => {
-  const result = loadResult();
-  const [vote] = result.operations;
-  const refused = Array.from({ length: 400 }, (_, index) => ({
-    status: 500,
-    code: `CODE_${index}`,
-    reason: '-',
-    count: 1_000 - index,
-  }));
-  const { text } = await reportOf({ ...result, operations: [{ ...vote!, refused }] });
-  expect(text).toMatch(/Failed requests\. 35\d more are in errors\.csv\./);
 });
 
 const needs = `(needs ${executablePath})`;

@@ -5,7 +5,7 @@ import { nodeProcess } from '../../../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../../../support/etcd.js';
 import { diskFolder, freePort } from '../../../support/fixture.js';
 import { host } from '../../../support/host.js';
-import { type LoadResult, load, longEnough, operation, sum } from '../generator.js';
+import { countFinalized, type LoadResult, load, longEnough, operation, sum } from '../generator.js';
 
 /** A busy machine notices the end of an outage late. */
 const SLOW_MS = 3_000;
@@ -54,15 +54,6 @@ async function attemptRestart(asked: Asked) {
     times.back = performance.now();
   });
   return { result, url: first.url, downMs: times.back - times.killed };
-}
-
-/** Counts the transactions in finalized blocks by the log of the server. */
-async function countFinalized(url: string): Promise<number> {
-  const target = `${url}/api/v1/blocks?status=finalized&limit=1000`;
-  const { data } = (await (await fetch(target)).json()) as {
-    data: { blocks: { transactions: number }[] };
-  };
-  return sum(data.blocks.map(({ transactions }) => transactions));
 }
 
 /** Checks the one outage of a result against the time in which the server was down. */

@@ -65,60 +65,26 @@ test.runIf(full).each(limited)(
   },
 );
 
-type Half = [accepted: number, p50: number];
+type Half = { accepted: number; response_p50: number };
+const halves = (...[a, b, c, d]: [number, number, number, number]): Half[] => [
+  { accepted: a, response_p50: b },
+  { accepted: c, response_p50: d },
+];
+const unstable = (...all: [number, number, number, number]) => ({
+  ...{ verdict: 'UNSTABLE' as const, halves: halves(...all) },
+});
 
 test.each<[string, boolean, { verdict?: LoadResult['verdict']; share?: number; halves?: Half[] }]>([
   ['that is met', true, {}],
   ['of which less than 99 % is accepted', false, { share: 0.98 }],
   ['of an invalid run', false, { verdict: 'INVALID' }],
-  [
-    'whose queue grows',
-    false,
-    {
-      verdict: 'UNSTABLE',
-      halves: [
-        [500, 40],
-        [500, 120],
-      ],
-    },
-  ],
-  [
-    'whose medians differ by less than a hundredth of the time',
-    true,
-    {
-      verdict: 'UNSTABLE',
-      halves: [
-        [500, 4],
-        [500, 50],
-      ],
-    },
-  ],
-  [
-    'that is met less in the second half',
-    false,
-    {
-      verdict: 'UNSTABLE',
-      halves: [
-        [560, 4],
-        [430, 4],
-      ],
-    },
-  ],
-  [
-    'of a server that warms up',
-    true,
-    {
-      verdict: 'UNSTABLE',
-      halves: [
-        [430, 120],
-        [560, 40],
-      ],
-    },
-  ],
+  ['whose queue grows', false, unstable(500, 40, 500, 120)],
+  ['whose medians differ by less than a hundredth of the time', true, unstable(500, 4, 500, 50)],
+  ['that is met less in the second half', false, unstable(560, 4, 430, 4)],
+  ['of a server that warms up', true, unstable(430, 120, 560, 40)],
   ['of a run that ended early', true, { halves: [] }],
-])('probe: a rate %s holds: %s', (_, expected, { verdict = 'VALID', share = 1, halves }) => {
+])('probe: a rate %s holds: %s', (_, expected, { verdict = 'VALID', share = 1, halves: two }) => {
   const { arrivals, ...rest } = loadResult({ rate: 100 });
-  const two = halves?.map(([accepted, response_p50]) => ({ accepted, response_p50 }));
   const result = {
     ...rest,
     verdict,

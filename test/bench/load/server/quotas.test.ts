@@ -1,34 +1,21 @@
-/** A server's rate limits, compared with a run's load; and the servers of --url. */
+/** Checks before a run: rate limits of the server, the servers of --url, and conditions. */
 import { expect, test } from 'vitest';
-import type { LoadOptions } from '../../../../dist/bench/load/options.js';
+import { type LoadOptions, loadDefaults, workloads } from '../../../../dist/bench/load/options.js';
 import { assertQuotas } from '../../../../dist/bench/load/run.js';
 import type { Target } from '../../../../dist/bench/load/server.js';
-import { runCommand } from '../../../support/command.js';
+import { expectOneLine, runCommand } from '../../../support/command.js';
 
 const asked: LoadOptions = {
-  url: 'http://127.0.0.1',
-  workload: 'votes',
-  rate: 100,
-  concurrency: null,
-  agents: 1_000,
-  batch: 0,
-  durationMs: 10_000,
-  warmupMs: 0,
-  timeoutMs: 1_000,
-  finalityTimeoutMs: 1_000,
-  connections: 1,
-  seed: 'x',
-  keepAgents: false,
+  ...loadDefaults,
+  ...workloads.votes,
+  ...{ url: 'http://127.0.0.1', workload: 'votes', concurrency: null, rate: 100, agents: 1_000 },
+  ...{ durationMs: 10_000, warmupMs: 0, seed: 'x', keepAgents: false },
 };
 
 const limited = (limits_profile: string | null): Target => ({
   server: {
-    url: asked.url,
-    version: null,
-    limits_profile,
-    durable: null,
-    network_id: null,
-    epoch: null,
+    ...{ url: asked.url, version: null, limits_profile },
+    ...{ durable: null, network_id: null, epoch: null },
   },
   perMinute: { register: 1, vote: 10, propose: 5, read: 600 },
 });
@@ -81,4 +68,16 @@ test.each([
 ])('servers: refuses %s', async (_, args, problem) => {
   const { code, stderr } = await runCommand(['load', '--workload', 'reads', ...args]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+});
+
+test.each([
+  ['--fail-on', 'tps<1'],
+  ['--fail-on', 'p99>1s,finality.p99>1s'],
+  ['--fail-on', 'p999>1s', '--rate', '10'],
+  ['--saturate', '--slo', 'tps=800'],
+])('conditions: %s %s is unmeasured: exit code 17, without a request', async (...flags) => {
+  // No server runs at this address, so a run that starts exits with 1.
+  const ended = await runCommand(['load', '--url', 'http://127.0.0.1:1', ...flags]);
+  expectOneLine(ended);
+  expect(ended.code).toBe(17);
 });

@@ -1,32 +1,20 @@
 /** Each workload against a real server: the run's counts match the server's state. */
 import { agentId } from 'folkmoot/signing';
 import { expect, test } from 'vitest';
-import { type LoadOptions, loadDefaults, workloads } from '../../../../dist/bench/load/options.js';
+import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
-import { runLoad } from '../../../../dist/bench/load/run.js';
+import type { LoadHooks } from '../../../../dist/bench/load/run.js';
 import { deriveSignatory } from '../../../../dist/sim/agents/port.js';
 import { runCommand } from '../../../support/command.js';
 import { full } from '../../../support/counts.js';
 import { transports, world } from '../../../support/service/server.js';
 import { type Agent, propose, vote } from '../../../support/service/signer.js';
 import type { World } from '../../../support/service/world.js';
+import { load, sum } from '../generator.js';
 
-const seed = 'workloads';
-
-/** Returns options without a warm-up, so that every request is measured. */
-function asked(url: string, options: Partial<LoadOptions>): LoadOptions {
-  const workload = options.workload ?? 'votes';
-  return {
-    ...loadDefaults,
-    ...workloads[workload],
-    ...{ url, workload, concurrency: null, seed, keepAgents: false },
-    ...{ warmupMs: 0, durationMs: 1_000, connections: 32 },
-    // The timeouts are long enough for a busy machine, so that only requests that never return are
-    // late.
-    ...{ timeoutMs: 60_000, finalityTimeoutMs: 300_000 },
-    ...options,
-  };
-}
+/** Runs a load of a second. */
+const loaded = (server: { url: string }, options: Partial<LoadOptions>, hooks: LoadHooks = {}) =>
+  load(server, { workload: 'votes', durationMs: 1_000, connections: 32, ...options }, hooks);
 
 interface Block {
   status: string;
@@ -55,13 +43,11 @@ function expectAllAccepted(result: LoadResult): void {
   }
 }
 
-const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
-
 // The transport makes hardly any difference to a client.
 for (const transport of full ? transports : transports.slice(0, 1)) {
   test(`votes, ${transport}: each counted vote is on the server`, async () => {
     const server = await world({ transport, limits: 'off' });
-    const result = await runLoad(asked(server.url, { agents: 30, rate: 300 }));
+    const result = await loaded(server, { agents: 30, rate: 300 });
     expectAllAccepted(result);
     const blocks = await blocksOf(server);
     const held = sum(blocks.map(({ tally }) => tally.approve));
@@ -79,7 +65,7 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
   test(`transactions, ${transport}: counts the final transactions of the server`, async () => {
     const server = await world({ transport, limits: 'off' });
     const workload = 'transactions';
-    const result = await runLoad(asked(server.url, { workload, batch: 120, rate: 1_200 }));
+    const result = await loaded(server, { workload, batch: 120, rate: 1_200 });
     expectAllAccepted(result);
     const final = (await blocksOf(server)).filter(({ status }) => status === 'finalized');
     const held = sum(final.map(({ transactions }) => transactions));
@@ -95,7 +81,7 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
   test(`subscribers, ${transport}: each update reaches each subscriber once`, async () => {
     const { url } = await world({ transport, limits: 'off' });
     const workload = 'subscribers';
-    const result = await runLoad(asked(url, { workload, agents: 40, rate: 40 }));
+    const result = await loaded({ url }, { workload, agents: 40, rate: 40 });
     expectAllAccepted(result);
     const due = 40 * result.arrivals.accepted;
     expect(result.delivery).toMatchObject({
@@ -107,47 +93,47 @@ for (const transport of full ? transports : transports.slice(0, 1)) {
 
 test('votes: are all accepted in a closed loop', async () => {
   const { url } = await world({ limits: 'off' });
-  const result = await runLoad(asked(url, { agents: 4, rate: null, concurrency: 2 }));
+  const result = await loaded({ url }, { agents: 4, rate: null, concurrency: 2 });
   expectAllAccepted(result);
 });
 
 test('votes: reactivates agents of an earlier run with the same seed', async () => {
   const server = await world({ limits: 'off' });
-  const options = asked(server.url, { agents: 4, rate: 50, durationMs: 300 });
-  expectAllAccepted(await runLoad(options));
-  expectAllAccepted(await runLoad({ ...options, keepAgents: true }));
+  const options = { agents: 4, rate: 50, durationMs: 300 };
+  expectAllAccepted(await loaded(server, options));
+  expectAllAccepted(await loaded(server, { ...options, keepAgents: true }));
   expect(await validatorsOf(server)).toHaveLength(4);
 });
 
 test('votes: retires agents that an earlier run with the same seed left active', async () => {
   const server = await world({ limits: 'off' });
-  const options = asked(server.url, { agents: 4, rate: 50, durationMs: 300 });
-  expectAllAccepted(await runLoad({ ...options, agents: 40, keepAgents: true }));
+  const options = { agents: 4, rate: 50, durationMs: 300 };
+  expectAllAccepted(await loaded(server, { ...options, agents: 40, keepAgents: true }));
   // 40 validators that never vote block a smaller run.
-  await expect(runLoad(options)).rejects.toMatchObject({ problem: 'OTHER_VALIDATORS' });
-  expectAllAccepted(await runLoad({ ...options, seedNamed: true }));
+  await expect(loaded(server, options)).rejects.toMatchObject({ problem: 'OTHER_VALIDATORS' });
+  expectAllAccepted(await loaded(server, { ...options, seedNamed: true }));
   expect(await validatorsOf(server)).toEqual([]);
 });
 
 test('cleanup: sets the agents of a seed inactive, and no others', async () => {
   const server = await world({ limits: 'off' });
   const other = await server.join('other', { capabilities: ['validator'] });
-  const options = asked(server.url, { agents: 8, rate: 50, durationMs: 300, keepAgents: true });
-  expectAllAccepted(await runLoad(options));
+  const options = { agents: 8, rate: 50, durationMs: 300, keepAgents: true };
+  expectAllAccepted(await loaded(server, options));
   const clean = (of: string) => runCommand(['load', 'cleanup', '--seed', of, '--url', server.url]);
   expect(await clean('another')).toMatchObject({ code: 0, stdout: '0 agents set inactive\n' });
   expect(await validatorsOf(server)).toHaveLength(9);
-  expect(await clean(seed)).toMatchObject({ code: 0, stdout: '8 agents set inactive\n' });
+  expect(await clean('known')).toMatchObject({ code: 0, stdout: '8 agents set inactive\n' });
   expect(await validatorsOf(server)).toEqual([
     expect.objectContaining({ public_key: other.publicKey }),
   ]);
-  expect(await clean(seed)).toMatchObject({ code: 0, stdout: '0 agents set inactive\n' });
+  expect(await clean('known')).toMatchObject({ code: 0, stdout: '0 agents set inactive\n' });
 });
 
 test('mixed: sends all operations in their shares', async () => {
   const server = await world({ limits: 'off' });
   const workload = 'mixed';
-  const result = await runLoad(asked(server.url, { workload, agents: 30, rate: 150, batch: 5 }));
+  const result = await loaded(server, { workload, agents: 30, rate: 150, batch: 5 });
   expectAllAccepted(result);
   const sent = new Map(result.operations.map((one) => [one.operation, one.sent]));
   const share = (name: string) => (sent.get(name) ?? 0) / result.arrivals.accepted;
@@ -173,22 +159,22 @@ test('others: refuses a run that cannot decide a block, and names the agents nee
   for (const name of ['one', 'two', 'three']) {
     await server.join(name, { capabilities: ['validator'] });
   }
-  const refused = runLoad(asked(server.url, { agents: 6 }));
+  const refused = loaded(server, { agents: 6 });
   await expect(refused).rejects.toMatchObject({
     problem: 'OTHER_VALIDATORS',
     message: expect.stringMatching(/7 approvals.*--agents 7/),
   });
   // Refused before any agent was registered.
   expect(await validatorsOf(server)).toHaveLength(3);
-  expectAllAccepted(await runLoad(asked(server.url, { agents: 7, rate: 70 })));
+  expectAllAccepted(await loaded(server, { agents: 7, rate: 70 }));
 });
 
 test('others: the run continues from a block of another agent', async () => {
   const server = await world({ limits: 'off' });
   const other = await server.join('other', { capabilities: ['producer'] });
   const enough = new AbortController();
-  const options = asked(server.url, { agents: 4, rate: 40, durationMs: 600_000 });
-  const running = runLoad(options, { signal: enough.signal });
+  const options = { agents: 4, rate: 40, durationMs: 600_000 };
+  const running = loaded(server, options, { signal: enough.signal });
   while ((await validatorsOf(server)).length < 4) await pause(20);
   for (let between = 0; between < 3; between += (await blockBetween(server, other)) ? 1 : 0) {
     await pause(50);
@@ -209,10 +195,14 @@ test('others: the run continues from a block of another agent', async () => {
 test('interrupted: sets its agents inactive if nothing was measured yet', async () => {
   const server = await world({ limits: 'off' });
   const interruption = new AbortController();
-  const running = runLoad(asked(server.url, { agents: 20, rate: 20_000, durationMs: 20_000 }), {
-    signal: interruption.signal,
-    onPreparing: () => interruption.abort(),
-  });
+  const running = loaded(
+    server,
+    { agents: 20, rate: 20_000, durationMs: 20_000 },
+    {
+      signal: interruption.signal,
+      onPreparing: () => interruption.abort(),
+    },
+  );
   await expect(running).rejects.toMatchObject({ problem: 'NOTHING_MEASURED' });
   expect(await validatorsOf(server)).toEqual([]);
 });
@@ -230,7 +220,7 @@ async function blockBetween(server: World, by: Agent): Promise<boolean> {
   if (answer.status !== 201) return false;
   const statuses: unknown[] = [];
   for (const ordinal of [1, 2, 3]) {
-    const keys = deriveSignatory(`load/${seed}`, ordinal);
+    const keys = deriveSignatory('load/known', ordinal);
     const voter = { ...keys, agentId: agentId(keys.publicKey) };
     const { block_hash } = answer.data;
     const voted = await server.send(vote(voter, { block_hash: String(block_hash) }));
