@@ -173,6 +173,7 @@ async function ablate(
   options: AblationOptions,
 ): Promise<Ablation> {
   const { replicates, mostReplicates = replicates, margin = null } = options;
+  const { jobs, signal, onProgress } = options;
   const sizes = planLooks(replicates, Math.max(replicates, mostReplicates));
   const testing = { looks: sizes.length, margin };
   const arms = new Map<string, Arm>();
@@ -182,8 +183,15 @@ async function ablate(
   for (const to of sizes) {
     const open = candidates.filter((_, at) => isOpen(rows[at], judgements[at]));
     if (open.length === 0) break;
-    await runForks([...forksOf(scenario, candidates, open, { ...options, from, to })], {
-      ...{ arms, candidates, options },
+    const forks = [...forksOf(scenario, candidates, open, { ...options, from, to })];
+    const of = arms.size + forks.length;
+    onProgress?.(arms.size, of);
+    await runJobs(forks, {
+      ...{ jobs, signal },
+      onDone(fork, outcome) {
+        arms.set(nameOf(fork), armOf(outcome, fork, candidates));
+        onProgress?.(arms.size, of);
+      },
     });
     rows = candidates.map((candidate, at) =>
       open.includes(candidate)
@@ -210,26 +218,6 @@ type Measured = Omit<AblationRow, keyof Judgement>;
 function isOpen(row: Measured | undefined, judgement: Judgement | undefined): boolean {
   if (!row || !judgement) return true;
   return row.measured && !judgement.significant && !judgement.within_margin;
-}
-
-interface Look {
-  /** Results from all forks so far, extended at this look. */
-  arms: Map<string, Arm>;
-  candidates: readonly Candidate[];
-  options: AblationOptions;
-}
-
-async function runForks(forks: readonly Fork[], { arms, candidates, options }: Look) {
-  const { jobs, signal, onProgress } = options;
-  const of = arms.size + forks.length;
-  onProgress?.(arms.size, of);
-  await runJobs(forks, {
-    ...{ jobs, signal },
-    onDone(fork, outcome) {
-      arms.set(nameOf(fork), armOf(outcome, fork, candidates));
-      onProgress?.(arms.size, of);
-    },
-  });
 }
 
 const sorted = (rows: readonly AblationRow[]): AblationRow[] =>
@@ -471,14 +459,7 @@ async function runAgain(
   const lines: DecisionLine[] = [];
   const again = await simulate(
     { ...scenario, measure: { ...scenario.measure, votes: false } },
-    {
-      seed,
-      verifier: 'off',
-      store: 'memory',
-      audit: false,
-      watch: block.block_hash,
-      folder,
-    },
+    { seed, verifier: 'off', store: 'memory', audit: false, watch: block.block_hash, folder },
     { onDecision: (line) => void (line.block === block.ordinal && lines.push(line)) },
   );
   const last = again.entries - 1;

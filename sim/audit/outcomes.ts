@@ -87,15 +87,8 @@ export function judgeVote(state: State, by: Agent, command: VoteCommand): Predic
     if (hasEquivocated(block, by)) return createRefusal('ALREADY_VOTED', details);
     return { result: 'equivocation', reason: 'ALREADY_VOTED', details };
   }
-  return (
-    votingClosed(block) ??
-    (by.status === 'active' ? null : createRefusal('NOT_ACTIVE')) ??
-    unknownMeme(state, command.meme_references)
-  );
+  return judgeReferences(state, block, by, command.meme_references);
 }
-
-const votingClosed = ({ status, height }: Block): PredictedOutcome | null =>
-  status === 'voting' ? null : createRefusal('VOTING_CLOSED', { block_status: status, height });
 
 /** @param known agent registered with the same key. */
 export function judgeRegistration(
@@ -146,13 +139,17 @@ export function judgeDiscussion(
   if (!block) return createRefusal('UNKNOWN_BLOCK');
   const before = answerBefore(state, command.request_id, at);
   if (before) return createDuplicate(before);
-  const { status, height } = block;
-  if (status !== 'voting') return createRefusal('VOTING_CLOSED', { block_status: status, height });
-  if (by.status !== 'active') return createRefusal('NOT_ACTIVE');
-  return unknownMeme(state, command.meme_references);
+  return judgeReferences(state, block, by, command.meme_references);
 }
 
-function unknownMeme({ memes }: State, references: readonly string[]): PredictedOutcome | null {
+function judgeReferences(
+  { memes }: State,
+  { status, height }: Block,
+  by: Agent,
+  references: readonly string[],
+): PredictedOutcome | null {
+  if (status !== 'voting') return createRefusal('VOTING_CLOSED', { block_status: status, height });
+  if (by.status !== 'active') return createRefusal('NOT_ACTIVE');
   const unknown = references.find((id) => !memes.has(id));
   return unknown === undefined ? null : createRefusal('UNKNOWN_MEME', { meme_id: unknown });
 }
