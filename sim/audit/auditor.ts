@@ -166,7 +166,7 @@ function findBrokenOutcome(
     return isRight ? null : inAnswer(prediction.data, outcome.data);
   }
   const said = saidBy(outcome);
-  if (!isSameWord(prediction, said)) {
+  if (word(prediction) !== word(said)) {
     return { rule: 'outcome', actor: '', expected: word(prediction), found: word(said) };
   }
   if (!('details' in prediction) || !('details' in said)) return null;
@@ -199,11 +199,6 @@ function saidBy(outcome: Outcome): PredictedOutcome {
 
 const word = (prediction: PredictedOutcome) =>
   'reason' in prediction ? `${prediction.result} ${prediction.reason}` : prediction.result;
-
-function isSameWord(one: PredictedOutcome, other: PredictedOutcome): boolean {
-  const reasonOf = (what: PredictedOutcome) => ('reason' in what ? what.reason : null);
-  return one.result === other.result && reasonOf(one) === reasonOf(other);
-}
 
 function findBrokenEvents(
   predicted: readonly Event[],

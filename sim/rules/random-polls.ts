@@ -126,9 +126,7 @@ function drawValue(schema: BallotSchema, texts: readonly string[], stream: Strea
     case 'array':
       return drawItems(schema, texts, stream);
     case 'object':
-      return 'properties' in schema
-        ? drawMembers(schema, texts, stream)
-        : drawMap(schema, texts, stream);
+      return drawObject(schema, texts, stream);
     default:
       return drawValue(stream.pick(schema.anyOf), texts, stream);
   }
@@ -166,24 +164,18 @@ function drawItems(
   return drawn;
 }
 
-function drawMembers(
-  { properties, required = [] }: Extract<BallotSchema, { properties: object }>,
+function drawObject(
+  schema: Extract<BallotSchema, { type: 'object' }>,
   texts: readonly string[],
   stream: Stream,
 ): object {
-  const names = Object.keys(properties).filter(
-    (name) => required.includes(name) || stream.chance(0.5),
-  );
-  const entries = names.map((name) => [name, drawValue(properties[name]!, texts, stream)]);
-  return Object.fromEntries(entries) as object;
-}
-
-function drawMap(
-  { maxProperties, additionalProperties }: Extract<BallotSchema, { maxProperties: number }>,
-  texts: readonly string[],
-  stream: Stream,
-): object {
-  const names = stream.shuffle(texts).slice(0, stream.int(Math.min(maxProperties, OPTIONS) + 1));
-  const entries = names.map((name) => [name, drawValue(additionalProperties, texts, stream)]);
-  return Object.fromEntries(entries) as object;
+  const isFixed = 'properties' in schema;
+  const names = isFixed
+    ? Object.keys(schema.properties).filter(
+        (name) => schema.required?.includes(name) || stream.chance(0.5),
+      )
+    : stream.shuffle(texts).slice(0, stream.int(Math.min(schema.maxProperties, OPTIONS) + 1));
+  const schemaOf = (name: string) =>
+    isFixed ? schema.properties[name]! : schema.additionalProperties;
+  return Object.fromEntries(names.map((name) => [name, drawValue(schemaOf(name), texts, stream)]));
 }

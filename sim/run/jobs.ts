@@ -75,7 +75,7 @@ export async function runJobs<T extends Job>(
         const outcome = await worker.run(task.value, signal);
         // At most one outcome of a worker waits, so memory use stays bounded if saving is slow.
         await report;
-        if (!signal.aborted) report = reportOutcome(onDone, task.value, outcome);
+        if (!signal.aborted) report = (async () => onDone(task.value, outcome))();
         report.catch(stop);
       }
       await report;
@@ -91,15 +91,6 @@ export async function runJobs<T extends Job>(
   );
   options.signal?.removeEventListener('abort', stop);
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
-}
-
-/** Turns an exception of `onDone` into a rejection. */
-async function reportOutcome<T, O>(
-  onDone: (task: T, outcome: O) => void | Promise<void>,
-  task: T,
-  outcome: O,
-): Promise<void> {
-  await onDone(task, outcome);
 }
 
 function iteratorOf<T>(tasks: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {

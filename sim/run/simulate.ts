@@ -12,7 +12,7 @@ import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import { storeError } from '../../engine/store/messages.js';
 import { AskingEnded, CASSETTE_FILE } from '../agents/deciders/adapter.js';
-import type { DeciderOptions, Deciders } from '../agents/deciders/deciders.js';
+import type { Deciders } from '../agents/deciders/deciders.js';
 import { Auditor } from '../audit/auditor.js';
 import { collectLabels } from '../elections/rule-ballots.js';
 import { Collector } from '../measure/collector.js';
@@ -335,7 +335,10 @@ async function openDeciders(
   const heard = countCalls(hooks);
   const options = { ...wanted, ...(keep === undefined ? {} : { keep }), seed, folder };
   const { signal, onNote } = hooks;
-  const deciders = hasDeciders(scenario, wanted, onNote)
+  const areUsed = listExternals(scenario).length > 0;
+  const isNamed = wanted.record || wanted.cassette !== undefined;
+  if (!areUsed && isNamed) onNote?.(deciderOptionsUnused);
+  const deciders = areUsed
     ? await (await loaded()).open(scenario, options, { signal, onNote, onCall: heard.onCall })
     : null;
   if (goesOn) await (await output()).prepareOutput(out, true);
@@ -344,17 +347,6 @@ async function openDeciders(
 
 /** Loads the module, which only scenarios with deciders need. */
 const loaded = async () => (await import('../agents/deciders/deciders.js')).Deciders;
-
-/** Returns true if the scenario uses deciders. If not, notes that a named cassette is unused. */
-function hasDeciders(
-  scenario: Scenario,
-  { cassette, record }: DeciderOptions,
-  onNote: SimHooks['onNote'],
-): boolean {
-  if (listExternals(scenario).length > 0) return true;
-  if (record || cassette !== undefined) onNote?.(deciderOptionsUnused);
-  return false;
-}
 
 export const deciderOptionsUnused =
   'no external deciders in this scenario; --record and --cassette have no effect';

@@ -3,7 +3,7 @@
  * each variant that fails in the same way, until no variant does or the tries are used up. Greedy
  * and deterministic.
  */
-import { type JobLimits, JobWorker, type Outcome } from '../run/jobs.js';
+import { type JobLimits, JobWorker } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -42,7 +42,12 @@ export async function shrink(
     const scenario = completed(candidate);
     if (!scenario) return false;
     best.tries += 1;
-    const found = await failureOf(scenario, failure, worker, options.signal);
+    const run = () => worker.run({ scenario, seed: scenario.seed }, options.signal);
+    const outcome = await run();
+    const found =
+      failure.kind === 'nondeterminism'
+        ? findDigestDifference(getDigest(outcome), getDigest(await run()))
+        : findFailure(scenario, outcome);
     // An aborted run looks like a crash.
     if (options.signal.aborted || !found || !isSame(failure, found)) return false;
     Object.assign(best, { raw: candidate, failure: found });
@@ -74,18 +79,6 @@ function completed(raw: Raw): Scenario | null {
     if (error instanceof ScenarioError) return null;
     throw error;
   }
-}
-
-async function failureOf(
-  scenario: Scenario,
-  { kind }: RunFailure,
-  worker: JobWorker,
-  signal: AbortSignal,
-): Promise<RunFailure | null> {
-  const run = (): Promise<Outcome> => worker.run({ scenario, seed: scenario.seed }, signal);
-  const outcome = await run();
-  if (kind !== 'nondeterminism') return findFailure(scenario, outcome);
-  return findDigestDifference(getDigest(outcome), getDigest(await run()));
 }
 
 /** Returns smaller variants of a scenario. A reducer must not change its argument. */

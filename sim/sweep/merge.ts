@@ -72,25 +72,16 @@ export async function mergeSweep(
   const { out, resume = false } = options;
   const folder = await SweepFolder.open(out, head, { resume, share: extent.share, plan });
   try {
-    copyRuns(shards, extent, folder, options.onProgress);
+    const { planned } = countRuns(folder, extent);
+    let done = 0;
+    for (const run of generateRuns(extent)) {
+      copyRun(shards, run, folder);
+      done += 1;
+      options.onProgress?.(done, planned);
+    }
     return await finishSweep(folder, extent);
   } finally {
     folder.close();
-  }
-}
-
-function copyRuns(
-  shards: Shards,
-  extent: Extent,
-  folder: SweepFolder,
-  onProgress: MergeOptions['onProgress'],
-): void {
-  const { planned } = countRuns(folder, extent);
-  let done = 0;
-  for (const run of generateRuns(extent)) {
-    copyRun(shards, run, folder);
-    done += 1;
-    onProgress?.(done, planned);
   }
 }
 

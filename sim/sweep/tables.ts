@@ -41,9 +41,16 @@ export function writeTables(
   each: (record: RunRecord, cell: Cell) => void,
 ): void {
   const own = ownMeasures(sweep);
-  writeRuns(path, sweep, own, each);
   const names = [...measureNames, ...own.run];
-  writeSummary(path, sweep, names);
+  const factors = factorColumns(sweep.plan);
+  const columns = [...lead, ...factors, ...names, ...end];
+  new CsvFile(path, 'runs.csv', columns).finishWith(runRows(sweep, own, each));
+  const { group: _, ...measured } = tables['groups.csv'];
+  const inGroup = Object.keys(measured) as (keyof typeof measured)[];
+  const groups = [...groupLead, ...inGroup, ...own.groups];
+  new CsvFile(path, 'run_groups.csv', groups).finishWith(groupRows(sweep, inGroup, own));
+  const summary = ['cell', ...factors, 'measure', ...figures, ...gaps];
+  new CsvFile(path, 'summary.csv', summary).finishWith(summaryRows(sweep, names));
   writeDifferences(path, sweep, names);
   writeIndices(path, sweep);
 }
@@ -54,11 +61,6 @@ const gaps = ['missing', 'mean_least', 'mean_most'] as const;
 
 /** Share of runs that passed. */
 const PASSED = 'passed';
-
-function writeSummary(path: string, sweep: FinishedSweep, names: readonly string[]): void {
-  const columns = ['cell', ...factorColumns(sweep.plan), 'measure', ...figures, ...gaps];
-  new CsvFile(path, 'summary.csv', columns).finishWith(summaryRows(sweep, names));
-}
 
 function* summaryRows(
   { plan, cells }: FinishedSweep,
@@ -118,22 +120,6 @@ const end = [
   ...(['verdict', 'ended_by', 'digest', 'trace_digest', 'file'] as const),
 ] as const satisfies Column<'runs.csv'>[];
 const groupLead = ['cell', 'replicate', 'group'] as const satisfies Column<'run_groups.csv'>[];
-
-/** @param each called for every record. */
-function writeRuns(
-  path: string,
-  sweep: FinishedSweep,
-  own: OwnMeasures,
-  each: (record: RunRecord, cell: Cell) => void,
-): void {
-  const measures = [...measureNames, ...own.run];
-  const columns = [...lead, ...factorColumns(sweep.plan), ...measures, ...end];
-  new CsvFile(path, 'runs.csv', columns).finishWith(runRows(sweep, own, each));
-  const { group: _, ...measured } = tables['groups.csv'];
-  const names = Object.keys(measured) as (keyof typeof measured)[];
-  const groups = [...groupLead, ...names, ...own.groups];
-  new CsvFile(path, 'run_groups.csv', groups).finishWith(groupRows(sweep, names, own));
-}
 
 function* runRows(
   { plan, cells }: FinishedSweep,
@@ -207,21 +193,13 @@ function* differenceRows(
     for (const name of names) {
       const pairs = pairsOf(records, there, name);
       const sample = Sample.of(pairs.flatMap(({ a, b }) => known(a, b)));
-      const span = spanOf(name);
+      const { least, most } = endsOf(name);
+      // The difference between two shares is from -1 to 1. Other bounded measures are similar.
+      const span = most - least;
       const found = clampInterval(computeStatistics(sample, 't_skew', level), -span, span);
-      const shown = figures.map((figure) => found[figure]);
-      yield [cell.number, ...shownValues(cell), name, ...shown, ...gapsInPairs(pairs, name)];
+      yield [cell.number, ...shownValues(cell), name, ...shown(found), ...gapsInPairs(pairs, name)];
     }
   }
-}
-
-/**
- * Returns the span. The difference between two shares is from -1 to 1. Other bounded measures are
- * similar.
- */
-function spanOf(name: string): number {
-  const { least, most } = endsOf(name);
-  return most - least;
 }
 
 /** Measure for a replicate in both cells; null if missing. */
