@@ -55,8 +55,8 @@ const ackTexts: Record<AckType, string> = {
   pong: 'The response to a ping.',
 };
 
-/** Topics and messages that are not in the original interface. */
-const addedTopics = ['proposals', 'outcomes'];
+/** Topics of the original interface, and messages that it does not have. */
+const originalTopics = ['blocks', 'consensus', 'network', 'social', 'memes'];
 const addedAcks: readonly AckType[] = ['unsubscribed', 'pong'];
 
 const closeText = `| close | meaning | retry? |
@@ -124,7 +124,7 @@ function topics(): Part[] {
   return [...topicNames].map((name) => ({
     name,
     events: eventTypes.filter((type) => eventRows[type].topics.includes(name)),
-    ...(addedTopics.includes(name) ? extension : {}),
+    ...(originalTopics.includes(name) ? {} : extension),
   }));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Titles, units, meanings and kinds of all measures, and the captions that reports and the UI
- * share.
+ * Titles, units, meanings and kinds of all measures, which reports and the UI share, and the
+ * captions of charts.
  */
 import { format, formatMs, timeUnit } from './format.js';
 

@@ -10,6 +10,7 @@ import {
   NetworkClient,
   UnreachableError,
 } from '../../api/client/index.js';
+import { topics } from '../../api/contract/channels.js';
 import { admit } from '../../engine/admit/admit.js';
 import { refuseTimestamp } from '../../engine/admit/credentials.js';
 import type { Outcome } from '../../engine/core/state.js';
@@ -152,8 +153,6 @@ const ANSWER_MS = 5_000;
 const PATIENCE_MS = 5_000;
 /** Interval of health checks. */
 const WATCH_MS = 500;
-/** Topics that include all events. */
-const topics = ['blocks', 'consensus', 'network', 'social', 'outcomes'];
 
 interface RemoteGatewayOptions {
   url: string;
@@ -233,7 +232,7 @@ export class RemoteGateway implements Gateway {
     const onGap = () => this.#lose(remoteError('RESTARTED', { url: this.url }));
     const options = { since: { epoch, seq }, signal, onGap };
     try {
-      if (observer) yield* observer.events(topics, options);
+      if (observer) yield* observer.events([...topics], options);
     } catch (cause) {
       // Another network at this address refuses the observer's key, maybe before `#watch` notices.
       await this.#assertEpoch().catch(() => {});

@@ -1,5 +1,5 @@
 /**
- * The workload `subscribers`. Each agent subscribes to all topics on its own connection, and some
+ * The workload `subscribers`. Each agent subscribes to five topics on its own connection, and some
  * other agents update their status. Each accepted update must reach each subscriber exactly once.
  */
 

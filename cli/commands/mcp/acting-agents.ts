@@ -13,6 +13,7 @@ import {
   type Position,
   UnreachableError,
 } from '../../../api/client/index.js';
+import { topics as allTopics } from '../../../api/contract/channels.js';
 import { definePattern } from '../../../engine/protocol/patterns.js';
 import { eventTopics } from '../../../engine/protocol/schema/event.js';
 import { readKeys } from '../../options/client.js';
@@ -111,15 +112,7 @@ interface NewsWait {
   signal: AbortSignal;
 }
 
-export const topics = [
-  'proposals',
-  'outcomes',
-  'blocks',
-  'consensus',
-  'social',
-  'memes',
-  'network',
-] as const;
+export const topics: readonly string[] = [...allTopics];
 /**
  * Time to collect further events after the first event, because events from one commit arrive
  * together.
