@@ -4,10 +4,9 @@
  */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
-import { Count, nullable } from '../../engine/protocol/schema/primitives.js';
+import { nullable } from '../../engine/protocol/schema/primitives.js';
 
 const Text = Type.String();
-const Rate = Type.Number({ minimum: 0 });
 const Verdict = Type.Enum([
   'VALID',
   'UNSTABLE',
@@ -16,29 +15,6 @@ const Verdict = Type.Enum([
   'INVALID',
   'INCOMPLETE',
 ]);
-
-const Asked = Type.Object({
-  workload: Text,
-  loop: Type.Enum(['open', 'closed']),
-  rate: nullable(Rate),
-  concurrency: nullable(Count),
-  agents: Count,
-  batch: Count,
-  duration_s: Type.Number(),
-  warmup_s: Type.Number(),
-  timeout_ms: Count,
-  finality_timeout_ms: Count,
-  connections: Count,
-});
-
-const Target = Type.Object({
-  url: Text,
-  version: nullable(Text),
-  limits_profile: nullable(Text),
-  durable: nullable(Type.Boolean()),
-  network_id: nullable(Text),
-  page: nullable(Type.String({ description: 'page of the network under load' })),
-});
 
 /** `of_r`: multiples of R, the verifications per second of one core. */
 const Unit = Type.Enum(['text', 'count', 'ms', 'share', 'per_s', 'of_r']);
@@ -114,8 +90,9 @@ export const LoadView = Type.Object({
     passed_ms: nullable(Type.Number({ description: 'elapsed time of the phase' })),
     of_ms: nullable(Type.Number({ description: 'total time of the phase' })),
     title: Type.String({ description: 'workload and load' }),
-    asked: Asked,
-    server: Target,
+    url: Type.String({ description: 'server under load' }),
+    page: nullable(Type.String({ description: 'page of the network under load' })),
+    planned_s: Type.Number({ description: 'planned measured time' }),
     verdict: nullable(
       Type.Object({
         verdict: Verdict,

@@ -317,7 +317,7 @@ for ${socketLimits.rememberMs / 1000} seconds.`,
     tag: 'network',
     summary: 'State and results of a load run',
     text: `Available with \`folkmoot load --watch\`, and with \`folkmoot explore\` on the output of
-a load run; else 404. Members have the same meaning as in \`result.json\`.`,
+a load run; else 404. It contains the facts, tables and charts that the page shows.`,
     extension: true,
     query: {
       after: whole(

@@ -525,13 +525,11 @@ export function createState(
   result: LoadResult | null,
   { page, judged, ended, ...run }: Standing,
 ): LoadState {
-  const { url, version, limits_profile, durable, network_id } = known.server;
   const { verdict, reasons } = judged ?? {};
   return cutTexts({
     ...run,
     ...describeLoad(known, result),
-    asked: known.asked,
-    server: { url, version, limits_profile, durable, network_id, page },
+    ...{ url: known.server.url, page, planned_s: known.asked.duration_s },
     verdict: verdict ? { verdict, reasons: reasons!.slice(0, MOST_REASONS), ended } : null,
   });
 }

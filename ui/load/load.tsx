@@ -70,7 +70,7 @@ function Header() {
         </a>
         {now && (
           <span class="network">
-            <Name text={now.server.url} most={80} />
+            <Name text={now.url} most={80} />
           </span>
         )}
         <Pill />
@@ -82,9 +82,9 @@ function Header() {
               Load
             </a>
           </li>
-          {now?.server.page && (
+          {now?.page && (
             <li>
-              <a href={now.server.page} rel="noreferrer">
+              <a href={now.page} rel="noreferrer">
                 Network
               </a>
             </li>
@@ -193,16 +193,13 @@ function LoadRun() {
 }
 
 function Head({ load }: { load: LoadState }) {
-  const { verdict, phase, asked } = load;
+  const { verdict, phase } = load;
   const { title, text } = verdictText(load);
   const tone = phase === 'failed' ? 'failed' : verdict ? tones[verdict.verdict] : 'unchecked';
   return (
     <section class="panel load-head" aria-labelledby="load-asked">
       <header>
-        <h1 id="load-asked">
-          Load: {cleanText(load.title, 80)}
-          <span class="faint">{asked.loop === 'closed' ? ', closed loop' : ''}</span>
-        </h1>
+        <h1 id="load-asked">Load: {cleanText(load.title, 80)}</h1>
       </header>
       <div class={`load-verdict verdict ${tone}`}>
         <p>

@@ -8,7 +8,7 @@ import { place, setQuery } from '../route.js';
 
 export function OverTime({ load, series }: { load: LoadState; series: LoadSeries }) {
   const [pointed, point] = useState<number | null>(null);
-  const { phase, asked } = load;
+  const { phase, planned_s } = load;
   const { width, charts } = series;
   const steps = charts[0]?.lines[0]?.values.length ?? 0;
   if (steps === 0) return <p class="faint">No measurements yet.</p>;
@@ -16,7 +16,7 @@ export function OverTime({ load, series }: { load: LoadState; series: LoadSeries
   const chosen = wanted === null ? null : Math.min(steps - 1, Math.floor(wanted / width));
   const at = Math.min(steps - 1, pointed ?? chosen ?? steps - 1);
   // During a test, the axis shows the planned duration.
-  const seconds = phase === 'over' ? 0 : asked.duration_s;
+  const seconds = phase === 'over' ? 0 : planned_s;
   return (
     <>
       {charts.map((chart) => (

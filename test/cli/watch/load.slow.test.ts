@@ -47,8 +47,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
   const first = await run.shown();
   expect(first.load).toMatchObject({
     ...{ phase: 'waiting', verdict: null, series: null, search: null },
-    asked: { workload: 'reads', loop: 'open', rate: 50, duration_s: 4 },
-    server: { url, page: `${url}/ui/` },
+    ...{ title: 'reads, 50/s', url, page: `${url}/ui/`, planned_s: 4 },
   });
   // Open a client that never reads, and a connection that stays open.
   const idle = connect(Number(new URL(run.url).port), '127.0.0.1');
@@ -83,7 +82,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
     ...{ folder: out, verdict: result.verdict },
   });
   const { data } = await (await fetch(`${shown.url}/api/v1/load`)).json();
-  expect(data.load).toEqual({ ...last, server: { ...last.server, page: null } });
+  expect(data.load).toEqual({ ...last, page: null });
   expect((await explored.stop()).code).toBe(0);
   for (const [option, why] of [
     ['--verify', '--verify'],
@@ -142,7 +141,7 @@ test('load --watch: a search shows its probes and brackets', async () => {
 test('load --watch: reports an unreachable server on the page and by exit code', async () => {
   const gone = `http://127.0.0.1:${await freePort()}`;
   const run = await watchLoad(['--url', gone, ...reads, '--watch=paused']);
-  expect((await run.shown()).load.server.page).toBeNull();
+  expect((await run.shown()).load.page).toBeNull();
   const following = run.follow();
   expect(await run.ask('resume')).toBe(200);
   const last = (await following).at(-1)!;
