@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { parseConditions, slo } from '../../../../dist/bench/load/conditions.js';
+import { findFigure } from '../../../../dist/bench/load/figures.js';
 import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/result.js';
 import { loadResult, saturation, tiers } from '../fixture.js';
 
@@ -60,8 +61,9 @@ test('guide: its conditions, objectives and figures are valid', () => {
   const [rows = ''] = table.split('\n\n');
   const named = rows.split('\n').flatMap((row) => [...row.split('|')[1]!.matchAll(/`([\w.]+)`/g)]);
   expect(named.length).toBeGreaterThan(15);
+  const bounds = { ms: '1ms', share: '1%', per_s: '1' };
   for (const [, name] of named) {
-    const bound = /errors$|of_target$/.test(name!) ? '1%' : /p\d+$|max$/.test(name!) ? '1ms' : '1';
+    const bound = bounds[findFigure(name!)!.unit];
     expect(parseConditions([`${name}>${bound}`], { relative: false })).toHaveLength(1);
   }
 });
