@@ -23,8 +23,7 @@ const starts = ['node:child_process', 'playwright-core'];
 
 /** Exceptions. Each compares a document with its generator in about a second. */
 const generators = [
-  'test/sim/measures-document.test.ts',
-  'test/sim/scripts/reference.test.ts',
+  'test/documents/generated.test.ts',
   'test/engine/protocol/unicode/tables.test.ts',
 ];
 

@@ -1,6 +1,4 @@
 /** The generated schema and reference in docs/ match the code and the shipped files. */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import {
   loadScenario,
@@ -10,20 +8,6 @@ import {
 } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
 import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const advice = 'it is out of date: npm run docs';
-
-test('docs/scenario.schema.json: equals the generated schema', () => {
-  const file = JSON.parse(readFileSync(`${root}docs/scenario.schema.json`, 'utf8')) as unknown;
-  expect(file, advice).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
-});
-
-test('docs/scenarios.md: equals the generated reference', () => {
-  expect(readFileSync(`${root}docs/scenarios.md`, 'utf8') === scenarioReference(), advice).toBe(
-    true,
-  );
-});
 
 test('docs/scenarios.md: lists every key, strategy and fault', () => {
   const reference = scenarioReference();

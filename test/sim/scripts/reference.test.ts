@@ -1,5 +1,4 @@
-/** docs/scripts.md matches the types and schemas of scripts, and is complete. */
-import { execFileSync } from 'node:child_process';
+/** docs/scripts.md is complete. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -7,13 +6,8 @@ import { scriptCommands } from '../../../dist/sim/agents/script/commands.js';
 import { functionNames } from '../../../dist/sim/agents/script/interface.js';
 import { run } from './fixture.js';
 
-const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const text = readFileSync(at('../../../docs/scripts.md'), 'utf8');
-
-test('docs/scripts.md: equals the output of `npm run docs`', () => {
-  const written = execFileSync(process.execPath, [at('../../../tools/scripts.mjs'), '--print']);
-  expect(text, 'it is out of date: npm run docs').toBe(written.toString());
-});
+const page = fileURLToPath(new URL('../../../docs/scripts.md', import.meta.url));
+const text = readFileSync(page, 'utf8');
 
 const section = (title: string) => text.split(`\n## ${title}`)[1]!.split('\n## ')[0]!;
 

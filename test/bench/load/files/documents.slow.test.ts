@@ -1,5 +1,4 @@
 /** Compares the schema and the documents of load results with the code. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -11,19 +10,6 @@ import { loadResult, saturation, tiers } from '../fixture.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const guide = readFileSync(`${root}docs/load-testing.md`, 'utf8');
-const reference = readFileSync(`${root}docs/load-result.md`, 'utf8');
-const advice = 'out of date; run npm run docs';
-
-test('docs/load-result.schema.json: equals the schema of the code', () => {
-  const file = JSON.parse(readFileSync(`${root}docs/load-result.schema.json`, 'utf8')) as unknown;
-  expect(file, advice).toEqual(JSON.parse(JSON.stringify(loadResultJsonSchema())));
-});
-
-test('docs/load-result.md: equals the generated page', () => {
-  const writer = fileURLToPath(new URL('../../../../tools/load-files.mjs', import.meta.url));
-  const written = execFileSync(process.execPath, [writer, '--print'], { encoding: 'utf8' });
-  expect(reference === written, advice).toBe(true);
-});
 
 test('schema: accepts results, and refuses unknown members and verdicts', () => {
   const accepts = new Ajv2020().compile(loadResultJsonSchema());

@@ -1,7 +1,6 @@
-// Writes docs/scripts.md from the types and schemas of scripts. Requires `npm run build`. With
-// --print, writes to standard output.
+/** The page docs/scripts.md, from the types and schemas of scripts. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { formatMarkdownTable } from '../dist/report/shared/format.js';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
@@ -67,7 +66,7 @@ function commandRows() {
 const functions = membersOf('ScriptModule').map(({ key, about }) => [`\`${key}\``, about]);
 const refused = [...new Set(forbidden.map(({ name }) => `\`${name}\``))].join(', ');
 
-const document = `# Scripts
+export const scriptsPage = () => `# Scripts
 
 A script is a custom strategy: a TypeScript or JavaScript module next to the scenario, selected
 with \`strategy: { kind: script, module: PATH, parameters: {...} }\`. The module exports some of
@@ -249,6 +248,3 @@ the current time, the locale and the time zone; state in \`globalThis\` and othe
 process; and unbounded memory. \`--check-determinism\`, and the first run of every sweep with
 scripts, detect differences that result from these.
 `;
-
-if (process.argv.includes('--print')) process.stdout.write(document);
-else writeFileSync(`${root}docs/scripts.md`, document);
