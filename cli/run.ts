@@ -1,7 +1,7 @@
 import { type Argument, Command, CommanderError, Help, type Option } from 'commander';
 import { maskCredentials } from '../engine/protocol/messages.js';
-import { exitCodes, report, UsageError } from './output/exit.js';
-import { exitCodesHelp, helpText } from './output/help.js';
+import { CliCommand } from './options/options.js';
+import { exitCodes, exitCodesHelp, report, UsageError } from './output/exit.js';
 import { type Io, runWith, setExitCode } from './output/io.js';
 import { escapeControls, printHelp, sayUsage } from './output/output.js';
 import { packageVersion } from './output/provenance.js';
@@ -34,7 +34,7 @@ const start = `Start here:
   folkmoot serve              serve a live network over HTTP`;
 
 const newProgram = () =>
-  new Command('folkmoot')
+  new CliCommand('folkmoot')
     .description(`simulate, serve and audit networks of voting agents\n\n${start}`)
     .usage('<command> [options]')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -53,16 +53,13 @@ const newProgram = () =>
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError('(see --help for the options)')
     .exitOverride()
-    .addHelpText(
-      'after',
-      helpText({
-        examples: [
-          'sim --seed 7 --out runs/7',
-          'sim healthy-town --set population=300',
-          'help sweep',
-        ],
-      }),
-    );
+    .explain({
+      examples: [
+        'sim --seed 7 --out runs/7',
+        'sim healthy-town --set population=300',
+        'help sweep',
+      ],
+    });
 
 /**
  * Added after the commands, which copy the program's settings and would copy this command too.

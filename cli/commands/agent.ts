@@ -31,7 +31,6 @@ import {
 } from '../options/ids.js';
 import { CliCommand, collect, integer } from '../options/options.js';
 import { refusedError, UsageError } from '../output/exit.js';
-import { helpText } from '../output/help.js';
 import { writeStderr, writeStdoutAsync } from '../output/output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
@@ -58,7 +57,7 @@ continues there after the last event that it printed.`,
     ],
   });
   const add = (usage: string, text: string, ...examples: string[]) =>
-    withKey(agent.command(usage)).description(text).addHelpText('after', examplesOf(examples));
+    withKey(agent.command(usage)).description(text).explain(examplesOf(examples));
   addSelf(add);
   addConsensus(add);
   addSocial(add);
@@ -69,8 +68,10 @@ continues there after the last event that it printed.`,
 
 type Add = (usage: string, text: string, ...examples: string[]) => CliCommand;
 
-const examplesOf = (examples: readonly string[]) =>
-  helpText({ examples: examples.map((one) => `agent ${one}`) });
+/** Returns the examples of a subcommand. */
+const examplesOf = (examples: readonly string[]) => ({
+  examples: examples.map((one) => `agent ${one}`),
+});
 
 /** Reads the key, calls the server, and prints the response. */
 async function act(
@@ -279,8 +280,7 @@ function addSocial(add: Add): void {
 function allyCommand(): CliCommand {
   const ally = new CliCommand('ally')
     .description('propose, answer or leave an alliance')
-    .addHelpText(
-      'after',
+    .explain(
       examplesOf([
         'ally propose Bob --purpose "calm growth"',
         `ally respond ${alliance} accept`,
@@ -290,7 +290,7 @@ function allyCommand(): CliCommand {
   const add = (usage: string, text: string, ...examples: string[]) =>
     withKey(ally.command(usage))
       .description(text)
-      .addHelpText('after', examplesOf(examples.map((one) => `ally ${one}`)));
+      .explain(examplesOf(examples.map((one) => `ally ${one}`)));
   add(
     'propose',
     'found an alliance and invite agents',

@@ -6,7 +6,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { durationPattern, parseDuration, parseNumber } from '../../bench/load/options.js';
 import { UsageError } from '../output/exit.js';
-import { type HelpText, helpText } from '../output/help.js';
 
 /** A command with shared options, options with choices, and the notes and examples of its help. */
 export class CliCommand extends Command {
@@ -24,9 +23,18 @@ export class CliCommand extends Command {
     return this;
   }
 
-  /** Adds notes and examples after the options. */
-  explain(text: HelpText): this {
-    return this.addHelpText('after', helpText(text));
+  /**
+   * Adds a text after the options, at most 80 columns wide.
+   *
+   * @param notes paragraphs.
+   * @param examples three to five command lines without the program name. A long command line
+   * continues on an indented line.
+   */
+  explain({ notes, examples }: { notes?: string; examples: readonly string[] }): this {
+    const lines = examples.map((example) => `  $ folkmoot ${example}`).join('\n');
+    const paragraphs = notes === undefined ? '' : `\n${notes.trim()}\n`;
+    const codes = 'Exit codes: folkmoot help exit-codes';
+    return this.addHelpText('after', `${paragraphs}\nExamples:\n${lines}\n\n${codes}`);
   }
 }
 

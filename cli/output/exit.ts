@@ -35,7 +35,7 @@ export const exitCodes = {
 } as const;
 
 /** Exit code meanings, for the help and the README. */
-export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
+const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   refused: 'server refused the request, is unreachable, or cannot listen on its address',
   usage:
@@ -50,6 +50,30 @@ export const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   unmeasured: 'load run does not measure a figure of --fail-on or --slo',
   emptyResponse: 'sweep with a response that no run has a value for',
 };
+
+/** Width of the column before a code's meaning. */
+const INDENT = 6;
+const COLUMNS = 80;
+
+/** Formats the table of exit codes. */
+export function exitCodesHelp(): string {
+  const rows = Object.entries(exitCodes).map(([name, code]) => {
+    const text = exitCodeTexts[name as keyof typeof exitCodes];
+    return `  ${String(code).padEnd(INDENT - 2)}${wrapped(text).join(`\n${' '.repeat(INDENT)}`)}`;
+  });
+  return `Exit codes of all commands:\n\n${rows.join('\n')}\n`;
+}
+
+function wrapped(text: string): string[] {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line === '') lines[lines.length - 1] = word;
+    else if (INDENT + line.length + 1 + word.length > COLUMNS) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
 
 type UsageKey = keyof typeof usageMessages;
 

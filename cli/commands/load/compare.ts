@@ -1,11 +1,10 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ComparedFigure, Comparison } from '../../../bench/load/compare.js';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { alignColumns, formatValue, type Unit } from '../../../report/shared/format.js';
-import { collect } from '../../options/options.js';
+import { CliCommand, collect } from '../../options/options.js';
 import { exitCodes } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 import type { Judged } from './ci.js';
@@ -16,18 +15,16 @@ interface Flags {
   markdown?: boolean;
 }
 
-export function loadCompareCommand(): Command {
-  return new Command('compare')
+export function loadCompareCommand(): CliCommand {
+  return new CliCommand('compare')
     .description('compare two load results')
     .argument('<a>', 'baseline: result.json, or a folder written by load --out')
     .argument('<b>', 'result to compare with the baseline')
     .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
     .addOption(new Option('--markdown', 'print a Markdown table').conflicts('json'))
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 A condition is a figure of the first column, a comparison and a bound, such as
 p99>200ms, finality.p99>2s, vote.service.p50>=500us, errors>1% or tps<1000. A
 signed bound is a change from A to B, such as p99>+10% or tps<-5% (for errors:
@@ -40,14 +37,13 @@ signed conditions apply to these rows.
 
 Exit codes in order of precedence: 14 invalid figures, 15 condition met, 17
 figure not measured.`,
-        examples: [
-          'load compare before/ after/',
-          "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
-          'load compare base.json now.json --json',
-          'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
-        ],
-      }),
-    )
+      examples: [
+        'load compare before/ after/',
+        "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
+        'load compare base.json now.json --json',
+        'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
+      ],
+    })
     .action(run);
 }
 

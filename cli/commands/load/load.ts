@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import {
   type LoadOptions,
   loadDefaults,
@@ -27,7 +27,6 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, report, UsageError } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
@@ -42,9 +41,23 @@ import {
   shardNumber,
 } from './shards.js';
 
-const help = () =>
-  helpText({
-    notes: `
+function workloadLines(): string {
+  const count = (value: number) => value.toLocaleString('en-US');
+  const lines = Object.entries(workloads).map(([name, { about, rate, agents, batch }]) => {
+    const agentsText = agents > 0 ? `, ${count(agents)} agents` : '';
+    const blocks = batch > 0 ? `, ${count(batch)} per block` : '';
+    const defaults = `${count(rate)} per second${blocks}${agentsText}`;
+    return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${defaults}`;
+  });
+  return lines.join('\n');
+}
+
+export function loadCommand(): CliCommand {
+  const command = addLoadOptions(new CliCommand('load'));
+  return configurable<LoadFlags>(command, { name: 'load', check, run })
+    .description('load-test a live server: throughput and latency')
+    .explain({
+      notes: `
 Workloads and their defaults:
 ${workloadLines()}
 
@@ -69,53 +82,33 @@ explore DIR.
 
 If GITHUB_STEP_SUMMARY names a file, load appends a summary to it and prints an
 annotation for each missed threshold.`,
-    examples: [
-      'load --workload reads --rate 2000',
-      'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
-      'load --workload reads --concurrency 32 --json',
-      'load --saturate --slo p99=200ms --agents 1000',
-      "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
-    ],
-  });
-
-function workloadLines(): string {
-  const count = (value: number) => value.toLocaleString('en-US');
-  const lines = Object.entries(workloads).map(([name, { about, rate, agents, batch }]) => {
-    const agentsText = agents > 0 ? `, ${count(agents)} agents` : '';
-    const blocks = batch > 0 ? `, ${count(batch)} per block` : '';
-    const defaults = `${count(rate)} per second${blocks}${agentsText}`;
-    return `  ${name.padEnd(13)} ${about}\n${' '.repeat(16)}${defaults}`;
-  });
-  return lines.join('\n');
-}
-
-export function loadCommand(): Command {
-  const command = addLoadOptions(new CliCommand('load'));
-  return configurable<LoadFlags>(command, { name: 'load', check, run })
-    .description('load-test a live server: throughput and latency')
-    .addHelpText('after', help)
+      examples: [
+        'load --workload reads --rate 2000',
+        'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
+        'load --workload reads --concurrency 32 --json',
+        'load --saturate --slo p99=200ms --agents 1000',
+        "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
+      ],
+    })
     .addCommand(loadCleanupCommand())
     .addCommand(loadCompareCommand())
     .addCommand(loadMergeCommand());
 }
 
-function loadCleanupCommand(): Command {
-  return withUrl(new Command('cleanup'))
+function loadCleanupCommand(): CliCommand {
+  return withUrl(new CliCommand('cleanup'))
     .description('set agents that a load run left active inactive')
     .requiredOption('--seed <text>', 'seed of the run, printed when it starts')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 A run sets its agents inactive at its end. If its server fails, or the run is
 killed, they stay active, and later blocks wait for their votes.`,
-        examples: [
-          'load cleanup --seed 2f29b15b526b3647',
-          'load cleanup --seed 7 --url http://127.0.0.1:8081',
-          'load cleanup --seed nightly',
-        ],
-      }),
-    )
+      examples: [
+        'load cleanup --seed 2f29b15b526b3647',
+        'load cleanup --seed 7 --url http://127.0.0.1:8081',
+        'load cleanup --seed nightly',
+      ],
+    })
     .action(async ({ url, seed }: UrlFlags & { seed: string }) => {
       const { cleanUp } = await import('../../../bench/load/agents.js');
       const count = await cleanUp(withoutExtras(url), seed);

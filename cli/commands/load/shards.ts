@@ -4,12 +4,11 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { LoadPart } from '../../../bench/load/merge.js';
 import { type WorkloadName, workloadNames, workloads } from '../../../bench/load/options.js';
-import { collect, duration, typed } from '../../options/options.js';
+import { CliCommand, collect, duration, typed } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
 import { conditionsCode } from './compare.js';
@@ -82,8 +81,8 @@ interface MergeFlags {
  */
 const CLOCK_BOUND_MS = 50;
 
-export function loadMergeCommand(): Command {
-  return new Command('merge')
+export function loadMergeCommand(): CliCommand {
+  return new CliCommand('merge')
     .description('merge the parts of a run that used several generators')
     .argument('<dirs...>', 'folders of load --shard --out, one per generator')
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
@@ -95,10 +94,8 @@ export function loadMergeCommand(): Command {
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Start each generator with the same options, --shard 1/3, 2/3 and 3/3, and one
 --start-at. Each sends its share of --rate at its share of the times.
 
@@ -106,13 +103,12 @@ Counts add up, and histograms merge without loss. The verdict is INVALID if a
 folder has no result, if a generator did not complete or was the bottleneck, or
 if the clocks of two generators may differ by more than --clock-bound. Clocks
 are compared through the clock of the server.`,
-        examples: [
-          'load merge a/ b/ c/ --out runs/whole',
-          "load merge a/ b/ --fail-on 'finality.p99>2s'",
-          'load merge a/ b/ --clock-bound 10ms --json',
-        ],
-      }),
-    )
+      examples: [
+        'load merge a/ b/ c/ --out runs/whole',
+        "load merge a/ b/ --fail-on 'finality.p99>2s'",
+        'load merge a/ b/ --clock-bound 10ms --json',
+      ],
+    })
     .action(run);
 }
 

@@ -1,8 +1,7 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { type UrlsFlags, withUrls } from '../../options/client.js';
-import { collect, integer } from '../../options/options.js';
+import { CliCommand, collect, integer } from '../../options/options.js';
 import { listenError, StopSignal } from '../../output/exit.js';
-import { helpText } from '../../output/help.js';
 import { endNow } from '../../output/io.js';
 
 interface McpFlags extends UrlsFlags {
@@ -12,8 +11,8 @@ interface McpFlags extends UrlsFlags {
   hosts: string[];
 }
 
-export function mcpCommand(): Command {
-  return withUrls(new Command('mcp'))
+export function mcpCommand(): CliCommand {
+  return withUrls(new CliCommand('mcp'))
     .description('serve a live network to language models (MCP)')
     .addOption(
       new Option('--key <file>', 'signing key, FILE or NAME=FILE, may be repeated')
@@ -35,10 +34,8 @@ export function mcpCommand(): Command {
         .argParser(collect)
         .default([], 'localhost, this machine, any address'),
     )
-    .addHelpText(
-      'after',
-      helpText({
-        notes: `
+    .explain({
+      notes: `
 Tools: register, look, vote, propose, post_meme, discuss, ally, set_status,
 wait_for_news. Keys stay in this process: no tool returns or accepts one. Text
 by other agents is marked as untrusted. See docs/mcp.md.
@@ -47,14 +44,13 @@ With --http, the first line on standard output is JSON:
   {"event":"listening","url":...,"token":...}
 Every request needs the token, which is random by default. To choose the token,
 set FOLKMOOT_MCP_TOKEN to 32 or more characters.`,
-        examples: [
-          'keygen --out ada.key.json',
-          'mcp --key ada.key.json',
-          'mcp --key ada.key.json --key bob=keys/2.json',
-          'mcp --key ada.key.json --http 8090',
-        ],
-      }),
-    )
+      examples: [
+        'keygen --out ada.key.json',
+        'mcp --key ada.key.json',
+        'mcp --key ada.key.json --key bob=keys/2.json',
+        'mcp --key ada.key.json --http 8090',
+      ],
+    })
     .action((flags: McpFlags) => run(flags, new StopSignal()));
 }
 
