@@ -82,7 +82,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
     sweep: () => import('./commands/sweep.js').then((of) => of.sweepCommand()),
     merge: () => import('./commands/sweep.js').then((of) => of.mergeCommand()),
-    worker: () => import('./commands/worker.js').then((of) => of.workerCommand()),
+    worker: () => import('./commands/sweep.js').then((of) => of.workerCommand()),
     swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),
   },
   'Analyse:': {
@@ -91,7 +91,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     why: () => import('./commands/why.js').then((of) => of.whyCommand()),
     recount: () => import('./commands/recount.js').then((of) => of.recountCommand()),
     replay: () => import('./commands/replay.js').then((of) => of.replayCommand()),
-    log: () => import('./commands/log.js').then((of) => of.logCommand()),
+    log: () => import('./commands/replay.js').then((of) => of.logCommand()),
     events: () => import('./commands/events/events.js').then((of) => of.eventsCommand()),
     certify: () => import('./commands/certificate.js').then((of) => of.certifyCommand()),
     'check-certificate': () =>
@@ -101,9 +101,9 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
   'Serve:': {
     serve: () => import('./commands/serve/serve.js').then((of) => of.serveCommand()),
     agent: () => import('./commands/agent.js').then((of) => of.agentCommand()),
-    network: () => import('./commands/network.js').then((of) => of.networkCommand()),
+    network: () => import('./commands/agent.js').then((of) => of.networkCommand()),
     mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
-    keygen: () => import('./commands/keygen.js').then((of) => of.keygenCommand()),
+    keygen: () => import('./commands/agent.js').then((of) => of.keygenCommand()),
   },
   'Load-test:': {
     load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
@@ -113,8 +113,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     config: () => import('./commands/config.js').then((of) => of.configCommand()),
     cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
     archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
-    check: () => import('./commands/check.js').then((of) => of.checkCommand()),
-    verify: () => import('./commands/verify.js').then((of) => of.verifyCommand()),
+    check: () => import('./commands/replay.js').then((of) => of.checkCommand()),
+    verify: () => import('./commands/conformance.js').then((of) => of.verifyCommand()),
   },
 };
 

@@ -1,7 +1,10 @@
+/** Commands for a live network: `agent`, `network` and `keygen`. */
 import { Argument } from 'commander';
 import type {
   AgentClient,
   ApiError,
+  BlockView,
+  NetworkClient,
   Position,
   Proposal,
   Registration,
@@ -16,8 +19,11 @@ import {
   omitAbsent,
   readBytes,
   readKeys,
+  type UrlsFlags,
   warnUnknown,
   withKey,
+  withUrls,
+  writeSecret,
 } from '../options/client.js';
 import {
   adviceOf,
@@ -31,7 +37,7 @@ import {
 } from '../options/ids.js';
 import { CliCommand, collect, integer } from '../options/options.js';
 import { refusedError, UsageError } from '../output/exit.js';
-import { writeStderr, writeStdoutAsync } from '../output/output.js';
+import { printJson, writeStderr, writeStdout, writeStdoutAsync } from '../output/output.js';
 
 const most = Number.MAX_SAFE_INTEGER;
 /** Prefix of a block hash in examples. */
@@ -413,4 +419,120 @@ async function expectRegistered(client: AgentClient, { url, key }: KeyFlags): Pr
     if (!(error instanceof ApiError) || error.reason !== 'UNKNOWN_AGENT') throw error;
     throw refusedError('NOT_REGISTERED', { file: key, url: url.join(',') });
   }
+}
+
+interface KeygenFlags {
+  out?: string;
+  seedHex?: string;
+  json?: boolean;
+}
+
+export function keygenCommand(): CliCommand {
+  return new CliCommand('keygen')
+    .description('generate an Ed25519 key pair')
+    .option('--seed-hex <hex>', '32-byte seed in hex (default: random)')
+    .option('--out <file>', 'new key file to write (mode 0600)')
+    .option('--json', 'print one JSON object')
+    .explain({
+      notes: `
+private_key is the 32-byte seed of RFC 8032 in hex. Keep it secret: it controls
+the agent. With --out, only the file contains it.`,
+      examples: [
+        'keygen --out ada.key.json',
+        'keygen --json',
+        'keygen --seed-hex "$(openssl rand -hex 32)"',
+      ],
+    })
+    .action(generateKey);
+}
+
+async function generateKey({ seedHex, out, json }: KeygenFlags): Promise<void> {
+  if (seedHex !== undefined && !/^[0-9a-fA-F]{64}$/.test(seedHex)) {
+    throw new UsageError('INVALID_OPTION', { option: '--seed-hex', expected: '64 hex characters' });
+  }
+  const { randomBytes } = await import('node:crypto');
+  const { keyPairFromSeed } = await import('../../engine/crypto/keys.js');
+  const { agentId } = await import('../../engine/protocol/signing.js');
+  const seed = seedHex === undefined ? randomBytes(32) : Buffer.from(seedHex, 'hex');
+  const { publicKeyHex } = keyPairFromSeed(seed);
+  const key = {
+    agent_id: agentId(publicKeyHex),
+    public_key: publicKeyHex,
+    private_key: seed.toString('hex'),
+  };
+  if (out !== undefined) writeSecret(out, `${JSON.stringify(key)}\n`);
+  const { private_key: _, ...known } = key;
+  const shown = out === undefined ? key : { ...known, file: out };
+  if (json) printJson(shown);
+  else writeStdout(...Object.entries(shown).map(([name, value]) => `${name.padEnd(12)} ${value}`));
+}
+
+export function networkCommand(): CliCommand {
+  const rows = integer(1, 1_000);
+  const network = new CliCommand('network')
+    .description('read the state of a live network')
+    .explain({
+      notes: 'Each command prints one JSON object. No key is needed.',
+      examples: [
+        'network state',
+        'network agents --limit 10',
+        'network blocks --status finalized --limit 3',
+      ],
+    });
+  withUrls(network.command('state'))
+    .description('print height, head, active agents and throughput')
+    .explain({
+      examples: [
+        'network state',
+        'network state --url http://10.0.0.1:8080',
+        'network state | jq .block_height',
+      ],
+    })
+    .action((flags: UrlsFlags) => look(flags, (client) => client.networkState()));
+  withUrls(network.command('agents'))
+    .description('list the active validators and producers')
+    .option('--limit <n>', 'maximum number of each', rows)
+    .explain({
+      examples: [
+        'network agents',
+        'network agents --limit 10',
+        'network agents --url http://10.0.0.1:8080',
+      ],
+    })
+    .action(({ url, ...query }: UrlsFlags & { limit?: number }) =>
+      look({ url }, (client) => client.agents(query)),
+    );
+  withUrls(network.command('blocks'))
+    .description('list blocks, newest first')
+    .choice('--status <name>', 'block status to select', [
+      'voting',
+      'finalized',
+      'rejected',
+      'expired',
+      'orphaned',
+    ])
+    .option('--limit <n>', 'maximum number of blocks', rows)
+    .option('--cursor <text>', 'next_cursor of the previous page')
+    .explain({
+      examples: [
+        'network blocks',
+        'network blocks --status voting',
+        'network blocks --status finalized --limit 3',
+      ],
+    })
+    .action(({ url, ...query }: UrlsFlags & BlockFlags) =>
+      look({ url }, (client) => client.blocks(query)),
+    );
+  return network;
+}
+
+interface BlockFlags {
+  status?: BlockView['status'];
+  limit?: number;
+  cursor?: string;
+}
+
+async function look({ url }: UrlsFlags, read: (client: NetworkClient) => Promise<unknown>) {
+  const { NetworkClient } = await import('../../api/client/index.js');
+  await answer(read(new NetworkClient({ url, onUnknown: warnUnknown })));
 }

@@ -3,8 +3,16 @@ import { basename, dirname } from 'node:path';
 import { formatInstant } from '../../../engine/protocol/schema/primitives.js';
 import { formatRows } from '../../../report/bundled/csv.js';
 import { WholeFile } from '../../../report/folder.js';
+import type { BasicType } from '../../output/bundled/hyparquet.js';
 import { escapeControls, writeStdoutAsync } from '../../output/output.js';
-import { type Cells, type Column, type SelectedEvent, type Sink, toCells } from './columns.js';
+import {
+  type Cells,
+  type Column,
+  type ColumnKind,
+  type SelectedEvent,
+  type Sink,
+  toCells,
+} from './columns.js';
 
 /** Events per write. */
 const BLOCK = 500;
@@ -26,10 +34,7 @@ export interface SinkOptions {
  */
 export async function createSink({ format, out, columns, about, raw }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
-  if (format === 'parquet') {
-    const { parquetSink } = await import('./parquet.js');
-    return parquetSink(file!, columns, about);
-  }
+  if (format === 'parquet') return parquetSink(file!, columns, about);
   return lineSink(file, format === 'csv' ? csvLines(columns, raw) : jsonLines);
 }
 
@@ -76,5 +81,77 @@ function lineSink(file: WholeFile | null, linesOf: LinesOf): Sink {
       file?.finish();
     },
     abandon: () => file?.abandon(),
+  };
+}
+
+/**
+ * Rows per group. A group is the unit that the writer holds in memory and that readers can skip.
+ */
+const GROUP = 20_000;
+
+const types: Record<ColumnKind, BasicType> = {
+  text: 'STRING',
+  integer: 'INT64',
+  number: 'DOUBLE',
+  time: 'TIMESTAMP',
+};
+
+type Value = string | number | bigint | Date | null;
+
+/** Converts a cell to its column's type. */
+const values: Record<ColumnKind, (cell: string | number) => Value> = {
+  text: (cell) => String(cell),
+  integer: (cell) => BigInt(cell),
+  number: (cell) => Number(cell),
+  time: (cell) => new Date(cell),
+};
+
+/** Writes a Parquet file, one row group at a time. */
+async function parquetSink(
+  file: WholeFile,
+  columns: readonly Column[],
+  about: Record<string, string>,
+): Promise<Sink> {
+  const { ByteWriter, ParquetWriter, schemaFromColumnData } = await import(
+    '../../output/bundled/hyparquet.js'
+  );
+  class FileWriter extends ByteWriter {
+    flush(): void {
+      file.write(this.getBytes());
+      this.index = 0;
+    }
+
+    override finish(): void {
+      this.flush();
+      file.finish();
+    }
+  }
+  const empty = columns.map(({ name, kind }) => ({ name, type: types[kind], data: [] }));
+  const writer = new ParquetWriter({
+    writer: new FileWriter(),
+    schema: schemaFromColumnData({ columnData: empty }),
+    kvMetadata: Object.entries(about).map(([key, value]) => ({ key, value })),
+    createdBy: 'folkmoot',
+  });
+  let rows: Cells[] = [];
+  const flush = async () => {
+    if (rows.length === 0) return;
+    const columnData = columns.map(({ name, kind }) => ({
+      name,
+      data: rows.map(({ [name]: cell }) => (cell === undefined ? null : values[kind](cell))),
+    }));
+    rows = [];
+    await writer.write({ columnData, rowGroupSize: GROUP });
+  };
+  return {
+    async add({ event }) {
+      rows.push(toCells(event));
+      if (rows.length === GROUP) await flush();
+    },
+    async finish() {
+      await flush();
+      await writer.finish();
+    },
+    abandon: () => file.abandon(),
   };
 }

@@ -2,11 +2,13 @@
  * `folkmoot serve --cluster`: a cluster node, with requests ordered by etcd. With `--peer-listen`,
  * nodes send snapshots to each other.
  */
+import { createServer } from 'node:http';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { ClusterNetwork, ClusterOptions, LaggingNode } from '../../../cluster/network.js';
 import type { EtcdOrder } from '../../../cluster/order/etcd.js';
 import type { PeerServer } from '../../../cluster/peer/server.js';
+import type { Refusal } from '../../../engine/protocol/schema/reason.js';
 import { parseSecret } from '../../options/client.js';
 import { SecretOption, type SecretSource } from '../../options/config.js';
 import { type ClusterFlags, clusterOptions, openOrder, readTlsFlags } from '../../options/etcd.js';
@@ -209,7 +211,6 @@ async function peersOf(
   return {
     server,
     async catchUp(behind) {
-      const { startStartupServer } = await import('./startup-server.js');
       const door = await startStartupServer(flags.host, flags.port);
       try {
         await catchUp(behind, {
@@ -223,3 +224,64 @@ async function peersOf(
     },
   };
 }
+
+const startupLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  keepAlive: false,
+} as const;
+
+/** Listens until `close`. Does not listen on port 0, because no client would know the port. */
+interface StartupServer {
+  /** Sets the reason that responses state. */
+  because(why: string): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the server at the address of a node that is catching up. The node reports alive but not
+ * ready. All other requests get CATCHING_UP, so that clients use a different node.
+ *
+ * @throws {Failure}
+ */
+async function startStartupServer(host: string, port: number): Promise<StartupServer> {
+  const { refuse } = await import('../../../engine/protocol/schema/reason.js');
+  let why = 'the node is catching up';
+  const server = createServer(startupLimits, (request, response) => {
+    const { status, body } =
+      request.url === '/healthz' ? alive : notReady(refuse('NODE_STARTING', { progress: why }));
+    response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+      ...(status === 200 ? {} : { 'Retry-After': '1' }),
+    });
+    response.end(JSON.stringify(body));
+  });
+  if (port !== 0) {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error) =>
+        reject(listenError('CANNOT_SERVE', { reason: error.message })),
+      );
+      server.listen(port, host, resolve);
+    });
+  }
+  return {
+    because(text) {
+      why = text;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const alive = { status: 200, body: { success: true, data: { status: 'ok' } } };
+
+const notReady = ({ status, code, reason, message }: Refusal) => ({
+  status,
+  body: { success: false, error: { code, message, details: { reason } } },
+});
