@@ -4,9 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type BenchComparison, compareBuilds } from './against.js';
 import { type BenchResult, type Size, sizes } from './case.js';
-import { cases } from './cases/index.js';
-import { printComparison, printResult } from './print.js';
-import { bench, NOT_MEASURED } from './run.js';
+import { bench, cases, NOT_MEASURED, printComparison, printResult } from './run.js';
 
 interface Flags {
   case: string[];

@@ -21,11 +21,10 @@ import {
   position,
   totals,
 } from './data/store.js';
-import { home } from './home.js';
+import { home, type Requirement } from './home.js';
 import { pageText } from './messages.js';
 import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
 import { TimeBar, useKeys } from './time-bar.js';
-import { type ViewEntry, type ViewProps, views } from './views/views.js';
 import {
   commandProof,
   countRecomputed,
@@ -36,6 +35,46 @@ import {
   WorldClock,
   worldClock,
 } from './world-clock.js';
+
+interface ViewProps {
+  /** Hash or id that follows the view in the address. */
+  item: string | null;
+}
+
+interface ViewEntry {
+  /** Path below /ui/. */
+  path: string;
+  title: string;
+  /** True if the navigation lists the view. */
+  listed: boolean;
+  /** Requirement for listing the view. */
+  needs?: Requirement;
+  load(): Promise<{ View: ComponentType<ViewProps> }>;
+}
+
+/** All views in navigation order. Each view is loaded on first use. */
+const views: readonly ViewEntry[] = [
+  { path: 'now', title: 'Now', listed: true, load: () => import('./views/now.js') },
+  { path: 'agents', title: 'Agents', listed: true, load: () => import('./views/agents.js') },
+  { path: 'opinion', title: 'Opinion', listed: true, load: () => import('./views/opinion.js') },
+  {
+    path: 'alliances',
+    title: 'Alliances',
+    listed: true,
+    load: () => import('./views/alliances.js'),
+  },
+  { path: 'talk', title: 'Talk', listed: true, load: () => import('./views/talk.js') },
+  { path: 'block', title: 'Block', listed: true, load: () => import('./views/block.js') },
+  { path: 'explore', title: 'Explore', listed: true, load: () => import('./views/explore.js') },
+  {
+    path: 'doctor',
+    title: 'Request doctor',
+    listed: true,
+    needs: 'server',
+    load: () => import('./views/doctor.js'),
+  },
+  { path: 'agent', title: 'Agent', listed: false, load: () => import('./views/agent.js') },
+];
 
 export function begin(): void {
   takeToken();

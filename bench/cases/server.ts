@@ -1,13 +1,14 @@
 /**
- * Cases for a whole server under load: `server` by thread, with votes and with transactions, and
- * `plain` compared with a plain server. On machines with more cores, the engine thread is the
- * limit, because only one thread orders requests. The load generator runs on the same machine.
+ * Cases for a whole server under load: `server` by thread, with votes and with transactions,
+ * `plain` compared with a plain server, and `reads`. On machines with more cores, the engine thread
+ * is the limit, because only one thread orders requests. The load generator runs on the same
+ * machine.
  */
 import { defineCase, type Round, type Row } from '../case.js';
-import { postRate } from '../clients/clients.js';
+import { getRate, postRate } from '../clients/clients.js';
 import { countRounds, NETWORK_ID, postedBlocks } from '../fixtures/chain.js';
 import { type LoadMeasurement, load, type ServerLoadOptions } from '../servers/load.js';
-import { withFolkmoot, withPlain } from '../servers/processes.js';
+import { withBare, withFolkmoot, withPlain } from '../servers/processes.js';
 
 interface ServerOptions {
   seconds: number;
@@ -143,4 +144,42 @@ export const plainCase = defineCase<PlainOptions>({
     large: { agents: 4_000, warmUp: 12, blocks: 36 },
   },
   run: measurePlain,
+});
+
+// Reads: a server compared with a bare uWebSockets.js handler that sends the same bytes.
+
+interface ReadsOptions {
+  seconds: number;
+}
+
+const PATH = '/api/v1/network/state';
+
+async function measureReads({ seconds }: ReadsOptions, { r }: Round): Promise<Row[]> {
+  const { folkmoot, body } = await withFolkmoot(async (server) => {
+    const body = await (await fetch(server.url + PATH)).text();
+    return { folkmoot: await getRate(server, PATH, seconds), body };
+  });
+  const bare = await withBare(body, (server) => getRate(server, PATH, seconds));
+  const row = (name: string, { perSecond, cpuUs }: typeof bare): Row => ({
+    name,
+    per_s: perSecond,
+    of_r: perSecond / r,
+    cpu_us: cpuUs,
+  });
+  const answers = 'GET network/state: responses/s, relative to a bare handler';
+  const cpu = 'GET network/state: responses per CPU time, relative to a bare handler';
+  return [
+    row(`GET ${PATH}`, folkmoot),
+    row('the same bytes, bare uWebSockets.js', bare),
+    { name: answers, ratio: folkmoot.perSecond / bare.perSecond, wanted: 0.5 },
+    { name: cpu, ratio: bare.cpuUs / folkmoot.cpuUs, wanted: 0.75 },
+  ];
+}
+
+export const readsCase = defineCase<ReadsOptions>({
+  name: 'reads',
+  about: 'GET network/state of a server, relative to a bare uWebSockets.js handler',
+  everyRound: true,
+  sizes: { small: { seconds: 1 }, large: { seconds: 10 } },
+  run: measureReads,
 });

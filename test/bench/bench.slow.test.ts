@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { BenchResult } from '../../dist/bench/case.js';
-import { cases } from '../../dist/bench/cases/index.js';
+import { cases } from '../../dist/bench/run.js';
 import { Value } from '../../dist/engine/protocol/bundled/typebox.js';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';

@@ -1,9 +1,8 @@
 /** Tests row processing: medians over rounds, and goals. */
 import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
-import { printResult } from '../../dist/bench/print.js';
 import { measureRate } from '../../dist/bench/raw/raw.js';
-import { bench } from '../../dist/bench/run.js';
+import { bench, printResult } from '../../dist/bench/run.js';
 
 /** Yields 3, 1 and 2 in three rounds, with the given members. */
 function changing(name: string, everyRound: boolean): Case {

@@ -48,7 +48,7 @@ export async function publicFace(): Promise<PublicFace> {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-reference-'));
   try {
     const file = join(folder, 'reference.json');
-    const args = [join(root, 'tools/reference/write.mjs'), '--json', file];
+    const args = [join(root, 'tools/reference/project.mjs'), '--json', file];
     const { stdout, stderr } = await run(process.execPath, args, { cwd: root });
     const { children = [] } = JSON.parse(readFileSync(file, 'utf8')) as Reflection;
     const lines = `${stdout}\n${stderr}`.split('\n');

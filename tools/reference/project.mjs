@@ -1,10 +1,13 @@
 /**
  * The public API for TypeDoc, with one module per entry in `exports`. This is a separate workspace,
- * because TypeDoc needs the TypeScript 6 API in addition to the compiler that the build uses.
+ * because TypeDoc needs the TypeScript 6 API in addition to the compiler that the build uses. As a
+ * program, writes the reference as HTML to `reference/`, which git ignores. With `--json FILE`,
+ * writes JSON for the docstring tests.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { Application } from 'typedoc';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -48,3 +51,14 @@ export async function convert(options = {}) {
   for (const module of project.children ?? []) module.name = named.get(module.name) ?? module.name;
   return { app, project };
 }
+
+async function write() {
+  const { values } = parseArgs({ options: { json: { type: 'string' } } });
+  const { app, project } = await convert({ readme: values.json ? 'none' : `${root}README.md` });
+  app.validate(project);
+  if (values.json) await app.generateJson(project, values.json);
+  else await app.generateDocs(project, `${root}reference`);
+  if (app.logger.hasErrors()) process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await write();

@@ -4,7 +4,7 @@
  */
 import { agents } from '../data/store.js';
 import { cleanText } from './labels.js';
-import { groups } from './scenario.js';
+import { groups } from './requests.js';
 
 /** Returns how agents are grouped by default: by scenario group, unless all are in one group. */
 export const getMainSorting = (): Sorting =>

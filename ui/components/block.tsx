@@ -13,7 +13,7 @@ import { format } from '../../report/shared/format.js';
 import type { BlockItem } from '../data/messages.js';
 import { blocks, focus, network } from '../data/store.js';
 import { lookAt } from '../route.js';
-import { labelOption } from './scenario.js';
+import { labelOption } from './requests.js';
 
 /** Maximum number of blocks in the strip. */
 export const CHAIN_BLOCKS = 60;

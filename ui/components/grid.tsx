@@ -19,7 +19,7 @@ import {
   neighbour,
 } from './bands.js';
 import { cleanText, describeAgent } from './labels.js';
-import { groups } from './scenario.js';
+import { groups } from './requests.js';
 
 interface GridProps {
   coloring: Coloring;

@@ -14,7 +14,7 @@ import {
   useNarrow,
 } from '../components/labels.js';
 import { Facts, Pages, pageStart, slicePage } from '../components/lists.js';
-import { groups, useScenario } from '../components/scenario.js';
+import { groups, useScenario } from '../components/requests.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
 import { finding } from '../time-bar.js';

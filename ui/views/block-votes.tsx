@@ -7,7 +7,7 @@ import { networkRule } from '../components/block.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Pages, Scroll, slicePage } from '../components/lists.js';
 import { Mark } from '../components/placeholders.js';
-import { labelOption } from '../components/scenario.js';
+import { labelOption } from '../components/requests.js';
 import { agents } from '../data/store.js';
 import { home } from '../home.js';
 import { useOneOf, usePage } from '../route.js';

@@ -14,8 +14,7 @@ import {
 } from '../components/labels.js';
 import { Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
-import { useFetch } from '../components/requests.js';
-import { labelOption, useScenario } from '../components/scenario.js';
+import { labelOption, useFetch, useScenario } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock } from '../data/messages.js';
 import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';

@@ -8,7 +8,7 @@ import { Tip, useWidth, watchScheme } from '../components/grid.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
-import { useScenario } from '../components/scenario.js';
+import { useScenario } from '../components/requests.js';
 import { agents, alliances, clock } from '../data/store.js';
 import type { Axis, Opinion } from '../player/opinion.js';
 import { go, href, usePage } from '../route.js';
