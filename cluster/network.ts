@@ -10,7 +10,6 @@ import { completeGenesis, type GenesisOptions } from '../engine/admit/genesis.js
 import type { Verified } from '../engine/admit/verify.js';
 import type { Outcome } from '../engine/core/state.js';
 import type { ServedNetwork, Spent } from '../engine/node/kept-network.js';
-import { nodeError } from '../engine/node/messages.js';
 import { Network } from '../engine/node/network.js';
 import {
   type Applied,
@@ -21,6 +20,7 @@ import {
 import type { Refusal } from '../engine/protocol/schema/reason.js';
 import { jcs } from '../engine/protocol/signing.js';
 import { prepareRule } from '../engine/rules/sandbox.js';
+import { storeError } from '../engine/store/messages.js';
 import type { OrderMark, StoreMeta } from '../engine/store/store.js';
 import { type ClusterStatus, StatusReader } from './node/follower.js';
 import { ClusterNode, type NodeOptions, nodeFolderError } from './node/node.js';
@@ -258,7 +258,7 @@ async function foundedWith(
     const wanted = asked[name as keyof GenesisOptions];
     if (wanted === undefined || jcs(wanted) === jcs(value)) continue;
     const mismatch = { name, found: formatParameter(value), wanted: formatParameter(wanted) };
-    throw nodeError('GENESIS_MISMATCH', mismatch);
+    throw storeError('GENESIS_MISMATCH', mismatch);
   }
   if (founding.genesis.policy === 'module' && asked.policy !== 'module') {
     throw nodeFolderError('MODULE_NOT_ALLOWED', { network: genesis.network_id });

@@ -18,11 +18,17 @@ export type { CertifiedGenesis, CertifiedProposal } from './certificate/requests
 export type { SpanDigests, TrustedDigest } from './certificate/statement.js';
 export type { Outcome } from './core/state.js';
 export {
+  generateKeyPair,
+  type KeyPair,
+  keyPairFromSeed,
+  sign,
+  signatory,
+} from './crypto/keys.js';
+export {
   createVerifier,
   type VerifierKind,
   type VerifierOptions,
-} from './crypto/create-verifier.js';
-export { generateKeyPair, type KeyPair, keyPairFromSeed, sign, signatory } from './crypto/keys.js';
+} from './crypto/pool.js';
 export {
   type Verifier,
   VerifierBusy,
@@ -67,7 +73,7 @@ export {
   signingInput,
   type VoteFields,
 } from './protocol/compose.js';
-export type { Durations } from './protocol/durations.js';
+export type { Durations } from './protocol/limits.js';
 export { limits } from './protocol/limits.js';
 export { Failure, type FailureSource } from './protocol/messages.js';
 export type {

@@ -5,7 +5,7 @@
 export { type Admission, admit, admitLogged } from '../engine/admit/admit.js';
 export type { Change } from '../engine/core/changes.js';
 export type { Step } from '../engine/core/engine.js';
-export { verifyOne as verifyWithLibsodium } from '../engine/crypto/inline.js';
+export { verifyOne as verifyWithLibsodium } from '../engine/crypto/keys.js';
 export { verifyReference } from '../engine/crypto/reference.js';
 export { type EncodedStep, encodeStep } from '../engine/node/encode.js';
 export {

@@ -56,7 +56,7 @@ function lines(text) {
 }
 
 export function tables() {
-  const source = 'Written by tools/unicode-tables.mjs and read by unicode.ts.';
+  const source = 'Written by tools/unicode-tables.mjs and read by text.ts.';
   return `/** Unicode ${VERSION} tables, in base 36. ${source} */
 /**
  * Borders between code points inside and outside General_Category L, M and N, each as the step from

@@ -1,5 +1,5 @@
 /** A signing client for one agent, and functions to save and load its keys. */
-import { type AgentKeys, keysFromSeed, signText } from '../../engine/crypto/browser-keys.js';
+import { type AgentKeys, keysFromSeed, signText } from '../../engine/crypto/reference.js';
 import type { ProposalFields, SignedTransaction } from '../../engine/protocol/compose.js';
 import * as compose from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';

@@ -2,7 +2,7 @@
  * HTTP requests with failover across several servers. Opens the envelope, turns errors into
  * exceptions, verifies response signatures and follows the server's clock.
  */
-import { verifyText } from '../../engine/crypto/browser-keys.js';
+import { verifyText } from '../../engine/crypto/reference.js';
 import { signingInput } from '../../engine/protocol/compose.js';
 import { carriage, type SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { type AnsweredRequest, responseInput, sha256Hex } from '../../engine/protocol/signing.js';

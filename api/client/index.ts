@@ -12,7 +12,7 @@ export {
 export type { CertificateClaim, ChainDigests } from '../../engine/certificate/format.js';
 export type { CertifiedGenesis, CertifiedProposal } from '../../engine/certificate/requests.js';
 export type { SpanDigests, TrustedDigest } from '../../engine/certificate/statement.js';
-export { type AgentKeys, generateKeys, keysFromSeed } from '../../engine/crypto/browser-keys.js';
+export { type AgentKeys, generateKeys, keysFromSeed } from '../../engine/crypto/reference.js';
 export type {
   AllianceFields,
   DiscussFields,

@@ -1,7 +1,7 @@
 /** /metrics, in the Prometheus text format. docs/monitoring.md lists the metrics. */
 import { statfsSync } from 'node:fs';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
-import { Durations, durationBoundsMs } from '../../engine/protocol/durations.js';
+import { Durations, durationBoundsMs } from '../../engine/protocol/limits.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
 import type { Limits } from '../limits/limits.js';

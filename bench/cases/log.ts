@@ -1,7 +1,7 @@
 /** The log: committed to a store, replayed, and read at random entries. */
 
 import { join } from 'node:path';
-import { createVerifier } from '../../engine/crypto/create-verifier.js';
+import { createVerifier } from '../../engine/crypto/pool.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
 import { History } from '../../engine/history/history.js';
 import { Digests } from '../../engine/protocol/log.js';

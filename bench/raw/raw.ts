@@ -4,8 +4,12 @@
  * item.
  */
 import Benchmark from 'benchmark';
-import { verifyOne as verifyWithLibsodium } from '../../engine/crypto/inline.js';
-import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
+import {
+  type KeyPair,
+  keyPairFromSeed,
+  sign,
+  verifyOne as verifyWithLibsodium,
+} from '../../engine/crypto/keys.js';
 import type { VerifyJob } from '../../engine/crypto/verifier.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 

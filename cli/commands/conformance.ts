@@ -130,7 +130,7 @@ malformed line. All verifiers give the same results.`,
 }
 
 async function runVerify({ verifier: kind }: { verifier: 'pool' | 'inline' | 'reference' }) {
-  const { createVerifier } = await import('../../engine/crypto/create-verifier.js');
+  const { createVerifier } = await import('../../engine/crypto/pool.js');
   const { splitLines } = await import('../../engine/replay/lines.js');
   const verifier = createVerifier(kind);
   try {

@@ -52,7 +52,7 @@ page stays until SIGTERM or SIGINT.`,
 
 async function run(source: string, flags: Flags): Promise<void> {
   assertUiServerFlags(flags);
-  const { createVerifier } = await import('../../engine/crypto/create-verifier.js');
+  const { createVerifier } = await import('../../engine/crypto/pool.js');
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
     if (flags.watch) await watched(source, flags, verifier);

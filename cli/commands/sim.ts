@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
-import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { VerifierKind } from '../../engine/crypto/pool.js';
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Determinism } from '../../sim/compare/determinism.js';

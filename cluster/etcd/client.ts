@@ -5,7 +5,7 @@
  * error with the outcome `unknown`, and then reads the state or repeats an idempotent write.
  */
 
-import type { ServiceError } from './bundled/grpc.js';
+import type { ClientDuplexStream, ServiceError } from './bundled/grpc.js';
 import { fetchStatus, Member, type MemberStatus } from './member.js';
 import {
   type Keys,
@@ -14,14 +14,21 @@ import {
   type RangeOptions,
   type Transaction,
   type TransactionResult,
+  toKeyValue,
   toOperationResult,
   toRange,
   toRangeResult,
   wireCondition,
   wireOperation,
 } from './values.js';
-import { type WatchBatch, type WatchOptions, watchAt } from './watch.js';
-import { type Answers, EtcdError, type EtcdTls, type MethodName, toEtcdError } from './wire.js';
+import {
+  type Answers,
+  EtcdError,
+  type EtcdTls,
+  type MethodName,
+  toEtcdError,
+  type WatchResponse,
+} from './wire.js';
 
 export interface EtcdOptions {
   /** From `parseEndpoints`. */
@@ -265,3 +272,182 @@ async function keepAt(
   }
   throw new EtcdError('CALL_ENDED', { endpoint: member.endpoint }, { outcome: 'unknown' });
 }
+
+/** Renewals per lease duration. */
+const RENEWALS = 3;
+
+export class Lease {
+  readonly id: string;
+  /**
+   * Aborts when the lease has expired, or may have expired because no renewal succeeded in time.
+   */
+  readonly lost: AbortSignal;
+  readonly #client: EtcdClient;
+  readonly #lose = new AbortController();
+  readonly #heldMs: number;
+  #timer: NodeJS.Timeout;
+  #until: number;
+
+  /** @throws {EtcdError} */
+  static async grant(client: EtcdClient, seconds: number): Promise<Lease> {
+    const asked = performance.now();
+    const granted = await client.grantLease(seconds);
+    return new Lease(client, granted.id, granted.seconds, asked);
+  }
+
+  private constructor(client: EtcdClient, id: string, seconds: number, since: number) {
+    this.#client = client;
+    this.id = id;
+    this.#heldMs = seconds * 1_000;
+    this.lost = this.#lose.signal;
+    this.#until = since + this.#heldMs;
+    this.#timer = this.#later();
+  }
+
+  /** Revokes the lease, which deletes its keys. If etcd is unreachable, the lease expires. */
+  async release(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#lose.abort();
+    await this.#client.revokeLease(this.id).catch((error) => {
+      if (!(error instanceof EtcdError)) throw error;
+    });
+  }
+
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), this.#heldMs / RENEWALS);
+  }
+
+  async #renew(): Promise<void> {
+    const asked = performance.now();
+    const kept = await this.#client.keepLease(this.id).then(
+      (seconds) => seconds,
+      (error: unknown) => (error instanceof EtcdError && error.kind !== 'no_lease' ? null : 0),
+    );
+    if (this.lost.aborted) return;
+    if (kept !== null) this.#until = asked + kept * 1_000;
+    if (kept === 0 || performance.now() >= this.#until) this.#lose.abort();
+    else this.#timer = this.#later();
+  }
+}
+
+export interface WatchOptions {
+  /** First revision to deliver. Default: from now on. */
+  from?: number;
+  /** Ends the watch without delivering a further batch. */
+  signal?: AbortSignal;
+}
+
+/** A changed key. For a deleted key, only `key` and `modRevision` are meaningful. */
+export interface WatchEvent extends KeyValue {
+  type: 'put' | 'delete';
+}
+
+/**
+ * A batch of events. The first batch is empty and confirms the watch. A revision may be split
+ * across two batches, and etcd 3.4 may repeat an event, so compare `modRevision` and `version`.
+ */
+export interface WatchBatch {
+  endpoint: string;
+  /** Latest revision known to the member. */
+  revision: number;
+  events: WatchEvent[];
+}
+
+/** Interval of progress requests, and the number that may stay unanswered. */
+const SIGNS = { everyMs: 500, inVain: 3 } as const;
+
+/**
+ * @throws {EtcdError} `compacted`, with the oldest revision available; `unavailable` if the watch
+ *   ended. The events delivered so far are valid.
+ */
+async function* watchAt(
+  member: Member,
+  keys: Keys,
+  { from = 0, signal }: WatchOptions,
+  connectMs: number,
+): AsyncGenerator<WatchBatch, void, undefined> {
+  const stream = await member.stream('Watch/Watch', { connectMs });
+  const cancel = () => stream.cancel();
+  signal?.addEventListener('abort', cancel);
+  const signs = new Signs(stream, member.endpoint);
+  const create = { ...toRange(keys), start_revision: from, fragment: true };
+  stream.write({ create_request: create });
+  try {
+    const incoming = stream[Symbol.asyncIterator]() as AsyncIterator<WatchResponse>;
+    while (!signal?.aborted) {
+      const next = await signs.before(incoming.next());
+      if (next.done) break;
+      assertGoesOn(next.value, member.endpoint);
+      const batch = batchOf(next.value, member.endpoint);
+      if (next.value.created || batch.events.length > 0) yield batch;
+    }
+  } catch (error) {
+    if (signal?.aborted) return;
+    throw error instanceof EtcdError ? error : toEtcdError(error as ServiceError, member.endpoint);
+  } finally {
+    signs.end();
+    signal?.removeEventListener('abort', cancel);
+    stream.cancel();
+  }
+  if (!signal?.aborted) {
+    throw new EtcdError('WATCH_CANCELED', { endpoint: member.endpoint, reason: 'stream ended' });
+  }
+}
+
+/**
+ * Sends progress requests, and counts the unanswered ones. Measures no time, because a process that
+ * was blocked for a long time has sent only one request meanwhile.
+ */
+class Signs {
+  readonly #timer: NodeJS.Timeout;
+  #waiting = false;
+  #inVain = 0;
+
+  constructor(stream: ClientDuplexStream<object, WatchResponse>, endpoint: string) {
+    this.#timer = setInterval(() => {
+      if (this.#waiting) this.#inVain += 1;
+      if (this.#inVain > SIGNS.inVain) {
+        // Destroys the stream rather than racing a pending promise, which would retain every event
+        // ever received.
+        stream.destroy(new EtcdError('WATCH_SILENT', { endpoint }, { member: 'silent' }));
+      } else stream.write({ progress_request: {} });
+    }, SIGNS.everyMs);
+  }
+
+  /** Awaits the next message. The stream fails if no progress arrives meanwhile. */
+  async before<T>(awaited: Promise<T>): Promise<T> {
+    this.#waiting = true;
+    this.#inVain = 0;
+    try {
+      return await awaited;
+    } finally {
+      this.#waiting = false;
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function assertGoesOn(
+  { canceled, compact_revision, cancel_reason }: WatchResponse,
+  at: string,
+): void {
+  if (!canceled) return;
+  const compactRevision = Number(compact_revision);
+  if (compactRevision > 0) {
+    const values = { endpoint: at, revision: compactRevision };
+    throw new EtcdError('WATCH_COMPACTED', values, { compactRevision });
+  }
+  throw new EtcdError('WATCH_CANCELED', { endpoint: at, reason: cancel_reason });
+}
+
+const batchOf = ({ header, events }: WatchResponse, endpoint: string): WatchBatch => ({
+  endpoint,
+  revision: Number(header.revision),
+  events: events.map(({ type, kv }) => ({
+    type: type === 'PUT' ? 'put' : 'delete',
+    ...toKeyValue(kv),
+  })),
+});

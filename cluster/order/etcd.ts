@@ -11,9 +11,8 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
-import { EtcdClient } from '../etcd/client.js';
+import { EtcdClient, type WatchEvent } from '../etcd/client.js';
 import type { Condition, KeyValue, Operation, OperationResult } from '../etcd/values.js';
-import type { WatchEvent } from '../etcd/watch.js';
 import { EtcdError, type EtcdTls } from '../etcd/wire.js';
 import {
   AppendedParts,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { createVerifier } from '../../engine/crypto/create-verifier.js';
+import { createVerifier } from '../../engine/crypto/pool.js';
 import { splitStored } from '../../engine/protocol/log.js';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { storedLines } from '../../engine/replay/lines.js';

@@ -5,8 +5,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EtcdClient } from '../etcd/client.js';
-import type { Lease } from '../etcd/lease.js';
+import type { EtcdClient, Lease } from '../etcd/client.js';
 import type { Condition, KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
 import { EtcdError } from '../etcd/wire.js';
 

@@ -4,8 +4,7 @@
  * repeated.
  */
 import { randomBytes } from 'node:crypto';
-import type { EtcdClient } from '../etcd/client.js';
-import { Lease } from '../etcd/lease.js';
+import { type EtcdClient, Lease } from '../etcd/client.js';
 import type { KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
 import { EtcdError } from '../etcd/wire.js';
 import { ALL, createQueueKeys, HEADS, LARGEST_BYTES, persist, type QueueKeys } from './claims.js';

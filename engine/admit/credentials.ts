@@ -4,9 +4,15 @@ import { limits } from '../protocol/limits.js';
 import { carriage, type SignedRequest } from '../protocol/schema/entry.js';
 import { formatInstant } from '../protocol/schema/primitives.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
-import { excerpt, excerptKey, isPublicKey, isSignature, lowerKey } from '../protocol/text.js';
+import {
+  excerpt,
+  excerptKey,
+  isPublicKey,
+  isSignature,
+  lowerAscii,
+  lowerKey,
+} from '../protocol/text.js';
 import { parseInstant } from '../protocol/time.js';
-import { lowerAscii } from '../protocol/unicode.js';
 
 /** Decodes valid hex. Buffer.from silently truncates invalid hex. */
 export function hexBytes(hex: string): Uint8Array {

@@ -24,9 +24,8 @@ import {
   sha256Hex,
   transactionInput,
 } from '../protocol/signing.js';
-import { excerpt, lowerHash, pointerStep } from '../protocol/text.js';
+import { excerpt, lowerAscii, lowerCase, lowerHash, pointerStep } from '../protocol/text.js';
 import { durationMs, isDuration, parseInstant } from '../protocol/time.js';
-import { lowerAscii, lowerCase } from '../protocol/unicode.js';
 import { badTimestampHeader, hexBytes, refuseSignature, timestampHint } from './credentials.js';
 
 export interface Signer {

@@ -2,8 +2,7 @@
  * Builds a block's certificate by replaying the log. Uses only recomputed results, and checks the
  * certificate before returning it.
  */
-import { isHash } from '../protocol/text.js';
-import { lowerAscii } from '../protocol/unicode.js';
+import { isHash, lowerAscii } from '../protocol/text.js';
 import type { LogLine } from '../replay/recompute.js';
 import { replayError } from '../replay/recompute.js';
 import { replay } from '../replay/replay.js';

@@ -1,5 +1,5 @@
 /** Parses and verifies the requests in a certificate: genesis, registrations, proposals, votes. */
-import { verifyText } from '../crypto/browser-keys.js';
+import { verifyText } from '../crypto/reference.js';
 import { canonical } from '../protocol/canonical.js';
 import { parseJson } from '../protocol/json.js';
 import { limits } from '../protocol/limits.js';
@@ -14,8 +14,7 @@ import {
   transactionInput,
   voteInput,
 } from '../protocol/signing.js';
-import { isHash, isPublicKey, isSignature } from '../protocol/text.js';
-import { lowerAscii } from '../protocol/unicode.js';
+import { isHash, isPublicKey, isSignature, lowerAscii } from '../protocol/text.js';
 import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { findMemberProblem, findRuleProblem } from '../rules/network-rule.js';
 import type { Entry } from './chain.js';

@@ -1,5 +1,5 @@
 /** States the facts that a certificate proves and the assumptions that it needs. */
-import { lowerAscii } from '../protocol/unicode.js';
+import { lowerAscii } from '../protocol/text.js';
 import { describeTie, type Tie } from '../rules/rule.js';
 import type { Entry } from './chain.js';
 import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';

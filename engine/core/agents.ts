@@ -14,8 +14,7 @@ import {
   standingFields,
 } from '../protocol/schema/record.js';
 import { type Actor, emit, setup } from './bundled/xstate.js';
-import type { Changes, Outbox } from './changes.js';
-import { startActor, type UnknownEvent } from './machine.js';
+import { type Changes, type Outbox, startActor, type UnknownEvent } from './changes.js';
 
 /** An agent in memory. Only the store contains its name and description. */
 export interface Agent {

@@ -5,8 +5,7 @@ import { type AllianceStatus, formatInstant } from '../protocol/schema/primitive
 import type { AllianceContext, RecordOf } from '../protocol/schema/record.js';
 import type { Deadlines } from './agents.js';
 import { type Actor, setup } from './bundled/xstate.js';
-import type { Changes, Outbox } from './changes.js';
-import { startActor, type UnknownEvent } from './machine.js';
+import { type Changes, type Outbox, startActor, type UnknownEvent } from './changes.js';
 
 type AllianceActor = Actor<typeof allianceMachine>;
 

@@ -12,9 +12,8 @@ import { PollCounter } from '../rules/poll-counter.js';
 import type { Ended, PollBlock, Verdict } from '../rules/rule.js';
 import type { Agents } from './agents.js';
 import { type Actor, setup } from './bundled/xstate.js';
-import type { Outbox } from './changes.js';
+import { type Outbox, startActor, type UnknownEvent } from './changes.js';
 import type { Electorate } from './electorates.js';
-import { startActor, type UnknownEvent } from './machine.js';
 
 export interface OpenBlock {
   readonly hash: string;

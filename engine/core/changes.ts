@@ -1,11 +1,20 @@
 /**
  * The output of an entry: changed records and emitted events. An entry changes a record at most
- * once, and the order of its changes depends on the entry alone.
+ * once, and the order of its changes depends on the entry alone. Agents, alliances and blocks are
+ * XState machines that report by `emit`. All are root actors, because XState would copy a parent
+ * with thousands of children whenever a child is added.
  */
 
 import type { ProposeCommand } from '../protocol/schema/command.js';
 import type { Emitted } from '../protocol/schema/event.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
+import {
+  type Actor,
+  type AnyStateMachine,
+  type ContextFrom,
+  createActor,
+  type InputFrom,
+} from './bundled/xstate.js';
 
 /** A changed record. The value `null` deletes the record. */
 export interface Change {
@@ -98,3 +107,48 @@ export const emptyReader: Reader = {
     throw new Error(`the store is empty: no proposal at entry ${entry}`);
   },
 };
+
+/** XState reads Date.now for delays, so no engine machine may use delays. */
+const noClock = {
+  setTimeout(): never {
+    throw new Error('an engine actor asked for a timer: time comes with log entries');
+  },
+  clearTimeout(): void {},
+};
+
+type Birth<M extends AnyStateMachine> =
+  | { input: InputFrom<M> }
+  | { state: string; context: ContextFrom<M> };
+
+/** Starts a new or stored actor whose emitted events go to the outbox. */
+export function startActor<M extends AnyStateMachine>(
+  machine: M,
+  id: string,
+  outbox: Outbox,
+  birth: Birth<M>,
+): Actor<M> {
+  const options =
+    'input' in birth
+      ? { id, clock: noClock, input: birth.input }
+      : {
+          id,
+          clock: noClock,
+          snapshot: machine.resolveState({ value: birth.state, context: birth.context }),
+        };
+  // XState's option types cannot follow a generic machine.
+  const actor = createActor(machine, options as never) as Actor<M>;
+  actor.on('*', (emitted) => {
+    if (emitted.type === 'unknown_event') outbox.fault(emitted);
+    else outbox.emit(emitted as unknown as Emitted);
+  });
+  actor.subscribe({ error: (error) => outbox.fault(error) });
+  actor.start();
+  return actor;
+}
+
+/** Emitted for an event that the current state does not handle. The engine treats it as a bug. */
+export interface UnknownEvent {
+  type: 'unknown_event';
+  actor: string;
+  event: string;
+}

@@ -12,7 +12,7 @@ import type { Genesis } from '../protocol/schema/genesis.js';
 import type { Head, RecordKey } from '../protocol/schema/record.js';
 import { compareDeadlines, type DormancyChange } from './agents.js';
 import type { Change, Changes, Reader } from './changes.js';
-import { register, status } from './commands/agents.js';
+import { discuss, meme, register, status } from './commands/agents.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './commands/alliances.js';
 import {
   closeBlock,
@@ -22,10 +22,10 @@ import {
   reportMetrics,
   vote,
 } from './commands/blocks.js';
-import { discuss, meme } from './commands/social.js';
 import { findElector } from './electorates.js';
 import {
   type CommandRule,
+  type FinalizedCount,
   getHead,
   isHead,
   METRICS,
@@ -35,7 +35,6 @@ import {
   refusedOutcome,
   type State,
 } from './state.js';
-import type { FinalizedCount } from './throughput.js';
 
 /** An entry to apply. A tick carries no command. */
 export interface Input {

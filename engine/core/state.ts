@@ -1,5 +1,6 @@
 /** The engine's state, and the outcomes of commands. Only log entries change the state. */
 
+import { limits } from '../protocol/limits.js';
 import type { Command, ProposeCommand } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type BlockStatus, GENESIS_HASH } from '../protocol/schema/primitives.js';
@@ -9,14 +10,13 @@ import {
   type RefusalKey,
   refuse,
 } from '../protocol/schema/reason.js';
-import type { BlockContext, Head } from '../protocol/schema/record.js';
+import type { AllianceThen, BlockContext, Head, RecordOf } from '../protocol/schema/record.js';
 import type { Answer } from '../protocol/schema/view.js';
 import { type Agent, Agents, Deadlines, Standings } from './agents.js';
 import { Alliances } from './alliances.js';
 import { Blocks, blockContext, type Tally } from './blocks.js';
 import { Changes, Outbox, type Reader } from './changes.js';
 import { Electorates } from './electorates.js';
-import { Throughput } from './throughput.js';
 
 export interface State {
   readonly genesis: Genesis;
@@ -193,4 +193,61 @@ export function refuseVotingClosed({ status, context }: BlockState): Precheck<ne
   const { block_hash, height } = context;
   const details = { block_status: status, height };
   return refusedOutcome('BLOCK_CLOSED', { block_hash, status, height }, { details });
+}
+
+/**
+ * Finds an earlier discussion or alliance request. These requests have no content id, so the hash
+ * of the signing input is stored.
+ *
+ * @returns the stored request if it was accepted within `limits.requestMemoryMs`.
+ */
+export function findRemembered(state: State, requestId: string): RecordOf['requests'] | undefined {
+  const first = state.reader.read('requests', requestId);
+  return first && state.now - first.at <= limits.requestMemoryMs ? first : undefined;
+}
+
+/** `alliance` is the alliance after the request. */
+export function rememberRequest(state: State, requestId: string, alliance?: AllianceThen): void {
+  state.changes.put('requests', requestId, {
+    ...(alliance ? { alliance } : {}),
+    at: state.now,
+  });
+}
+
+export interface FinalizedCount {
+  at: number;
+  count: number;
+}
+
+/** Computes transactions per second over (now - window, now], truncated to two decimals. */
+export function computeTps(recent: readonly FinalizedCount[], now: number): number {
+  const after = now - limits.throughputWindowMs;
+  const sum = recent.reduce((all, { at, count }) => (at > after ? all + count : all), 0);
+  return Math.trunc((sum * 100) / (limits.throughputWindowMs / 1000)) / 100;
+}
+
+class Throughput {
+  /** Replaced, never mutated, because committed views keep a reference to the array. */
+  recent: readonly FinalizedCount[] = [];
+
+  /** Adds a count. Times never decrease, and counts for the same instant are merged. */
+  add(at: number, count: number): void {
+    if (count === 0) return;
+    const kept = this.recent.filter((one) => one.at > at - limits.throughputWindowMs);
+    const last = kept.at(-1)?.at === at ? kept.pop() : undefined;
+    this.recent = [...kept, { at, count: count + (last?.count ?? 0) }];
+  }
+
+  /**
+   * Returns the time of the next report at or after `from`: the next multiple of the interval, or
+   * the instant at which the rate drops to zero if that is sooner. Returns 0 if the rate is zero
+   * and a report has said so.
+   */
+  nextReport(from: number): number {
+    const last = this.recent.at(-1);
+    const zeroAt = (last?.at ?? 0) + limits.throughputWindowMs;
+    if (!last || zeroAt <= from) return 0;
+    const interval = limits.metricsIntervalMs;
+    return Math.min(Math.ceil(from / interval) * interval, zeroAt);
+  }
 }

@@ -1,5 +1,5 @@
 /** Worker of the pool. Stateless. */
-import { verifyFastest } from './inline.js';
+import { verifyFastest } from './keys.js';
 import { unpackJobs } from './pool.js';
 
 /** Verifies a packed batch. Returns one byte per job, 1 for valid. */

@@ -5,8 +5,7 @@
  * The rule: reject S >= L, non-canonical encodings of A or R, and small-order A or R. Then check
  * the cofactorless equation from RFC 8032, comparing the recomputed R as bytes.
  */
-import { Durations } from '../protocol/durations.js';
-import { countSize } from '../protocol/limits.js';
+import { countSize, Durations } from '../protocol/limits.js';
 
 /** A signature to verify. A wrong length is a bug in the caller, not a verdict. */
 export interface VerifyJob {

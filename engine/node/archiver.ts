@@ -4,9 +4,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { limits } from '../protocol/limits.js';
-import { StoreError } from '../store/messages.js';
+import { StoreError, storeError } from '../store/messages.js';
 import { type Batch, keysUnder, type Store, type StoreArchive } from '../store/store.js';
-import { nodeError } from './messages.js';
 
 /** Options for archiving old entries into compressed segments. See docs/archives.md. */
 export interface ArchiveOptions {
@@ -62,8 +61,8 @@ function noteProblems(archive: StoreArchive, onFault: (error: Error) => void): v
   const [problem] = problems;
   if (problem === undefined) return;
   const count = problems.length;
-  const one = nodeError('ARCHIVE_PROBLEM', { problem });
-  onFault(count === 1 ? one : nodeError('ARCHIVE_PROBLEMS', { count, problem }));
+  const one = storeError('ARCHIVE_PROBLEM', { problem });
+  onFault(count === 1 ? one : storeError('ARCHIVE_PROBLEMS', { count, problem }));
 }
 
 class Archiver {

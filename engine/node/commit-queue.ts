@@ -4,9 +4,8 @@
  */
 
 import { type Outcome, refusedOutcome } from '../core/state.js';
-import { Durations } from '../protocol/durations.js';
 import { assertInvariant } from '../protocol/invariants.js';
-import { countSize, limits } from '../protocol/limits.js';
+import { countSize, Durations, limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
 import { commitWhenRoom } from '../store/environment.js';
 import { crashPoint } from '../store/process-end.js';

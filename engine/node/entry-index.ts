@@ -14,9 +14,8 @@ import type { Step } from '../core/engine.js';
 import { type EventType, eventTypes } from '../protocol/event-types.js';
 import type { EntryKind } from '../protocol/schema/entry.js';
 import { BlockStatus } from '../protocol/schema/primitives.js';
-import { StoreError } from '../store/messages.js';
+import { StoreError, storeError } from '../store/messages.js';
 import type { Store, StoreMeta } from '../store/store.js';
-import { nodeError } from './messages.js';
 
 const FORMAT = 1;
 
@@ -142,7 +141,7 @@ class Reader {
   }
 
   damaged(why: string): StoreError {
-    return nodeError('INDEX_ROW_DAMAGED', { seq: this.#last, reason: why });
+    return storeError('INDEX_ROW_DAMAGED', { seq: this.#last, reason: why });
   }
 }
 

@@ -9,7 +9,7 @@ import type { Admitted } from '../admit/admit.js';
 import { Verification, type Verified } from '../admit/verify.js';
 import type { Summary } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
-import { createVerifier } from '../crypto/create-verifier.js';
+import { createVerifier } from '../crypto/pool.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
@@ -25,7 +25,6 @@ import { storeError } from '../store/messages.js';
 import type { Store, StoreMeta } from '../store/store.js';
 import { newCounts } from './commit-queue.js';
 import type { PublishedEvent } from './encode.js';
-import { nodeError } from './messages.js';
 import { Followers, type Network } from './network.js';
 import { type Applied, readGenesis } from './open-store.js';
 import type { CommittedView } from './state-views.js';
@@ -213,12 +212,12 @@ export class KeptNetwork implements ServedNetwork {
 /** @throws {StoreError} if the archive is incomplete, or the last entry's digests differ. */
 function assertWhole(store: Store, end: StoreMeta, path: string): void {
   const [problem] = store.archive?.problems() ?? [];
-  if (problem !== undefined) throw nodeError('ARCHIVE_PROBLEM', { problem });
+  if (problem !== undefined) throw storeError('ARCHIVE_PROBLEM', { problem });
   const last = store.entry(end.seq);
   const { digest, logDigest } = last ? splitStored(last) : { digest: '', logDigest: '' };
   if (digest === end.digest && logDigest === end.log_digest) return;
   if (!last) throw storeError('ENTRY_MISSING', { seq: end.seq });
-  throw nodeError('LAST_ENTRY_MISMATCH', { seq: end.seq, path });
+  throw storeError('LAST_ENTRY_MISMATCH', { seq: end.seq, path });
 }
 
 class FolderPoll {

@@ -25,7 +25,6 @@ import { type ArchiveOptions, archiving } from './archiver.js';
 import type { Clock } from './clock.js';
 import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
-import { nodeError } from './messages.js';
 import { Overlay } from './views.js';
 
 interface OpenStoreOptions extends ArchiveOptions {
@@ -82,7 +81,7 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
     if (value === undefined || jcs(genesis[name] ?? null) === jcs(value)) continue;
     const found = formatParameter(genesis[name]);
-    throw nodeError('GENESIS_MISMATCH', { name, found, wanted: formatParameter(value) });
+    throw storeError('GENESIS_MISMATCH', { name, found, wanted: formatParameter(value) });
   }
   return genesis;
 }
@@ -98,9 +97,9 @@ export const formatParameter = (value: unknown): string =>
 function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;
-  if (!order) throw nodeError('STANDALONE_FOLDER', { path, wanted: wanted!.log });
-  if (!wanted) throw nodeError('CLUSTER_FOLDER', { path, order: order.log });
-  throw nodeError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
+  if (!order) throw storeError('STANDALONE_FOLDER', { path, wanted: wanted!.log });
+  if (!wanted) throw storeError('CLUSTER_FOLDER', { path, order: order.log });
+  throw storeError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
 }
 
 /** Reads the parameters from entry 0. */
@@ -155,7 +154,7 @@ export function readProposal(store: Store, genesis: Genesis, seq: number): Propo
   const entry = decodeEntry(splitStored(stored).bytes);
   const admitted = admitLogged({ ...entry, kind: entry.kind as CommandKind }, genesis.network_id);
   if ('refusal' in admitted || admitted.command.kind !== 'propose') {
-    throw nodeError('NOT_A_PROPOSAL', { seq });
+    throw storeError('NOT_A_PROPOSAL', { seq });
   }
   return admitted.command;
 }

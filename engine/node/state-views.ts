@@ -5,7 +5,7 @@
 import { allianceData } from '../core/alliances.js';
 import { outcomeOf } from '../core/blocks.js';
 import type { Summary } from '../core/engine.js';
-import { computeTps } from '../core/throughput.js';
+import { computeTps } from '../core/state.js';
 import { blockOf } from '../protocol/schema/block.js';
 import type { EventData } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';

@@ -7,10 +7,12 @@ import { type Admitted, checked } from '../admit/admit.js';
 import { refuseUnknownKey } from '../admit/credentials.js';
 import { completeGenesis, type GenesisOptions } from '../admit/genesis.js';
 import type { Verified } from '../admit/verify.js';
+import { Changes, type Reader } from '../core/changes.js';
 import { Engine, type Step } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
 import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
+import type { Decision } from '../protocol/schema/primitives.js';
 import type { Refusal } from '../protocol/schema/reason.js';
 import {
   type RecordKey,
@@ -19,9 +21,8 @@ import {
   type Table,
 } from '../protocol/schema/record.js';
 import { prepareRule } from '../rules/sandbox.js';
-import type { RangeOptions } from '../store/store.js';
+import { compareKeys, type RangeOptions } from '../store/store.js';
 import type { Clock } from './clock.js';
-import { LiveTables } from './live-tables.js';
 import type { Applied } from './open-store.js';
 import { type CommittedView, StateViews } from './state-views.js';
 
@@ -170,5 +171,200 @@ class LiveViews extends StateViews {
 
   override records<T extends Table>(table: T, options: RangeOptions = {}) {
     return this.#tables.range(table, options);
+  }
+}
+
+interface Row {
+  key: RecordKey;
+  value: RecordOf[Table];
+}
+
+/** Tables that only a restart or a read of the log needs. */
+const unread: ReadonlySet<Table> = new Set(['network', 'heights', 'open', 'state']);
+
+const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
+
+/**
+ * The records of a network without a log. They hold the engine's values, without any encoding. A
+ * vote takes a few bytes in typed columns.
+ */
+class LiveTables extends Changes implements Reader {
+  override readonly logged = false;
+  readonly #tables = new Map<Table, Map<string | number, Row>>();
+  /** Votes by block ordinal. */
+  readonly #votes: VoteColumns[] = [];
+  readonly #standings = new StandingRows();
+  /** Changes of the entry that the engine applies. Its reads show the state before the entry. */
+  readonly #pending: { table: Table; key: RecordKey; value: RecordOf[Table] | null }[] = [];
+
+  override put<T extends Table>(table: T, key: RecordKey, value: RecordOf[T]): void {
+    if (!unread.has(table)) this.#pending.push({ table, key, value });
+  }
+
+  override drop(table: Table, key: RecordKey): void {
+    if (!unread.has(table)) this.#pending.push({ table, key, value: null });
+  }
+
+  /** Stores a vote at once, because the engine reads votes only before it makes any changes. */
+  override putVote(block: number, agent: number, vote: RecordOf['votes']): void {
+    this.#votes[block] ??= new VoteColumns();
+    this.#votes[block].add(agent, vote);
+  }
+
+  override putStanding(ordinal: number, values: Int32Array, width: number): void {
+    this.#standings.put(ordinal, values, width);
+  }
+
+  /** Stores the changes of an entry. Returns no changes, because no log needs them. */
+  override take(): [] {
+    if (this.#pending.length === 0) return none;
+    for (const { table, key, value } of this.#pending) this.#store(table, key, value);
+    this.#pending.length = 0;
+    return none;
+  }
+
+  #store(table: Table, key: RecordKey, value: RecordOf[Table] | null): void {
+    let rows = this.#tables.get(table);
+    if (!rows) {
+      rows = new Map();
+      this.#tables.set(table, rows);
+    }
+    if (value === null) rows.delete(idOf(key));
+    else rows.set(idOf(key), { key, value });
+  }
+
+  read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
+    let value: RecordOf[Table] | undefined;
+    if (table === 'votes') value = this.#vote(key as readonly [number, number]);
+    else if (table === 'standings') value = this.#standings.get(key as number);
+    else value = this.#tables.get(table)?.get(idOf(key))?.value;
+    return value as RecordOf[T] | undefined;
+  }
+
+  #vote([block, agent]: readonly [number, number]): RecordOf['votes'] | undefined {
+    return this.#votes[block]?.get(agent);
+  }
+
+  *range<T extends Table>(
+    table: T,
+    { from, to, reverse = false, limit = Number.POSITIVE_INFINITY }: RangeOptions = {},
+  ): Iterable<{ key: RecordKey; value: RecordOf[T] }> {
+    const rows = this.#rowsOf(table, from, to).filter(
+      ({ key }) =>
+        (from === undefined || compareKeys(key, from) >= 0) &&
+        (to === undefined || compareKeys(key, to) < 0),
+    );
+    rows.sort((a, b) => (reverse ? compareKeys(b.key, a.key) : compareKeys(a.key, b.key)));
+    for (const { key, value } of rows.slice(0, Math.min(rows.length, limit))) {
+      yield { key, value: value as RecordOf[T] };
+    }
+  }
+
+  #rowsOf(table: Table, from?: RecordKey, to?: RecordKey): Row[] {
+    if (table === 'standings') return this.#standings.rows();
+    if (table !== 'votes') return [...(this.#tables.get(table)?.values() ?? [])];
+    const rows: Row[] = [];
+    // Most reads want the votes on one block.
+    const last = Math.min(this.#votes.length - 1, Number(firstOf(to) ?? Number.POSITIVE_INFINITY));
+    for (let block = Number(firstOf(from) ?? 0); block <= last; block += 1) {
+      for (const [agent, value] of this.#votes[block]?.rows() ?? []) {
+        rows.push({ key: [block, agent], value });
+      }
+    }
+    return rows;
+  }
+
+  proposal(entry: number): never {
+    throw new Error(`no log contains the proposal of entry ${entry}`);
+  }
+}
+
+const none: [] = [];
+const firstOf = (key?: RecordKey) => (typeof key === 'object' ? key[0] : key);
+
+const codes = { approve: 1, reject: 2 } as const;
+
+/** The votes on one block, by agent ordinal. */
+class VoteColumns {
+  #decisions = new Uint8Array(64);
+  #times = new Float64Array(64);
+  #entries = new Float64Array(64);
+  readonly #references = new Map<number, RecordOf['votes']['meme_references']>();
+  readonly #ballots = new Map<number, unknown>();
+
+  add(agent: number, { at, entry, decision, meme_references, ballot }: RecordOf['votes']): void {
+    if (agent >= this.#decisions.length) this.#grow(agent + 1);
+    this.#decisions[agent] = codes[decision];
+    this.#times[agent] = at;
+    this.#entries[agent] = entry;
+    if (meme_references.length > 0) this.#references.set(agent, meme_references);
+    if (ballot !== undefined) this.#ballots.set(agent, ballot);
+  }
+
+  get(agent: number): RecordOf['votes'] | undefined {
+    const code = this.#decisions[agent] ?? 0;
+    if (code === 0) return undefined;
+    const decision: Decision = code === codes.approve ? 'approve' : 'reject';
+    const ballot = this.#ballots.get(agent);
+    return {
+      entry: this.#entries[agent]!,
+      at: this.#times[agent]!,
+      decision,
+      meme_references: this.#references.get(agent) ?? [],
+      ...(ballot === undefined ? {} : { ballot }),
+    };
+  }
+
+  *rows(): Iterable<[agent: number, vote: RecordOf['votes']]> {
+    for (let agent = 0; agent < this.#decisions.length; agent += 1) {
+      const vote = this.get(agent);
+      if (vote) yield [agent, vote];
+    }
+  }
+
+  #grow(least: number): void {
+    const length = Math.max(least, 2 * this.#decisions.length);
+    const decisions = new Uint8Array(length);
+    const times = new Float64Array(length);
+    const entries = new Float64Array(length);
+    decisions.set(this.#decisions);
+    times.set(this.#times);
+    entries.set(this.#entries);
+    this.#decisions = decisions;
+    this.#times = times;
+    this.#entries = entries;
+  }
+}
+
+/** Standings by agent ordinal, in rows of equal length. */
+class StandingRows {
+  #values = new Int32Array(0);
+  #width = 0;
+  #count = 0;
+
+  /**
+   * Copies a row. The engine changes `values` while it applies an entry, and reads must still show
+   * the state before that entry.
+   */
+  put(ordinal: number, values: Int32Array, width: number): void {
+    const start = ordinal * width;
+    if (start + width > this.#values.length) {
+      const grown = new Int32Array(Math.max(values.length, 2 * this.#values.length));
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#width = width;
+    this.#count = Math.max(this.#count, ordinal + 1);
+    for (let place = start; place < start + width; place += 1) this.#values[place] = values[place]!;
+  }
+
+  get(ordinal: number): number[] | undefined {
+    if (ordinal >= this.#count) return undefined;
+    const start = ordinal * this.#width;
+    return [...this.#values.subarray(start, start + this.#width)];
+  }
+
+  rows(): Row[] {
+    return Array.from({ length: this.#count }, (_, key) => ({ key, value: this.get(key)! }));
   }
 }

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from '#sha256';
 import { canonical } from './canonical.js';
-import { lowerAscii } from './unicode.js';
+import { lowerAscii } from './text.js';
 
 /** The parsed body of a request. */
 export type JsonBody = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Unicode 16.0 tables, in base 36. Written by tools/unicode-tables.mjs and read by unicode.ts. */
+/** Unicode 16.0 tables, in base 36. Written by tools/unicode-tables.mjs and read by text.ts. */
 /**
  * Borders between code points inside and outside General_Category L, M and N, each as the step from
  * the last.

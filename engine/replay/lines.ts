@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { decodeEntry, type StoredEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
-import { lowerAscii } from '../protocol/unicode.js';
+import { lowerAscii } from '../protocol/text.js';
 import type { Store } from '../store/store.js';
 import { type LogLine, parseLine, replayError } from './recompute.js';
 

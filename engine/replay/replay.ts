@@ -5,13 +5,12 @@
 import type { Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
 import { decodeIndexRow, type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
-import { nodeError } from '../node/messages.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import { type RecordKey, tables } from '../protocol/schema/record.js';
 import { prepareRule } from '../rules/sandbox.js';
-import { StoreError } from '../store/messages.js';
-import { openScratch, type Scratch } from '../store/scratch.js';
+import { openScratch, type Scratch } from '../store/environment.js';
+import { StoreError, storeError } from '../store/messages.js';
 import {
   compareKeys,
   keyId,
@@ -139,7 +138,7 @@ function comparingIndex(stored: Store) {
 async function assertArchive(stored: Store | undefined): Promise<void> {
   if (!stored?.archive) return;
   for await (const problem of stored.archive.damage()) {
-    throw nodeError('ARCHIVE_PROBLEM', { problem });
+    throw storeError('ARCHIVE_PROBLEM', { problem });
   }
   for (const segment of stored.archive.segments) {
     const { file, first, last, log_digest_before, digest_before, log_digest, digest } = segment;

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome } from '../../engine/core/state.js';
-import { createVerifier } from '../../engine/crypto/create-verifier.js';
+import { createVerifier } from '../../engine/crypto/pool.js';
 import { virtualClock } from '../../engine/node/clock.js';
 import { Network } from '../../engine/node/network.js';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';

@@ -8,7 +8,7 @@ import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
-import { UNICODE_VERSION } from '../../engine/protocol/unicode.js';
+import { UNICODE_VERSION } from '../../engine/protocol/text.js';
 import { storedLines } from '../../engine/replay/lines.js';
 import { printLine } from '../../engine/replay/recompute.js';
 import { openLmdbStore } from '../../engine/store/lmdb.js';

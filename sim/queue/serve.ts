@@ -8,8 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EtcdClient } from '../../cluster/etcd/client.js';
-import { Lease } from '../../cluster/etcd/lease.js';
+import { type EtcdClient, Lease } from '../../cluster/etcd/client.js';
 import { EtcdError } from '../../cluster/etcd/wire.js';
 import {
   type Claim,

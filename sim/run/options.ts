@@ -1,7 +1,7 @@
 /** Options and hooks for a run in virtual time, and its network's genesis. */
 import type { KnownGraph } from '../../api/contract/run.js';
 import type { GenesisOptions } from '../../engine/admit/genesis.js';
-import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { VerifierKind } from '../../engine/crypto/pool.js';
 import type { Network } from '../../engine/node/network.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Provenance } from '../../report/folder.js';

@@ -2,7 +2,7 @@
  * Result of a run: figures, right-censored data, script measures, and the digests that are
  * reproducible from scenario and seed.
  */
-import type { VerifierKind } from '../../engine/crypto/create-verifier.js';
+import type { VerifierKind } from '../../engine/crypto/pool.js';
 import type { Network } from '../../engine/node/network.js';
 import type { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
 import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';

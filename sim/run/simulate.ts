@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createVerifier, type VerifierKind } from '../../engine/crypto/create-verifier.js';
+import { createVerifier, type VerifierKind } from '../../engine/crypto/pool.js';
 import { virtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';

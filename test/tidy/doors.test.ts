@@ -131,7 +131,7 @@ test('world: imports only the port of agents', () => {
 
 test('client: imports only modules for browsers', () => {
   const names = [
-    'crypto/browser-keys',
+    'crypto/reference',
     'protocol/canonical',
     'protocol/compose',
     'protocol/messages',

@@ -11,7 +11,6 @@ import {
   noTotals,
 } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
-import { nodeError } from '../../../engine/node/messages.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
@@ -281,7 +280,7 @@ export class IndexSource {
     const from = read.log.indexedFrom();
     const last = from - 1;
     if (last >= 0 && this.#old.at(-1)?.seq !== last) {
-      if (folder === null) throw nodeError('INDEX_ROW_MISSING', { seq: last });
+      if (folder === null) throw storeError('INDEX_ROW_MISSING', { seq: last });
       const name = sourceNameOf(last);
       const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
       if (!source) throw storeError('ENTRY_MISSING', { seq: last });
@@ -308,12 +307,12 @@ export class IndexSource {
       yield this.#whole(row);
       next = row.last + 1;
     }
-    if (next <= to) throw nodeError('INDEX_ROW_MISSING', { seq: next });
+    if (next <= to) throw storeError('INDEX_ROW_MISSING', { seq: next });
   }
 
   rowOf(seq: number): IndexRow {
     for (const row of this.rows(seq, seq)) return row;
-    throw nodeError('INDEX_ROW_MISSING', { seq });
+    throw storeError('INDEX_ROW_MISSING', { seq });
   }
 
   /** Returns the index row that contains an event, by binary search. */

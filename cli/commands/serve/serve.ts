@@ -107,7 +107,7 @@ async function start(
   stopping: StopSignal,
   log: Logger,
 ): Promise<void> {
-  const { createVerifier } = await import('../../../engine/crypto/create-verifier.js');
+  const { createVerifier } = await import('../../../engine/crypto/pool.js');
   const wanted = await resolveScenario(flags);
   if (flags.traces !== undefined) {
     const traces = await startTraces(flags.traces);

@@ -10,13 +10,14 @@ import { allianceData, type StoredAlliance } from '../alliances.js';
 import {
   acceptedOutcome,
   type CommandRule,
+  findRemembered,
   type Precheck,
   refusedOutcome,
   refuseInactive,
+  rememberRequest,
   repeatedOutcome,
   type State,
 } from '../state.js';
-import { findRemembered, rememberRequest } from './requests.js';
 
 const shown = ({ state, context }: StoredAlliance) => allianceData(state, context);
 

@@ -31,6 +31,7 @@ import {
   acceptedOutcome,
   type BlockState,
   type CommandRule,
+  computeTps,
   getBlock,
   METRICS,
   type Outcome,
@@ -43,7 +44,6 @@ import {
   repeatedOutcome,
   type State,
 } from '../state.js';
-import { computeTps } from '../throughput.js';
 
 interface ProposalPlan {
   agent: Agent;

@@ -1,8 +1,7 @@
 /** Options that the build uses to compile schemas. */
 import type { Options } from 'ajv';
 import { hexPattern } from '../patterns.js';
-import { isHash } from '../text.js';
-import { isTag, TAG_PATTERN } from '../unicode.js';
+import { isHash, isTag, TAG_PATTERN } from '../text.js';
 
 /**
  * Patterns implemented by functions, because they depend on the Unicode version or are tested

@@ -8,7 +8,7 @@ import {
   statuses,
 } from '../event-types.js';
 import { definePattern, hexPattern, idPattern } from '../patterns.js';
-import { TAG_PATTERN, UNICODE_VERSION } from '../unicode.js';
+import { TAG_PATTERN, UNICODE_VERSION } from '../text.js';
 
 /** Hex is accepted in any case and sent in lower case. */
 const hex = (characters: number, what: string) =>

@@ -1,5 +1,4 @@
-import { electHighest } from '../election.js';
-import { comparePairs, createRankedElection } from '../preferences.js';
+import { comparePairs, createRankedElection, electHighest } from '../election.js';
 
 /**
  * An option gets one point for each option below it in a ballot. With m options, a first place that

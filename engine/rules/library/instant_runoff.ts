@@ -1,5 +1,12 @@
-import { createTie, type Elected, electAt, findHighest, TieSearch } from '../election.js';
-import { createRankedElection, type Ranking } from '../preferences.js';
+import {
+  createRankedElection,
+  createTie,
+  type Elected,
+  electAt,
+  findHighest,
+  type Ranking,
+  TieSearch,
+} from '../election.js';
 import type { Tie } from '../rule.js';
 
 /**

@@ -1,10 +1,11 @@
-import { createTie, electAt } from '../election.js';
 import {
   comparePairs,
   createRankedElection,
+  createTie,
+  electAt,
   marginsParameter,
   type Pairs,
-} from '../preferences.js';
+} from '../election.js';
 import type { Tie } from '../rule.js';
 
 /**

@@ -1,10 +1,10 @@
-import { electFirst } from '../election.js';
 import {
   comparePairs,
   createRankedElection,
+  electFirst,
   findStrongestPaths,
   marginsParameter,
-} from '../preferences.js';
+} from '../election.js';
 
 /**
  * An option beats a second one if its strongest path of won pairs to the second is stronger than

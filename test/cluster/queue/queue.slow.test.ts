@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { EtcdClient } from '../../../dist/cluster/etcd/client.js';
-import { Lease } from '../../../dist/cluster/etcd/lease.js';
+import { type EtcdClient, Lease } from '../../../dist/cluster/etcd/client.js';
 import { QueueClaims, taskName } from '../../../dist/cluster/queue/claims.js';
 import { listQueues, QueueHost } from '../../../dist/cluster/queue/host.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isDuration, parseInstant } from 'folkmoot';
 import { Temporal } from 'temporal-polyfill/implementation';
 import { expect, test } from 'vitest';
-import { isTag, lowerCase } from '../../../dist/engine/protocol/unicode.js';
+import { isTag, lowerCase } from '../../../dist/engine/protocol/text.js';
 import { counts } from '../../support/counts.js';
 import { made, refused } from './admission.js';
 

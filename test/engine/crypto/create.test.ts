@@ -1,10 +1,10 @@
 /** createVerifier and key pairs. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
 import { generateKeyPair, keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import {
   createLazyVerifier,
   createPoolVerifier,
+  createVerifier,
   type PoolVerifier,
 } from '../../../dist/engine/crypto/pool.js';
 

@@ -1,6 +1,7 @@
 /** Child process for the fallback tests. Verifies, signs, and prints the results. */
-import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
+import { createVerifier } from '../../../dist/engine/crypto/pool.js';
 
 const keyPair = keyPairFromSeed(new Uint8Array(32).fill(1));
 const message = new TextEncoder().encode('agentnet-v1-vote');

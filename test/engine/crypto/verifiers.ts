@@ -1,7 +1,7 @@
 /** All verifiers, for tests that compare them. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, expect } from 'vitest';
-import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+import { createVerifier } from '../../../dist/engine/crypto/pool.js';
 import type { VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 import { verifyWeb, webVerifierName } from '../../../dist/engine/crypto/webcrypto.js';
 

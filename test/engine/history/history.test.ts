@@ -27,7 +27,7 @@ import {
 } from 'folkmoot';
 import { expect, test } from 'vitest';
 import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/history.js';
-import type { LogReads } from '../../../dist/engine/node/log-reads.js';
+import type { LogReads } from '../../../dist/engine/node/views.js';
 import { DerivedFolder } from '../../../dist/engine/store/derived-folder.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { History, KeptNetwork, Network } from 'folkmoot';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { expect, test } from 'vitest';
-import { createVerifier } from '../../../dist/engine/crypto/create-verifier.js';
+import { createVerifier } from '../../../dist/engine/crypto/pool.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 import { replayHere } from '../../support/runs.js';

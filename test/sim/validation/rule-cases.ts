@@ -1,6 +1,6 @@
 /** Cases about decision rules: thresholds, committees, the Condorcet paradox and delegation. */
 
-import { comparePairs } from '../../../dist/engine/rules/preferences.js';
+import { comparePairs } from '../../../dist/engine/rules/election.js';
 import { Streams } from '../../../dist/sim/rng.js';
 import {
   agentId,

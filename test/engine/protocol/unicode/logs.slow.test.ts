@@ -14,7 +14,7 @@ import {
   tables,
 } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { lowerCase } from '../../../../dist/engine/protocol/unicode.js';
+import { lowerCase } from '../../../../dist/engine/protocol/text.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
 import { answerOf, newPopulation, type Population, word } from '../../helpers.js';

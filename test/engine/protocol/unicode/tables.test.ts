@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/protocol/unicode.js';
+import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/protocol/text.js';
 import { nodes } from '../../../support/runner/nodes.js';
 
 const writer = fileURLToPath(new URL('../../../../tools/unicode-tables.mjs', import.meta.url));
 const written = new URL('../../../../engine/protocol/unicode-tables.ts', import.meta.url);
-const own = fileURLToPath(new URL('../../../../dist/engine/protocol/unicode.js', import.meta.url));
+const own = fileURLToPath(new URL('../../../../dist/engine/protocol/text.js', import.meta.url));
 const run = (node: string, ...args: string[]) =>
   execFileSync(node, args, { encoding: 'utf8', maxBuffer: 2 ** 24 });
 const unicodeOf = (node: string) => run(node, '-p', 'process.versions.unicode').trim();
