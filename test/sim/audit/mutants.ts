@@ -144,12 +144,12 @@ const time: Mutant[] = [
   ),
   bug(
     'requests are forgotten after a second',
-    'core/commands/requests.js',
+    'core/state.js',
     '«state.now - first.at <= limits.requestMemoryMs → state.now - first.at < 1_000»',
   ),
   bug(
     'metrics: the window is open at both ends',
-    'core/throughput.js',
+    'core/state.js',
     '«at > after → at >= after» ?',
   ),
 ];

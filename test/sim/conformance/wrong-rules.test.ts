@@ -67,7 +67,7 @@ const mistakes: Mutant[] = [
     ['always a share of the seats drawn', 'of_drawn === 1', 'true'],
     ['always a share of the expected seats', 'of_drawn === 1', 'false'],
   ]),
-  ...mistakesIn('preferences', [
+  ...mistakesIn('election', [
     ['the list breaks ties', 'tier of tiers)', 'tier of tiers.flat().map((one) => [one]))'],
     [
       'a ranking ends at its first tie',
@@ -180,7 +180,7 @@ test.each(names)('vectors: detect each wrong implementation of %s', async (name)
   expect(agrees(right)).toBe(true);
   const ranked = ['borda', 'ranked_pairs', 'schulze'].includes(name);
   const own = mistakes.filter(
-    ({ file }) => basename(file, '.js') === name || (ranked && file.includes('preferences')),
+    ({ file }) => basename(file, '.js') === name || (ranked && file.includes('election')),
   );
   const missed: string[] = [];
   for (const mistake of own) {
