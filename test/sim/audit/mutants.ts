@@ -147,11 +147,7 @@ const time: Mutant[] = [
     'core/state.js',
     '«state.now - first.at <= limits.requestMemoryMs → state.now - first.at < 1_000»',
   ),
-  bug(
-    'metrics: the window is open at both ends',
-    'core/state.js',
-    '«at > after → at >= after» ?',
-  ),
+  bug('metrics: the window is open at both ends', 'core/state.js', '«at > after → at >= after» ?'),
 ];
 
 const scores: Mutant[] = [
