@@ -139,7 +139,7 @@ test('explore: reports a deleted folder and still serves the entries read', asyn
 
 test.each([
   // Cuts off half of the file, because the last pages can be free.
-  ['cut off', (data: string) => truncateSync(data, 4096 * (statSync(data).size >> 13)), 13],
+  ['cut off', (data: string) => truncateSync(data, 4096 * (statSync(data).size >> 13))],
   [
     'overwritten',
     (data: string) => {
@@ -147,15 +147,14 @@ test.each([
       const rest = Buffer.alloc(statSync(data).size - 2 * 8192, 7);
       writeSync(openSync(data, 'r+'), rest, 0, rest.length, 2 * 8192);
     },
-    13,
   ],
-  ['deleted', (data: string) => rmSync(data), 2],
-])('explore: refuses data that was %s', async (_, damage, code) => {
+  ['deleted', (data: string) => rmSync(data)],
+])('explore: refuses data that was %s', async (_, damage) => {
   const copy = copyOf(run);
   damage(join(copy, 'network', 'data.mdb'));
   const ended = await folkmoot(['explore', copy]);
   expectOneLine(ended);
-  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  expect([ended.code, ended.stdout]).toEqual([13, '']);
 });
 
 test('explore: refuses an archive with a missing file', async () => {

@@ -51,8 +51,8 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
       expect(await one.stop('SIGINT')).toEqual({ code: null, signal: 'SIGINT' });
     }
     const stored = [first, second].map((one) => Number(/^(\d+) runs/.exec(one.stdout())?.[1]));
-    // If a response was lost with the leader, a worker may not have counted its result.
-    expect(stored[0]! + stored[1]!).toBeLessThanOrEqual(RUNS);
+    // If a response was lost with the leader, no worker or both may have counted a result.
+    for (const one of stored) expect(one).toBeLessThanOrEqual(RUNS);
   });
 
   test('queue: discards late results, and survives a killed worker', async () => {
