@@ -55,7 +55,7 @@ const views: readonly {
   {
     view: 'agents',
     async choose(tab) {
-      for (const choice of ['reputation', 'group']) {
+      for (const choice of ['reputation', 'personality']) {
         await tab.getByRole('button', { name: choice, exact: true }).last().click();
       }
       await tab.locator('.cells').press('End');
