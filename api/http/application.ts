@@ -276,6 +276,7 @@ class Incoming implements IncomingRequest {
     const { tracing } = this.#serving.services;
     if (tracing) this.#trace = tracing.begin(this.#head, this.#route, this.#begunMs);
     this.#started = performance.now();
+    if (body.length > 0) this.#budget.renew(this.#serving.services.now());
     try {
       const answer = this.#handle(body);
       if (answer instanceof Promise) return this.#finishLater(answer, body);

@@ -24,8 +24,8 @@ interface Sender {
 export class RequestBudget {
   readonly publicKey: string | null;
   readonly address: Account;
-  /** Time of the request by the wall clock, in Unix milliseconds. All its checks use this time. */
-  readonly wallMs: number;
+  /** Time by the wall clock, in Unix milliseconds: of the head, then of the complete body. */
+  wallMs: number;
   /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
@@ -50,6 +50,15 @@ export class RequestBudget {
     this.publicKey = sender.publicKey;
     this.address = sender.address;
     this.wallMs = sender.wallMs;
+  }
+
+  /**
+   * Sets the time of the complete body. A client may hold the body back until the time limit, so the
+   * time of the head would make an old signature fresh, and a quota of the past available.
+   */
+  renew(wallMs: number): void {
+    this.wallMs = wallMs;
+    this.address.now = this.#limits.now();
   }
 
   refuse(problem: Problem): this {

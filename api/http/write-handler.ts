@@ -136,12 +136,11 @@ async function awaitRegistration(
   { call, kind }: Write,
   admitted: Admitted,
 ): Promise<RefusalResponse | null> {
-  const { network } = call.services;
+  const { network, now } = call.services;
   const late = await network.barrier?.();
   if (late) return { refusal: late };
   const refusal =
-    refuseUnknownKey(admitted.command, network.knows) ??
-    refuseTimestamp(admitted.signedAt, call.budget.wallMs);
+    refuseUnknownKey(admitted.command, network.knows) ?? refuseTimestamp(admitted.signedAt, now());
   return refusal && refuseExplained(call, kind, refusal, admitted);
 }
 

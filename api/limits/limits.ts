@@ -91,8 +91,8 @@ export class Limits {
  */
 export class Account {
   readonly subject: string;
-  /** Time of the request on the monotonic clock, in milliseconds. */
-  readonly now: number;
+  /** Time of the request's head or body on the monotonic clock, in milliseconds. */
+  now: number;
   readonly #limits: Limits;
   readonly #table: UsageTable;
   readonly #own: boolean;

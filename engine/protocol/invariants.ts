@@ -2,7 +2,7 @@
  * Assertions that stay on in production. Two independent parts of the program compute a value, and
  * an assertion compares both. A violation is a bug, or damaged memory: it stops the network before
  * anything is committed, and the process exits with code 13. A restart recovers the network from
- * its folder. An invalid request is no violation, but a refusal.
+ * its folder. The engine refuses an invalid request; that is no violation.
  */
 
 /** Texts of violations. `{found}` and `{expected}` are the values that should agree. */

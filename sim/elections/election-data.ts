@@ -602,7 +602,7 @@ function splitCells(text: string): string[] {
   return cells;
 }
 
-/** Returns true for a character of ASCII that is no white space. */
+/** Returns true for a printable ASCII character other than a space. */
 const isPlain = (code: number): boolean => code > 32 && code < 128;
 
 const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';

@@ -1,9 +1,11 @@
 /** Every request and every shutdown has a deadline. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Verifier } from 'folkmoot';
 import { describe, expect, test } from 'vitest';
-import { serve, transports } from '../../support/service/server.js';
-import { agentOf, type Request, register } from '../../support/service/signer.js';
+import { virtualClock } from '../../../dist/engine/node/clock.js';
+import { serve, transports, world } from '../../support/service/server.js';
+import { agentOf, discuss, type Request, register } from '../../support/service/signer.js';
 import { call, expectError } from '../../support/service/world.js';
 
 /** An application that never answers. */
@@ -60,6 +62,30 @@ describe.each(transports)('deadlines over %s', (transport) => {
     expect(text).toMatch(/^HTTP\/1\.1 503 /);
     expect(text).toContain('"DEADLINE"');
     await server.close();
+  });
+
+  test('a body that is held back: its signature expires meanwhile', async () => {
+    const clock = virtualClock(Date.now());
+    const there = await world({ transport, clock });
+    const ada = await there.join('Ada');
+    const block = await there.propose(ada);
+    const request = discuss(ada, { block_hash: block });
+    const { method, path, headers, body } = request;
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const size = Buffer.byteLength(body as string);
+    const start = [`${method} ${path} HTTP/1.1`, 'Host: localhost', ...lines];
+    const socket = connect(Number(new URL(there.url).port), '127.0.0.1');
+    const answer = once(socket, 'data');
+    socket.write(`${[...start, `Content-Length: ${size}`].join('\r\n')}\r\n\r\n`);
+    // A later request is answered once the server has read the head.
+    for (let left = 5; left > 0; left -= 1) await there.read('/api/v1/meta');
+    clock.set(clock.now() + 301_000);
+    const before = await there.digest();
+    socket.write(body);
+    const [text] = await answer;
+    socket.destroy();
+    expect(String(text)).toMatch(/^HTTP\/1\.1 401 [\s\S]*"TIMESTAMP_SKEW"/);
+    expect(await there.digest()).toBe(before);
   });
 
   test('a stop: cuts requests in flight after the grace period', async () => {
