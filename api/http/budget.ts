@@ -53,7 +53,7 @@ export class RequestBudget {
   }
 
   /**
-   * Sets the time of the complete body. A client may hold the body back until the time limit, so the
+   * Sets the time of the complete body. A client may hold the body back until the time limit. The
    * time of the head would make an old signature fresh, and a quota of the past available.
    */
   renew(wallMs: number): void {
