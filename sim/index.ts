@@ -95,7 +95,7 @@ export {
   shippedScenarios,
 } from './scenario/load.js';
 export { type Change, ScenarioError, withValues } from './scenario/problem.js';
-export { scenarioJsonSchema, scenarioReference } from './scenario/reference.js';
+export { scenarioJsonSchema } from './scenario/reference.js';
 export { type Personality, personalities } from './scenario/schema/personalities.js';
 export type { Scenario } from './scenario/schema/scenario.js';
 export type { RunFailure, RunFailureKind } from './swarm/failures.js';

@@ -1,6 +1,7 @@
 /**
- * Writes the generated pages and JSON Schemas in docs/. Requires `npm run build`. With --check,
- * prints the paths of those that are out of date instead.
+ * Writes the JSON Schemas in docs/, and the generated parts of its pages: the lines between
+ * `<!-- generated: NAME -->` and `<!-- end of generated part -->`. Requires `npm run build`. With
+ * --check, prints the paths of files that are out of date instead.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,10 +17,13 @@ import { library } from '../dist/engine/rules/bundled/library.js';
 import { formatMarkdownTable } from '../dist/report/shared/format.js';
 import { measureKinds, measures } from '../dist/report/shared/measures.js';
 import { deciderSchema } from '../dist/sim/agents/deciders/question.js';
-import { scenarioJsonSchema, scenarioReference } from '../dist/sim/index.js';
+import { scriptCommands } from '../dist/sim/agents/script/commands.js';
+import { forbidden } from '../dist/sim/agents/script/guard.js';
+import { findingTexts } from '../dist/sim/audit/findings.js';
 import { DecisionLine } from '../dist/sim/measure/decisions.js';
 import { sweepTables, tables } from '../dist/sim/measure/dictionary.js';
-import { scriptsPage } from './scripts-page.mjs';
+import { scenarioJsonSchema, scenarioTables } from '../dist/sim/scenario/reference.js';
+import { describeAllowed } from '../dist/sim/scenario/schema/common.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const commands = await configCommands();
@@ -35,14 +39,15 @@ const schemas = {
   'docs/config.schema.json': () => configuration,
 };
 
+/** Functions that return the generated parts of each page, by name. */
 const pages = {
-  'docs/scenarios.md': scenarioReference,
-  'docs/measures.md': measuresPage,
-  'docs/scripts.md': scriptsPage,
-  'docs/rules.md': rulesPage,
-  'docs/load-result.md': loadResultPage,
-  'docs/configuration.md': configurationPage,
-  'docs/cli.md': commandLinePage,
+  'docs/scenarios.md': scenarioTables,
+  'docs/measures.md': measureTables,
+  'docs/scripts.md': scriptTables,
+  'docs/rules.md': ruleParts,
+  'docs/load-result.md': loadResultTables,
+  'docs/configuration.md': configurationTables,
+  'docs/cli.md': commandLineParts,
 };
 
 /** Formats names with their meanings, and the cells between them. */
@@ -54,88 +59,23 @@ const dictionary = (titles, rows) =>
 
 // ---- docs/measures.md
 
-const tableTitles = {
-  'blocks.csv': 'a row for each proposed block',
-  'agents.csv': 'a row for each agent of the scenario',
-  'groups.csv': 'a row for each group of the scenario',
-  'edges.csv': 'a row for each link of the social graph',
-  'reported.csv': 'a row for each custom measure of a script',
-  'series.csv': 'a row for each instant and curve',
-  'messages.csv': 'a row for each kind of message',
-  'votes.csv': 'a row for each counted vote, in order',
-  'runs.csv': 'a row for each run of a sweep',
-  'run_groups.csv': 'a row for each group of each run of a sweep',
-  'summary.csv': 'a row for each cell and measure of a sweep',
-  'differences.csv': 'a row for each cell and measure of a sweep with a baseline',
-  'indices.csv': 'a row for each factor and index of a sweep with the design morris or sobol',
-};
+const columnTable = (columns) => dictionary(['column', 'meaning'], Object.entries(columns));
 
-const tableNotes = {
-  'runs.csv': 'The columns of factors follow `seed`. The columns of measures precede `verdict`.',
-  'differences.csv': 'The columns of the factors follow `cell`.',
-  'run_groups.csv':
-    'The other columns of groups.csv follow `group`; `cell` and `replicate` are those of runs.csv.',
-  'summary.csv': 'The columns of the factors follow `cell`.',
-};
-
-const tableSection = ([name, columns]) =>
-  [
-    `## ${name}: ${tableTitles[name]}`,
-    ...(tableNotes[name] ? [tableNotes[name]] : []),
-    dictionary(['column', 'meaning'], Object.entries(columns)),
-  ].join('\n\n');
-
-function measuresPage() {
+function measureTables() {
   const rows = Object.entries(measures).map(([name, text]) => [name, measureKinds[name], text]);
   const members = Object.entries(DecisionLine.properties);
-  return `# Measures
-
-Measures of \`folkmoot sim FILE --out DIR\` and \`folkmoot sweep\`, and the columns of all tables. A
-run writes \`summary.json\` with the measures, \`report.html\` with charts, and the tables
-\`blocks.csv\`, \`agents.csv\`, \`groups.csv\`, \`edges.csv\`, \`series.csv\` and
-\`messages.csv\`. \`measure.votes: true\` adds \`votes.csv\`, \`measure.decisions: true\` adds
-\`decisions.ndjson\`, and custom measures of scripts add \`reported.csv\`. A sweep writes
-\`runs.csv\`, \`run_groups.csv\`, \`summary.csv\`, and depending on its design \`differences.csv\`
-or \`indices.csv\`. The same scenario and seed give the same bytes in every table on every machine.
-
-Times are milliseconds of virtual time since the start of the run. Shares are fractions of one.
-Shares and means of a run are rounded to six decimals. An unknown value, such as a share of zero
-items, is \`null\` in JSON and empty in tables. Tables are CSV (RFC 4180) in UTF-8 with a header and
-LF line ends. Agents of the network that are not in the scenario count in the totals and belong to
-no group.
-
-A spreadsheet runs a cell as a formula if its text begins with \`=\`, \`+\`, \`-\`, \`@\`, a tab or
-a line end. Such a text, unless it is a number, has an apostrophe in front. So has a text with
-apostrophes before such a character, so that removing one apostrophe always restores the text.
-
-\`\`\`python
-import pandas; blocks = pandas.read_csv('DIR/blocks.csv', keep_default_na=False, na_values='')
-\`\`\`
-
-\`\`\`r
-blocks <- read.csv("DIR/blocks.csv", na.strings = "")
-\`\`\`
-
-## Measures of a run
-
-${dictionary(['measure', 'kind', 'meaning'], rows)}
-
-${Object.entries(tables).map(tableSection).join('\n\n')}
-
-## decisions.ndjson: a JSON object for each counted vote, in order
-
-See [attribution.md](attribution.md). Members that do not apply to a vote are \`null\`.
-
-${dictionary(
-  ['member', 'meaning'],
-  members.map(([name, { description }]) => [name, description]),
-)}
-
-${Object.entries(sweepTables).map(tableSection).join('\n\n')}
-`;
+  const columns = Object.entries({ ...tables, ...sweepTables });
+  return {
+    measures: dictionary(['measure', 'kind', 'meaning'], rows),
+    'decisions.ndjson': dictionary(
+      ['member', 'meaning'],
+      members.map(([name, { description }]) => [name, description]),
+    ),
+    ...Object.fromEntries(columns.map(([name, table]) => [name, columnTable(table)])),
+  };
 }
 
-// ---- docs/rules.md: the section "Parameters and ballot schemas"
+// ---- docs/rules.md
 
 const code = (names) => names.map((name) => `\`${name}\``).join(', ');
 
@@ -160,8 +100,7 @@ function groupBy(entries) {
   return [...groups];
 }
 
-function rulesPage() {
-  const marks = ['<!-- generated by npm run docs -->', '<!-- end of the generated part -->'];
+function ruleParts() {
   const number = (value) => value.toLocaleString('en');
   const rules = Object.entries(library);
   const parameters = rules.flatMap(([rule, { parameters: own }]) =>
@@ -173,49 +112,29 @@ function rulesPage() {
   const ballots = rules.flatMap(([rule, { ballot }]) =>
     ballot ? [[formatJson(ballot), rule]] : [],
   );
-  const [before, rest] = readFileSync(`${root}docs/rules.md`, 'utf8').split(marks[0]);
-  return `${before}${marks[0]}
-
-${dictionary(
-  ['parameter', 'meaning', 'default', 'bounds', 'rules'],
-  groupBy(parameters).map(([cells, names]) => [...JSON.parse(cells), code(names)]),
-)}
-
-Schemas of ballots, as \`folkmoot rule show NAME --json\` prints them in \`ballot\`:
-
-${groupBy(ballots)
-  .map(([schema, names]) => `${code(names)}:\n\n\`\`\`json\n${schema}\n\`\`\``)
-  .join('\n\n')}
-
-${marks[1]}${rest.split(marks[1])[1]}`;
+  return {
+    parameters: dictionary(
+      ['parameter', 'meaning', 'default', 'bounds', 'rules'],
+      groupBy(parameters).map(([cells, names]) => [...JSON.parse(cells), code(names)]),
+    ),
+    ballots: groupBy(ballots)
+      .map(([schema, names]) => `${code(names)}:\n\n\`\`\`json\n${schema}\n\`\`\``)
+      .join('\n\n'),
+  };
 }
 
 // ---- docs/load-result.md
 
-function loadResultPage() {
-  return `# Results of a load test
-
-\`folkmoot load --out\` writes these files; [load-testing.md](load-testing.md) explains the figures.
-The JSON Schema of \`result.json\` is [load-result.schema.json](load-result.schema.json).
-
-## result.json
-
-Latencies are in milliseconds and rates are per second. A member without a value is \`null\`. All
-latencies have the members of \`finality\`.
-
-${dictionary(
-  ['member', 'meaning'],
-  meanings().map(({ path, meaning }) => [path, meaning]),
-)}
-
-## Tables
-
-\`seconds.csv\` has the columns of \`seconds[]\`. A cell is empty if the member is \`null\`.
-
-${Object.entries(loadTables)
-  .map(([name, columns]) => dictionary([name, 'meaning'], Object.entries(columns)))
-  .join('\n\n')}
-`;
+function loadResultTables() {
+  const members = meanings().map(({ path, meaning }) => [path, meaning]);
+  const tables = Object.entries(loadTables).map(([name, columns]) => [
+    name,
+    dictionary([name, 'meaning'], Object.entries(columns)),
+  ]);
+  return {
+    'result.json': dictionary(['member', 'meaning'], members),
+    ...Object.fromEntries(tables),
+  };
 }
 
 // ---- docs/configuration.md
@@ -240,110 +159,30 @@ function defaultText(value) {
 const keyTableHead = `| key | value | default | meaning | environment variable |
 | --- | ----- | ------- | ------- | -------------------- |`;
 
-function keySection([name, command]) {
+function keyTable(section, command) {
   const rows = configOptions(command).map((option) => {
     const key = keyOf(option);
     const {
       description,
       default: initial,
       ...value
-    } = configuration.properties[name].properties[key];
+    } = configuration.properties[section].properties[key];
     const variables = [option.envVar, option.variable].filter((one) => one !== undefined);
     const named = variables.map((one) => `\`${one}\``).join(', ');
     const cells = [`\`${key}\``, valueText(value), defaultText(initial), description, named];
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
-  return `## Keys of \`${name}\`
-
-${keyTableHead}
-${rows.join('\n')}
-`;
+  return `${keyTableHead}\n${rows.join('\n')}`;
 }
 
-function secretTable() {
-  const rows = [
-    ['key that signs responses', 'RESPONSE_KEY', 'response-key'],
-    ['secret of the nodes', 'PEER_SECRET', 'peer-secret'],
-    ['control token', 'CONTROL_TOKEN', 'control-token'],
-  ].map(([what, variable, flag]) => {
-    const key = `${flag.replace('-', '_')}_file`;
-    const files = `\`FOLKMOOT_${variable}_FILE\`, \`--${flag}\`, \`${key}\``;
-    return `| ${what} | ${files} | \`FOLKMOOT_${variable}\` |`;
-  });
-  return `| secret | in a file | in the environment |
-| ------ | --------- | ------------------ |
-${rows.join('\n')}`;
-}
-
-function configurationPage() {
-  return `# Configuration
-
-\`folkmoot serve\` and \`folkmoot load\` take each value from the first of these sources
-that has it: a flag, an environment variable, a YAML file, the default. \`--config FILE\` or
-\`FOLKMOOT_CONFIG\` names the file. One definition of the options validates all three sources,
-and generates this page and the JSON Schema [config.schema.json](config.schema.json).
-
-\`\`\`yaml
-# yaml-language-server: $schema=node_modules/folkmoot/docs/config.schema.json
-serve:
-  host: 0.0.0.0
-  port: 8080
-  data: /var/lib/folkmoot
-  limits: spec
-  trusted_proxies: [10.0.0.1]
-  response_key_file: /etc/folkmoot/response-key.json
-load:
-  workload: votes
-  rate: 800
-  fail_on: ['p99>200ms', 'errors>1%']
-\`\`\`
-
-With the first line, an editor completes and checks keys. Relative paths start at the working
-directory, as on the command line.
-
-## Check and show
-
-\`\`\`sh
-npx folkmoot config check folkmoot.yaml
-npx folkmoot config show serve --config folkmoot.yaml --port 9000
-\`\`\`
-
-\`check\` reads the file alone and starts nothing. An unknown key, a value of the wrong type,
-and two options that exclude each other are usage errors (exit code 2). The message names the
-file, the line, the key and the allowed values. Options exclude each other even if they come
-from different sources. \`show\` prints the effective values of a command, with the source of
-each value, and lists variables that begin with \`FOLKMOOT_\` but have no meaning for the
-command.
-
-A variable for a switch holds \`true\`, \`1\` or \`yes\`, or \`false\`, \`0\` or \`no\`. A
-variable for a list holds values separated by commas; \`FOLKMOOT_LOAD_SLO\` holds one value. The
-variables \`FOLKMOOT_NO_UI\` and \`FOLKMOOT_NO_WATCH\` disable the page and anonymous
-watching, like \`ui: false\` and \`watch: false\` in the file.
-
-## Secrets
-
-A secret is never an argument or a setting in the file, because other users of the machine can see
-arguments, and a configuration file is often shared. Each secret has two variables:
-
-${secretTable()}
-
-Setting both variables of a secret is an error. A file that other users can read causes a
-warning. \`config show\` prints \`***\` for a secret, and hides passwords in addresses.
-
-## Change values while the server runs
-
-On SIGHUP, \`folkmoot serve\` reads its file and \`limits_file\` again. It applies the log level
-and the rate limits, and logs each change with its old and new value. Requests counted so far
-stay counted. For other changed keys it logs a warning that names them, because they need a
-restart. \`limits: off\` cannot be switched on or off. If a file has a problem, the server
-logs the problem and keeps its previous configuration. A server without a file ends on SIGHUP.
-
-${Object.entries(commands).map(keySection).join('\n')}`;
+function configurationTables() {
+  const tables = Object.entries(commands).map(([name, command]) => [name, keyTable(name, command)]);
+  return Object.fromEntries(tables);
 }
 
 // ---- docs/cli.md: the help texts in test/cli/help.txt, and the exit codes
 
-function commandLinePage() {
+function commandLineParts() {
   const helps = readFileSync(`${root}test/cli/help.txt`, 'utf8')
     .split(/^\$ (?=folkmoot )/m)
     .slice(1);
@@ -359,26 +198,116 @@ function commandLinePage() {
   const rows = [...codes.matchAll(/^ {2}(\d+) +(\S.*(?:\n {6}\S.*)*)/gm)].map(
     ([, code, text]) => `| ${code} | ${text.replace(/\s+/g, ' ')} |`,
   );
-  return `# Command line
+  return {
+    'exit codes': `| code | meaning |\n| ---- | ------- |\n${rows.join('\n')}`,
+    commands: sections.join('\n').trimEnd(),
+  };
+}
 
-\`folkmoot COMMAND --help\` prints the help of a command. This page has the help of all commands.
+// ---- docs/scripts.md
 
-## Exit codes
+const types = ['sim/agents/script/interface.ts', 'sim/agents/port.ts', 'sim/rng.ts']
+  .map((path) => readFileSync(root + path, 'utf8'))
+  .join('\n');
 
-All commands use the same exit codes:
+/** Returns the name, type and docstring of each member in an interface. */
+function membersOf(name) {
+  const begin = types.indexOf(`export interface ${name} {`);
+  if (begin < 0) throw new Error(`unknown interface: ${name}`);
+  const body = types.slice(types.indexOf('{', begin) + 1, types.indexOf('\n}', begin));
+  const member = /\/\*\*([\s\S]*?)\*\/\s*(?:readonly )?(\w+)(\??)(<\w+>)?([\s\S]*?);\n/g;
+  const found = [...`${body}\n`.matchAll(member)].map(([, doc, key, , , type]) => ({
+    key,
+    type: type
+      .replace(/^: /, '')
+      .replace(/\breadonly /g, '')
+      .replace(/\s+/g, ' '),
+    about: docText(doc),
+  }));
+  if (found.length === 0) throw new Error(`${name} has no member with a docstring`);
+  return found;
+}
 
-| code | meaning |
-| ---- | ------- |
-${rows.join('\n')}
+function docText(doc) {
+  const text = doc.replace(/^\s*\* ?/gm, ' ').replace(/@throws[\s\S]*/, '');
+  return text.replace(/\s+/g, ' ').trim();
+}
 
-${sections.join('\n')}`;
+const members = (name) =>
+  formatMarkdownTable(
+    ['member', 'type', 'what it is'],
+    membersOf(name).map(({ key, type, about }) => {
+      const call = type.startsWith('(');
+      return [
+        `\`${key}${call ? type.slice(0, type.lastIndexOf('): ') + 1) : ''}\``,
+        `\`${call ? type.slice(type.lastIndexOf('): ') + 3) : type}\``,
+        about,
+      ];
+    }),
+  );
+
+function commandRows() {
+  return Object.entries(scriptCommands).flatMap(([name, schema]) => {
+    const fields = Object.entries(schema.properties).filter(([key]) => key !== 'do');
+    const required = new Set(schema.required);
+    const shown = fields.map(([key, field]) => [
+      `\`${key}\``,
+      `${describeAllowed(field)}${required.has(key) ? '' : '; optional'}`,
+      field.description ?? '',
+    ]);
+    const [first = ['', '', ''], ...rest] = shown;
+    return [[`\`${name}\``, schema.description, ...first], ...rest.map((row) => ['', '', ...row])];
+  });
+}
+
+/** Interfaces of scripts whose members the page lists. */
+const interfaces = [
+  'ScriptView',
+  'ScriptAgent',
+  'KnownHead',
+  'ScriptRule',
+  'ScriptBlock',
+  'ReceivedVote',
+  'ReceivedMeme',
+  'ReceivedRemark',
+  'ReceivedMessage',
+  'Stream',
+  'ScriptReportView',
+  'ScriptGroup',
+  'ScriptReportBlock',
+];
+
+function scriptTables() {
+  const functions = membersOf('ScriptModule').map(({ key, about }) => [key, about]);
+  return {
+    functions: dictionary(['export', 'called'], functions),
+    ...Object.fromEntries(interfaces.map((name) => [name, members(name)])),
+    commands: formatMarkdownTable(['do', 'effect', 'member', 'allowed', 'meaning'], commandRows()),
+    findings: dictionary(['finding', 'meaning'], Object.entries(findingTexts)),
+    'refused calls': code([...new Set(forbidden.map(({ name }) => name))]),
+  };
+}
+
+// ---- All files
+
+/** Returns a page with its parts generated anew. @throws if a part is unknown or has no place. */
+function renewPage(path) {
+  const parts = pages[path]();
+  const unplaced = new Set(Object.keys(parts));
+  const part = /(<!-- generated: (.*) -->\n)[\s\S]*?\n(<!-- end of generated part -->)/g;
+  const page = readFileSync(root + path, 'utf8').replace(part, (_, start, name, end) => {
+    if (!unplaced.delete(name)) throw new Error(`${path}: unknown or repeated part: ${name}`);
+    return `${start}\n${parts[name]}\n\n${end}`;
+  });
+  if (unplaced.size > 0) throw new Error(`${path}: no place for ${[...unplaced].join(', ')}`);
+  return page;
 }
 
 function writeAll() {
   for (const [path, schema] of Object.entries(schemas)) {
     writeFileSync(root + path, `${JSON.stringify(schema(), null, 2)}\n`);
   }
-  for (const [path, page] of Object.entries(pages)) writeFileSync(root + path, page());
+  for (const path of Object.keys(pages)) writeFileSync(root + path, renewPage(path));
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   const args = [biome, 'format', '--write', ...Object.keys(schemas)];
   execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -391,9 +320,7 @@ function findStale() {
     ...Object.entries(schemas)
       .filter(([path, schema]) => compact(JSON.parse(read(path))) !== compact(schema()))
       .map(([path]) => path),
-    ...Object.entries(pages)
-      .filter(([path, page]) => read(path) !== page())
-      .map(([path]) => path),
+    ...Object.keys(pages).filter((path) => read(path) !== renewPage(path)),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Generates docs/scenarios.md and the JSON Schema for editors from the scenario schema. */
+/** Tables of docs/scenarios.md, and the JSON Schema for editors, from the scenario schema. */
 
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';
@@ -27,55 +27,35 @@ const group = root.properties!.agents!.items!;
 /** Sections that are documented in a separate table. */
 const apart = new Set(['agents', 'faults', 'interventions', 'sweep']);
 
-/** Generates docs/scenarios.md, the reference for scenario files. */
-export function scenarioReference(): string {
+/** Returns the tables of docs/scenarios.md by name. A section of the schema is named by its key. */
+export function scenarioTables(): Record<string, string> {
   const { sweep } = root.properties!;
   const top = Object.entries(root.properties!).filter(([key]) => !apart.has(key));
   const plain = top.filter(([, member]) => !member.properties).map(([key]) => key);
   const sections = top.filter(([, member]) => member.properties);
-  return [
-    introduction,
-    '## At the top\n',
-    table(rowsOf({ ...root, properties: pick(root.properties!, plain) }, '')),
-    '## agents\n',
-    `${sentence('A list of groups of similar agents')}\n`,
-    table(rowsOf({ ...group, properties: without(group.properties!, 'traits', 'strategy') }, '')),
-    '### agents: traits\n',
-    `${sentence('Values that replace those of the personality; see model.md')}\n`,
-    table(rowsOf(group.properties!.traits!, 'traits.')),
-    'A trait is a number for all agents of the group, or a distribution:\n',
-    table(rowsOf(asMember(Drawn), '')),
-    '### agents: strategy\n',
-    variants(asMember(Strategy), 'strategy'),
-    scriptsText,
-    ...sections.flatMap(([key, member]) => [
-      `## ${key}\n`,
-      `${sentence(member.description ?? '')}\n`,
-      table(rowsOf(member, `${key}.`)),
-      ...(key === 'length' ? [conditionsText, table(rowsOf(asMember(Condition), ''))] : []),
-    ]),
-    '## faults\n',
-    'A list of faults. Each has a kind, a time and the agents that it affects:\n',
-    table(rowsOf({ ...faultBase, properties: without(faultBase.properties!, 'kind') }, '')),
-    'Each item of `whom` selects agents. The fault affects all selected agents:\n',
-    table(rowsOf(asMember(Selector), '')),
-    variants(asMember(Fault), 'fault', new Set(Object.keys(faultBase.properties!))),
-    '## interventions\n',
-    interventionsText,
-    table(rowsOf({ ...vote, properties: pick(vote.properties!, [...moments, 'acts']) }, '')),
-    'Each item of `whom` names one agent, or selects several:\n',
-    table(rowsOf(asMember(Whom), '')),
-    variants(asMember(Intervention), 'intervention', new Set(['kind', 'acts', ...moments])),
-    '## sweep\n',
-    `${sentence(sweep!.description ?? '')}\n`,
-    table(rowsOf({ ...sweep!, properties: without(sweep!.properties!, 'factors') }, 'sweep.')),
-    'Each item of `sweep.factors` varies one value of the scenario:\n',
-    table(rowsOf(asMember(Factor), '')),
-  ].join('\n');
+  const { kind: _, ...faultMembers } = faultBase.properties!;
+  return {
+    ...Object.fromEntries(sections.map(([key, member]) => [key, table(rowsOf(member, `${key}.`))])),
+    'top level': table(rowsOf({ ...root, properties: pick(root.properties!, plain) }, '')),
+    agents: table(
+      rowsOf({ ...group, properties: without(group.properties!, 'traits', 'strategy') }, ''),
+    ),
+    traits: table(rowsOf(group.properties!.traits!, 'traits.')),
+    distributions: table(rowsOf(asMember(Drawn), '')),
+    ...variants(asMember(Strategy), 'strategy', new Set(['kind'])),
+    conditions: table(rowsOf(asMember(Condition), '')),
+    faults: table(rowsOf({ ...faultBase, properties: faultMembers }, '')),
+    'whom of faults': table(rowsOf(asMember(Selector), '')),
+    ...variants(asMember(Fault), 'fault', new Set(Object.keys(faultBase.properties!))),
+    interventions: table(rowsOf({ ...vote, properties: pick(vote.properties!, common) }, '')),
+    'whom of interventions': table(rowsOf(asMember(Whom), '')),
+    ...variants(asMember(Intervention), 'intervention', new Set(['kind', ...common])),
+    sweep: table(
+      rowsOf({ ...sweep!, properties: without(sweep!.properties!, 'factors') }, 'sweep.'),
+    ),
+    factors: table(rowsOf(asMember(Factor), '')),
+  };
 }
-
-const conditionsText =
-  'A condition of `length.until` has exactly one of `reaches`, `at_least` and `at_most`:\n';
 
 /** Base fault: the kind with the fewest members, which are the members that all faults share. */
 const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
@@ -84,6 +64,7 @@ const faultBase = asMember(Fault).anyOf!.reduce((least, one) =>
 
 /** Intervention from which the members shared by all interventions are taken. */
 const vote = asMember(Intervention).anyOf!.find((one) => one.properties!.kind!.const === 'vote')!;
+const common = [...moments, 'acts'];
 
 type Row = [key: string, allowed: string, standard: string, what: string];
 
@@ -108,31 +89,28 @@ function rowsOf(schema: Member, prefix: string): Row[] {
 /** Returns a description. Falls back to the description of a list's items. */
 const about = ({ description, items }: Member) => description ?? items?.description ?? '';
 
-/** Formats a table of kinds and a table with their parameters. */
-function variants(union: Member, what: string, shared = new Set(['kind'])): string {
+/** Returns a table of kinds, and a table of their parameters without the shared ones. */
+function variants(union: Member, what: string, shared: ReadonlySet<string>) {
   const all = union.anyOf!.map((one) => ({ name: one.properties!.kind!.const!, one }));
   const own = all.flatMap(({ name, one }) => {
     const properties = without(one.properties!, ...shared);
     return rowsOf({ ...one, properties }, '').map((row): string[] => [code(name, true), ...row]);
   });
-  return [
-    columns(
-      ['kind', `effect of the ${what}`],
-      all.map(({ name, one }) => [code(name, true), about(one)]),
+  const kinds = all.map(({ name, one }) => [code(name, true), about(one)]);
+  return {
+    [`kinds of ${what}`]: formatMarkdownTable(['kind', `effect of the ${what}`], kinds),
+    [`parameters of ${what}`]: formatMarkdownTable(
+      ['kind', 'key', 'allowed', 'default', 'description'],
+      own,
     ),
-    `Parameters by kind:\n`,
-    columns(['kind', 'key', 'allowed', 'default', 'description'], own),
-  ].join('\n');
+  };
 }
 
-const table = (rows: Row[]) => columns(['key', 'allowed', 'default', 'description'], rows);
-
-const columns = (head: string[], rows: string[][]) => `${formatMarkdownTable(head, rows)}\n`;
+const table = (rows: Row[]) =>
+  formatMarkdownTable(['key', 'allowed', 'default', 'description'], rows);
 
 const code = (value: unknown, bare = false) =>
   `\`${bare || typeof value === 'string' ? value : JSON.stringify(value)}\``;
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function pick(members: Record<string, Member>, names: string[]): Record<string, Member> {
   return Object.fromEntries(names.map((name) => [name, members[name]!]));
@@ -141,55 +119,6 @@ function pick(members: Record<string, Member>, names: string[]): Record<string, 
 function without(members: Record<string, Member>, ...names: string[]): Record<string, Member> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
-
-/**
- * Converts single quotes to backquotes. The templates below put code in single quotes, because a
- * backquote ends a template literal.
- */
-const backquoted = (text: string) => text.replaceAll("'", '`');
-
-const introduction = backquoted(`# Scenarios
-
-A scenario is a YAML or JSON file of at most 1 MiB that describes an experiment. This page lists
-every key. It is generated from the schema, as is [scenario.schema.json](scenario.schema.json) for
-editors (printed by 'folkmoot scenario schema'). [simulating.md](simulating.md) shows how to use
-scenarios. [model.md](model.md) explains the model.
-
-'''yaml
-title: Some are silent
-question: How many silent voters does it take to stop the town?
-population: 60
-agents:
-  - group: town # neither count nor share: the rest
-    producers: 3
-  - group: silent
-    share: 0.2
-    strategy: { kind: silent }
-length:
-  blocks: 20
-'''
-
-Missing keys take their defaults. Names end in their unit. Unknown keys are errors.
-'folkmoot scenario check FILE' reports an error with file, line and allowed values.
-'folkmoot scenario show FILE' prints a scenario with all defaults. '--set' changes a value for one
-run by its path: '--set agents.silent.share=0.4'. A list item is named by its index; a group
-can also be named by its name. A value can be JSON, also a list or an
-object, quoted for the shell. A value that begins with a bracket, a brace or a quotation mark must
-be JSON; an error names the position. Any other value that is not JSON is a text.
-
-The first line '# yaml-language-server: $schema=scenario.schema.json' enables completion in editors
-with YAML language support.
-`);
-
-const scriptsText = backquoted(`A script is a TypeScript or JavaScript module that exports some
-of the functions listed in [scripts.md](scripts.md). Each function receives the view and
-the random stream of the agent, and returns one command or a list of commands. Without a function,
-the agent follows its personality. For an example, see 'sim/scenarios/scripts/grudge.ts'.
-`);
-
-const interventionsText = backquoted(`A list of changes during the run; see
-[what-if.md](what-if.md). Each has a kind, and exactly one of the first four keys, its moment:
-`);
 
 type Tree = Record<string, unknown>;
 
