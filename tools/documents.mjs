@@ -11,17 +11,19 @@ import { asyncapiDocument, openapiDocument } from '../dist/api/documents/documen
 import { tables as loadTables } from '../dist/bench/load/histograms.js';
 import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 import { configCommands } from '../dist/cli/commands/config.js';
+import { buildColumns } from '../dist/cli/commands/events/columns.js';
 import { configJsonSchema, configOptions, keyOf } from '../dist/cli/options/config.js';
 import { certificateJsonSchema } from '../dist/engine/certificate/format.js';
+import { eventTypes } from '../dist/engine/protocol/event-types.js';
 import { library } from '../dist/engine/rules/bundled/library.js';
 import { formatMarkdownTable } from '../dist/report/shared/format.js';
-import { measureKinds, measures } from '../dist/report/shared/measures.js';
+import { measureKinds, measures, measureTitles } from '../dist/report/shared/measures.js';
 import { deciderSchema } from '../dist/sim/agents/deciders/question.js';
 import { scriptCommands } from '../dist/sim/agents/script/commands.js';
 import { forbidden } from '../dist/sim/agents/script/guard.js';
 import { findingTexts } from '../dist/sim/audit/findings.js';
 import { DecisionLine } from '../dist/sim/measure/decisions.js';
-import { sweepTables, tables } from '../dist/sim/measure/dictionary.js';
+import { columnType, sweepTables, tables } from '../dist/sim/measure/dictionary.js';
 import { scenarioJsonSchema, scenarioTables } from '../dist/sim/scenario/reference.js';
 import { describeAllowed } from '../dist/sim/scenario/schema/common.js';
 
@@ -37,6 +39,7 @@ const schemas = {
   'docs/certificate.schema.json': certificateJsonSchema,
   'docs/load-result.schema.json': loadResultJsonSchema,
   'docs/config.schema.json': () => configuration,
+  'python/src/folkmoot/columns.json': pythonColumns,
 };
 
 /** Functions that return the generated parts of each page, by name. */
@@ -50,6 +53,34 @@ const pages = {
   'docs/cli.md': commandLineParts,
 };
 
+// ---- python/src/folkmoot/columns.json
+
+/** Returns the columns of all tables with their types, and the measures with their units. */
+function pythonColumns() {
+  const mapValues = (values, map) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(name, value)]));
+  const unitOf = (name, kind) =>
+    name.endsWith('_ms')
+      ? 'ms'
+      : kind === 'share'
+        ? 'share'
+        : name.endsWith('bytes')
+          ? 'bytes'
+          : '';
+  return {
+    tables: mapValues({ ...tables, ...sweepTables }, (_, columns) =>
+      mapValues(columns, columnType),
+    ),
+    events: Object.fromEntries(buildColumns(eventTypes).map(({ name, kind }) => [name, kind])),
+    measures: mapValues(measures, (name, meaning) => ({
+      type: measureKinds[name] === 'count' ? 'integer' : 'number',
+      unit: unitOf(name, measureKinds[name]),
+      title: measureTitles[name],
+      meaning,
+    })),
+  };
+}
+
 /** Formats names with their meanings, and the cells between them. */
 const dictionary = (titles, rows) =>
   formatMarkdownTable(
@@ -59,7 +90,11 @@ const dictionary = (titles, rows) =>
 
 // ---- docs/measures.md
 
-const columnTable = (columns) => dictionary(['column', 'meaning'], Object.entries(columns));
+const columnTable = (columns) =>
+  dictionary(
+    ['column', 'type', 'meaning'],
+    Object.entries(columns).map(([name, meaning]) => [name, columnType(name), meaning]),
+  );
 
 function measureTables() {
   const rows = Object.entries(measures).map(([name, text]) => [name, measureKinds[name], text]);

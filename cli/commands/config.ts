@@ -136,6 +136,7 @@ function unusedVariables(command: Command): string[] {
       'variable' in option ? option.variable : undefined,
     ]),
   );
+  used.add('FOLKMOOT_STDERR');
   const names = Object.keys(process.env).filter((name) => name.startsWith('FOLKMOOT_'));
   return names.filter((name) => !used.has(name)).sort();
 }

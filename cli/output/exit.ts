@@ -9,15 +9,15 @@ import {
   defineFailures,
   Failure,
   type FailureSource,
-  formatMessage,
   type MessageArguments,
   type MessageRow,
   maskCredentials,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import { exitProcess } from '../../engine/store/process-end.js';
 import { onFinished } from './io.js';
 import { listenMessages, outputMessages, refusedMessages, usageMessages } from './messages.js';
-import { writeStderr } from './output.js';
+import { isStructured, writeMessage, writeStderr } from './output.js';
 
 export const exitCodes = {
   done: 0,
@@ -82,7 +82,7 @@ export class UsageError<Key extends UsageKey = UsageKey> extends Failure<Key> {
   override name = 'UsageError';
 
   constructor(code: Key, ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>) {
-    super('user', code, formatMessage<MessageRow>(usageMessages[code], values ?? {}), options);
+    super('user', code, withFix<MessageRow>(usageMessages[code], values ?? {}), options);
     this.values = values ?? {};
   }
 
@@ -151,21 +151,34 @@ const codes: Readonly<Record<FailureSource, number>> = {
  */
 export function report(error: unknown): number {
   const source = sourceOf(error);
-  if (source !== undefined) writeStderr(`folkmoot: ${maskCredentials((error as Error).message)}`);
-  else writeStderr(...`folkmoot: ${error instanceof Error ? error.stack : error}`.split('\n'));
-  if (source === undefined) return exitCodes.crash;
-  return isUsage(error) ? exitCodes.usage : codes[source];
+  const text = `${source === undefined && error instanceof Error ? error.stack : messageOf(error)}`;
+  const code = source === undefined ? exitCodes.crash : exitCodeOf(error, source);
+  if (isStructured()) {
+    const { problem, code: key, fix: advice } = error as Partial<Record<string, unknown>>;
+    const named = [problem, key].find((one) => typeof one === 'string') ?? 'INTERNAL_ERROR';
+    const message = { type: 'error', code: named, exit_code: code, message: text, advice };
+    writeMessage(message);
+  } else writeStderr(...`folkmoot: ${text}`.split('\n'));
+  return code;
 }
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? maskCredentials(error.message) : String(error);
+
+const exitCodeOf = (error: unknown, source: FailureSource): number =>
+  isUsage(error) ? exitCodes.usage : codes[source];
 
 /** Interval between checks of the parent process. */
 const PARENT_LOOK_MS = 250;
 
 /**
- * Treats parent process exit as SIGTERM, under npm only. npx and npm run a command through a shell
- * and send signals to that shell, which may exit without forwarding the signals.
+ * Treats parent process exit as SIGTERM, under npm and under a program that reads messages. npx and
+ * npm run a command through a shell and send signals to that shell, which may exit without
+ * forwarding the signals.
  */
 function onParentGone(call: () => void): void {
-  if (process.env.npm_execpath === undefined || process.platform === 'win32') return;
+  const isDriven = isStructured() || process.env.npm_execpath !== undefined;
+  if (!isDriven || process.platform === 'win32') return;
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;

@@ -49,14 +49,28 @@ export async function flushStdout(): Promise<void> {
 export const printHelp = (text: string): void => void io().stdout.write(text);
 
 /** Writes help or a usage error to standard error. The caller has escaped the arguments. */
-export const sayUsage = (text: string): void => void io().stderr.write(text);
+export function sayUsage(text: string): void {
+  if (!isStructured()) io().stderr.write(text);
+  else if (text.startsWith('error: ')) {
+    writeMessage({ type: 'error', code: 'USAGE', exit_code: 2, message: text.slice(7).trimEnd() });
+  }
+}
+
+/** Returns true if each line of standard error is a JSON object: see docs/cli.md. */
+export const isStructured = (): boolean => process.env.FOLKMOOT_STDERR === 'ndjson';
+
+/** Writes a message for programs. Its `type` is note, progress or error. */
+export function writeMessage(message: { type: string; [member: string]: unknown }): void {
+  io().stderr.write(textOf([JSON.stringify(message)]));
+}
 
 /** Writes a value to standard output as one line of JSON. */
 export const printJson = (value: unknown): void => writeStdout(JSON.stringify(value));
 
 /** Writes lines to standard error. */
 export function writeStderr(...lines: readonly string[]): void {
-  io().stderr.write(textOf(lines));
+  if (!isStructured()) io().stderr.write(textOf(lines));
+  else for (const text of lines) writeMessage({ type: 'note', text });
 }
 
 /** Minimum terminal width, because a redrawn line must not wrap. */

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
 import { io } from './io.js';
-import { canRedraw, writeStderr } from './output.js';
+import { canRedraw, isStructured, writeMessage, writeStderr } from './output.js';
 
 export interface ProgressDisplay<T> {
   update(at: T): void;
@@ -57,7 +57,7 @@ export function showCount(first: number, what: string): CountDisplay {
     total: 1,
     done: ({ done, of }) => (of === 0 ? 1 : done / of),
     format: `{done}/{of} ${what} | {eta_formatted} left`,
-    fields: (counted) => ({ ...counted }),
+    fields: (counted) => ({ ...counted, what }),
     line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,
   });
   return {
@@ -97,8 +97,27 @@ export function roughTime(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-const show = <T>(options: DisplayOptions<T>): ProgressDisplay<T> =>
-  canRedraw() ? bar(options) : lines(options);
+function show<T>(options: DisplayOptions<T>): ProgressDisplay<T> {
+  if (isStructured()) return messages(options);
+  return canRedraw() ? bar(options) : lines(options);
+}
+
+/** Milliseconds between two messages. */
+const MESSAGE_MS = 100;
+
+function messages<T>({ total, done, fields }: DisplayOptions<T>): ProgressDisplay<T> {
+  let before = Number.NEGATIVE_INFINITY;
+  return {
+    update(at) {
+      const now = performance.now();
+      const share = done(at) / total;
+      if (now - before < MESSAGE_MS && share < 1) return;
+      before = now;
+      writeMessage({ type: 'progress', share, ...fields(at) });
+    },
+    stop() {},
+  };
+}
 
 /** Loads cli-progress on demand, because it pulls in twenty modules. */
 const load = () => createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');

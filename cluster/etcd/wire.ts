@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import {
   defineFailures,
   Failure,
-  formatMessage,
   type MessageRow,
   type MessageValues,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { MethodDefinition, ServiceError } from './bundled/grpc.js';
@@ -190,7 +190,7 @@ export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Failur
     more: Partial<Pick<EtcdError, 'outcome' | 'compactRevision' | 'member'>> = {},
   ) {
     const row = etcdMessages[problem];
-    super('server', problem, formatMessage<MessageRow>(row, values));
+    super('server', problem, withFix<MessageRow>(row, values));
     this.kind = row.kind;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;

@@ -8,9 +8,9 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import {
   Failure,
-  formatMessage,
   type MessageRow,
   type MessageValues,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import { digestPattern, namePattern } from '../../engine/protocol/patterns.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
@@ -193,7 +193,7 @@ export class OrderError<Problem extends OrderProblem = OrderProblem> extends Fai
     options: ErrorOptions & { by?: Pick<Batch, 'node' | 'incarnation' | 'k'> } = {},
   ) {
     const row = orderMessages[problem];
-    super('server', problem, formatMessage<MessageRow>(row, values), options);
+    super('server', problem, withFix<MessageRow>(row, values), options);
     this.code = row.code;
     this.by = options.by;
   }

@@ -57,11 +57,21 @@ export class Failure<Problem extends string = string> extends Error {
     readonly source: FailureSource,
     /** Stable key of the message. */
     readonly problem: Problem,
-    message: string,
+    message: string | FormattedMessage,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(typeof message === 'string' ? message : message.text, options);
+    if (typeof message !== 'string' && message.fix !== undefined) this.fix = message.fix;
   }
+
+  /** The part of the message that says what to do. */
+  readonly fix?: string;
+}
+
+/** A message, and the part of it that says what to do. */
+export interface FormattedMessage {
+  readonly text: string;
+  readonly fix: string | undefined;
 }
 
 /** Defines the failures of one room, and returns the function that creates them. */
@@ -71,16 +81,25 @@ export const defineFailures =
     problem: Problem,
     ...[values, options]: MessageArguments<Table[Problem]>
   ): Failure<Problem> =>
-    new Failure(source, problem, formatMessage<MessageRow>(table[problem]!, values ?? {}), options);
+    new Failure(source, problem, withFix<MessageRow>(table[problem]!, values ?? {}), options);
 
 /** Formats a row as `text; fix`. */
 export function formatMessage<Row extends MessageRow>(
   row: Row,
   ...[values]: ValuesOf<Row>
 ): string {
-  const known = (values ?? {}) as Record<string, string | number>;
-  const text = fill(row.text, known);
-  return row.fix === undefined ? text : `${text}; ${fill(row.fix, known)}`;
+  return withFix(row, (values ?? {}) as MessageValues<Row>).text;
+}
+
+/** Formats a row, and keeps what to do. */
+export function withFix<Row extends MessageRow>(
+  row: Row,
+  values: MessageValues<Row>,
+): FormattedMessage {
+  const text = fill(row.text, values);
+  if (row.fix === undefined) return { text, fix: undefined };
+  const fix = fill(row.fix, values);
+  return { text: `${text}; ${fix}`, fix };
 }
 
 /**

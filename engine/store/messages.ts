@@ -1,10 +1,5 @@
 /** Errors of stores and of files of runs: the class, and the messages of the store. */
-import {
-  Failure,
-  formatMessage,
-  type MessageArguments,
-  type MessageRow,
-} from '../protocol/messages.js';
+import { Failure, type MessageArguments, type MessageRow, withFix } from '../protocol/messages.js';
 
 /** Category of a {@link StoreError}. See docs/operating.md. */
 export type StoreErrorCode =
@@ -37,7 +32,7 @@ export class StoreError extends Failure {
    * @internal
    */
   constructor(problem: string, row: StoreRow, values: object = {}, options?: ErrorOptions) {
-    super('storage', problem, formatMessage<MessageRow>(row, values), options);
+    super('storage', problem, withFix<MessageRow>(row, values), options);
     this.code = row.code;
   }
 }

@@ -8,6 +8,7 @@ import {
   formatMessage,
   type MessageRow,
   type MessageValues,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import { problemMessages, scenarioMessages } from './messages.js';
 
@@ -26,6 +27,12 @@ export class ScenarioError extends Error {
    */
   code: string | null = null;
   /**
+   * Part of the message that says what to do.
+   *
+   * @internal
+   */
+  fix?: string;
+  /**
    * Problem with the invalid value, if any.
    *
    * @internal
@@ -40,10 +47,8 @@ export function scenarioError<K extends ScenarioCode>(
   { problem = null, ...options }: ErrorOptions & { problem?: Problem | null } = {},
 ): ScenarioError {
   const row: MessageRow = scenarioMessages[code];
-  return Object.assign(new ScenarioError(formatMessage<MessageRow>(row, values), options), {
-    code,
-    problem,
-  });
+  const { text, fix } = withFix<MessageRow>(row, values);
+  return Object.assign(new ScenarioError(text, options), { code, fix, problem });
 }
 
 /** @param place file and line, or the option that set the value. */

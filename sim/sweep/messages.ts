@@ -1,10 +1,10 @@
 /** Messages of sweeps: of their folders, and of the files in them. */
 import {
   Failure,
-  formatMessage,
   type MessageRow,
   type MessageTable,
   type MessageValues,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import { defineStoreErrors } from '../../engine/store/messages.js';
 
@@ -76,7 +76,7 @@ export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Fa
     values: MessageValues<(typeof sweepMessages)[Code]>,
     options?: ErrorOptions,
   ) {
-    super('user', code, formatMessage<MessageRow>(sweepMessages[code], values), options);
+    super('user', code, withFix<MessageRow>(sweepMessages[code], values), options);
     this.code = code;
   }
 }

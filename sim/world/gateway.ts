@@ -18,10 +18,11 @@ import { type Clock, systemClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import {
   Failure,
-  formatMessage,
+  type FormattedMessage,
   type MessageRow,
   type MessageTable,
   type MessageValues,
+  withFix,
 } from '../../engine/protocol/messages.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
@@ -71,7 +72,7 @@ export class RemoteError extends Failure {
   readonly code: string;
 
   /** @internal */
-  constructor(code: RemoteCode, message: string, options?: ErrorOptions) {
+  constructor(code: RemoteCode, message: FormattedMessage, options?: ErrorOptions) {
     super('server', code, message, options);
     this.code = code;
   }
@@ -84,7 +85,7 @@ export function remoteError<K extends RemoteCode>(
   options?: ErrorOptions,
 ): RemoteError {
   const row: MessageRow = remoteMessages[code];
-  return new RemoteError(code, formatMessage<MessageRow>(row, values), options);
+  return new RemoteError(code, withFix<MessageRow>(row, values), options);
 }
 
 /** Gateway to a network in this process, without HTTP and its limits. */

@@ -2,9 +2,11 @@
 
 import {
   Failure,
+  type FormattedMessage,
   formatMessage,
   type MessageRow,
   type MessageValues,
+  withFix,
 } from '../../../engine/protocol/messages.js';
 import type { AnswerCost } from '../port.js';
 import { deciderMessages, type FailureReason, noAnswerMessages } from './messages.js';
@@ -77,7 +79,7 @@ export class DeciderError extends Failure {
   readonly code: string;
 
   /** @internal */
-  constructor(code: DeciderCode, message: string) {
+  constructor(code: DeciderCode, message: FormattedMessage) {
     super('decider', code, message);
     this.code = code;
   }
@@ -89,7 +91,7 @@ export function deciderError<K extends DeciderCode>(
   values: MessageValues<(typeof deciderMessages)[K]>,
 ): DeciderError {
   const row: MessageRow = deciderMessages[code];
-  return new DeciderError(code, formatMessage<MessageRow>(row, values));
+  return new DeciderError(code, withFix<MessageRow>(row, values));
 }
 
 /** The run was aborted while a decider was being asked. */
