@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parse } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
+import type { Change } from '../../sim/index.js';
 import type { MissingShard } from '../../sim/sweep/merge.js';
 import type { Plan, Shard } from '../../sim/sweep/plan.js';
 import type { FailedRun, SweepResult } from '../../sim/sweep/runs.js';
@@ -11,6 +12,7 @@ import {
   type DeciderFlags,
   deciderOptions,
   readDeciderFlags,
+  setOption,
   warnUnusedDeciders,
 } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
@@ -19,6 +21,7 @@ import { printJson, writeStderr, writeStdout } from '../output/output.js';
 import { build, simCommandLine } from '../output/provenance.js';
 
 interface SweepFlags extends DeciderFlags, QueueFlags {
+  set?: Change[];
   jobs: number;
   out?: string;
   shard?: Shard;
@@ -42,6 +45,7 @@ export function sweepCommand(): CliCommand {
     .description('run a parameter sweep in parallel')
     .argument('<file>', 'scenario file or name; it needs a section `sweep`')
     .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
+    .addOption(setOption())
     .option('--out <dir>', 'folder to write (default: sweep-NAME)')
     .option('--shard <i/n>', 'run part i of n only (slurm: task of a job array)', parseShard)
     .option('--resume', 'continue or extend the sweep in --out')
@@ -129,7 +133,7 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
   if (flags.json) printJson({ out, ...(shard ? { shard } : {}), ...result });
   else writeStdout(...sweepSummary(out, result, shard));
   printEmpty(result);
-  if (result.failed) return printFailure(file, result.failed, flags.onError === 'stop');
+  if (result.failed) return printFailure(file, result.failed, flags.onError === 'stop', flags.set);
   if (result.finished) return;
   writeStderr('interrupted; continue with --resume and the same options');
   interrupt.end();
@@ -146,7 +150,7 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
   const until = omitAbsent({ response: untilResponse, most: mostReplicates });
   const { assertModule } = await import('../../sim/scenario/complete.js');
   const plan = planSweep(file, {
-    ...omitAbsent({ seed, replicates, samples, audit, log }),
+    ...omitAbsent({ seed, set: flags.set, replicates, samples, audit, log }),
     ...(untilInterval ? { until: { ...untilInterval, ...until } } : {}),
   });
   await assertModule(plan.scenario);
@@ -241,9 +245,17 @@ const failureKinds = {
 } as const;
 
 /** @param stopped true if the failure ended the sweep. */
-function printFailure(file: string, failed: FailedRun, stopped: boolean): void {
+function printFailure(
+  file: string,
+  failed: FailedRun,
+  stopped: boolean,
+  set: readonly Change[] = [],
+): void {
   const { cell, replicate, kind, message, seed, values } = failed;
   const { code, what } = failureKinds[kind];
+  const own = set.flatMap(([path, value]) =>
+    path.startsWith('sweep.') ? [] : [[path, value] as const],
+  );
   const advice =
     kind === 'unanswered'
       ? ['to continue: run the same command with --resume']
@@ -252,7 +264,7 @@ function printFailure(file: string, failed: FailedRun, stopped: boolean): void {
         : [];
   writeStderr(
     `folkmoot: run ${replicate} of cell ${cell} failed, ${what}: ${message}`,
-    `to reproduce: ${simCommandLine(file, seed, values)}`,
+    `to reproduce: ${simCommandLine(file, seed, [...own, ...values])}`,
     ...advice,
   );
   setExitCode(code);

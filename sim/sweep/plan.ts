@@ -77,6 +77,8 @@ export interface SweepTask extends Job {
 export interface PlanOptions
   extends Partial<Pick<Sweep, 'replicates' | 'samples' | 'audit' | 'log'>> {
   seed?: string;
+  /** Changes to the scenario, before all others. */
+  set?: readonly Change[];
   /** Members of `sweep.until`. */
   until?: Partial<NonNullable<Sweep['until']>>;
 }
@@ -111,14 +113,14 @@ export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   return { ...plan, ...checkCells(plan) };
 }
 
-function changesOf({ seed, until = {}, ...sweep }: PlanOptions): Change[] {
+function changesOf({ seed, set = [], until = {}, ...sweep }: PlanOptions): Change[] {
   const members = [
     ...Object.entries(sweep).map(([name, value]) => [`sweep.${name}`, value] as const),
     ...Object.entries(widthOf(until)).map(([name, value]): Change => {
       return [`sweep.until.${name}`, value];
     }),
   ];
-  return [...(seed === undefined ? [] : [['seed', seed] as const]), ...members];
+  return [...set, ...(seed === undefined ? [] : [['seed', seed] as const]), ...members];
 }
 
 /** Returns the width rule. `half_width` and `percent` are mutually exclusive. */
