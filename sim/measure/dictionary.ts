@@ -235,3 +235,33 @@ export const sweepTables = {
     with_most: 'index with each missing value set to the maximum, likewise',
   },
 } as const satisfies Record<string, Dictionary>;
+
+/** Type of a column. A flag is 1 or 0. */
+export type ColumnType = 'text' | 'integer' | 'number' | 'flag';
+
+/** Columns by type; all others are integers. */
+const columnTypes: Readonly<Record<Exclude<ColumnType, 'integer'>, readonly string[]>> = {
+  text: [
+    ...['block_hash', 'parent_hash', 'producer', 'producer_name', 'producer_group', 'status'],
+    ...['choice', 'choice_label', 'tied', 'standings', 'agent_id', 'name', 'group', 'personality'],
+    ...['strategy', 'capabilities', 'measure', 'kind', 'decision', 'without_memes', 'seed'],
+    ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file', 'interval', 'response', 'factor'],
+    'index',
+  ],
+  number: [
+    ...['soundness', 'value', 'mean', 'sd', 'low', 'high', 'mean_least', 'mean_most'],
+    ...['with_least', 'with_most', 'approve_share', 'won_share', 'agreement', 'influence'],
+    ...['reputation_mean', 'transactions_share', 'overall_score', 'meme_quality'],
+    ...['decision_consistency', 'peer_ratings', 'alliance_strength'],
+  ],
+  flag: ['has_meme', 'dormant', 'warmup'],
+};
+
+const typeByColumn = new Map(
+  Object.entries(columnTypes).flatMap(([type, names]) =>
+    names.map((name) => [name, type as ColumnType]),
+  ),
+);
+
+export const columnType = (name: string): ColumnType =>
+  typeByColumn.get(name) ?? (name.startsWith('trait_') ? 'number' : 'integer');
