@@ -30,6 +30,7 @@ export const gate = [
   'sim/conformance/wrong-engines',
   // Clients in other languages, and over the wire.
   'own-client/python',
+  'python/package',
   'engine/replay/python',
   'engine/certificate/python',
   'client/browser',
