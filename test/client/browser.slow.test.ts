@@ -1,6 +1,6 @@
 /** The client in a browser: bundle contents, registration, proposal, vote and events. */
-import { expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { expect, test } from 'vitest';
+import { browser, browserTest, useBrowser } from '../support/browser.js';
 import { bundle, origin } from './bundle.js';
 import { live } from './helpers.js';
 
@@ -46,22 +46,19 @@ const inPage = async (url: string) => {
   };
 };
 
-test.skipIf(!hasBrowser)(
-  `browser: registers, posts, proposes, votes and listens (needs ${executablePath})`,
-  async () => {
-    const { text } = await bundle();
-    const from = await origin(text);
-    const { url, network } = await live({ cors: [from] });
-    const browser = await launch();
-    onTestFinished(() => browser.close());
-    const tab = await browser.newPage();
-    await tab.goto(from);
-    const result = await tab.evaluate(inPage, url);
-    expect(result).toMatchObject({
-      block_status: 'finalized',
-      types: ['meme_posted', 'block_proposal', 'block_status'],
-      refused: ['ApiError', 'UNKNOWN_BLOCK', 'string'],
-    });
-    expect(network.read.agent(result.agent_id)).toMatchObject({ personality: 'memetic' });
-  },
-);
+useBrowser();
+
+browserTest('browser: registers, posts, proposes, votes and listens', async () => {
+  const { text } = await bundle();
+  const from = await origin(text);
+  const { url, network } = await live({ cors: [from] });
+  const tab = await browser.newPage();
+  await tab.goto(from);
+  const result = await tab.evaluate(inPage, url);
+  expect(result).toMatchObject({
+    block_status: 'finalized',
+    types: ['meme_posted', 'block_proposal', 'block_status'],
+    refused: ['ApiError', 'UNKNOWN_BLOCK', 'string'],
+  });
+  expect(network.read.agent(result.agent_id)).toMatchObject({ personality: 'memetic' });
+});

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { composeRegister } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { browserTest, useBrowser } from '../support/browser.js';
 import { folkmoot } from '../support/cli.js';
 import { logText, replayJson, simJson } from '../support/command.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js';
@@ -83,14 +83,10 @@ test('certificate: proves its block', async () => {
   expect(code, stderr).toBe(0);
 });
 
-test.skipIf(!hasBrowser)(`exported page: opens (needs ${executablePath})`, async () => {
-  const browser = await launch();
-  try {
-    const { tab, complaints } = await offline(browser, join(written, 'page.html'));
-    const [words] = await settled(tab);
-    expect(words).not.toBe('');
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
+useBrowser();
+browserTest('exported page: opens', async () => {
+  const { tab, complaints } = await offline(join(written, 'page.html'));
+  const [words] = await settled(tab);
+  expect(words).not.toBe('');
+  expect(complaints).toEqual([]);
 });

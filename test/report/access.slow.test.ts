@@ -3,8 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { compareFutures } from '../../dist/sim/compare/futures.js';
 import { compareKept } from '../../dist/sim/compare/runs.js';
 import { runFork } from '../../dist/sim/fork/fork.js';
@@ -12,20 +11,14 @@ import { readKept } from '../../dist/sim/fork/kept-run.js';
 import { forkScenario } from '../../dist/sim/fork/scenario.js';
 import { writeComparison } from '../../dist/sim/report/index.js';
 import { lively, runsHere } from '../sim/interventions/world.js';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { browserTest, useBrowser } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { barriers } from './access.js';
 import { keptRun, keptSweep } from './fixture.js';
 
 const run = runsHere();
 
-const needs = `(needs ${executablePath})`;
-
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 /** Text with markup, bidirectional controls, invisible characters and an endless word. */
 const hostile = `<img src=x onerror=alert(1)>\u202Egnp.exe\u2066\u200B\uFEFF${'A'.repeat(120)}`;
@@ -71,11 +64,11 @@ const making: Record<string, () => Promise<string>> = {
   },
 };
 
-test.skipIf(!hasBrowser).each(Object.entries(making))(
-  `access: %s has no barriers, in every mode, with all details opened ${needs}`,
+browserTest.each(Object.entries(making))(
+  'access: %s has no barriers, in every mode, with all details opened',
   async (_, make) => {
     const file = await make();
-    expect(await barriers(browser, file)).toEqual([]);
+    expect(await barriers(file)).toEqual([]);
     const page = readFileSync(file, 'utf8');
     expect(page.match(/[\u202A-\u202E\u2066-\u2069\u200B\uFEFF]/g)).toBeNull();
   },

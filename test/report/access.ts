@@ -2,7 +2,6 @@
 /** Report accessibility: axe and visual checks, in every mode. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser } from 'playwright-core';
 import { collisions, faults, type Setting, show } from './browser.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
@@ -19,10 +18,10 @@ const modes: (Setting & { forced?: boolean })[] = [
  * Returns the accessibility problems on a page with all of its parts opened; empty if there are
  * none.
  */
-export async function barriers(browser: Browser, file: string): Promise<string[]> {
+export async function barriers(file: string): Promise<string[]> {
   const all: string[] = [];
   for (const { forced = false, ...mode } of modes) {
-    const { tab, complaints } = await show(browser, file, mode);
+    const { tab, complaints } = await show(file, mode);
     await tab.emulateMedia({ forcedColors: forced ? 'active' : 'none' });
     await tab.evaluate(() => {
       for (const part of document.querySelectorAll('details')) part.open = true;

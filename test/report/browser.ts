@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** Reports as displayed in a real browser. */
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { browser } from '../support/browser.js';
 
 export interface Shown {
   tab: Page;
@@ -16,7 +17,7 @@ export interface Setting {
   media?: 'print' | 'screen';
 }
 
-export async function show(browser: Browser, file: string, setting: Setting): Promise<Shown> {
+export async function show(file: string, setting: Setting): Promise<Shown> {
   const { width, colorScheme, media = 'screen' } = setting;
   const tab = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
   onTestFinished(() => tab.close());

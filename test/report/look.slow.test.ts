@@ -2,18 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { expect } from 'vitest';
+import { browserTest, useBrowser } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { collisions, faults, type Setting, show } from './browser.js';
 import { keptRun, keptSweep, type SweepOptions } from './fixture.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 async function runReport(options: Parameters<typeof keptRun>[1] = {}): Promise<string> {
   const folder = temporaryFolder();
@@ -81,19 +76,18 @@ const reports: Record<string, { make: () => Promise<string>; figures: number }> 
   },
 };
 
-const needs = `(needs ${executablePath})`;
 const settings: Setting[] = [
   { width: 390, colorScheme: 'light' },
   { width: 1_000, colorScheme: 'dark' },
   { width: 720, colorScheme: 'dark', media: 'print' },
 ];
 
-test.skipIf(!hasBrowser).each(Object.entries(reports))(
-  `look: %s has no layout faults, in light and dark, wide and narrow, screen and print ${needs}`,
+browserTest.each(Object.entries(reports))(
+  'look: %s has no layout faults, in light and dark, wide and narrow, screen and print',
   async (_, { make, figures }) => {
     const file = await make();
     for (const setting of settings) {
-      const { tab, complaints } = await show(browser, file, setting);
+      const { tab, complaints } = await show(file, setting);
       const where = JSON.stringify(setting);
       expect(await tab.locator('figure').count(), where).toBe(figures);
       expect(await tab.evaluate(faults), where).toEqual([]);
@@ -103,19 +97,16 @@ test.skipIf(!hasBrowser).each(Object.entries(reports))(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `look: follows the colour scheme, and paper is white ${needs}`,
-  async () => {
-    const file = await runReport({ blocks: 3 });
-    const paper = async (colorScheme: 'light' | 'dark', media: 'screen' | 'print') => {
-      const { tab } = await show(browser, file, { width: 800, colorScheme, media });
-      return tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    };
-    expect(await paper('light', 'screen')).toBe('rgb(255, 255, 255)');
-    expect(await paper('dark', 'screen')).toBe('rgb(20, 23, 26)');
-    expect(await paper('dark', 'print')).toBe('rgb(255, 255, 255)');
-  },
-);
+browserTest('look: follows the colour scheme, and paper is white', async () => {
+  const file = await runReport({ blocks: 3 });
+  const paper = async (colorScheme: 'light' | 'dark', media: 'screen' | 'print') => {
+    const { tab } = await show(file, { width: 800, colorScheme, media });
+    return tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  };
+  expect(await paper('light', 'screen')).toBe('rgb(255, 255, 255)');
+  expect(await paper('dark', 'screen')).toBe('rgb(20, 23, 26)');
+  expect(await paper('dark', 'print')).toBe('rgb(255, 255, 255)');
+});
 
 /** Returns tag names as the tags open and close. Self-closing tags are expanded. */
 const tags = (markup: string): string[] =>
@@ -124,10 +115,10 @@ const tags = (markup: string): string[] =>
     .replace(/<([a-z]+)((?:\s[^<>]*?)?)\s*\/>/gi, '<$1$2></$1>')
     .match(/<\/?[a-z][a-z0-9]*/gi)!;
 
-test.skipIf(!hasBrowser)(`markup: the parser repairs nothing ${needs}`, async () => {
+browserTest('markup: the parser repairs nothing', async () => {
   const { make } = reports['a sweep of three factors']!;
   for (const file of [await runReport({ blocks: 12 }), await make()]) {
-    const { tab } = await show(browser, file, { width: 800, colorScheme: 'light' });
+    const { tab } = await show(file, { width: 800, colorScheme: 'light' });
     const parsed = await tab.evaluate(() => document.documentElement.outerHTML);
     const [doctype, ...rest] = readFileSync(file, 'utf8').split('\n');
     expect(doctype).toBe('<!DOCTYPE html>');
@@ -150,7 +141,7 @@ test.skipIf(!hasBrowser)(`markup: the parser repairs nothing ${needs}`, async ()
 const hostile =
   `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">` + `'"&amp;\u0000\ud800`;
 
-test.skipIf(!hasBrowser)(`hostile: titles, groups and values stay text ${needs}`, async () => {
+browserTest('hostile: titles, groups and values stay text', async () => {
   const group = `<img src=x onerror=alert(3)>"'&`;
   const run = await runReport({
     blocks: 12,
@@ -168,7 +159,7 @@ test.skipIf(!hasBrowser)(`hostile: titles, groups and values stay text ${needs}`
     measure: () => 0.5,
   });
   for (const file of [run, sweep]) {
-    const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
+    const { tab, complaints } = await show(file, { width: 390, colorScheme: 'light' });
     expect(complaints).toEqual([]);
     expect(await tab.locator('img, iframe, object, link[href^=http]').count()).toBe(0);
     // This is the page's own script, which the policy lists by hash.

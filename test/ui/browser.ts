@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** Opens the page in a real browser and records its errors and foreign requests. */
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { browser } from '../support/browser.js';
 import { full } from '../support/counts.js';
 
 export interface Opened {
@@ -31,15 +32,15 @@ export const checkedModes: readonly string[] = full
 const MOST_MS = 120_000;
 
 /** Opens an empty tab that is closed after the test. */
-export async function newTab(browser: Browser, mode: Mode = {}): Promise<Page> {
-  const tab = await browser.newPage(mode);
+export async function newTab(mode: Mode = {}, by = browser): Promise<Page> {
+  const tab = await by.newPage(mode);
   tab.setDefaultTimeout(MOST_MS);
   onTestFinished(() => tab.close());
   return tab;
 }
 
-export async function open(browser: Browser, url: string, mode: Mode = {}): Promise<Opened> {
-  const tab = await newTab(browser, mode);
+export async function open(url: string, mode: Mode = {}, by = browser): Promise<Opened> {
+  const tab = await newTab(mode, by);
   const complaints: string[] = [];
   const own = new URL(url).host;
   tab.on('console', (message) => complaints.push(`console: ${message.text()}`));
@@ -106,7 +107,7 @@ export async function accessFaults(tab: Page): Promise<string[]> {
 const SMOOTHED = 2;
 
 /** Returns true if two screenshots are equal within the tolerance. */
-export async function sameImage(browser: Browser, one: Buffer, other: Buffer): Promise<boolean> {
+export async function sameImage(one: Buffer, other: Buffer): Promise<boolean> {
   if (one.equals(other)) return true;
   const page = await browser.newPage();
   try {

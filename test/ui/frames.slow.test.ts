@@ -1,17 +1,13 @@
 /**
  * Measures frame times with 10,000 agents and 5,000 events per second, compared with an idle page.
  */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { browserTest, useBrowser } from '../support/browser.js';
 import { modes, open } from './browser.js';
 import { type CrowdOptions, crowd } from './crowd.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 const FRAMES = 150;
 const ROUNDS = 3;
@@ -39,7 +35,7 @@ const quantile = (sorted: readonly number[], share: number) =>
 async function framesWith(options: CrowdOptions): Promise<number[]> {
   const there = await crowd(options);
   onTestFinished(() => there.close());
-  const { tab } = await open(browser, `${there.url}/ui/agents`, modes.light);
+  const { tab } = await open(`${there.url}/ui/agents`, modes.light);
   await tab.waitForSelector('.cells canvas');
   const frames = await framesOf(tab);
   if (options.eventsPerSecond > 0) {
@@ -59,22 +55,17 @@ const leastOf = (rounds: readonly number[][]) =>
   [0.5, 0.95].map((share) => Math.min(...rounds.map((frames) => quantile(frames, share))));
 
 // The two cases alternate on the same machine, so that machine speed does not matter.
-test.skipIf(!hasBrowser)(
-  `frames: stay short at 5,000 events per second (needs ${executablePath})`,
-  async () => {
-    const agents = 10_000;
-    const idle: number[][] = [];
-    const busy: number[][] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      idle.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 0 }));
-      busy.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 5_000 }));
-    }
-    const [[idleMost, idleAll], [busyMost, busyAll]] = [leastOf(idle), leastOf(busy)];
-    process.stdout.write(
-      `frames, ms: idle ${idleMost}, ${idleAll}; busy ${busyMost}, ${busyAll}\n`,
-    );
-    // A page that redraws all cells on every batch is far slower.
-    expect(busyMost).toBeLessThan(3 * idleMost!);
-    expect(busyAll).toBeLessThan(8 * idleAll!);
-  },
-);
+browserTest('frames: stay short at 5,000 events per second', async () => {
+  const agents = 10_000;
+  const idle: number[][] = [];
+  const busy: number[][] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    idle.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 0 }));
+    busy.push(await framesWith({ agents, votes: 20_000, eventsPerSecond: 5_000 }));
+  }
+  const [[idleMost, idleAll], [busyMost, busyAll]] = [leastOf(idle), leastOf(busy)];
+  process.stdout.write(`frames, ms: idle ${idleMost}, ${idleAll}; busy ${busyMost}, ${busyAll}\n`);
+  // A page that redraws all cells on every batch is far slower.
+  expect(busyMost).toBeLessThan(3 * idleMost!);
+  expect(busyAll).toBeLessThan(8 * idleAll!);
+});

@@ -1,24 +1,19 @@
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { pageOf } from '../cli/watch/page.js';
-import { executablePath, hasBrowser, launch } from '../support/browser.js';
+import { browserTest, useBrowser } from '../support/browser.js';
 import { simJson } from '../support/command.js';
 import { type Begun, begin } from '../support/running-command.js';
 import { suiteFolder } from '../support/runs.js';
 import { accessFaults, open } from './browser.js';
 import { connection, isFinished, lostBand } from './voters.js';
 
-const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
-let browser: Browser;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+useBrowser(async () => {
   await simJson('--agents', '30', '--blocks', '4', '--seed', '7', '--out', run);
-  browser = await launch();
 });
-afterAll(() => browser?.close());
 
 const shown = (value: number) => value.toLocaleString('en');
 
@@ -27,11 +22,11 @@ async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> 
   const size = ['--agents', '30', '--blocks', '3', '--seed', '7', '--json'];
   const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size, ...more]);
   const { url, token } = await pageOf(begun);
-  const { tab } = await open(browser, `${url}/ui/#token=${token}`);
+  const { tab } = await open(`${url}/ui/#token=${token}`);
   return { begun, tab };
 }
 
-test.skipIf(!hasBrowser)(`over: shows the last entry of a finished run ${needs}`, async () => {
+browserTest('over: shows the last entry of a finished run', async () => {
   const { begun, tab } = await watched();
   await tab.getByRole('button', { name: 'Start the run' }).click();
   const [text] = await begun.printed(/^\{[\s\S]*\}\n/);
@@ -48,7 +43,7 @@ test.skipIf(!hasBrowser)(`over: shows the last entry of a finished run ${needs}`
   await tab.getByText(/^paused, /).waitFor();
 });
 
-test.skipIf(!hasBrowser)(`over: a waiting run has one start button ${needs}`, async () => {
+browserTest('over: a waiting run has one start button', async () => {
   const { begun, tab } = await watched();
   await connection(tab).getByText('not started', { exact: true }).waitFor();
   expect(await tab.getByText('folkmoot agent register').count()).toBe(0);
@@ -59,7 +54,7 @@ test.skipIf(!hasBrowser)(`over: a waiting run has one start button ${needs}`, as
   expect(await tab.locator('.world').count()).toBe(0);
   await tab.getByLabel('Start', { exact: true }).getByRole('button', { name: 'Step' }).waitFor();
   // Without the token, the page explains how to start.
-  const stranger = await open(browser, tab.url().replace(/#.*/, ''));
+  const stranger = await open(tab.url().replace(/#.*/, ''));
   await stranger.tab.getByLabel('Start').getByText('#token').waitFor();
   await stranger.tab.close();
   expect(await starts.count()).toBe(1);
@@ -68,7 +63,7 @@ test.skipIf(!hasBrowser)(`over: a waiting run has one start button ${needs}`, as
   await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
 });
 
-test.skipIf(!hasBrowser)(`over: a run paused by the reader waits at its end ${needs}`, async () => {
+browserTest('over: a run paused by the reader waits at its end', async () => {
   const { begun, tab } = await watched();
   await tab.getByLabel('Run until').selectOption('60 s later');
   await tab.locator('.world summary', { hasText: 'Run finished' }).click();

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** Opens an exported file from disk in a browser without a network. */
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Mode, modes, type Opened, open } from '../browser.js';
 
 /** Query that selects a place in the file. */
@@ -21,12 +21,11 @@ export const fileUrl = (path: string, where: Where = {}): string => {
 };
 
 export function offline(
-  browser: Browser,
   path: string,
   where: Where = {},
   mode: Mode = modes.light!,
 ): Promise<Opened> {
-  return open(browser, fileUrl(path, where), { ...mode, offline: true });
+  return open(fileUrl(path, where), { ...mode, offline: true });
 }
 
 /** Returns the text of the given parts once it stops changing. */

@@ -1,23 +1,17 @@
 /** Tests exported files with hostile text, and damaged files. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
 import { newTab } from '../browser.js';
 import { fileUrl } from './file.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
-test.skipIf(!hasBrowser)(`exported: reports a damaged file ${needs}`, async () => {
+browserTest('exported: reports a damaged file', async () => {
   const run = join(folder, 'run');
   expect((await folkmoot(['sim', '--agents', '20', '--blocks', '2', '--out', run])).code).toBe(0);
   expect((await folkmoot(['explore', run, '--export'])).code).toBe(0);
@@ -33,7 +27,7 @@ test.skipIf(!hasBrowser)(`exported: reports a damaged file ${needs}`, async () =
   ] as const) {
     const path = join(folder, `${name}.html`);
     writeFileSync(path, damaged);
-    const tab = await newTab(browser);
+    const tab = await newTab();
     await tab.goto(fileUrl(path));
     await tab.getByRole('alert').waitFor();
   }

@@ -1,33 +1,29 @@
 /** Compares an exported file with `explore` on the same run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import type { Page } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
 import { explore } from '../folder.js';
 import { fileUrl, offline, settled, type Where } from './file.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
 const run = join(folder, 'run');
 const file = join(run, 'run.html');
-let browser: Browser;
 let url = '';
 let last = 0;
 let block = '';
 let agent = '';
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+useBrowser(async () => {
   const size = ['--agents', '60', '--blocks', '8', '--seed', '11'];
   expect((await folkmoot(['sim', ...size, '--out', run])).code).toBe(0);
   const ended = await folkmoot(['explore', run, '--export', '--json']);
   expect(ended.code, ended.stderr).toBe(0);
   last = (JSON.parse(ended.stdout) as { entries: number }).entries - 1;
-  browser = await launch();
   url = await explore(run, (stop) => afterAll(stop));
   const read = async <T>(path: string) =>
     ((await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T }).data;
@@ -37,7 +33,6 @@ beforeAll(async () => {
   block = blocks[3]!.block_hash;
   agent = blocks[3]!.producer.id;
 });
-afterAll(() => browser?.close());
 
 /** Waits until both pages show equal text, because a busy machine may stall a page. */
 async function expectSame(tabs: readonly [Page, Page], parts: readonly string[]): Promise<void> {
@@ -66,33 +61,30 @@ const views: readonly { view: string; item: () => string | null; parts: readonly
   { view: 'explore', item: () => null, parts: ['main h1', '[aria-labelledby=happened]'] },
 ];
 
-test.skipIf(!hasBrowser).each(views)(
-  `exported: shows $view like explore ${needs}`,
-  async ({ view, item, parts }) => {
-    for (const at of [null, last, Math.floor(last / 2), Math.floor((3 * last) / 4)]) {
-      const there = await offline(browser, file, { view, item: item(), at });
-      const path = `${view}${item() === null ? '' : `/${item()}`}`;
-      const here = await open(browser, `${url}/ui/${path}${at === null ? '' : `?at=${at}`}`);
-      await here.tab.setViewportSize(modes.light!.viewport!);
-      const all = ['.figures', '.where', '.pill', ...parts];
-      await expectSame([there.tab, here.tab], all);
-      expect(there.complaints).toEqual([]);
-      await there.tab.close();
-      await here.tab.close();
-    }
-  },
-);
+browserTest.each(views)(`exported: shows $view like explore`, async ({ view, item, parts }) => {
+  for (const at of [null, last, Math.floor(last / 2), Math.floor((3 * last) / 4)]) {
+    const there = await offline(file, { view, item: item(), at });
+    const path = `${view}${item() === null ? '' : `/${item()}`}`;
+    const here = await open(`${url}/ui/${path}${at === null ? '' : `?at=${at}`}`);
+    await here.tab.setViewportSize(modes.light!.viewport!);
+    const all = ['.figures', '.where', '.pill', ...parts];
+    await expectSame([there.tab, here.tab], all);
+    expect(there.complaints).toEqual([]);
+    await there.tab.close();
+    await here.tab.close();
+  }
+});
 
-test.skipIf(!hasBrowser)(`exported: groups agents like explore ${needs}`, async () => {
-  const there = await offline(browser, file, { view: 'agents', band: 'group', color: 'group' });
-  const here = await open(browser, `${url}/ui/agents?band=group&color=group`);
+browserTest('exported: groups agents like explore', async () => {
+  const there = await offline(file, { view: 'agents', band: 'group', color: 'group' });
+  const here = await open(`${url}/ui/agents?band=group&color=group`);
   await here.tab.getByRole('button', { name: 'group', pressed: true }).first().waitFor();
   await expectSame([there.tab, here.tab], ['main']);
   expect(there.complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`exported: navigates between views, and back ${needs}`, async () => {
-  const { tab, complaints } = await offline(browser, file, { at: 120 });
+browserTest('exported: navigates between views, and back', async () => {
+  const { tab, complaints } = await offline(file, { at: 120 });
   await tab.getByRole('link', { name: 'Agents', exact: true }).click();
   await tab.waitForURL(/\?view=agents&at=120$/);
   await tab.getByRole('link', { name: 'Explore', exact: true }).click();
@@ -113,9 +105,9 @@ test.skipIf(!hasBrowser)(`exported: navigates between views, and back ${needs}`,
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`exported: explains missing parts ${needs}`, async () => {
+browserTest('exported: explains missing parts', async () => {
   const there = async (where: Where) => {
-    const { tab } = await offline(browser, file, where);
+    const { tab } = await offline(file, where);
     return (await settled(tab)).join('\n');
   };
   const proof = await there({ view: 'explore' });
@@ -131,12 +123,12 @@ test.skipIf(!hasBrowser)(`exported: explains missing parts ${needs}`, async () =
   expect(await there({ view: 'block', item: '0123' })).toContain('Block not found');
   expect(await there({ view: 'nothing' })).toContain('“nothing”');
   expect(await there({ at: 99_999_999 })).toContain('Block');
-  const { tab } = await offline(browser, file);
+  const { tab } = await offline(file);
   expect(await tab.getByRole('link', { name: /doctor|Reference/ }).count()).toBe(0);
 });
 
-test.skipIf(!hasBrowser)(`exported: is linked from the report of the run ${needs}`, async () => {
-  const { tab } = await open(browser, fileUrl(join(run, 'report.html')));
+browserTest('exported: is linked from the report of the run', async () => {
+  const { tab } = await open(fileUrl(join(run, 'report.html')));
   const slowest = tab.getByRole('link', { name: /^Slowest block/ });
   const [, height] = /block: (\d+)/.exec(await slowest.innerText())!;
   await slowest.click();

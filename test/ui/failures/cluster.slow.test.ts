@@ -1,18 +1,11 @@
 /** Tests a cluster node's page: the list of nodes, and a node that is cut off. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { agents, expectSame, openNode, registration, served } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
-
-const needs = `(needs ${executablePath})`;
+useBrowser();
 
 async function three() {
   const order = new MemoryOrder();
@@ -23,9 +16,9 @@ async function three() {
   return { order, n1, n2, n3, url: `${await served(n2)}/ui/now` };
 }
 
-test.skipIf(!hasBrowser)(`cluster: lists all nodes and marks silent ones ${needs}`, async () => {
+browserTest('cluster: lists all nodes and marks silent ones', async () => {
   const { n3, url } = await three();
-  const { tab, complaints } = await open(browser, url, modes.light);
+  const { tab, complaints } = await open(url, modes.light);
   const panel = tab.getByRole('region', { name: 'Nodes', exact: true });
   await panel.getByText('n2 serves this page. 1 of 1 etcd member answers.').waitFor();
   const names = await panel.getByRole('rowheader').allInnerTexts();
@@ -37,41 +30,35 @@ test.skipIf(!hasBrowser)(`cluster: lists all nodes and marks silent ones ${needs
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `cluster: reports a node that is cut off in every view ${needs}`,
-  async () => {
-    const { order, n2, url } = await three();
-    const { tab, complaints } = await open(browser, url, modes.light);
-    await tab.getByRole('region', { name: 'Nodes', exact: true }).waitFor();
-    n2.door.shut = true;
-    const alert = tab.getByTestId('cut-off');
-    await alert.getByText('n2').waitFor();
-    await tab.getByText(/for \d+ s\.$/).waitFor();
-    await tab.getByRole('link', { name: 'Agents', exact: true }).click();
-    await tab.getByRole('heading', { name: 'Agents' }).first().waitFor();
-    expect(await alert.count()).toBe(1);
-    n2.door.shut = false;
-    order.news();
-    await alert.waitFor({ state: 'detached' });
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('cluster: reports a node that is cut off in every view', async () => {
+  const { order, n2, url } = await three();
+  const { tab, complaints } = await open(url, modes.light);
+  await tab.getByRole('region', { name: 'Nodes', exact: true }).waitFor();
+  n2.door.shut = true;
+  const alert = tab.getByTestId('cut-off');
+  await alert.getByText('n2').waitFor();
+  await tab.getByText(/for \d+ s\.$/).waitFor();
+  await tab.getByRole('link', { name: 'Agents', exact: true }).click();
+  await tab.getByRole('heading', { name: 'Agents' }).first().waitFor();
+  expect(await alert.count()).toBe(1);
+  n2.door.shut = false;
+  order.news();
+  await alert.waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `cluster: passes axe and does not overflow, %s ${needs}`,
-  async (name) => {
-    const { n2, url } = await three();
-    const { tab, complaints } = await open(browser, url, modes[name]);
-    const panel = tab.getByRole('region', { name: 'Nodes', exact: true });
-    await panel.waitFor();
-    expect(await accessFaults(tab)).toEqual([]);
-    n2.door.shut = true;
-    await tab.getByRole('alert').waitFor();
-    const wide = await tab.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect(wide).toBe(0);
-    expect(await accessFaults(tab)).toEqual([]);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest.each(checkedModes)('cluster: passes axe and does not overflow, %s', async (name) => {
+  const { n2, url } = await three();
+  const { tab, complaints } = await open(url, modes[name]);
+  const panel = tab.getByRole('region', { name: 'Nodes', exact: true });
+  await panel.waitFor();
+  expect(await accessFaults(tab)).toEqual([]);
+  n2.door.shut = true;
+  await tab.getByRole('alert').waitFor();
+  const wide = await tab.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  expect(wide).toBe(0);
+  expect(await accessFaults(tab)).toEqual([]);
+  expect(complaints).toEqual([]);
+});

@@ -1,8 +1,8 @@
 /** Tests Ctrl+C with open pages: the command ends, and the pages reconnect to the next command. */
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { freePort } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
@@ -10,20 +10,15 @@ import { modes, open } from '../browser.js';
 import { copyOf, keptRun } from '../folder.js';
 import { connection, isFinished, lostBand, own } from '../voters.js';
 
-const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
-let browser: Browser;
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   await keptRun(run, '--agents', '30', '--blocks', '3', '--seed', '6');
 });
-afterAll(() => browser?.close());
 
 /** Opens two pages with views that need different data. */
 async function readers(url: string) {
   const [now, block] = await Promise.all(
-    ['now', 'block'].map((view) => open(browser, `${url}/ui/${view}`, modes.light)),
+    ['now', 'block'].map((view) => open(`${url}/ui/${view}`, modes.light)),
   );
   return { now: now!, block: block! };
 }
@@ -36,28 +31,25 @@ const isLost = async (tab: Page) => {
 const isBack = (tab: Page) => lostBand(tab).waitFor({ state: 'hidden' });
 const isChecked = (tab: Page) => tab.locator('.checks .verdict.holds').first().waitFor();
 
-test.skipIf(!hasBrowser)(
-  `ended: pages survive the end and restart of explore ${needs}`,
-  async () => {
-    const port = String(await freePort());
-    const args = ['explore', copyOf(run), '--port', port, '--json', '--open', 'no'];
-    const first = begin(args);
-    const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
-    const { now, block } = await readers(url);
-    await isFinished(now.tab);
-    await isChecked(block.tab);
-    expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
-    for (const { tab } of [now, block]) await isLost(tab);
-    // Data that was already loaded stays usable.
-    await now.tab.keyboard.press('[');
-    await now.tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
-    await isChecked(block.tab);
-    await begin(args).printed(/"url":"([^"]+)"/);
-    for (const { tab, complaints } of [now, block]) {
-      await isBack(tab);
-      await tab.keyboard.press('l');
-      await isFinished(tab);
-      expect(complaints.filter(own)).toEqual([]);
-    }
-  },
-);
+browserTest('ended: pages survive the end and restart of explore', async () => {
+  const port = String(await freePort());
+  const args = ['explore', copyOf(run), '--port', port, '--json', '--open', 'no'];
+  const first = begin(args);
+  const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
+  const { now, block } = await readers(url);
+  await isFinished(now.tab);
+  await isChecked(block.tab);
+  expect(await first.stop('SIGINT')).toEqual({ code: 0, signal: null });
+  for (const { tab } of [now, block]) await isLost(tab);
+  // Data that was already loaded stays usable.
+  await now.tab.keyboard.press('[');
+  await now.tab.getByRole('heading', { name: /^Block \d+ / }).waitFor();
+  await isChecked(block.tab);
+  await begin(args).printed(/"url":"([^"]+)"/);
+  for (const { tab, complaints } of [now, block]) {
+    await isBack(tab);
+    await tab.keyboard.press('l');
+    await isFinished(tab);
+    expect(complaints.filter(own)).toEqual([]);
+  }
+});

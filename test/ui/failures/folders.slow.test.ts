@@ -1,9 +1,8 @@
 /** Tests open pages when their folder or server changes, disappears or restarts. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { freePort, temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
@@ -11,17 +10,12 @@ import { modes, open } from '../browser.js';
 import { copyOf, explored, keptRun } from '../folder.js';
 import { connection, expectWhole, isFinished, isLive, lostBand, own, voters } from '../voters.js';
 
-const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
-let browser: Browser;
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   await keptRun(run, '--agents', '40', '--blocks', '4', '--seed', '5');
 });
-afterAll(() => browser?.close());
 
-test.skipIf(!hasBrowser).each([
+browserTest.each([
   ['deleted', (path: string) => rmSync(path, { recursive: true })],
   [
     'replaced',
@@ -31,10 +25,10 @@ test.skipIf(!hasBrowser).each([
       renameSync(other, path);
     },
   ],
-])(`folders: reports a folder that is %s while the page is open ${needs}`, async (_, change) => {
+])('folders: reports a folder that is %s while the page is open', async (_, change) => {
   const path = copyOf(run);
   const url = await explored(path);
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   await isFinished(tab);
   change(path);
   await tab.getByTestId('folder-lost').waitFor();
@@ -44,17 +38,17 @@ test.skipIf(!hasBrowser).each([
   await tab.locator('.checks .verdict.holds').first().waitFor();
   expect(complaints).toEqual([]);
   // A new page also reports the loss.
-  const { tab: later } = await open(browser, `${url}/ui/agents`, modes.light);
+  const { tab: later } = await open(`${url}/ui/agents`, modes.light);
   await later.getByTestId('folder-lost').waitFor();
   await later.getByRole('heading', { name: '40 agents' }).waitFor();
 });
 
-test.skipIf(!hasBrowser)(`folders: follows a growing folder ${needs}`, async () => {
+browserTest('folders: follows a growing folder', async () => {
   const folder = join(temporaryFolder(), 'data');
   const server = begin(['serve', '--port', '0', '--data', folder, '--limits', 'bench']);
   const [, at] = await server.printed(/"url":"([^"]+)"/);
   const url = await explored(folder);
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   await isFinished(tab);
   const vote = await voters(at!);
   await isLive(tab);
@@ -64,7 +58,7 @@ test.skipIf(!hasBrowser)(`folders: follows a growing folder ${needs}`, async () 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`folders: reconnects to a server that was killed ${needs}`, async () => {
+browserTest('folders: reconnects to a server that was killed', async () => {
   const folder = join(temporaryFolder(), 'data');
   const port = String(await freePort());
   const args = ['serve', '--port', port, '--data', folder, '--limits', 'bench'];
@@ -72,7 +66,7 @@ test.skipIf(!hasBrowser)(`folders: reconnects to a server that was killed ${need
   const [, url = ''] = await first.printed(/"url":"([^"]+)"/);
   const vote = await voters(url);
   await vote(2);
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   await isLive(tab);
   await first.stop('SIGKILL');
   await lostBand(tab).waitFor();

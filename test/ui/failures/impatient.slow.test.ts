@@ -1,21 +1,16 @@
 /** Tests keys pressed in quick succession, before all data is loaded. */
 import { setTimeout } from 'node:timers/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
 import type { Overview, Snapshot } from '../../../dist/api/view/model.js';
 import { agentOf, live } from '../../client/helpers.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { modes, newTab, open } from '../browser.js';
 import { crowd } from '../crowd.js';
 import { entryShown, isLive } from '../voters.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
-const needs = `(needs ${executablePath})`;
 const entryIn = (url: URL) => Number(url.searchParams.get('at') ?? Number.NaN);
 /** Returns the entries that closed blocks. The next block is proposed right after. */
 const endsOf = ({ blocks, entry: last }: Snapshot): number[] =>
@@ -29,10 +24,10 @@ async function closings(url: string): Promise<number[]> {
 }
 const reach = (tab: Page, entry: number) => tab.waitForURL((url) => entryIn(url) === entry);
 
-test.skipIf(!hasBrowser)(`impatient: fetches rows once ${needs}`, async () => {
+browserTest('impatient: fetches rows once', async () => {
   const { url } = await live();
   const agents = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   const asked: string[] = [];
   tab.context().on('request', (request) => {
     if (request.url().includes('/columns')) asked.push(request.url());
@@ -65,30 +60,27 @@ test.skipIf(!hasBrowser)(`impatient: fetches rows once ${needs}`, async () => {
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `impatient: applies keys pressed before the first snapshot ${needs}`,
-  async () => {
-    const quiet = { agents: 40, votes: 1_500, eventsPerSecond: 0 };
-    const { url, picture: snapshot, made, close } = await crowd({ ...quiet, making: true });
-    onTestFinished(close);
-    const tab = await newTab(browser, modes.light);
-    await tab.goto(`${url}/ui/`);
-    await tab.getByRole('progressbar').waitFor();
-    for (const key of ['[', '[', ',']) await tab.keyboard.press(key);
-    made();
-    const ends = endsOf(snapshot).filter((entry) => entry < snapshot.entry);
-    await reach(tab, ends.at(-2)! - 1);
-  },
-);
+browserTest('impatient: applies keys pressed before the first snapshot', async () => {
+  const quiet = { agents: 40, votes: 1_500, eventsPerSecond: 0 };
+  const { url, picture: snapshot, made, close } = await crowd({ ...quiet, making: true });
+  onTestFinished(close);
+  const tab = await newTab(modes.light);
+  await tab.goto(`${url}/ui/`);
+  await tab.getByRole('progressbar').waitFor();
+  for (const key of ['[', '[', ',']) await tab.keyboard.press(key);
+  made();
+  const ends = endsOf(snapshot).filter((entry) => entry < snapshot.entry);
+  await reach(tab, ends.at(-2)! - 1);
+});
 
-test.skipIf(!hasBrowser)(`impatient: applies every key in order ${needs}`, async () => {
+browserTest('impatient: applies every key in order', async () => {
   const {
     url,
     picture: snapshot,
     close,
   } = await crowd({ agents: 40, votes: 4_000, eventsPerSecond: 50 });
   onTestFinished(close);
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   // Without the overview, the player must search for closed blocks.
   await tab.context().route('**/overview*', () => undefined);
   await tab.reload();

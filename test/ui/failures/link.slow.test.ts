@@ -1,22 +1,17 @@
 /** Tests the connection between page and server: sleep, silence, and wrong clocks. */
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { watchLimits } from '../../../dist/api/contract/channels.js';
 import { agentOf, live } from '../../client/helpers.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, launch, useBrowser } from '../../support/browser.js';
 import { door } from '../../support/service/connection.js';
 import { modes, newTab, open } from '../browser.js';
 import { expectWhole, isLive, lostBand, own, viewOf, voters } from '../voters.js';
 
-const needs = `(needs ${executablePath})`;
 /** Voting period in the test with wrong clocks. */
 const PERIOD_MS = 600_000;
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 /**
  * Stops a browser's renderers, as on a sleeping machine. The returned function resumes the
@@ -34,40 +29,37 @@ async function sleeping(asleep: Browser): Promise<() => void> {
   return () => all('SIGCONT');
 }
 
-test.skipIf(!hasBrowser)(
-  `link: retries a part of the page that failed to load ${needs}`,
-  async () => {
-    const there = await live();
-    const vote = await voters(there.url);
-    await vote(1);
-    const tab = await newTab(browser, modes.light);
-    // This happens, for example, when a machine changes its network.
-    let isDown = true;
-    await tab.route(/\/assets\/player/, (route) =>
-      isDown ? route.abort('connectionaborted') : route.continue(),
-    );
-    await tab.goto(`${there.url}/ui/`);
-    await lostBand(tab).waitFor();
-    // Keys pressed meanwhile are applied later. The event before the newest is in block 1.
-    await tab.keyboard.press(',');
-    isDown = false;
-    await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
-    await tab.getByText(/^paused/).waitFor();
-    await tab.keyboard.press('l');
-    await isLive(tab);
-    await vote(1);
-    await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
-    await expectWhole(tab, there.url);
-  },
-);
+browserTest('link: retries a part of the page that failed to load', async () => {
+  const there = await live();
+  const vote = await voters(there.url);
+  await vote(1);
+  const tab = await newTab(modes.light);
+  // This happens, for example, when a machine changes its network.
+  let isDown = true;
+  await tab.route(/\/assets\/player/, (route) =>
+    isDown ? route.abort('connectionaborted') : route.continue(),
+  );
+  await tab.goto(`${there.url}/ui/`);
+  await lostBand(tab).waitFor();
+  // Keys pressed meanwhile are applied later. The event before the newest is in block 1.
+  await tab.keyboard.press(',');
+  isDown = false;
+  await tab.getByRole('heading', { name: /^Block 1/ }).waitFor();
+  await tab.getByText(/^paused/).waitFor();
+  await tab.keyboard.press('l');
+  await isLive(tab);
+  await vote(1);
+  await tab.getByRole('heading', { name: 'Block 2 finalized' }).waitFor();
+  await expectWhole(tab, there.url);
+});
 
-test.skipIf(!hasBrowser)(`link: catches up without a gap after sleep ${needs}`, async () => {
+browserTest('link: catches up without a gap after sleep', async () => {
   const there = await live();
   const vote = await voters(there.url);
   await vote(1);
   const another = await launch();
   onTestFinished(() => another.close());
-  const { tab, complaints } = await open(another, `${there.url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${there.url}/ui/`, modes.light, another);
   await isLive(tab);
   const hide = (hidden: boolean) =>
     tab.evaluate((now) => {
@@ -91,11 +83,11 @@ test.skipIf(!hasBrowser)(`link: catches up without a gap after sleep ${needs}`, 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`link: reconnects after silence ${needs}`, async () => {
+browserTest('link: reconnects after silence', async () => {
   const there = await live();
   const vote = await voters(there.url);
   const { url, set } = await door(there.url);
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   await isLive(tab);
   set('silent');
   await vote(2);
@@ -107,17 +99,17 @@ test.skipIf(!hasBrowser)(`link: reconnects after silence ${needs}`, async () => 
   expect(complaints.filter(own)).toEqual([]);
 });
 
-test.skipIf(!hasBrowser).each([
+browserTest.each([
   ['an hour slow', -3_600_000],
   ['half a minute slow', -30_000],
   ['half a minute fast', 30_000],
   ['an hour fast', 3_600_000],
-])(`link: shows the time left with a clock %s ${needs}`, async (_, wrong) => {
+])('link: shows the time left with a clock %s', async (_, wrong) => {
   const { url } = await live({ genesis: { voting_period_ms: PERIOD_MS } });
   const [ada] = [await agentOf(url, 1), await agentOf(url, 2), await agentOf(url, 3)];
   await ada.propose({ transactions: ['one'] });
   const { blocks } = await viewOf(url);
-  const tab = await newTab(browser, modes.light);
+  const tab = await newTab(modes.light);
   await tab.addInitScript((by) => {
     const now = Date.now;
     Date.now = () => now() + by;

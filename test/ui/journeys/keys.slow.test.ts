@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /** Tests all views by keyboard alone. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
@@ -12,25 +12,20 @@ import { explore } from '../folder.js';
 import { type Items, itemsAt, keptTown, pathsOf } from './town.js';
 import { focused, tabTo, walkAround } from './walk.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
-let browser: Browser;
 let url = '';
 let items: Items;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   url = await explore(await keptTown(folder), (stop) => afterAll(stop));
   items = await itemsAt(url);
 });
-afterAll(() => browser?.close());
 
-test.skipIf(!hasBrowser).each(['light', 'narrow'])(
-  `keys: reaches every control by Tab with a visible focus, %s ${needs}`,
+browserTest.each(['light', 'narrow'])(
+  'keys: reaches every control by Tab with a visible focus, %s',
   async (mode) => {
     for (const path of pathsOf(items)) {
-      const { tab } = await open(browser, `${url}/ui/${path}`, modes[mode]);
+      const { tab } = await open(`${url}/ui/${path}`, modes[mode]);
       await settled(tab);
       const { stops, ...walk } = await walkAround(tab);
       expect([path, walk]).toEqual([path, { missed: [], unseen: [] }]);
@@ -51,8 +46,8 @@ const heading = (tab: Page, name: RegExp) => tab.getByRole('heading', { level: 1
 const press = (tab: Page, key: string) => tab.keyboard.press(key);
 const chosen = (tab: Page) => new URL(tab.url()).searchParams.get('sel');
 
-test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
-  const { tab, complaints } = await open(browser, `${url}/ui/`, modes.light);
+browserTest('keys: works through all views', async () => {
+  const { tab, complaints } = await open(`${url}/ui/`, modes.light);
   await settled(tab);
   const to = (name: RegExp) => tabTo(tab, name);
   const enter = async (name: RegExp) => {
@@ -184,13 +179,13 @@ test.skipIf(!hasBrowser)(`keys: works through all views ${needs}`, async () => {
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser).each([
+browserTest.each([
   ['explore', '.happened', 100, /^300: open this entry$/],
   ['talk', '.talk-lines', 10, null],
 ] as const)(
-  `keys: makes the list of %s one tab stop with arrow keys ${needs}`,
+  'keys: makes the list of %s one tab stop with arrow keys',
   async (view, list, least, first) => {
-    const { tab, complaints } = await open(browser, `${url}/ui/${view}?at=300`, modes.light);
+    const { tab, complaints } = await open(`${url}/ui/${view}?at=300`, modes.light);
     await settled(tab);
     const links = tab.locator(`${list} a`);
     const count = await links.count();
@@ -223,8 +218,8 @@ test.skipIf(!hasBrowser).each([
   },
 );
 
-test.skipIf(!hasBrowser)(`keys: a held arrow key visits every cell ${needs}`, async () => {
-  const { tab, complaints } = await open(browser, `${url}/ui/agents`, modes.light);
+browserTest('keys: a held arrow key visits every cell', async () => {
+  const { tab, complaints } = await open(`${url}/ui/agents`, modes.light);
   // Browsers throw after too many writes to the address.
   await tab.evaluate(() => {
     const replace = history.replaceState.bind(history);
@@ -255,11 +250,11 @@ test.skipIf(!hasBrowser)(`keys: a held arrow key visits every cell ${needs}`, as
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`keys: steps and resumes a run ${needs}`, async () => {
+browserTest('keys: steps and resumes a run', async () => {
   const size = ['--agents', '20', '--blocks', '2', '--seed', '7', '--json'];
   const begun = begin(['sim', '--watch=paused', '--speed', 'max', ...size]);
   const page = await pageOf(begun);
-  const { tab } = await open(browser, `${page.url}/ui/#token=${page.token}`, modes.light);
+  const { tab } = await open(`${page.url}/ui/#token=${page.token}`, modes.light);
   await settled(tab);
   const seqNow = async () => (await page.read<{ seq: number }>('/api/v1/meta')).seq;
   const before = await seqNow();

@@ -1,25 +1,21 @@
 /// <reference lib="dom" />
 /** Tests that the address contains everything that a view shows. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import type { Page } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open, sameImage } from '../browser.js';
 import { settled } from '../exported/file.js';
 import { explore } from '../folder.js';
 import { type Items, itemsAt, keptTown } from './town.js';
 
-const needs = `(needs ${executablePath})`;
-let browser: Browser;
 let url = '';
 let items: Items = { block: '', agent: '' };
 let last = 0;
 /** Height of block number 3. */
 let height = 0;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   url = await explore(await keptTown(suiteFolder()), (stop) => afterAll(stop));
   items = await itemsAt(url);
   const { data } = (await (await fetch(`${url}/api/v1/view`)).json()) as {
@@ -28,7 +24,6 @@ beforeAll(async () => {
   last = data.entry;
   height = data.blocks[3]!.height;
 });
-afterAll(() => browser?.close());
 
 const press = (tab: Page, name: string | RegExp) =>
   tab.locator('main').getByRole('button', { name, exact: true }).first().click();
@@ -135,11 +130,11 @@ const hideBar = (tab: Page, hidden: boolean) =>
     (bar as HTMLElement).style.visibility = is ? 'hidden' : '';
   }, hidden);
 
-test.skipIf(!hasBrowser).each(views)(
-  `links: shows the same after a reload, $view $says ${needs}`,
+browserTest.each(views)(
+  `links: shows the same after a reload, $view $says`,
   async ({ view, item, choose, says = [] }) => {
     const path = item ? `${view}/${item()}` : view;
-    const { tab, complaints } = await open(browser, `${url}/ui/${path}?at=${last}`, modes.light);
+    const { tab, complaints } = await open(`${url}/ui/${path}?at=${last}`, modes.light);
     await settled(tab);
     // Earlier steps must not affect the display.
     for (const key of ['[', '[', ']', '.']) {
@@ -157,7 +152,7 @@ test.skipIf(!hasBrowser).each(views)(
       .poll(async () => {
         const { words, image } = await pictureOf(tab);
         if (JSON.stringify(words) !== JSON.stringify(before.words)) return words;
-        return (await sameImage(browser, before.image, image)) ? before.words : 'another image';
+        return (await sameImage(before.image, image)) ? before.words : 'another image';
       })
       .toEqual(before.words);
     expect(tab.url()).toBe(address);
@@ -165,15 +160,15 @@ test.skipIf(!hasBrowser).each(views)(
   },
 );
 
-test.skipIf(!hasBrowser)(`links: keeps the focused block in every view ${needs}`, async () => {
-  const { tab } = await open(browser, `${url}/ui/now?focus=3`, modes.light);
+browserTest('links: keeps the focused block in every view', async () => {
+  const { tab } = await open(`${url}/ui/now?focus=3`, modes.light);
   await tab.getByRole('heading', { level: 1, name: new RegExp(`^Block ${height} `) }).waitFor();
   await tab.getByRole('link', { name: 'Agents', exact: true }).click();
   await tab.locator('main h1', { hasText: `block ${height}` }).waitFor();
   expect(tab.url()).toContain('focus=3');
   // The page accepts any address.
   const wild = 'focus=9e9&sel=%00&page=-3&sort=-nothing&as=table&table=..&color=x&band=%F0&at=1e3';
-  const { tab: third, complaints } = await open(browser, `${url}/ui/agents?${wild}`, modes.light);
+  const { tab: third, complaints } = await open(`${url}/ui/agents?${wild}`, modes.light);
   await third.getByRole('table').waitFor();
   expect(complaints).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** A server with five agents, and a tab that watches their network. */
 import { join } from 'node:path';
 import type { AgentClient } from 'folkmoot/client';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { clientOf } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
@@ -27,7 +27,7 @@ export interface Alive {
 /** Voting period. Four out of five approvals, or two rejections, decide earlier. */
 const LONG_MS = '600000';
 
-export async function alive(browser: Browser, view: string): Promise<Alive> {
+export async function alive(view: string): Promise<Alive> {
   const data = join(temporaryFolder(), 'data');
   const kept = ['--data', data, '--limits', 'bench', '--voting-period-ms', LONG_MS];
   const server = begin(['serve', '--port', '0', ...kept]);
@@ -44,7 +44,7 @@ export async function alive(browser: Browser, view: string): Promise<Alive> {
   const clients: AgentClient[] = [];
   for (const name of names) clients.push(await join_(name));
   const by = Object.fromEntries(names.map((name, place) => [name, clients[place]!]));
-  const { tab, complaints } = await open(browser, `${url}/ui/${view}`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/${view}`, modes.light);
   await isLive(tab);
   return {
     ...{ url, tab, complaints, join: join_ },

@@ -1,18 +1,14 @@
 /** Tests each view on a live network, with actions by agents and by the reader. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { watchLoad } from '../../cli/watch/load-run.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import * as signer from '../../support/service/signer.js';
 import { modes, open } from '../browser.js';
 import { expectWhole } from '../voters.js';
 import { type Alive, alive } from './live-page.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 const heading = (tab: Page, name: RegExp | string) =>
   tab.locator('main').getByRole('heading', { name }).first().waitFor();
@@ -260,10 +256,10 @@ const journeys: Record<string, (here: Alive) => Promise<void>> = {
   },
 };
 
-test.skipIf(!hasBrowser).each(Object.entries(journeys))(
-  `live: %s follows the network (needs ${executablePath})`,
+browserTest.each(Object.entries(journeys))(
+  'live: %s follows the network',
   async (view, journey) => {
-    const here = await alive(browser, view);
+    const here = await alive(view);
     await journey(here);
     // The totals are complete after each journey.
     await here.tab.keyboard.press('l');
@@ -272,21 +268,18 @@ test.skipIf(!hasBrowser).each(Object.entries(journeys))(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `live: follows a load run and the network under load (needs ${executablePath})`,
-  async () => {
-    const { url } = await alive(browser, 'now');
-    const votes = ['--workload', 'votes', '--rate', '20', '--warmup', '1s', '--duration', '5s'];
-    const run = await watchLoad(['--url', url, ...votes, '--json', '--watch=paused']);
-    const { tab, complaints } = await open(browser, run.page, modes.light);
-    await press(tab, 'Start');
-    await says(tab, /^Measuring: /);
-    const { tab: network } = await open(browser, `${url}/ui/now`, modes.light);
-    await heading(network, /^Block \d+ /);
-    await says(tab, /^Measured for /);
-    await run.ended;
-    await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
-    await expectWhole(network, url);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('live: follows a load run and the network under load', async () => {
+  const { url } = await alive('now');
+  const votes = ['--workload', 'votes', '--rate', '20', '--warmup', '1s', '--duration', '5s'];
+  const run = await watchLoad(['--url', url, ...votes, '--json', '--watch=paused']);
+  const { tab, complaints } = await open(run.page, modes.light);
+  await press(tab, 'Start');
+  await says(tab, /^Measuring: /);
+  const { tab: network } = await open(`${url}/ui/now`, modes.light);
+  await heading(network, /^Block \d+ /);
+  await says(tab, /^Measured for /);
+  await run.ended;
+  await tab.getByRole('img', { name: /^Arrivals over time/ }).waitFor();
+  await expectWhole(network, url);
+  expect(complaints).toEqual([]);
+});

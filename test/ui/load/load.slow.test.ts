@@ -1,13 +1,13 @@
 /** Tests a load run's page before, during and after the run. */
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { writeLoad } from '../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../dist/bench/load/result.js';
 import { loadResult, outage, saturation } from '../../bench/load/fixture.js';
 import { watchLoad } from '../../cli/watch/load-run.js';
 import { live } from '../../client/helpers.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browser, browserTest, useBrowser } from '../../support/browser.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
 import {
@@ -21,12 +21,7 @@ import {
 import { connection, lostBand } from '../voters.js';
 import { bidi, hostileServer } from './hostile.js';
 
-const needs = `(needs ${executablePath})`;
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s', '--json'];
 /** Measured time of a watched run, in seconds. */
@@ -34,8 +29,8 @@ const SECONDS = 15;
 /** Timeout with room for a busy machine. */
 const MOST_MS = 120_000;
 
-async function open(to: Browser, at: string, mode: Mode = {}) {
-  const found = await opened(to, at, mode);
+async function open(at: string, mode: Mode = {}) {
+  const found = await opened(at, mode);
   found.tab.setDefaultTimeout(MOST_MS);
   return found;
 }
@@ -60,7 +55,7 @@ const whole = () =>
     { saturation: saturation(), outages: [outage()] },
   );
 
-test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, async () => {
+browserTest('load: starts and follows a run by keyboard', async () => {
   const { url } = await live();
   const run = await watchLoad([
     '--url',
@@ -70,7 +65,7 @@ test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, 
     `${SECONDS}s`,
     '--watch=paused',
   ]);
-  const { tab, complaints } = await open(browser, run.page, modes.light);
+  const { tab, complaints } = await open(run.page, modes.light);
   // The page removes the token from the address.
   expect(tab.url()).toBe(`${run.url}/ui/load`);
   await connection(tab).getByText('not started').waitFor();
@@ -112,10 +107,10 @@ test.skipIf(!hasBrowser)(`load: starts and follows a run by keyboard ${needs}`, 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`load: stops a run from the page ${needs}`, async () => {
+browserTest('load: stops a run from the page', async () => {
   const { url } = await live();
   const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--watch']);
-  const { tab, complaints } = await open(browser, run.page);
+  const { tab, complaints } = await open(run.page);
   await tab
     .locator('main')
     .getByText(/^Measuring: /)
@@ -130,38 +125,35 @@ test.skipIf(!hasBrowser)(`load: stops a run from the page ${needs}`, async () =>
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`load: has no controls without the token ${needs}`, async () => {
+browserTest('load: has no controls without the token', async () => {
   const { url } = await live();
   const run = await watchLoad(['--url', url, ...reads, '--watch=paused']);
-  const { tab } = await open(browser, `${run.url}/ui/`);
+  const { tab } = await open(`${run.url}/ui/`);
   await tab.getByText('#token').waitFor();
   expect(await tab.getByRole('button', { name: 'Start' }).count()).toBe(0);
   expect(await accessFaults(tab)).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `load: reports a killed command and keeps its figures ${needs}`,
-  async () => {
-    const { url } = await live();
-    const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--watch']);
-    const { tab } = await open(browser, run.page);
-    await tab.getByText(/^Second \d+: /).waitFor();
-    await run.stop('SIGKILL');
-    await lostBand(tab).waitFor();
-    expect(await said(tab)).toMatch(/Second \d+: accepted /);
-  },
-);
+browserTest('load: reports a killed command and keeps its figures', async () => {
+  const { url } = await live();
+  const run = await watchLoad(['--url', url, ...reads, '--duration', '10m', '--watch']);
+  const { tab } = await open(run.page);
+  await tab.getByText(/^Second \d+: /).waitFor();
+  await run.stop('SIGKILL');
+  await lostBand(tab).waitFor();
+  expect(await said(tab)).toMatch(/Second \d+: accepted /);
+});
 
-test.skipIf(!hasBrowser)(`load: shows the same second after a reload ${needs}`, async () => {
+browserTest('load: shows the same second after a reload', async () => {
   const page = await explore(whole());
-  const { tab, complaints } = await open(browser, `${page}?at=12`, modes.light);
+  const { tab, complaints } = await open(`${page}?at=12`, modes.light);
   await tab.getByText('Second 13: ').waitFor();
   const snapshot = async () => tab.screenshot({ fullPage: true, animations: 'disabled' });
   const [text, before] = [await said(tab), await snapshot()];
   await tab.reload();
   await tab.getByText('Second 13: ').waitFor();
   expect(await said(tab)).toBe(text);
-  expect(await sameImage(browser, before, await snapshot())).toBe(true);
+  expect(await sameImage(before, await snapshot())).toBe(true);
   await tab.getByRole('slider').focus();
   await tab.keyboard.press('ArrowRight');
   await tab.waitForURL(/at=13$/);
@@ -174,38 +166,35 @@ test.skipIf(!hasBrowser)(`load: shows the same second after a reload ${needs}`, 
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `load: passes axe with charts and tables, %s ${needs}`,
-  async (name) => {
-    const page = await explore(whole());
-    const waiting = await watchLoad(['--url', (await live()).url, ...reads, '--watch=paused']);
-    for (const at of [page, `${page}?at=3`, page.replace('load', 'nowhere'), waiting.page]) {
-      const { tab, complaints } = await open(browser, at, modes[name]);
-      expect([at, await accessFaults(tab)]).toEqual([at, []]);
-      const wide = () =>
-        tab.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-      expect([at, await wide()]).toEqual([at, 0]);
-      expect([at, complaints]).toEqual([at, []]);
-      await tab.close();
-    }
-    const { tab, complaints } = await open(browser, page, modes[name]);
-    await tab.getByText(/^Second 30: /).waitFor();
-    const twins = tab.getByRole('button', { name: / as a table$/ });
-    expect(await twins.count()).toBe(5);
-    for (const twin of await twins.all()) await twin.click();
-    expect(await tab.getByRole('table').count()).toBe(9);
-    expect(await tab.getByRole('table', { name: 'Outages' }).count()).toBe(1);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest.each(checkedModes)('load: passes axe with charts and tables, %s', async (name) => {
+  const page = await explore(whole());
+  const waiting = await watchLoad(['--url', (await live()).url, ...reads, '--watch=paused']);
+  for (const at of [page, `${page}?at=3`, page.replace('load', 'nowhere'), waiting.page]) {
+    const { tab, complaints } = await open(at, modes[name]);
+    expect([at, await accessFaults(tab)]).toEqual([at, []]);
+    const wide = () =>
+      tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+    expect([at, await wide()]).toEqual([at, 0]);
+    expect([at, complaints]).toEqual([at, []]);
+    await tab.close();
+  }
+  const { tab, complaints } = await open(page, modes[name]);
+  await tab.getByText(/^Second 30: /).waitFor();
+  const twins = tab.getByRole('button', { name: / as a table$/ });
+  expect(await twins.count()).toBe(5);
+  for (const twin of await twins.all()) await twin.click();
+  expect(await tab.getByRole('table').count()).toBe(9);
+  expect(await tab.getByRole('table', { name: 'Outages' }).count()).toBe(1);
+  expect(complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`, async () => {
+browserTest('load: shows hostile texts as short text only', async () => {
   const url = await hostileServer();
   const args = ['--url', url, ...reads, '--duration', '4s', '--watch=paused'];
   const refused = await watchLoad(args);
-  const first = await open(browser, refused.page, modes.narrow);
+  const first = await open(refused.page, modes.narrow);
   await first.tab.getByRole('button', { name: 'Start' }).click();
   await first.tab
     .locator('main')
@@ -213,7 +202,7 @@ test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`
     .waitFor();
   await first.tab.getByRole('button', { name: 'Failed requests as a table' }).click();
   const failed = await watchLoad(['--url', url, '--workload', 'votes', '--watch=paused']);
-  const second = await open(browser, failed.page, modes.narrow);
+  const second = await open(failed.page, modes.narrow);
   await second.tab.getByRole('button', { name: 'Start' }).click();
   await connection(second.tab).getByText('failed').waitFor();
   for (const { tab, complaints } of [first, second]) {
@@ -232,7 +221,7 @@ test.skipIf(!hasBrowser)(`load: shows hostile texts as short text only ${needs}`
   await Promise.all([refused.ended, failed.ended]);
 });
 
-test.skipIf(!hasBrowser)(`load: stays within its size budget ${needs}`, async () => {
+browserTest('load: stays within its size budget', async () => {
   const page = await explore(whole());
   const tab = await browser.newPage();
   let bytes = 0;

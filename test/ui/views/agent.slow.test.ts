@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { History } from 'folkmoot';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
@@ -14,10 +14,8 @@ import { agentOf } from '../../support/service/signer.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
 import { copyOf, explore } from '../folder.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
 const run = join(folder, 'run');
-let browser: Browser;
 let url = '';
 let history: History;
 /** Agent ids, by index in the scenario. */
@@ -48,15 +46,13 @@ interface Line {
 }
 let lines: Line[] = [];
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+useBrowser(async () => {
   const file = join(folder, 'towns.json');
   writeFileSync(file, JSON.stringify(scenario));
   expect((await folkmoot(['sim', file, '--seed', '4', '--out', run])).code).toBe(0);
   const text = readFileSync(join(run, 'decisions.ndjson'), 'utf8').trimEnd();
   lines = text.split('\n').map((line) => JSON.parse(line) as Line);
   history = History.open({ path: join(run, 'network'), checkpoints: false });
-  browser = await launch();
   url = await explore(run, (stop) => afterAll(stop));
   const { data } = (await (await fetch(`${url}/api/v1/scenario`)).json()) as {
     data: { groups: { agents: string[] }[] };
@@ -64,7 +60,6 @@ beforeAll(async () => {
   ids = data.groups.flatMap(({ agents }) => agents);
 });
 afterAll(async () => {
-  await browser?.close();
   await history?.close();
 });
 
@@ -80,7 +75,7 @@ function* drawn(rounds: number) {
   }
 }
 
-test.skipIf(!hasBrowser)(`agent: shows the recorded explanation of votes ${needs}`, async () => {
+browserTest('agent: shows the recorded explanation of votes', async () => {
   for (const { entry, place } of drawn(8)) {
     const { read } = await history.at(entry);
     const number = read.record('agents', ids[place]!)?.ordinal ?? -1;
@@ -88,7 +83,7 @@ test.skipIf(!hasBrowser)(`agent: shows the recorded explanation of votes ${needs
       .filter(({ key }) => (key as readonly number[])[1] === number)
       .sort((a, b) => b.value.entry - a.value.entry);
     const [newest] = voted;
-    const { tab } = await open(browser, `${url}/ui/agent/${ids[place]}?at=${entry}`);
+    const { tab } = await open(`${url}/ui/agent/${ids[place]}?at=${entry}`);
     const why = figure(tab, 'Vote explanation');
     if (!newest) {
       await tab.waitForTimeout(300);
@@ -122,11 +117,11 @@ test.skipIf(!hasBrowser)(`agent: shows the recorded explanation of votes ${needs
   }
 });
 
-test.skipIf(!hasBrowser)(`agent: explains a selected vote ${needs}`, async () => {
+browserTest('agent: explains a selected vote', async () => {
   const judged = lines.filter(({ contributions }) => contributions !== null);
   const { agent } = judged[0]!;
   const own = judged.filter((line) => line.agent === agent);
-  const { tab, complaints } = await open(browser, `${url}/ui/agent/${ids[agent]}`);
+  const { tab, complaints } = await open(`${url}/ui/agent/${ids[agent]}`);
   const why = figure(tab, 'Vote explanation');
   const { read } = await history.at(history.end.seq);
   for (const { block, score } of own) {
@@ -137,7 +132,7 @@ test.skipIf(!hasBrowser)(`agent: explains a selected vote ${needs}`, async () =>
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`agent: counts votes without a record ${needs}`, async () => {
+browserTest('agent: counts votes without a record', async () => {
   const { agent } = lines.find(({ contributions }) => contributions !== null)!;
   const own = lines.filter((line) => line.agent === agent);
   const copy = copyOf(run);
@@ -145,7 +140,7 @@ test.skipIf(!hasBrowser)(`agent: counts votes without a record ${needs}`, async 
     const text = kept.map((line) => `${JSON.stringify(line)}\n`).join('');
     writeFileSync(join(copy, 'decisions.ndjson'), text);
     const at = await explore(copy, (stop) => onTestFinished(stop));
-    return open(browser, `${at}/ui/agent/${ids[agent]}`);
+    return open(`${at}/ui/agent/${ids[agent]}`);
   };
   const { tab } = await keep(lines.filter((line) => line !== own[0] && line !== own[1]));
   await figure(tab, 'Vote explanation')
@@ -160,62 +155,57 @@ test.skipIf(!hasBrowser)(`agent: counts votes without a record ${needs}`, async 
   expect(await all.getByText('decisions.ndjson').count()).toBe(0);
 });
 
-test.skipIf(!hasBrowser)(
-  `agent: shows the neighbours of the run with their votes ${needs}`,
-  async () => {
-    const edges = csvRows(join(run, 'edges.csv')).map(({ a, b }) => [Number(a), Number(b)]);
-    for (const { entry, place } of drawn(8)) {
-      const { read, position } = await history.at(entry);
-      if (!read.record('agents', ids[place]!)) continue;
-      const own = edges
-        .flatMap(([a, b]) => (a === place ? b! : b === place ? a! : []))
-        .sort((a, b) => a - b);
-      const ms = position.at - Date.UTC(2025, 0, 1);
-      const late = (agent: number) => agent >= 36 && agent < 40;
-      const cut = (from: number, to: number) =>
-        (from === 5 && ms >= 6_000) || (late(from) !== late(to) && ms >= 14_000 && ms < 34_000);
-      const open_ = [...read.blocks()];
-      const focus = open_.findLast(({ status }) => status === 'voting') ?? open_[0];
-      const block = focus && read.record('blocks', focus.block_hash)!.context.ordinal;
-      const expected = own.map((other) => {
-        const agent = read.record('agents', ids[other]!);
-        const passes = [cut(other, place), cut(place, other)].map((is) => (is ? 'cut off' : 'yes'));
-        if (!agent) return ['not registered', ...passes];
-        const vote = block === undefined ? undefined : read.record('votes', [block, agent.ordinal]);
-        return [vote ? `${vote.decision}s` : 'not voted', ...passes];
-      });
-      const { tab } = await open(browser, `${url}/ui/agent/${ids[place]}?at=${entry}`);
-      const ego = figure(tab, 'Neighbours');
-      const there = expected.filter(([vote]) => vote !== 'not registered').length;
-      // The ring may be drawn before the page has reached the entry.
-      const marks = async () => [
-        await ego.locator('.ego svg a').count(),
-        await ego.locator('.ego svg .absent').count(),
-      ];
-      await expect.poll(marks).toEqual([there, own.length - there]);
-      await ego.getByRole('button', { name: 'as a table' }).click();
-      // The votes arrive after the ring is drawn.
-      const found = async () => {
-        const rows = await ego
-          .getByRole('row')
-          .evaluateAll((all) =>
-            all
-              .slice(1)
-              .map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText)),
-          );
-        return rows.map(([vote, hears, heard]) => [spoken(vote!), hears, heard]);
-      };
-      await expect.poll(found, { message: `${seed} ${entry} ${place}` }).toEqual(expected);
-      await tab.close();
-    }
-  },
-);
+browserTest('agent: shows the neighbours of the run with their votes', async () => {
+  const edges = csvRows(join(run, 'edges.csv')).map(({ a, b }) => [Number(a), Number(b)]);
+  for (const { entry, place } of drawn(8)) {
+    const { read, position } = await history.at(entry);
+    if (!read.record('agents', ids[place]!)) continue;
+    const own = edges
+      .flatMap(([a, b]) => (a === place ? b! : b === place ? a! : []))
+      .sort((a, b) => a - b);
+    const ms = position.at - Date.UTC(2025, 0, 1);
+    const late = (agent: number) => agent >= 36 && agent < 40;
+    const cut = (from: number, to: number) =>
+      (from === 5 && ms >= 6_000) || (late(from) !== late(to) && ms >= 14_000 && ms < 34_000);
+    const open_ = [...read.blocks()];
+    const focus = open_.findLast(({ status }) => status === 'voting') ?? open_[0];
+    const block = focus && read.record('blocks', focus.block_hash)!.context.ordinal;
+    const expected = own.map((other) => {
+      const agent = read.record('agents', ids[other]!);
+      const passes = [cut(other, place), cut(place, other)].map((is) => (is ? 'cut off' : 'yes'));
+      if (!agent) return ['not registered', ...passes];
+      const vote = block === undefined ? undefined : read.record('votes', [block, agent.ordinal]);
+      return [vote ? `${vote.decision}s` : 'not voted', ...passes];
+    });
+    const { tab } = await open(`${url}/ui/agent/${ids[place]}?at=${entry}`);
+    const ego = figure(tab, 'Neighbours');
+    const there = expected.filter(([vote]) => vote !== 'not registered').length;
+    // The ring may be drawn before the page has reached the entry.
+    const marks = async () => [
+      await ego.locator('.ego svg a').count(),
+      await ego.locator('.ego svg .absent').count(),
+    ];
+    await expect.poll(marks).toEqual([there, own.length - there]);
+    await ego.getByRole('button', { name: 'as a table' }).click();
+    // The votes arrive after the ring is drawn.
+    const found = async () => {
+      const rows = await ego
+        .getByRole('row')
+        .evaluateAll((all) =>
+          all.slice(1).map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText)),
+        );
+      return rows.map(([vote, hears, heard]) => [spoken(vote!), hears, heard]);
+    };
+    await expect.poll(found, { message: `${seed} ${entry} ${place}` }).toEqual(expected);
+    await tab.close();
+  }
+});
 
 /** Maps all states without a vote to a single state. */
 const spoken = (vote: string) => (/^has not|^is away|^does not/.test(vote) ? 'not voted' : vote);
 
-test.skipIf(!hasBrowser)(`agent: follows the link of a neighbour ${needs}`, async () => {
-  const { tab, complaints } = await open(browser, `${url}/ui/agent/${ids[0]}`);
+browserTest('agent: follows the link of a neighbour', async () => {
+  const { tab, complaints } = await open(`${url}/ui/agent/${ids[0]}`);
   const link = figure(tab, 'Neighbours').locator('.ego svg a').first();
   await link.focus();
   const name = (await link.getAttribute('aria-label'))!.split(' ')[0]!;
@@ -226,29 +216,26 @@ test.skipIf(!hasBrowser)(`agent: follows the link of a neighbour ${needs}`, asyn
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `agents: groups and colours agents by scenario group ${needs}`,
-  async () => {
-    // Groups are the default bands of a scenario with several groups.
-    const { tab, complaints } = await open(browser, `${url}/ui/agents?color=group`);
-    // Bands are by personality until the groups are loaded.
-    const named = () => tab.locator('.band-name').allInnerTexts();
-    await expect.poll(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);
-    expect(
-      (await tab.locator('.legend').innerText()).split('\n').map((line) => line.trim()),
-    ).toEqual(scenario.agents.map(({ group }) => group));
-    await tab.getByRole('button', { name: 'Table' }).click();
-    await tab.getByRole('columnheader', { name: 'group' }).waitFor();
-    await tab.goto(`${url}/ui/agents?band=group&sel=${ids[27]}&at=2`);
-    await expect.poll(() => tab.locator('.band-name').count()).toBeLessThan(4);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('agents: groups and colours agents by scenario group', async () => {
+  // Groups are the default bands of a scenario with several groups.
+  const { tab, complaints } = await open(`${url}/ui/agents?color=group`);
+  // Bands are by personality until the groups are loaded.
+  const named = () => tab.locator('.band-name').allInnerTexts();
+  await expect.poll(named).toEqual(['town 26', 'harbour 10', 'late 4', 'sheep 4']);
+  expect((await tab.locator('.legend').innerText()).split('\n').map((line) => line.trim())).toEqual(
+    scenario.agents.map(({ group }) => group),
+  );
+  await tab.getByRole('button', { name: 'Table' }).click();
+  await tab.getByRole('columnheader', { name: 'group' }).waitFor();
+  await tab.goto(`${url}/ui/agents?band=group&sel=${ids[27]}&at=2`);
+  await expect.poll(() => tab.locator('.band-name').count()).toBeLessThan(4);
+  expect(complaints).toEqual([]);
+});
 
-test.skipIf(!hasBrowser)(`agents: offers no groups without a scenario ${needs}`, async () => {
+browserTest('agents: offers no groups without a scenario', async () => {
   const there = await world();
   const [ada] = await there.joinAll('ada', 'bob');
-  const { tab, complaints } = await open(browser, `${there.url}/ui/agents?band=group`);
+  const { tab, complaints } = await open(`${there.url}/ui/agents?band=group`);
   await tab.getByRole('button', { name: 'personality' }).first().waitFor();
   expect(await tab.getByRole('button', { name: 'group' }).count()).toBe(0);
   await tab.goto(`${there.url}/ui/agent/${ada!.agentId}`);
@@ -259,12 +246,12 @@ test.skipIf(!hasBrowser)(`agents: offers no groups without a scenario ${needs}`,
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`agents: shows a hostile group name as text only ${needs}`, async () => {
+browserTest('agents: shows a hostile group name as text only', async () => {
   const name = '<img src=x onerror=alert(1)>\u202egnirts\u200b'.repeat(40);
   const groups = [{ name, agents: [agentOf('ada').agentId] }];
   const there = await world({ server: { scenario: { title: name, groups, faults: [] } } });
   await there.joinAll('ada', 'bob');
-  const { tab, complaints } = await open(browser, `${there.url}/ui/agents?band=group&color=group`);
+  const { tab, complaints } = await open(`${there.url}/ui/agents?band=group&color=group`);
   onTestFinished(() => tab.close());
   await tab.locator('.band-name').nth(1).waitFor();
   const seen = await tab.evaluate(() => ({
@@ -282,24 +269,21 @@ const views = () => [
   'agents?band=group&color=group',
 ];
 
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `agent: passes axe and does not overflow, %s ${needs}`,
-  async (mode) => {
-    for (const path of views()) {
-      const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes[mode]);
-      for (const twin of ['', 'table'] as const) {
-        if (twin && path.startsWith('agents')) continue;
-        if (!path.startsWith('agents')) await figure(tab, 'Neighbours').waitFor();
-        expect([path, await accessFaults(tab)]).toEqual([path, []]);
-        const wide = await tab.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect([path, wide]).toEqual([path, 0]);
-        const tables = await tab.getByRole('button', { name: 'as a table' }).all();
-        for (const button of tables) await button.click();
-      }
-      expect([path, complaints.filter((line) => !/status of 503/.test(line))]).toEqual([path, []]);
-      await tab.close();
+browserTest.each(checkedModes)('agent: passes axe and does not overflow, %s', async (mode) => {
+  for (const path of views()) {
+    const { tab, complaints } = await open(`${url}/ui/${path}`, modes[mode]);
+    for (const twin of ['', 'table'] as const) {
+      if (twin && path.startsWith('agents')) continue;
+      if (!path.startsWith('agents')) await figure(tab, 'Neighbours').waitFor();
+      expect([path, await accessFaults(tab)]).toEqual([path, []]);
+      const wide = await tab.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect([path, wide]).toEqual([path, 0]);
+      const tables = await tab.getByRole('button', { name: 'as a table' }).all();
+      for (const button of tables) await button.click();
     }
-  },
-);
+    expect([path, complaints.filter((line) => !/status of 503/.test(line))]).toEqual([path, []]);
+    await tab.close();
+  }
+});

@@ -1,26 +1,21 @@
 /** Tests a finished run: its end, all messages, and shared vote reasons. */
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, vi } from 'vitest';
 import type { Snapshot } from '../../../dist/api/view/model.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open } from '../browser.js';
 import { explored, keptRun } from '../folder.js';
 import { viewOf } from '../voters.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
-let browser: Browser;
 let run = '';
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   // One outcome has more rows than the list in the Explore view.
   const size = ['--agents', '1200', '--blocks', '3', '--seed', '7', '--unsigned'];
   run = await keptRun(join(folder, 'run'), ...size);
 });
-afterAll(() => browser?.close());
 
 /** Waits until the server has read the log. */
 async function madeView(url: string): Promise<Snapshot> {
@@ -28,24 +23,21 @@ async function madeView(url: string): Promise<Snapshot> {
   return viewOf(url);
 }
 
-test.skipIf(!hasBrowser)(
-  `finished: shows the deciding vote and the outcome at the end ${needs}`,
-  async () => {
-    const url = await explored(run);
-    const { entry } = await madeView(url);
-    const { tab, complaints } = await open(browser, `${url}/ui/explore`, modes.light);
-    const rows = tab.locator('.happened li');
-    await rows.first().waitFor();
-    const texts = await rows.allInnerTexts();
-    const outcome = texts.findIndex((text) => /was finalized$/.test(text));
-    expect(texts[outcome - 1]).toMatch(/voted to approve block/);
-    expect(Number.parseInt(texts[outcome]!, 10)).toBeLessThanOrEqual(entry);
-    expect(Number.parseInt(texts[outcome - 1]!, 10)).toBe(Number.parseInt(texts[outcome]!, 10));
-    expect(texts.filter((text) => /reputation/.test(text)).length).toBeLessThan(20);
-    expect(await tab.getByText(/earlier rows? (is|are) omitted/).count()).toBe(0);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('finished: shows the deciding vote and the outcome at the end', async () => {
+  const url = await explored(run);
+  const { entry } = await madeView(url);
+  const { tab, complaints } = await open(`${url}/ui/explore`, modes.light);
+  const rows = tab.locator('.happened li');
+  await rows.first().waitFor();
+  const texts = await rows.allInnerTexts();
+  const outcome = texts.findIndex((text) => /was finalized$/.test(text));
+  expect(texts[outcome - 1]).toMatch(/voted to approve block/);
+  expect(Number.parseInt(texts[outcome]!, 10)).toBeLessThanOrEqual(entry);
+  expect(Number.parseInt(texts[outcome - 1]!, 10)).toBe(Number.parseInt(texts[outcome]!, 10));
+  expect(texts.filter((text) => /reputation/.test(text)).length).toBeLessThan(20);
+  expect(await tab.getByText(/earlier rows? (is|are) omitted/).count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
 
 /** Counts the messages on all pages in the Talk view. */
 async function countedOn(tab: Page): Promise<number> {
@@ -68,27 +60,24 @@ async function countedOn(tab: Page): Promise<number> {
   }
 }
 
-test.skipIf(!hasBrowser)(
-  `finished: reads the whole log for each filter of Talk ${needs}`,
-  async () => {
-    const url = await explored(run);
-    const { totals } = await madeView(url);
-    for (const kind of ['remarks', 'memes'] as const) {
-      const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=${kind}`, modes.light);
-      expect([kind, await countedOn(tab)]).toEqual([kind, totals[kind]]);
-      expect(complaints).toEqual([]);
-    }
-    // Scripted agents give a reason for every vote.
-    const { tab } = await open(browser, `${url}/ui/talk?kind=reasons`, modes.light);
-    expect(await countedOn(tab)).toBe(totals.votes);
-  },
-);
+browserTest('finished: reads the whole log for each filter of Talk', async () => {
+  const url = await explored(run);
+  const { totals } = await madeView(url);
+  for (const kind of ['remarks', 'memes'] as const) {
+    const { tab, complaints } = await open(`${url}/ui/talk?kind=${kind}`, modes.light);
+    expect([kind, await countedOn(tab)]).toEqual([kind, totals[kind]]);
+    expect(complaints).toEqual([]);
+  }
+  // Scripted agents give a reason for every vote.
+  const { tab } = await open(`${url}/ui/talk?kind=reasons`, modes.light);
+  expect(await countedOn(tab)).toBe(totals.votes);
+});
 
-test.skipIf(!hasBrowser)(`finished: lists shared reasons once ${needs}`, async () => {
+browserTest('finished: lists shared reasons once', async () => {
   const url = await explored(run);
   const { blocks } = await madeView(url);
   const { hash, ballots } = blocks.findLast(({ status }) => status === 'finalized')!;
-  const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}`, modes.light);
+  const { tab, complaints } = await open(`${url}/ui/block/${hash}`, modes.light);
   const reasons = tab.locator('.reasons li');
   await reasons.first().waitFor();
   const counts = (await reasons.allInnerTexts()).map((text) =>
@@ -104,34 +93,31 @@ test.skipIf(!hasBrowser)(`finished: lists shared reasons once ${needs}`, async (
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `finished: draws each threshold of the tally to scale ${needs}`,
-  async () => {
-    const url = await explored(run);
-    const { tab } = await open(browser, `${url}/ui/now`, modes.light);
-    const bar = (await tab.locator('.tally-box > .tally').boundingBox())!;
-    const { total } = (await madeView(url)).blocks.at(-1)!;
-    const goals = tab.locator('.tally-box > .goal');
-    expect(await goals.allInnerTexts()).toHaveLength(2);
-    for (const [place, text] of (await goals.allInnerTexts()).entries()) {
-      const [, weight, side] = /^([\d,]+) to (finalize|reject)$/.exec(text)!;
-      const box = (await goals.nth(place).boundingBox())!;
-      const share = Number(weight!.replaceAll(',', '')) / total;
-      expect(box.width / bar.width).toBeCloseTo(share, 2);
-      const edge = side === 'finalize' ? box.x - bar.x : box.x + box.width - bar.x - bar.width;
-      expect(Math.abs(edge)).toBeLessThan(1);
-    }
-  },
-);
+browserTest('finished: draws each threshold of the tally to scale', async () => {
+  const url = await explored(run);
+  const { tab } = await open(`${url}/ui/now`, modes.light);
+  const bar = (await tab.locator('.tally-box > .tally').boundingBox())!;
+  const { total } = (await madeView(url)).blocks.at(-1)!;
+  const goals = tab.locator('.tally-box > .goal');
+  expect(await goals.allInnerTexts()).toHaveLength(2);
+  for (const [place, text] of (await goals.allInnerTexts()).entries()) {
+    const [, weight, side] = /^([\d,]+) to (finalize|reject)$/.exec(text)!;
+    const box = (await goals.nth(place).boundingBox())!;
+    const share = Number(weight!.replaceAll(',', '')) / total;
+    expect(box.width / bar.width).toBeCloseTo(share, 2);
+    const edge = side === 'finalize' ? box.x - bar.x : box.x + box.width - bar.x - bar.width;
+    expect(Math.abs(edge)).toBeLessThan(1);
+  }
+});
 
-test.skipIf(!hasBrowser)(
-  `finished: times of a list have one form, and remarks show their sentiment ${needs}`,
+browserTest(
+  'finished: times of a list have one form, and remarks show their sentiment',
   async () => {
     // Longer than 100 s, so that early and late times would have two forms.
     const long = await keptRun(join(folder, 'long'), '--agents', '20', '--blocks', '45');
     const url = await explored(long);
     const { memes, said } = await madeView(url);
-    const { tab, complaints } = await open(browser, `${url}/ui/talk?kind=memes`, modes.light);
+    const { tab, complaints } = await open(`${url}/ui/talk?kind=memes`, modes.light);
     const times = tab.locator('.talk-lines .when');
     await times.first().waitFor();
     for (const text of await times.allInnerTexts()) expect(text).toMatch(/^\d+:\d\d\.\d, entry /);

@@ -2,38 +2,31 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCertificate } from 'folkmoot/client';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished } from 'vitest';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
 import { accessFaults, checkedModes, modes, open } from '../browser.js';
 import { explore } from '../folder.js';
 
-const needs = `(needs ${executablePath})`;
 const folder = suiteFolder();
 const run = join(folder, 'run');
-let browser: Browser;
 let lines: Line[] = [];
 let url = '';
 let block = '';
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+useBrowser(async () => {
   const size = ['--agents', '60', '--blocks', '8', '--seed', '11'];
   expect((await folkmoot(['sim', ...size, '--out', run])).code).toBe(0);
   lines = await logLines(run);
-  browser = await launch();
   url = await explore(run, (stop) => afterAll(stop));
   const { data } = (await (await fetch(`${url}/api/v1/blocks`)).json()) as {
     data: { blocks: { block_hash: string; status: string }[] };
   };
   block = data.blocks.find(({ status }) => status === 'finalized')!.block_hash;
 });
-afterAll(async () => {
-  await browser?.close();
-});
+afterAll(async () => {});
 
 const paths = () => {
   const { public_key } = lines.find(({ kind }) => kind === 'vote')!;
@@ -54,11 +47,11 @@ const paths = () => {
   ];
 };
 
-test.skipIf(!hasBrowser).each(checkedModes)(
-  `views: pass axe, do not overflow and log no errors, %s ${needs}`,
+browserTest.each(checkedModes)(
+  'views: pass axe, do not overflow and log no errors, %s',
   async (mode) => {
     for (const path of paths()) {
-      const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes[mode]);
+      const { tab, complaints } = await open(`${url}/ui/${path}`, modes[mode]);
       await tab.waitForTimeout(300);
       expect([path, await accessFaults(tab)]).toEqual([path, []]);
       const wide = await tab.evaluate(
@@ -73,23 +66,20 @@ test.skipIf(!hasBrowser).each(checkedModes)(
   },
 );
 
-test.skipIf(!hasBrowser)(
-  `block: checks all signatures and creates a certificate ${needs}`,
-  async () => {
-    const { tab } = await open(browser, `${url}/ui/block/${block}`);
-    // The checks are hash, proposal, votes, transactions, recount and outcome.
-    await expect.poll(() => tab.locator('.checks .verdict.holds').count()).toBeGreaterThan(4);
-    expect(await tab.locator('.checks .verdict.failed').count()).toBe(0);
-    await tab.getByRole('button', { name: 'Create certificate' }).click();
-    const coming = tab.waitForEvent('download');
-    await tab.getByRole('link', { name: /^Save block-/ }).click();
-    const text = readFileSync(await (await coming).path(), 'utf8');
-    expect(checkCertificate(text)).toMatchObject({ holds: true, claim: { block_hash: block } });
-  },
-);
+browserTest('block: checks all signatures and creates a certificate', async () => {
+  const { tab } = await open(`${url}/ui/block/${block}`);
+  // The checks are hash, proposal, votes, transactions, recount and outcome.
+  await expect.poll(() => tab.locator('.checks .verdict.holds').count()).toBeGreaterThan(4);
+  expect(await tab.locator('.checks .verdict.failed').count()).toBe(0);
+  await tab.getByRole('button', { name: 'Create certificate' }).click();
+  const coming = tab.waitForEvent('download');
+  await tab.getByRole('link', { name: /^Save block-/ }).click();
+  const text = readFileSync(await (await coming).path(), 'utf8');
+  expect(checkCertificate(text)).toMatchObject({ holds: true, claim: { block_hash: block } });
+});
 
-test.skipIf(!hasBrowser)(`explore: replays the log to the same digest ${needs}`, async () => {
-  const { tab, complaints } = await open(browser, `${url}/ui/explore`);
+browserTest('explore: replays the log to the same digest', async () => {
+  const { tab, complaints } = await open(`${url}/ui/explore`);
   await tab.getByLabel('verify signatures').check();
   await tab.getByRole('button', { name: 'Replay in this browser' }).click();
   await tab.locator('.proving.match').waitFor({ timeout: 60_000 });
@@ -99,7 +89,7 @@ test.skipIf(!hasBrowser)(`explore: replays the log to the same digest ${needs}`,
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(`explore: finds a vote with a modified signature ${needs}`, async () => {
+browserTest('explore: finds a vote with a modified signature', async () => {
   const vote = lines.find(({ kind }) => kind === 'vote')!;
   const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
   const forged = await changed(run, (stored) => {
@@ -111,7 +101,7 @@ test.skipIf(!hasBrowser)(`explore: finds a vote with a modified signature ${need
     }));
   });
   const at = await explore(forged, (stop) => onTestFinished(stop));
-  const { tab } = await open(browser, `${at}/ui/block/${block_hash}`);
+  const { tab } = await open(`${at}/ui/block/${block_hash}`);
   await tab.locator('.checks .verdict.failed').first().waitFor();
   expect(await tab.locator('.votes tr.failed').count()).toBe(1);
   await tab.goto(`${at}/ui/explore`);
@@ -122,7 +112,7 @@ test.skipIf(!hasBrowser)(`explore: finds a vote with a modified signature ${need
   expect(told).toContain('log digest');
 });
 
-test.skipIf(!hasBrowser)(`explore: finds a modified event ${needs}`, async () => {
+browserTest('explore: finds a modified event', async () => {
   const forged = await changed(run, ({ events }) => {
     const keys = [...events.getKeys()] as number[];
     const seq = keys.find((key) => events.get(key)!.includes('"type":"block_status"'))!;
@@ -132,7 +122,7 @@ test.skipIf(!hasBrowser)(`explore: finds a modified event ${needs}`, async () =>
     }));
   });
   const at = await explore(forged, (stop) => onTestFinished(stop));
-  const { tab } = await open(browser, `${at}/ui/explore?verify=1`);
+  const { tab } = await open(`${at}/ui/explore?verify=1`);
   await tab.locator('.difference').waitFor({ timeout: 60_000 });
   const told = await tab.locator('.difference').innerText();
   expect(told).toContain('block_status, data.status');

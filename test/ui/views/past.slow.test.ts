@@ -2,9 +2,9 @@
 /** Tests the block and agent views with `?at=` against historical reads by the engine. */
 import { join } from 'node:path';
 import { History, type Moment } from 'folkmoot';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { suiteFolder } from '../../support/runs.js';
@@ -13,22 +13,17 @@ import { world } from '../../support/service/server.js';
 import { open } from '../browser.js';
 import { explore } from '../folder.js';
 
-const needs = `(needs ${executablePath})`;
 const run = join(suiteFolder(), 'run');
-let browser: Browser;
 let url = '';
 let history: History;
 
-beforeAll(async () => {
-  if (!hasBrowser) return;
+useBrowser(async () => {
   const size = ['--agents', '40', '--blocks', '8', '--seed', '12'];
   expect((await folkmoot(['sim', ...size, '--out', run])).code).toBe(0);
   history = History.open({ path: join(run, 'network'), checkpoints: false });
-  browser = await launch();
   url = await explore(run, (stop) => afterAll(stop));
 });
 afterAll(async () => {
-  await browser?.close();
   await history?.close();
 });
 
@@ -79,38 +74,35 @@ async function standsAs(tab: Page, id: string, { read, position }: Moment) {
   expect(await tab.getByRole('heading', { level: 1 }).innerText()).toContain(then.status);
 }
 
-test.skipIf(!hasBrowser)(
-  `past: shows blocks and agents as of random entries ${needs}`,
-  async () => {
-    const draw = drawnFrom(seed);
-    const end = await history.at(history.end.seq);
-    const blocks = [...end.read.blocks()];
-    const agents = [...end.read.agents()];
-    const first = end.read.record('blocks', blocks.at(-1)!.block_hash)!.context.entry;
-    for (let round = 0; round < counts.pictures; round += 1) {
-      const entry = draw(round % 2 === 0 ? end.position.seq : first + 20);
-      const moment = await history.at(entry);
-      // Prefer a block that is close to its decision.
-      const near = blocks.find(({ block_hash }) => read(end, block_hash).entry <= entry);
-      const { block_hash } = round % 3 === 0 && near ? near : blocks[draw(blocks.length)]!;
-      const { id } = agents[draw(agents.length)]!;
-      const { tab } = await open(browser, `${url}/ui/block/${block_hash}?at=${entry}`);
-      await looksLike(tab, block_hash, moment, end);
-      await tab.goto(`${url}/ui/agent/${id}?at=${entry}`);
-      await standsAs(tab, id, moment);
-      await tab.close();
-    }
-  },
-);
+browserTest('past: shows blocks and agents as of random entries', async () => {
+  const draw = drawnFrom(seed);
+  const end = await history.at(history.end.seq);
+  const blocks = [...end.read.blocks()];
+  const agents = [...end.read.agents()];
+  const first = end.read.record('blocks', blocks.at(-1)!.block_hash)!.context.entry;
+  for (let round = 0; round < counts.pictures; round += 1) {
+    const entry = draw(round % 2 === 0 ? end.position.seq : first + 20);
+    const moment = await history.at(entry);
+    // Prefer a block that is close to its decision.
+    const near = blocks.find(({ block_hash }) => read(end, block_hash).entry <= entry);
+    const { block_hash } = round % 3 === 0 && near ? near : blocks[draw(blocks.length)]!;
+    const { id } = agents[draw(agents.length)]!;
+    const { tab } = await open(`${url}/ui/block/${block_hash}?at=${entry}`);
+    await looksLike(tab, block_hash, moment, end);
+    await tab.goto(`${url}/ui/agent/${id}?at=${entry}`);
+    await standsAs(tab, id, moment);
+    await tab.close();
+  }
+});
 
 const read = (moment: Moment, hash: string) => moment.read.record('blocks', hash)!.context;
 
-test.skipIf(!hasBrowser)(`past: steps a block from its proposal to its end ${needs}`, async () => {
+browserTest('past: steps a block from its proposal to its end', async () => {
   const end = await history.at(history.end.seq);
   const [last] = [...end.read.blocks()];
   const hash = last!.block_hash;
   const { entry } = read(end, hash);
-  const { tab, complaints } = await open(browser, `${url}/ui/block/${hash}?at=${entry - 1}`);
+  const { tab, complaints } = await open(`${url}/ui/block/${hash}?at=${entry - 1}`);
   await looksLike(tab, hash, await history.at(entry - 1), end);
   await tab.getByRole('link', { name: `entry ${shown(entry)}` }).click();
   await looksLike(tab, hash, await history.at(entry), end);
@@ -123,46 +115,40 @@ test.skipIf(!hasBrowser)(`past: steps a block from its proposal to its end ${nee
   expect(complaints).toEqual([]);
 });
 
-test.skipIf(!hasBrowser)(
-  `past: waits for a server that still builds the view ${needs}`,
-  async () => {
-    const moment = await history.at(200);
-    const [{ id } = { id: '' }] = [...moment.read.agents()];
-    const { tab } = await open(browser, `${url}/ui/agent/${id}`);
-    const refused = new Map<string, number>();
-    const message = 'a message with the progress';
-    const error = { code: 'NETWORK_ERROR', message, details: { reason: 'BEING_MADE' } };
-    await tab.route(/\/api\/v1\/.*[?&]at=/, async (route) => {
-      const path = new URL(route.request().url()).pathname;
-      const times = (refused.get(path) ?? 0) + 1;
-      refused.set(path, times);
-      if (times > 3) return route.continue();
-      const body = JSON.stringify({ success: false, error });
-      await route.fulfill({ status: 503, contentType: 'application/json', body });
-    });
-    await tab.goto(`${url}/ui/agent/${id}?at=200`);
-    const notice = tab.getByTestId('notice');
-    await notice.getByText(message).waitFor();
-    await tab.locator('[aria-labelledby=scores] [role=status]', { hasText: message }).waitFor();
-    await standsAs(tab, id, moment);
-    expect(await tab.getByRole('alert').count()).toBe(0);
-    expect(await notice.count()).toBe(0);
-    // The requests for entry, agent, scores and neighbours were each retried until successful.
-    expect([...refused.values()].map((times) => times > 3)).toEqual([true, true, true, true]);
-  },
-);
+browserTest('past: waits for a server that still builds the view', async () => {
+  const moment = await history.at(200);
+  const [{ id } = { id: '' }] = [...moment.read.agents()];
+  const { tab } = await open(`${url}/ui/agent/${id}`);
+  const refused = new Map<string, number>();
+  const message = 'a message with the progress';
+  const error = { code: 'NETWORK_ERROR', message, details: { reason: 'BEING_MADE' } };
+  await tab.route(/\/api\/v1\/.*[?&]at=/, async (route) => {
+    const path = new URL(route.request().url()).pathname;
+    const times = (refused.get(path) ?? 0) + 1;
+    refused.set(path, times);
+    if (times > 3) return route.continue();
+    const body = JSON.stringify({ success: false, error });
+    await route.fulfill({ status: 503, contentType: 'application/json', body });
+  });
+  await tab.goto(`${url}/ui/agent/${id}?at=200`);
+  const notice = tab.getByTestId('notice');
+  await notice.getByText(message).waitFor();
+  await tab.locator('[aria-labelledby=scores] [role=status]', { hasText: message }).waitFor();
+  await standsAs(tab, id, moment);
+  expect(await tab.getByRole('alert').count()).toBe(0);
+  expect(await notice.count()).toBe(0);
+  // The requests for entry, agent, scores and neighbours were each retried until successful.
+  expect([...refused.values()].map((times) => times > 3)).toEqual([true, true, true, true]);
+});
 
-test.skipIf(!hasBrowser)(
-  `past: shows only the overall score at an entry of a live server ${needs}`,
-  async () => {
-    const there = await world();
-    const [ada] = await there.joinAll('ada', 'bob', 'cy');
-    await there.vote(ada!, await there.propose(ada!), { decision: 'reject' });
-    const { tab } = await open(browser, `${there.url}/ui/agent/${ada!.agentId}`);
-    await expect.poll(() => tab.locator('.scores tr').count()).toBe(5);
-    await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=3`);
-    await tab.locator('[aria-labelledby=scores] .faint').waitFor();
-    expect(await tab.locator('.scores tbody').innerText()).toMatch(/^overall\s+50$/);
-    onTestFinished(() => tab.close());
-  },
-);
+browserTest('past: shows only the overall score at an entry of a live server', async () => {
+  const there = await world();
+  const [ada] = await there.joinAll('ada', 'bob', 'cy');
+  await there.vote(ada!, await there.propose(ada!), { decision: 'reject' });
+  const { tab } = await open(`${there.url}/ui/agent/${ada!.agentId}`);
+  await expect.poll(() => tab.locator('.scores tr').count()).toBe(5);
+  await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=3`);
+  await tab.locator('[aria-labelledby=scores] .faint').waitFor();
+  expect(await tab.locator('.scores tbody').innerText()).toMatch(/^overall\s+50$/);
+  onTestFinished(() => tab.close());
+});

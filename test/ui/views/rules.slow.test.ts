@@ -3,25 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { decideBlocks, named } from '../../engine/certificate/decided.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { modes, open } from '../browser.js';
 import { explore } from '../folder.js';
 
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 /** Seed with which every rule that chooses an option does so. */
 const seed = 11;
 
-test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(
-  `block view: recounts a block decided by %s (needs ${executablePath})`,
+browserTest.each([...named, 'lines', 'module'])(
+  'block view: recounts a block decided by %s',
   async (policy) => {
     const { people, hashes } = await decideBlocks({ policy, seed, blocks: 5 });
     const { network } = people;
@@ -30,7 +25,7 @@ test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(
     const chosen = hashes.find((hash) => network.read.block(hash)?.choice !== undefined);
     const hash = chosen ?? hashes.at(-1)!;
     const { status, choice, standings } = network.read.block(hash)!;
-    const { tab, complaints } = await open(browser, `${server.url}/ui/block/${hash}`, modes.light);
+    const { tab, complaints } = await open(`${server.url}/ui/block/${hash}`, modes.light);
     const checks = tab.locator('.checks');
     await checks.getByText(/The hash matches/).waitFor();
     expect(await checks.locator('.failed').count()).toBe(0);
@@ -50,7 +45,7 @@ test.skipIf(!hasBrowser).each([...named, 'lines', 'module'])(
   },
 );
 
-test.skipIf(!hasBrowser)('block view: names options as election data does', async () => {
+browserTest('block view: names options as election data does', async () => {
   const folder = temporaryFolder();
   const names = ['Zoë', '東京'].map((name, at) => `# ALTERNATIVE NAME ${at + 1}: ${name}`);
   writeFileSync(
@@ -67,7 +62,7 @@ test.skipIf(!hasBrowser)('block view: names options as election data does', asyn
   const out = join(folder, 'run');
   await simulate(completeScenario(raw, folder), { folder, out });
   const origin = await explore(out, onTestFinished);
-  const { tab } = await open(browser, `${origin}/ui/block`, modes.light);
+  const { tab } = await open(`${origin}/ui/block`, modes.light);
   await tab.getByTestId('choice').getByText('Zoë').waitFor();
   const rows = tab.getByTestId('standings').locator('tbody th');
   expect(await rows.allInnerTexts()).toEqual(['Zoë', '東京']);

@@ -1,11 +1,11 @@
 /** Tests folders with hostile text, and with 10 MB of text. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { modes, open } from '../browser.js';
@@ -13,12 +13,7 @@ import { offline, settled } from '../exported/file.js';
 import { copyOf, explored, keptRun } from '../folder.js';
 import { filled, genesis, harmless, markup, pathsOf, peopled, struck } from './strangers.js';
 
-const needs = `(needs ${executablePath})`;
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 /** Creates a server folder with hostile text in all fields. */
 async function left() {
@@ -45,28 +40,25 @@ async function opened(tab: Page) {
   expect(await tab.locator('.memes canvas').count()).toBe(1);
 }
 
-test.skipIf(!hasBrowser)(
-  `kept: shows hostile texts of a folder and an exported file as text ${needs}`,
-  async () => {
-    const { folder, of } = await left();
-    const url = await explored(folder);
-    for (const path of pathsOf(of)) {
-      const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes.narrow);
-      await expectHarmless(tab, path);
-      if (path === 'talk') await opened(tab);
-      expect([path, complaints]).toEqual([path, []]);
-      await tab.close();
-    }
-    const file = join(temporaryFolder(), 'run.html');
-    expect(await folkmoot(['explore', folder, '--export', file])).toMatchObject({ code: 0 });
-    const text = readFileSync(file, 'utf8');
-    expect([/[^\n -~]/.test(text), /<(?:img|!--)/.test(text)]).toEqual([false, false]);
-    const { tab, complaints } = await offline(browser, file, { view: 'talk' });
-    await opened(tab);
-    await expectHarmless(tab, 'talk');
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('kept: shows hostile texts of a folder and an exported file as text', async () => {
+  const { folder, of } = await left();
+  const url = await explored(folder);
+  for (const path of pathsOf(of)) {
+    const { tab, complaints } = await open(`${url}/ui/${path}`, modes.narrow);
+    await expectHarmless(tab, path);
+    if (path === 'talk') await opened(tab);
+    expect([path, complaints]).toEqual([path, []]);
+    await tab.close();
+  }
+  const file = join(temporaryFolder(), 'run.html');
+  expect(await folkmoot(['explore', folder, '--export', file])).toMatchObject({ code: 0 });
+  const text = readFileSync(file, 'utf8');
+  expect([/[^\n -~]/.test(text), /<(?:img|!--)/.test(text)]).toEqual([false, false]);
+  const { tab, complaints } = await offline(file, { view: 'talk' });
+  await opened(tab);
+  await expectHarmless(tab, 'talk');
+  expect(complaints).toEqual([]);
+});
 
 const long = filled(markup, 10_000_000);
 const fields = ['name', 'message', 'caption', 'description', 'purpose', 'reason'];
@@ -109,21 +101,21 @@ function growEvents({ events, records }: Stored): void {
   for (const key of [...agents.getKeys()] as string[]) grow(agents, key, 'an agent');
 }
 
-test.skipIf(!hasBrowser).each([
+browserTest.each([
   ['the log', growLog],
   ['events and records', growEvents],
-])(`kept: cuts texts of 10 MB in %s, and reports the divergence ${needs}`, async (_, change) => {
+])('kept: cuts texts of 10 MB in %s, and reports the divergence', async (_, change) => {
   const { folder, of } = await left();
   const forged = await changed(folder, change);
   const url = await explored(forged);
   for (const path of [...pathsOf(of), 'explore?at=1', 'explore?at=12']) {
-    const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes.light);
+    const { tab, complaints } = await open(`${url}/ui/${path}`, modes.light);
     for (const summary of await tab.locator('main summary').all()) await summary.click();
     await expectHarmless(tab, path);
     expect([path, complaints]).toEqual([path, []]);
     await tab.close();
   }
-  const { tab } = await open(browser, `${url}/ui/explore?verify=1`, modes.light);
+  const { tab } = await open(`${url}/ui/explore?verify=1`, modes.light);
   await tab.locator('.difference').waitFor();
   await expectHarmless(tab, 'recomputed');
   const file = join(temporaryFolder(), 'run.html');
@@ -131,7 +123,7 @@ test.skipIf(!hasBrowser).each([
   expect([code === 0, existsSync(file), stderr.length < 4_000]).toEqual([false, false, true]);
 });
 
-test.skipIf(!hasBrowser)(`kept: opens a scenario with a title of 10 MB ${needs}`, async () => {
+browserTest('kept: opens a scenario with a title of 10 MB', async () => {
   const run = copyOf(await keptRun(join(temporaryFolder(), 'run'), '--agents', '20'));
   const path = join(run, 'scenario.json');
   writeFileSync(
@@ -140,7 +132,7 @@ test.skipIf(!hasBrowser)(`kept: opens a scenario with a title of 10 MB ${needs}`
   );
   const url = await explored(run);
   for (const view of ['now', 'agents', 'explore']) {
-    const { tab, complaints } = await open(browser, `${url}/ui/${view}`, modes.light);
+    const { tab, complaints } = await open(`${url}/ui/${view}`, modes.light);
     await expectHarmless(tab, view);
     expect([view, complaints]).toEqual([view, []]);
   }

@@ -1,59 +1,47 @@
 /** Tests hostile text on a live server, up to the server's limits. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { live } from '../../client/helpers.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { modes, open } from '../browser.js';
 import { isLive } from '../voters.js';
 import { genesis, harmless, pathsOf, peopled, struck } from './strangers.js';
 
-const needs = `(needs ${executablePath})`;
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
+useBrowser();
+
+browserTest('strangers: shows hostile texts as text in every view', async () => {
+  const { url } = await live({ genesis });
+  for (const path of pathsOf(await peopled(url))) {
+    for (const mode of ['light', 'narrow'] as const) {
+      const { tab, complaints } = await open(`${url}/ui/${path}`, modes[mode]);
+      await isLive(tab);
+      await tab.waitForLoadState('networkidle');
+      expect([path, await struck(tab)]).toEqual([path, harmless]);
+      expect([path, complaints]).toEqual([path, []]);
+      await tab.close();
+    }
+  }
 });
-afterAll(() => browser?.close());
 
-test.skipIf(!hasBrowser)(
-  `strangers: shows hostile texts as text in every view ${needs}`,
-  async () => {
-    const { url } = await live({ genesis });
-    for (const path of pathsOf(await peopled(url))) {
-      for (const mode of ['light', 'narrow'] as const) {
-        const { tab, complaints } = await open(browser, `${url}/ui/${path}`, modes[mode]);
-        await isLive(tab);
-        await tab.waitForLoadState('networkidle');
-        expect([path, await struck(tab)]).toEqual([path, harmless]);
-        expect([path, complaints]).toEqual([path, []]);
-        await tab.close();
-      }
-    }
-  },
-);
-
-test.skipIf(!hasBrowser)(
-  `strangers: opens memes as still images, or refuses them ${needs}`,
-  async () => {
-    const { url } = await live({ genesis });
-    await peopled(url);
-    const { tab, complaints } = await open(browser, `${url}/ui/talk`, modes.light);
-    const memes = tab.locator('.memes li');
-    await expect.poll(() => memes.count()).toBe(5);
-    // Newest first: a long text, a damaged image, a huge image, an animated image, a huge image.
-    const words = [
-      /2000 characters/,
-      /damaged image/i,
-      /40000 × 40000/,
-      /first frame/,
-      /30000 × 30000/,
-    ];
-    for (const [place, said] of words.entries()) {
-      const meme = memes.nth(place);
-      await meme.getByRole('button').click();
-      await meme.getByText(said).waitFor();
-    }
-    expect(await memes.locator('canvas').count()).toBe(1);
-    expect(await struck(tab)).toEqual(harmless);
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('strangers: opens memes as still images, or refuses them', async () => {
+  const { url } = await live({ genesis });
+  await peopled(url);
+  const { tab, complaints } = await open(`${url}/ui/talk`, modes.light);
+  const memes = tab.locator('.memes li');
+  await expect.poll(() => memes.count()).toBe(5);
+  // Newest first: a long text, a damaged image, a huge image, an animated image, a huge image.
+  const words = [
+    /2000 characters/,
+    /damaged image/i,
+    /40000 × 40000/,
+    /first frame/,
+    /30000 × 30000/,
+  ];
+  for (const [place, said] of words.entries()) {
+    const meme = memes.nth(place);
+    await meme.getByRole('button').click();
+    await meme.getByText(said).waitFor();
+  }
+  expect(await memes.locator('canvas').count()).toBe(1);
+  expect(await struck(tab)).toEqual(harmless);
+  expect(complaints).toEqual([]);
+});

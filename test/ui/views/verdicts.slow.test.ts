@@ -1,16 +1,13 @@
 /** Tests signature checks in Chromium against published vectors. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { keyPairFromSeed } from '../../../dist/engine/crypto/keys.js';
 import { origin } from '../../client/bundle.js';
 import { groupOrder, joinSignature, oddEncodings } from '../../engine/crypto/points.js';
 import { readVectors } from '../../engine/crypto/verifiers.js';
-import { executablePath, hasBrowser, launch } from '../../support/browser.js';
+import { browserTest, useBrowser } from '../../support/browser.js';
 import { newTab } from '../browser.js';
-
-const needs = `(needs ${executablePath})`;
 
 /** Test case: key, message and signature in hex, and the expected verdict. */
 type Case = [key: string, message: string, signature: string, valid: boolean];
@@ -55,11 +52,8 @@ function odd(): Case[] {
   );
 }
 
-let browser: Browser;
 let script = '';
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  browser = await launch();
+useBrowser(async () => {
   const contents = `export { webVerifierName } from './dist/engine/crypto/webcrypto.js';
     export { holds } from './ui/verify/block.ts';`;
   const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -77,7 +71,6 @@ beforeAll(async () => {
   });
   script = outputFiles[0]!.text;
 });
-afterAll(() => browser?.close());
 
 interface Bundled {
   webVerifierName(): Promise<string>;
@@ -107,23 +100,20 @@ async function verdictsHere(cases: readonly Case[]) {
   return { by, verdicts, asked };
 }
 
-test.skipIf(!hasBrowser).each(['WebCrypto', 'reference'])(
-  `verdicts: equal the vectors with %s ${needs}`,
-  async (by) => {
-    const tab = await newTab(browser);
-    if (by === 'reference') {
-      await tab.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }));
-    }
-    await tab.goto(await origin(script));
-    const verdictsOf = async (cases: readonly Case[]) => {
-      const found = await tab.evaluate(verdictsHere, cases);
-      expect(found.by).toBe(by);
-      expect(cases.filter(([, , , valid], place) => found.verdicts[place] !== valid)).toEqual([]);
-      return found.asked;
-    };
-    const asked = await verdictsOf(await published());
-    expect(asked > 0).toBe(by === 'WebCrypto');
-    // Browsers differ in these cases, so WebCrypto is not called.
-    expect(await verdictsOf(odd())).toBe(0);
-  },
-);
+browserTest.each(['WebCrypto', 'reference'])('verdicts: equal the vectors with %s', async (by) => {
+  const tab = await newTab();
+  if (by === 'reference') {
+    await tab.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }));
+  }
+  await tab.goto(await origin(script));
+  const verdictsOf = async (cases: readonly Case[]) => {
+    const found = await tab.evaluate(verdictsHere, cases);
+    expect(found.by).toBe(by);
+    expect(cases.filter(([, , , valid], place) => found.verdicts[place] !== valid)).toEqual([]);
+    return found.asked;
+  };
+  const asked = await verdictsOf(await published());
+  expect(asked > 0).toBe(by === 'WebCrypto');
+  // Browsers differ in these cases, so WebCrypto is not called.
+  expect(await verdictsOf(odd())).toBe(0);
+});

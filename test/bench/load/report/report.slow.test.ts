@@ -2,13 +2,12 @@
 /** Content of a load run report, and its display in a real browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { barriers } from '../../../report/access.js';
 import { collisions, faults, type Setting, show } from '../../../report/browser.js';
-import { executablePath, hasBrowser, launch } from '../../../support/browser.js';
+import { browserTest, useBrowser } from '../../../support/browser.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult, nothing, saturation, tiers } from '../fixture.js';
 
@@ -131,12 +130,7 @@ test('report: a long run gives a small page that explains its points', async () 
   expect((await reportOf(hour())).page).toBe(page);
 });
 
-const needs = `(needs ${executablePath})`;
-let browser: Browser;
-beforeAll(async () => {
-  if (hasBrowser) browser = await launch();
-});
-afterAll(() => browser?.close());
+useBrowser();
 
 const settings: Setting[] = [
   { width: 390, colorScheme: 'light' },
@@ -144,12 +138,12 @@ const settings: Setting[] = [
   { width: 720, colorScheme: 'dark', media: 'print' },
 ];
 
-test.skipIf(!hasBrowser).each(Object.entries(results))(
-  `display: %s has no layout faults, in light and dark, wide and narrow, screen and print ${needs}`,
+browserTest.each(Object.entries(results))(
+  'display: %s has no layout faults, in light and dark, wide and narrow, screen and print',
   async (_, { result, figures }) => {
     const { file } = await reportOf(result());
     for (const setting of settings) {
-      const { tab, complaints } = await show(browser, file, setting);
+      const { tab, complaints } = await show(file, setting);
       const where = JSON.stringify(setting);
       expect(await tab.locator('figure').count(), where).toBe(figures);
       expect(await tab.evaluate(faults), where).toEqual([]);
@@ -162,7 +156,7 @@ test.skipIf(!hasBrowser).each(Object.entries(results))(
 const hostile =
   `</title></style><script>alert(1)</script><img src=x onerror="alert(2)">` + `'&amp;\u0000`;
 
-test.skipIf(!hasBrowser)(`hostile: text of a server stays text ${needs}`, async () => {
+browserTest('hostile: text of a server stays text', async () => {
   const result = loadResult({}, { reasons: [hostile], machine: hostile, seed: hostile });
   const [vote] = result.operations;
   const refused = [{ status: 500, code: hostile, reason: hostile, count: 7 }];
@@ -171,7 +165,7 @@ test.skipIf(!hasBrowser)(`hostile: text of a server stays text ${needs}`, async 
     server: { ...result.server, version: hostile, limits_profile: hostile, network_id: hostile },
     operations: [{ ...vote!, refused }],
   });
-  const { tab, complaints } = await show(browser, file, { width: 390, colorScheme: 'light' });
+  const { tab, complaints } = await show(file, { width: 390, colorScheme: 'light' });
   expect(complaints).toEqual([]);
   expect(await tab.locator('main script, img, iframe, object').count()).toBe(0);
   expect(await tab.locator('script, link[href^=http]').count()).toBe(1);
@@ -179,10 +173,7 @@ test.skipIf(!hasBrowser)(`hostile: text of a server stays text ${needs}`, async 
   expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });
 
-test.skipIf(!hasBrowser)(
-  `report: is accessible in every mode (needs ${executablePath})`,
-  async () => {
-    const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
-    expect(await barriers(browser, file)).toEqual([]);
-  },
-);
+browserTest('report: is accessible in every mode', async () => {
+  const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
+  expect(await barriers(file)).toEqual([]);
+});
