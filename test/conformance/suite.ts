@@ -4,13 +4,10 @@
  */
 import { describe } from 'vitest';
 import type { Start } from '../support/service/world.js';
-import { agentTests } from './agents.js';
-import { consensusTests } from './consensus.js';
+import { agentTests, limitTests, socialTests } from './agents.js';
 import { errorTests } from './errors.js';
 import { eventTests } from './events.js';
-import { limitTests } from './limits.js';
-import { networkTests } from './network.js';
-import { socialTests } from './social.js';
+import { consensusTests, networkTests } from './network.js';
 import { socketTests } from './sockets.js';
 
 export function conformance(name: string, start: Start): void {

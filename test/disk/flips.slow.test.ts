@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { History, KeptNetwork } from 'folkmoot';
 import { parseHTML } from 'linkedom';
 import { beforeAll, expect, test } from 'vitest';
-import { viewOf } from '../api/view/log/view.js';
+import { viewOf } from '../api/view/log/compare.js';
 import { folkmoot } from '../support/cli.js';
 import { counts } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';

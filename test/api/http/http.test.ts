@@ -1,5 +1,10 @@
 /** HTTP over both transports: routes, methods, bodies and headers. */
+
+import { type CommandKind, carriage } from 'folkmoot';
+import { admit } from 'folkmoot/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { clientAddress } from '../../../dist/api/limits/limits.js';
+import { changed } from '../../engine/admit/admission.js';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
 import { agentOf, jcs, propose, register, transaction } from '../../support/service/signer.js';
@@ -194,4 +199,70 @@ describe.each(transports)('http over %s', (transport) => {
       }
     }
   });
+});
+
+// ---- The client address behind proxies.
+
+const trusted = new Set(['10.0.0.1', '10.0.0.2']);
+
+test.each([
+  ['the peer itself, if it is not a trusted proxy', '7.7.7.7', '1.1.1.1', '7.7.7.7'],
+  ['the address that a trusted proxy reports', '10.0.0.1', '1.1.1.1', '1.1.1.1'],
+  ['ignores an address that the client claimed', '10.0.0.1', '6.6.6.6, 1.1.1.1', '1.1.1.1'],
+  ['the client behind a chain of trusted proxies', '10.0.0.1', '1.1.1.1, 10.0.0.2', '1.1.1.1'],
+  ['the trusted proxy itself, if it reports no address', '10.0.0.1', undefined, '10.0.0.1'],
+  ['a trusted proxy with an IPv4-mapped address', '::ffff:10.0.0.1', '1.1.1.1', '1.1.1.1'],
+  ['an address without its port', '10.0.0.1', '1.1.1.1:567', '1.1.1.1'],
+  ['a trusted hop with a port', '10.0.0.1', '1.1.1.1:567, 10.0.0.2:80', '1.1.1.1'],
+  ['an IPv6 address without its port', '10.0.0.1', '[2001:db8::1]:567', '2001:db8::1'],
+  ['an IPv6 address without its brackets', '10.0.0.1', '[2001:db8::1]', '2001:db8::1'],
+  ['a plain IPv6 address', '10.0.0.1', '2001:db8::1', '2001:db8::1'],
+  ['an IPv4-mapped address with a port, as IPv4', '10.0.0.1', '[::ffff:1.1.1.1]:5', '1.1.1.1'],
+])('address: %s', (_, peer, forwarded, expected) => {
+  expect(clientAddress(peer, forwarded, trusted)).toBe(expected);
+});
+
+// ---- Malformed request-targets are refused alike over HTTP and in process.
+
+/** Starts a server with a registered key, because the target is checked after the key. */
+async function server() {
+  const running = await world();
+  const { publicKey } = await running.join('ada');
+  return Object.assign(running, { key: publicKey });
+}
+
+const agents = '/api/v1/agents';
+const alliances = '/api/v1/social/alliances';
+const ally = `ally_${'0'.repeat(32)}`;
+
+test.each<[CommandKind, string, string]>([
+  ['status', `${agents}/bob/status`, 'UNKNOWN_AGENT'],
+  ['status', `${agents}/agent_${'A'.repeat(32)}/status`, 'UNKNOWN_AGENT'],
+  ['status', `${agents}/%00/status?a=/b`, 'UNKNOWN_AGENT'],
+  ['status', `${agents}//status`, 'UNKNOWN_ROUTE'],
+  ['status', `${agents}/bob/now/status`, 'UNKNOWN_ROUTE'],
+  ['status', `${agents}/bob/status/now`, 'UNKNOWN_ROUTE'],
+  ['alliance_respond', `${alliances}/x/respond`, 'UNKNOWN_ALLIANCE'],
+  ['alliance_respond', `${alliances}/x/y/respond`, 'UNKNOWN_ROUTE'],
+  ['alliance_respond', `${alliances}/${ally}/answer`, 'UNKNOWN_ROUTE'],
+  ['alliance_leave', `${alliances}/${ally}x/leave`, 'UNKNOWN_ALLIANCE'],
+  ['alliance_leave', `${alliances}//leave`, 'UNKNOWN_ROUTE'],
+  ['alliance_leave', `${alliances}/${ally}/leave/`, 'UNKNOWN_ROUTE'],
+])('targets: %s at %s is %s', async (kind, target, reason) => {
+  const { url, network, key } = await server();
+  const timestamp = new Date().toISOString();
+  const request = { ...changed(kind, {}), target, timestamp, public_key: key };
+  const admission = admit(request, network.genesis.network_id);
+  expect('refusal' in admission && admission.refusal.reason).toBe(reason);
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-Agent-Public-Key': request.public_key,
+    'X-Timestamp': request.timestamp,
+    'X-Agent-Signature': request.signature,
+  };
+  const { method } = carriage[kind];
+  const body = Buffer.from(request.body);
+  const answer = await fetch(`${url}${target}`, { method, headers, body });
+  const { error } = (await answer.json()) as { error: { details: { reason: string } } };
+  expect(error.details.reason).toBe(reason);
 });

@@ -1,7 +1,9 @@
 /** Unknown names are legal, and a header lists them. */
 import fc from 'fast-check';
+import { canonical } from 'folkmoot';
 import { AgentClient, generateKeys } from 'folkmoot/client';
 import { describe, expect, test } from 'vitest';
+import { unknownMembers } from '../../../dist/api/checks/unknown-members.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   agentOf,
@@ -12,9 +14,10 @@ import {
   register,
   signed,
   status,
+  transaction,
   vote,
 } from '../../support/service/signer.js';
-import { expectError, expectSuccess } from '../../support/service/world.js';
+import { expectError, expectSuccess, GENESIS_HASH } from '../../support/service/world.js';
 
 const HEADER = 'folkmoot-unknown';
 const namesOf = ({ headers }: { headers: Headers }) => headers.get(HEADER);
@@ -233,4 +236,112 @@ test('debug/verify: lists unknown names with the closest known ones', async () =
     { at: '/personality', closest: 'lawful' },
   ]);
   expect(await ask(status(ada, { status: 'active' }))).toEqual([]);
+});
+
+// ---- Unknown members: at most 512 bytes of canonical JSON in total.
+
+const BAD = { status: 'active' };
+/** Returns a member's size as canonical JSON, including colon and comma. */
+const bytesOf = (name: string, value: unknown) =>
+  Buffer.byteLength(canonical(name)) + Buffer.byteLength(canonical(value)) + 2;
+
+test('unknown members: allow exactly 512 bytes of any values', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue()), (members) => {
+      const unknown = Object.entries(members).filter(
+        ([name]) => !['status', 'reason', 'expected_duration', '__proto__'].includes(name),
+      );
+      const all = unknown.reduce((sum, [name, value]) => sum + bytesOf(name, value), 0);
+      const body = { ...BAD, ...Object.fromEntries(unknown) };
+      expect(unknownMembers('status', body).refusal === null).toBe(all <= 512);
+      // Sends as much as fits, then one byte more.
+      const rest = 512 - all - bytesOf('filling', '');
+      if (rest < 0) return;
+      const full = { ...body, filling: 'x'.repeat(rest) };
+      expect(unknownMembers('status', full).refusal).toBe(null);
+      const more = { ...body, filling: 'x'.repeat(rest + 1) };
+      expect(unknownMembers('status', more).refusal?.pointer).toBe('/filling');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(
+  oneTransport,
+)('unknown members over %s: refuses the member that exceeds the limit', async (transport) => {
+  const there = await world({ transport });
+  const ada = await there.join('Ada');
+  const before = await there.digest();
+  const far = await there.send(status(ada, { ...BAD, a: 1, 'b/c': 'x'.repeat(600) }));
+  expectError(far, 400, 'INVALID_REQUEST', 'SCHEMA');
+  expect(far.error.details.pointer).toBe('/b~1c');
+  const one = transaction(ada, await there.networkId(), 'pay');
+  const padded = { ...one, note: 'x'.repeat(200) };
+  const send = (transactions: unknown[]) =>
+    there.send(propose(ada, { parent_hash: GENESIS_HASH, transactions }));
+  const deep = await send([padded, padded, padded]);
+  expect(deep.error.details.pointer).toBe('/transactions/2/note');
+  expect(await there.digest()).toBe(before);
+  expect((await send([padded])).status).toBe(201);
+  const path = `/api/v1/agents/${ada.agentId}/status`;
+  await there.do(signed(ada, 'PUT', path, { ...BAD, note: 'x'.repeat(400) }), 200);
+});
+
+// ---- POST /api/v1/debug/verify: input, results and limit.
+
+const PATH = '/api/v1/debug/verify';
+
+const asking = (body: unknown): Request => ({
+  method: 'POST',
+  path: PATH,
+  headers: { 'Content-Type': 'application/json' },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+const about = ({ method, path: target, headers, body }: Request) =>
+  asking({ method, target, headers, body });
+
+test.each([
+  ['{', 'BAD_JSON'],
+  ['{"__proto__":1}', 'BAD_JSON'],
+  ['[]', 'SCHEMA'],
+  ['{}', 'SCHEMA'],
+  [JSON.stringify({ method: 'POST', target: '/x', headers: { a: 1 }, body: '' }), 'SCHEMA'],
+])('verify: answers %s with 400 %s', async (body, reason) => {
+  const there = await world();
+  expectError(await there.send(asking(body)), 400, 'INVALID_REQUEST', reason);
+});
+
+test('verify: answers a request that needs no signature with 404', async () => {
+  const there = await world();
+  for (const target of ['/api/v1/network/state', '/nowhere', PATH]) {
+    const question = asking({ method: 'GET', target, headers: {}, body: '' });
+    expectError(await there.send(question), 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');
+  }
+});
+
+test('verify: explains why a request would be refused', async () => {
+  const there = await world();
+  const ada = await there.join('Ada');
+  const good = status(ada, { status: 'inactive' });
+  const ask = async (request: Request) => there.do(about(request), 200);
+  expect(await ask(good)).toMatchObject({ valid: true, request_target: good.path });
+  const unsigned = { ...good, headers: { ...good.headers, 'X-Agent-Signature': '' } };
+  expect(await ask(unsigned)).toMatchObject({ valid: false, reason: 'MISSING' });
+  const stranger = status(agentOf('Stranger'), { status: 'active' });
+  expect(await ask(stranger)).toMatchObject({ valid: false, reason: 'UNKNOWN_KEY' });
+  const wrong = { ...good, body: '{"status":"active"}' };
+  expect(await ask(wrong)).toMatchObject({ valid: false, reason: 'MISMATCH' });
+  expect((await there.read(`/api/v1/agents/${ada.agentId}`)).status).toBe('active');
+});
+
+test('verify: uses the read limit of the address, not the limits of the agent', async () => {
+  const there = await world({ limits: 'spec' });
+  const question = about(register(agentOf('Ada')));
+  for (let asked = 0; asked < 600; asked += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => there.send(question)));
+  }
+  const codes = (await there.send(question)).status;
+  expect(codes).toBe(429);
+  expect((await there.send(register(agentOf('Ada')))).status).toBe(201);
 });

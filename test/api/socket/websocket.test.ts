@@ -1,13 +1,14 @@
 /** WebSocket connections over both transports: authentication, messages, limits and closing. */
-import { createVerifier, virtualClock } from 'folkmoot';
+import { createVerifier, type Verifier, virtualClock } from 'folkmoot';
 import { afterAll, describe, expect, test } from 'vitest';
-import { connect, type Live } from '../../support/service/live.js';
-import { type Around, transports, world } from '../../support/service/server.js';
+import { connect, Live, type Message } from '../../support/service/live.js';
+import { type Around, oneTransport, transports, world } from '../../support/service/server.js';
 import {
   type Agent,
   agentOf,
   auth,
   debugSocket,
+  meme,
   type Request,
   stamp,
   status,
@@ -286,3 +287,270 @@ describe.each(transports)('websocket over %s', (transport) => {
 function prefixed(by: Agent, prefix: string): Agent {
   return { ...by, sign: (text) => by.sign(`${prefix}${text}`) };
 }
+
+// ---- Resuming events without gap or overlap, even after a restart.
+
+const seqs = (messages: readonly Message[]) => messages.map(({ seq }) => seq);
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describe.each(oneTransport)('resume over %s', (transport) => {
+  const begin = (around: Around = {}) => world({ transport, ...around });
+
+  test('since: replays missed events, then continues, each once', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    for (let count = 2; count <= 20; count += 1) await there.join(`agent ${count}`);
+    const live = await connect(there.wsUrl);
+    const { epoch, last_seq } = await live.auth(ada);
+    expect(last_seq).toBe(20);
+    expect(await live.subscribe(['network'], { epoch, seq: 5 })).toMatchObject({
+      replay: 15,
+      gap: false,
+      last_seq: 20,
+    });
+    await there.join('One more');
+    expect(seqs(await live.settled())).toEqual(range(6, 21));
+  });
+
+  test('since: has no gap and no overlap while events are published', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    for (let count = 2; count <= 300; count += 1) {
+      await there.do(status(ada, { status: 'active' }), 200);
+    }
+    let more = true;
+    const writing = (async () => {
+      let written = 300;
+      for (; more; written += 1) await there.do(status(ada, { status: 'active' }), 200);
+      return written;
+    })();
+    const readers = await Promise.all(
+      [0, 1, 150].map(async (seq) => {
+        const live = await connect(there.wsUrl);
+        const { epoch } = await live.auth(ada);
+        const { gap } = await live.subscribe(['network'], { epoch, seq });
+        return { live, seq, gap };
+      }),
+    );
+    await readers[0]!.live.until('agent_status');
+    more = false;
+    const last = await writing;
+    for (const { live, seq, gap } of readers) {
+      await live.settled();
+      const events = live.received.filter(({ type }) => type === 'agent_status');
+      expect([gap, seqs(events)]).toEqual([false, range(seq + 1, last)]);
+    }
+  });
+
+  test('since: replays only events of the topics', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    await there.do(meme(ada, { file: 'Hi' }));
+    await there.do(status(ada, { status: 'active' }), 200);
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada);
+    const answer = await live.subscribe(['memes', 'social'], { epoch, seq: 0 });
+    expect(answer).toMatchObject({ replay: 1, gap: false });
+    expect(await live.settled()).toMatchObject([{ type: 'meme_posted', seq: 2 }]);
+  });
+
+  test('since: is allowed only in the first subscribe', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await there.listen(ada, ['blocks']);
+    const { epoch } = await there.read('/api/v1/meta');
+    live.send({ type: 'subscribe', topics: ['network'], since: { epoch, seq: 0 } });
+    expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'INVALID_REQUEST' } });
+    expect(await live.subscribe(['social'])).toMatchObject({ topics: ['blocks', 'social'] });
+  });
+
+  test('since: is still allowed after a refused subscribe', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await there.listen(ada);
+    const { epoch } = await there.read('/api/v1/meta');
+    live.send({ type: 'subscribe', topics: ['weather'], since: { epoch, seq: 0 } });
+    expect((await live.next()).type).toBe('error');
+    expect(await live.subscribe(['network'], { epoch, seq: 0 })).toMatchObject({ replay: 1 });
+  });
+
+  test.each([
+    ['another epoch', { epoch: 'another', seq: 2 }],
+    ['a future seq', { seq: 99 }],
+  ])('since: %s is a gap and replays all available events', async (_, since) => {
+    const there = await begin();
+    const [ada] = await there.joinAll('Ada', 'Bob', 'Eve');
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada!);
+    const answer = await live.subscribe(['network'], { epoch, ...since });
+    expect(answer).toMatchObject({ gap: true, replay: 3, epoch });
+    expect(seqs(await live.settled())).toEqual([1, 2, 3]);
+  });
+
+  test('since: the head is not a gap and replays nothing', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const live = await connect(there.wsUrl);
+    const { epoch } = await live.auth(ada);
+    const answer = await live.subscribe(['network'], { epoch, seq: 1 });
+    expect(answer).toMatchObject({ gap: false, replay: 0 });
+    await there.join('Bob');
+    expect(seqs(await live.settled())).toEqual([2]);
+  });
+
+  test('topics: an event of two topics arrives once; seq increases strictly', async () => {
+    const there = await begin();
+    const [ada, bob] = await there.joinAll('Ada', 'Bob');
+    const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
+    const live = await there.listen(ada!, all);
+    for (let height = 1; height <= 3; height += 1) {
+      await there.do(meme(ada!, { file: `Meme ${height}` }));
+      const hash = await there.propose(ada!);
+      await there.vote(ada!, hash);
+      await there.vote(bob!, hash);
+    }
+    const numbers = seqs(await live.settled());
+    expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
+    const kept = await there.read('/api/v1/events?limit=1000');
+    expect(live.received.filter(({ seq }) => seq)).toEqual(
+      (kept.events as Message[]).slice(numbers[0]! - 1),
+    );
+  });
+});
+
+// ---- Limits on WebSocket messages before and after auth.
+
+const STRANGER_BYTES = 4 * 1024;
+const STRANGERS = 64;
+
+describe.each(oneTransport)('socket limits over %s', (transport) => {
+  const begin = (around: Around = {}) => world({ transport, ...around });
+
+  test('auth: is accepted once; a replay closes with 4401 REPLAYED', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const message = auth(ada);
+    const own = await connect(there.wsUrl);
+    own.send(message);
+    await own.until('auth_ok');
+    for (let time = 0; time < 5; time += 1) {
+      const thief = await connect(there.wsUrl);
+      thief.send(message);
+      expect(await thief.next()).toMatchObject({
+        type: 'error',
+        error: { code: 'INVALID_SIGNATURE', details: { reason: 'REPLAYED' } },
+      });
+      expect((await thief.closed).code).toBe(4401);
+    }
+    expect(await own.settled()).toEqual([]);
+    await there.listen(ada);
+  });
+
+  test('auth: accepts one of two concurrent copies', async () => {
+    const there = await begin();
+    const message = auth(await there.join('Ada'));
+    const two = await Promise.all([connect(there.wsUrl), connect(there.wsUrl)]);
+    for (const live of two) live.send(message);
+    const types = await Promise.all(two.map(async (live) => (await live.next()).type));
+    expect(types.sort()).toEqual(['auth_ok', 'error']);
+  });
+
+  test('auth: a refused message may be sent again', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const good = auth(ada);
+    const bad = await connect(there.wsUrl);
+    bad.send({ ...good, signature: auth(agentOf('Eve')).signature });
+    expect((await bad.closed).code).toBe(4401);
+    const live = await connect(there.wsUrl);
+    live.send(good);
+    expect((await live.next()).type).toBe('auth_ok');
+  });
+
+  test('auth: limits messages before auth_ok to 4 KiB', async () => {
+    const there = await begin();
+    const ada = await there.join('Ada');
+    const just = await connect(there.wsUrl);
+    just.send(JSON.stringify(auth(ada)).padEnd(STRANGER_BYTES));
+    expect((await just.next()).type).toBe('auth_ok');
+    const large = await connect(there.wsUrl);
+    large.send(JSON.stringify(auth(ada)).padEnd(STRANGER_BYTES + 1));
+    expect((await large.closed).code).toBe(1009);
+    expect(large.received.at(-1)).toMatchObject({ error: { details: { reason: 'TOO_LARGE' } } });
+  });
+
+  test('auth: bounds the messages queued behind it', async () => {
+    const inline = createVerifier('inline');
+    let wait: Promise<void> | null = null;
+    const verifier: Verifier = {
+      ...inline,
+      name: 'slow',
+      stats: inline.stats,
+      close: () => inline.close(),
+      verify: async (jobs) => {
+        await wait;
+        return inline.verify(jobs);
+      },
+    };
+    const there = await begin({ verifier });
+    const ada = await there.join('Ada');
+    let go = () => {};
+    wait = new Promise((resolve) => {
+      go = resolve;
+    });
+    const [few, many] = [await connect(there.wsUrl), await connect(there.wsUrl)];
+    for (const [live, count] of [
+      [few, 32],
+      [many, 33],
+    ] as const) {
+      live.send(auth(ada));
+      for (let id = 0; id < count; id += 1) live.send({ type: 'ping', id });
+    }
+    expect((await many.closed).code).toBe(4429);
+    go();
+    await few.until('auth_ok');
+    expect(await few.settled()).toHaveLength(32);
+  });
+
+  test.each(['ping', 'pong'] as const)('closes a flood of %ss with 4429', async (kind) => {
+    const there = await begin();
+    const live = await connect(there.wsUrl);
+    for (let count = 0; count < 100; count += 1) live.socket[kind]();
+    // By the time of this response, the server has read all earlier messages.
+    await there.get('/healthz');
+    expect(live.socket.readyState).toBe(live.socket.OPEN);
+    live.socket[kind]();
+    expect((await live.closed).code).toBe(4429);
+  });
+
+  test('limits off: allow any number of messages, and of connections of an agent', async () => {
+    const there = await begin({ limits: 'off' });
+    const ada = await there.join('Ada');
+    const all: Live[] = [];
+    for (let count = 0; count < 6; count += 1) all.push(await there.listen(ada));
+    const [first] = all;
+    for (let id = 0; id < 300; id += 1) {
+      first!.send({ type: 'ping', id });
+      first!.socket.ping();
+    }
+    const pongs = (await first!.settled()).filter(({ type }) => type === 'pong');
+    expect(pongs.length).toBeGreaterThanOrEqual(300);
+    expect(all.map(({ socket }) => socket.readyState)).toEqual(all.map(() => 1));
+    // The limits on sizes remain.
+    first!.send(JSON.stringify({ type: 'ping', id: 'x' }).padEnd(16 * 1024 + 1));
+    expect((await first!.closed).code).toBe(1009);
+  });
+
+  test('limits an address to 64 unauthenticated connections', async () => {
+    const there = await begin({ limits: 'spec' });
+    const ada = await there.join('Ada');
+    const open = await Promise.all(Array.from({ length: STRANGERS }, () => connect(there.wsUrl)));
+    await expect(Live.open(there.wsUrl)).rejects.toThrow('429');
+    await open[0]!.auth(ada);
+    const another = await connect(there.wsUrl);
+    await expect(Live.open(there.wsUrl)).rejects.toThrow('429');
+    another.socket.terminate();
+    await expect.poll(() => connect(there.wsUrl).then(() => true)).toBe(true);
+  });
+});

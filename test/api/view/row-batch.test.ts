@@ -1,9 +1,18 @@
 /** Row batches: round trip, damage detection, and application in pieces of any size. */
 import assert from 'node:assert/strict';
+import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ViewProblem } from '../../../dist/api/view/messages.js';
-import { type RowBatch, type Snapshot, viewLimits } from '../../../dist/api/view/model.js';
+import {
+  formatRowValue,
+  type Message,
+  type RowBatch,
+  rowKinds,
+  type Snapshot,
+  viewLimits,
+  viewRows,
+} from '../../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../../dist/api/view/reducer.js';
 import {
   decodeRowBatch,
@@ -12,6 +21,14 @@ import {
   RowBatchDamaged,
   sliceRowBatch,
 } from '../../../dist/api/view/row-batch.js';
+import {
+  decodeRunArchive,
+  encodeRunArchive,
+  type RunArchive,
+} from '../../../dist/api/view/row-table.js';
+import { eventRows, eventTypes } from '../../../dist/engine/protocol/event-types.js';
+import { eventData } from '../../../dist/engine/protocol/schema/event.js';
+import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 import { counts } from '../../support/counts.js';
 import { lives } from '../../support/lives.js';
 import { seed } from '../../support/seeded.js';
@@ -197,3 +214,137 @@ function put(head: unknown, columns: Uint8Array): Uint8Array {
   bytes.writeUInt32LE(~crc >>> 0, bytes.length - 4);
   return Uint8Array.from(bytes);
 }
+
+// ---- The table of event types matches the schemas and the codes in stored files.
+
+test('view: has a row kind for each event type and each fact without an event', () => {
+  const untold = ['registered', 'dormancy'];
+  expect([...rowKinds].sort()).toEqual([...eventTypes, ...untold].sort());
+  expect(rowKinds.map((kind) => viewRows[kind].code)).toEqual([...rowKinds.keys()]);
+});
+
+test('view: keeps the row codes of stored files', () => {
+  expect(rowKinds.slice(0, 11)).toEqual([
+    ...['registered', 'block_proposal', 'block_validation', 'consensus_discussion'],
+    ...['alliance_update', 'agent_status', 'network_metrics', 'meme_posted'],
+    ...['reputation_update', 'block_status', 'dormancy'],
+  ]);
+});
+
+test('events: have types in the order of their schemas', () => {
+  expect(Object.keys(eventData)).toEqual(eventTypes);
+});
+
+test.each(eventTypes)('events: the row of %s refers to members of its data', (type) => {
+  const { agent, row } = eventRows[type];
+  const { properties } = eventData[type] as { properties: Record<string, { enum?: string[] }> };
+  for (const member of [agent, row.value?.of, row.says?.of]) {
+    if (member !== undefined) expect(properties).toHaveProperty(member);
+  }
+  if (!row.value) return;
+  const { of, ...value } = row.value;
+  expect(properties[of]!.enum).toEqual('words' in value ? value.words : undefined);
+});
+
+test('view: does not truncate text that the protocol allows', () => {
+  const { vote, discuss, meme, alliance_propose: ally } = unsigned;
+  const texts = [vote.properties.reason, discuss.properties.message, meme.properties.caption];
+  for (const text of [...texts, ally.properties.purpose]) {
+    expect((text as unknown as { maxLength: number }).maxLength).toBeLessThanOrEqual(
+      viewLimits.textCharacters,
+    );
+  }
+});
+
+// ---- Run archives: round trip and size.
+
+const packed = (bytes: Uint8Array) => deflateRawSync(bytes).length;
+const kept = { proposals: [{ data: '</script>\u2028' }, null] } as unknown as RunArchive['data'];
+
+/** Returns the same batch, with text for all rows that can carry it. */
+function spoken(batch: RowBatch, texts: readonly string[]): RowBatch {
+  const kinds: Record<string, Message['kind']> = {
+    block_validation: 'reason',
+    consensus_discussion: 'remark',
+    meme_posted: 'meme',
+  };
+  const { from, rows, introduced } = batch;
+  let meme = 0;
+  const said = [...rows.kind].flatMap((code, row): Message[] => {
+    const kind = kinds[rowKinds[code]!];
+    const caption = kind === 'meme' ? introduced.memes[meme++]!.caption : '';
+    if (!kind || row % 3 === 0) return [];
+    const text = kind === 'meme' && row % 2 === 0 ? caption : (texts[row % texts.length] ?? '');
+    const entry = from + rows.entry[row]!;
+    const by = { at: rows.at[row]!, who: rows.who[row]!, what: rows.what[row]! };
+    const { value } = viewRows[rowKinds[code]!];
+    const stance = kind === 'meme' ? '' : formatRowValue(value, rows.value[row]!);
+    return [{ entry, ...by, kind, stance, text }];
+  });
+  return { ...batch, said, omitted: 0 };
+}
+
+const texts = fc.array(fc.oneof(fc.string(), fc.constantFrom('</script>', '\u202e', '')), {
+  minLength: 1,
+});
+
+/** Splits the batch into pieces, as a view stores them. */
+function pieces(batch: RowBatch, ends: readonly number[]): RowBatch[] {
+  const cuts = [...new Set(ends.map((end) => end % (batch.to + 1)))].sort((a, b) => a - b);
+  let from = batch.from;
+  return [...cuts.filter((end) => end < batch.to), batch.to].map((end) => {
+    const part = sliceRowBatch(batch, from, end);
+    from = end + 1;
+    return part;
+  });
+}
+
+test('run archive: round-trips in any pieces', () => {
+  const ends = fc.array(fc.nat(600), { maxLength: 5 });
+  const property = fc.property(lives, texts, ends, (life, said, places) => {
+    const batches = pieces(spoken(life, said), places);
+    const archive = { batches, data: kept };
+    assert.deepEqual(decodeRunArchive(encodeRunArchive(archive)), archive);
+  });
+  fc.assert(property, runs);
+});
+
+test('run archive: refuses omitted messages and messages without a row', () => {
+  const [life] = fc.sample(lives, { numRuns: 1, seed: 5 });
+  const batch = spoken(life!, ['so']);
+  const at = { entry: 0, at: 0, who: 7, kind: 'remark', what: 7 } as const;
+  const said = { ...at, stance: '', text: 'none' };
+  for (const wrong of [{ omitted: 1 }, { said: [...batch.said, said] }]) {
+    expect(() => encodeRunArchive({ batches: [{ ...batch, ...wrong }], data: kept })).toThrow(
+      RangeError,
+    );
+  }
+});
+
+test('run archive: stores repetitions compactly', () => {
+  const [life] = fc.sample(lives, { numRuns: 1, seed: 3 });
+  const count = 60_000;
+  const vote = rowKinds.indexOf('block_validation');
+  const each = (value: (row: number) => number) =>
+    Array.from({ length: count }, (_, row) => value(row));
+  const batch: RowBatch = {
+    ...spoken(life!, ['']),
+    to: count,
+    rows: {
+      entry: Uint32Array.from(each((row) => row)),
+      at: Float64Array.from(each((row) => 1_700_000_000_000 + 3 * row)),
+      kind: new Uint8Array(count).fill(vote),
+      who: Uint32Array.from(each((row) => row % 1_000)),
+      what: Uint32Array.from(each((row) => Math.floor(row / 1_000))),
+      value: new Uint32Array(count).fill(2),
+    },
+    said: each((row) => row).map((row) => ({
+      ...{ entry: row, at: 1_700_000_000_000 + 3 * row, who: row % 1_000, kind: 'reason' },
+      ...{ what: Math.floor(row / 1_000), stance: 'approve', text: `because of ${row % 7}` },
+    })) as Message[],
+    introduced: { agents: [], blocks: [], memes: [], alliances: [] },
+  };
+  const bytes = encodeRunArchive({ batches: [batch], data: kept });
+  assert.deepEqual(decodeRunArchive(bytes).batches, [batch]);
+  expect(packed(bytes)).toBeLessThan(count / 10);
+});

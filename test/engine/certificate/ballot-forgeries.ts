@@ -5,11 +5,14 @@ import {
   amendEvent,
   type Change,
   closing,
+  type Forged,
+  type Link,
+  linksOf,
   opening,
   own,
   type Value,
-} from './amendments.js';
-import { type Forged, type Link, linksOf, votesIn } from './chain.js';
+  votesIn,
+} from './town.js';
 
 /** Name, base certificate, refusal code, and the change. */
 type Forgery = [name: string, base: 'elected' | 'unproven', code: string, change: Change];

@@ -8,8 +8,7 @@ import { composeVote } from '../../../dist/engine/protocol/compose.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { answerOf, newPopulation } from '../helpers.js';
-import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
-import { certificateOf } from './town.js';
+import { certificateOf, type Forged, forged, type Link, linksOf, votesIn } from './town.js';
 
 const named = ['a', 'a', 'a', 'b', 'c'];
 

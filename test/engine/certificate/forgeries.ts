@@ -3,25 +3,32 @@
  * Each forgery changes one thing and adapts everything else as far as a forger can.
  */
 import { canonical, weightings } from 'folkmoot';
+import { ballotForgeries } from './ballot-forgeries.js';
+import { decide } from './decided.js';
 import {
   amend,
   amendBody,
   amendEvent,
   type Change,
+  certificateOf,
   closing,
+  election,
+  type Forged,
   find,
+  forged,
   has,
+  type Link,
+  linksOf,
   type Members,
   opening,
   own,
   parsed,
+  policies,
   signature,
+  town,
   type Value,
-} from './amendments.js';
-import { ballotForgeries } from './ballot-forgeries.js';
-import { type Forged, forged, type Link, linksOf, votesIn } from './chain.js';
-import { decide } from './decided.js';
-import { certificateOf, election, policies, town } from './town.js';
+  votesIn,
+} from './town.js';
 
 export interface Bases {
   /** bft and reputation: finalized by a vote. */

@@ -1,5 +1,5 @@
 /** Random changes to certificates: a byte in the file, or a character with recomputed digests. */
-import { type Forged, forged, type Link, linksOf } from './chain.js';
+import { type Forged, forged, type Link, linksOf } from './town.js';
 
 /** Generates random numbers from a seed (mulberry32). */
 export function random(seed: number): (below: number) => number {

@@ -1,10 +1,10 @@
 /** docs/check-certificate.py accepts and refuses the same certificates as checkCertificate. */
 import { canonical, checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { type Forged, forged } from './chain.js';
 import { bases, forgedText, forgeries, otherWeight, valid } from './forgeries.js';
 import { changedByte, changedText } from './hostile.js';
 import { lacking, python, run } from './python.js';
+import { type Forged, forged } from './town.js';
 
 const holds = expect.stringMatching(/^holds: /);
 const refused = expect.stringMatching(/^refused: /);

@@ -1,10 +1,9 @@
 /** docs/check-certificate.py recomputes the decisions of every rule as checkCertificate does. */
 import { checkCertificate } from 'folkmoot';
 import { expect, test } from 'vitest';
-import { amend, amendBody, amendEvent, closing, own } from './amendments.js';
-import { forged, votesIn } from './chain.js';
 import { decide, named } from './decided.js';
 import { lacking, output, python } from './python.js';
+import { amend, amendBody, amendEvent, closing, forged, own, votesIn } from './town.js';
 
 const networks = 2;
 

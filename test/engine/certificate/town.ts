@@ -1,5 +1,8 @@
 /** Networks with finalized and rejected blocks, with real keys, and their certificates. */
+
+import { createHash } from 'node:crypto';
 import {
+  canonical,
   certify,
   openLmdbStore,
   type Policy,
@@ -116,3 +119,141 @@ async function makeThree(): Promise<Three> {
     apart: await certificateOf(second, rejected, { bridgeBytes: 0 }),
   };
 }
+
+// ---- Changes to the requests and results of a certificate. The changed texts remain canonical.
+
+export type Change = (c: Forged) => void;
+
+export type Value = Record<string, unknown>;
+
+export type Members = Record<string, unknown> & {
+  context: Value;
+  weights: number[];
+  agents: number[];
+  data: Value;
+};
+
+export const parsed = (text: string) => JSON.parse(text) as unknown;
+
+/** Changes the first result that begins with a text. The result remains canonical. */
+export function amend(
+  links: readonly Link[],
+  beginning: string,
+  change: (value: Members, key: unknown[]) => void,
+): void {
+  for (const link of links) {
+    const at = link.results.findIndex((one) => one.startsWith(beginning));
+    if (at < 0) continue;
+    const value = parsed(link.results[at]!) as unknown[];
+    change(value[2] as Members, value);
+    link.results[at] = canonical(value);
+    return;
+  }
+  throw new Error(`no result begins with ${beginning}`);
+}
+
+/** Changes the first event with a given type. */
+export function amendEvent(
+  links: readonly Link[],
+  type: string,
+  change: (data: Value) => void,
+): void {
+  for (const link of links) {
+    const at = link.results.findIndex((one) => one.endsWith(`"type":"${type}"}`));
+    if (at < 0) continue;
+    const event = parsed(link.results[at]!) as { data: Value };
+    change(event.data);
+    link.results[at] = canonical(event);
+    return;
+  }
+  throw new Error(`no event ${type}`);
+}
+
+/** Changes the body of the first request with a given kind. */
+export function amendBody(
+  links: readonly Link[],
+  kind: string,
+  change: (body: Value) => void,
+): void {
+  const { entry } = links.find((one) => one.entry?.kind === kind)!;
+  const body = parsed(entry!.body) as Value;
+  change(body);
+  entry!.body = canonical(body);
+}
+
+export function find(c: Forged, beginning: string): { link: Link; text: string } {
+  for (const link of linksOf(c)) {
+    const text = link.results.find((one) => one.startsWith(beginning));
+    if (text !== undefined) return { link, text };
+  }
+  throw new Error(`no result begins with ${beginning}`);
+}
+
+export const opening = (c: Forged) => linksOf(c).find(({ results }) => has(results, own(c)))!;
+export const closing = (c: Forged) => linksOf(c).findLast(({ results }) => has(results, own(c)))!;
+export const own = (c: Forged) => `["blocks","${String(c.claim.block_hash)}",`;
+export const has = (results: string[], beginning: string) =>
+  results.some((one) => one.startsWith(beginning));
+
+/** Changes the signature in a body. */
+export const signature = (body: Value) => {
+  body.signature = String(body.signature).replace(/^../, (two) => (two === 'ab' ? 'cd' : 'ab'));
+};
+
+// ---- Forges certificates by changing a certificate and recomputing its digests.
+
+export interface Forged {
+  format: string;
+  claim: Record<string, unknown>;
+  spans: {
+    first: number;
+    before: { digest: string; log_digest: string };
+    links: {
+      entry?: Record<string, unknown> & { body: string };
+      log_digest: string;
+      results: string[];
+    }[];
+    after: { digest: string; log_digest: string };
+  }[];
+}
+
+export type Link = Forged['spans'][number]['links'][number];
+
+const parts = ['at', 'kind', 'public_key', 'target', 'timestamp', 'signature', 'body'];
+
+function hashed(before: string[], texts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const hex of before) hash.update(hex, 'hex');
+  for (const text of texts) {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(Buffer.byteLength(text)));
+    hash.update(length).update(text);
+  }
+  return hash.digest('hex');
+}
+
+/** Changes a certificate and recomputes both digest chains. */
+export function forged(text: string, change: (certificate: Forged) => void): string {
+  const certificate = JSON.parse(text) as Forged;
+  change(certificate);
+  for (const { first, before, links, after } of certificate.spans) {
+    let { digest, log_digest } = before;
+    for (const [index, link] of links.entries()) {
+      const { entry, results } = link;
+      if (entry) {
+        const texts = [`${first + index}`, ...parts.map((name) => String(entry[name]))];
+        log_digest = hashed([log_digest], texts);
+      } else log_digest = link.log_digest;
+      link.log_digest = log_digest;
+      digest = hashed([digest, log_digest], results);
+    }
+    Object.assign(after, { digest, log_digest });
+  }
+  return `${canonical(certificate)}\n`;
+}
+
+export const linksOf = ({ spans }: Forged): Link[] => spans.flatMap(({ links }) => links);
+
+/** Returns the links that contain counted votes. */
+export const votesIn = (certificate: Forged): Link[] =>
+  linksOf(certificate).filter(({ entry }) => entry?.kind === 'vote');

@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../dist/engine/store/store.js';
-import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
-import { startWriter } from './start-writer.js';
+import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
 
 const full = expect.objectContaining({ name: 'StoreError', code: 'FULL' });
 

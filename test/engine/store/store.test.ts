@@ -1,10 +1,27 @@
 /** Suite for all stores, and a comparison of both stores. */
+
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { stopSignals } from '../../../dist/cli/output/exit.js';
 import type { RecordKey } from '../../../dist/engine/protocol/schema/record.js';
+import { splitLines } from '../../../dist/engine/replay/lines.js';
+import { withMutex } from '../../../dist/engine/store/environment.js';
+import {
+  FileTooLarge,
+  fileBounds,
+  readBounded,
+  syncFile,
+  syncFolder,
+} from '../../../dist/engine/store/folder.js';
 import { createMemoryStore } from '../../../dist/engine/store/memory.js';
 import { keysUnder, type Store } from '../../../dist/engine/store/store.js';
 import { createWriteBehind } from '../../../dist/engine/store/write-behind.js';
+import { syncFolder as syncLater } from '../../../dist/report/folder.js';
+import { writeRunReport } from '../../../dist/sim/report/index.js';
+import { planSweep } from '../../../dist/sim/sweep/plan.js';
+import { temporaryFolder } from '../../support/fixture.js';
 import { batchAt, closedLater, metaAt, openLmdb, openStore, tempFolder } from './fixture.js';
 
 const put = (key: RecordKey, json = '1') => ({ table: 'votes', key, json });
@@ -191,4 +208,117 @@ test('store.range: gives the same ranges in both stores after random changes', a
     }
   });
   await fc.assert(property, { numRuns: 60, endOnFailure: true });
+});
+
+// ---- The transaction mutex.
+
+test('withMutex: runs concurrent transactions in order, one at a time', async () => {
+  const story: string[] = [];
+  let running = 0;
+  const work = withMutex(async (name: string) => {
+    running += 1;
+    story.push(`${name} of ${running}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    running -= 1;
+    if (name === 'bad') throw new Error('bad');
+  });
+  const all = await Promise.allSettled(['a', 'b', 'bad', 'c', 'd'].map(work));
+  expect(story).toEqual(['a of 1', 'b of 1', 'bad of 1', 'c of 1', 'd of 1']);
+  expect(all.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'fulfilled',
+  ]);
+});
+
+test('withMutex: leaves a turn of the event loop between queued transactions', async () => {
+  const story: string[] = [];
+  const work = withMutex(async (name: string) => {
+    story.push(name);
+    await null;
+    setImmediate(() => story.push(`after ${name}`));
+  });
+  await Promise.all([work('a'), work('b')]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(story).toEqual(['a', 'after a', 'b', 'after b']);
+});
+
+// ---- Differences between platforms, with the platform given.
+
+test('platforms: Windows flushes no folder, and other platforms open it', async () => {
+  const missing = join(temporaryFolder(), 'missing');
+  const code = expect.objectContaining({ code: 'ENOENT' });
+  expect(() => syncFolder(missing, 'linux')).toThrow(code);
+  await expect(syncLater(missing, 'darwin')).rejects.toEqual(code);
+  syncFolder(missing, 'win32');
+  await syncLater(missing, 'win32');
+  const folder = join(temporaryFolder(), 'there');
+  mkdirSync(folder);
+  syncFolder(folder);
+  await syncLater(folder);
+});
+
+test('platforms: syncing a file changes nothing in it', () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, 'content');
+  syncFile(file);
+  expect(readFileSync(file, 'utf8')).toBe('content');
+});
+
+test('platforms: Ctrl+Break and a closed console stop a server on Windows', () => {
+  expect(stopSignals('win32')).toEqual(['SIGINT', 'SIGTERM', 'SIGBREAK', 'SIGHUP']);
+  for (const platform of ['linux', 'darwin'] as const) {
+    expect(stopSignals(platform)).toEqual(['SIGINT', 'SIGTERM']);
+  }
+});
+
+// ---- File size limits.
+
+test('readBounded: reads up to the limit, and not a byte more', () => {
+  const path = join(temporaryFolder(), 'file');
+  for (const size of [0, 1, 99, 100]) {
+    writeFileSync(path, 'x'.repeat(size));
+    expect(readBounded(path, 100).toString()).toBe('x'.repeat(size));
+  }
+  writeFileSync(path, 'x'.repeat(101));
+  expect(() => readBounded(path, 100)).toThrow(FileTooLarge);
+});
+
+test.skipIf(process.platform === 'win32')('readBounded: refuses an endless device', () => {
+  expect(() => readBounded('/dev/zero', 1_000_000)).toThrow(FileTooLarge);
+});
+
+test('readBounded: refuses a large sparse file as result or script', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'summary.json');
+  writeFileSync(path, '{}');
+  truncateSync(path, fileBounds.result + 1);
+  await expect(writeRunReport(folder)).rejects.toMatchObject({
+    ...{ code: 'UNREADABLE', cause: expect.any(FileTooLarge) },
+  });
+  const script = join(folder, 'agent.mjs');
+  writeFileSync(script, 'export const vote = () => null;');
+  truncateSync(script, fileBounds.result + 1);
+  const strategy = { kind: 'script', module: './agent.mjs' };
+  const scenario = join(folder, 'scenario.json');
+  const raw = {
+    ...{ title: 'large', agents: [{ group: 'all', count: 4, producers: 1, strategy }] },
+    sweep: { design: 'list', factors: [{ path: 'links.loss', values: [0] }] },
+  };
+  writeFileSync(scenario, JSON.stringify(raw));
+  expect(() => planSweep(scenario)).toThrow(/expected at most/);
+});
+
+test('splitLines: refuses an endless line while reading', async () => {
+  let chunks = 0;
+  async function* endless() {
+    for (; ; chunks += 1) yield new Uint8Array(1_048_576).fill(0x78);
+  }
+  const read = async () => {
+    for await (const line of splitLines(endless())) void line;
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'CORRUPT' });
+  expect(chunks).toBeLessThan(100);
 });

@@ -1,6 +1,7 @@
 /** Expected snapshots, computed from the engine's reads at the same entry. */
 import assert from 'node:assert/strict';
-import type { Moment, Views } from 'folkmoot';
+import type { KeptNetwork, Moment, Network, Views } from 'folkmoot';
+import { ViewLog, type ViewLogOptions } from '../../../../dist/api/view/log/view-log.js';
 import {
   type AgentSnapshot,
   type AllianceRow,
@@ -200,3 +201,9 @@ function assertTotals(snapshot: Snapshot, events: Events): void {
   }
   assert.deepEqual(totals, counted);
 }
+
+// ---- Views for networks that tests open through the public package.
+
+/** The types in the sources and in the built files differ only by name. */
+export const viewOf = (network: Network | KeptNetwork, options?: ViewLogOptions): ViewLog =>
+  new ViewLog(network as never, options);
