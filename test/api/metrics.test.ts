@@ -50,16 +50,9 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
   await there.join('Ada');
   const { text } = await there.get('/metrics');
   const counters = [
-    'verified_total',
-    'rejected_total',
-    'verify_batches_total',
-    'verify_batch_sizes_total',
-    'commits_total',
-    'committed_entries_total',
-    'commit_seconds_total',
-    'commit_sizes_total',
-    'ws_dropped_total',
-    'ws_resumed_total',
+    ...['verified_total', 'rejected_total', 'verify_batches_total', 'verify_batch_sizes_total'],
+    ...['commits_total', 'committed_entries_total', 'commit_seconds_total', 'commit_sizes_total'],
+    ...['ws_dropped_total', 'ws_resumed_total'],
   ];
   const gauges = ['commit_backlog', 'ws_connections', 'ws_subscribers'];
   const types = (names: string[]) => names.map((name) => [name, typeOf(text, name)]);
@@ -68,8 +61,7 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
   // The values are computed on each read, never accumulated.
   const again = (await there.get('/metrics')).text;
   const verified = /^folkmoot_verified_total (\d+)$/m;
-  expect(verified.exec(text)?.[1]).toBe('1');
-  expect(verified.exec(again)?.[1]).toBe('1');
+  expect([verified.exec(text)?.[1], verified.exec(again)?.[1]]).toEqual(['1', '1']);
 });
 
 /** Returns a histogram's cumulative buckets, and its sum and count. */
@@ -181,8 +173,7 @@ test('slices: yield to the event loop in a long read, without delaying a short o
   })();
   const short = await runInSlices(work(4, steps, 'short'));
   const before = steps.filter((name) => name === 'long').length;
-  expect([short, before < 300]).toEqual(['short', true]);
-  expect(await long).toBe('long');
+  expect([[short, before < 300], await long]).toEqual([['short', true], 'long']);
   isOver = true;
   await counted;
   expect(turns).toBeGreaterThan(10);

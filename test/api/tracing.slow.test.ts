@@ -39,8 +39,7 @@ test('traces: load propagates its trace context to serve', async () => {
   expect([0, 14]).toContain(code);
   await stop(server);
   const [sent, served] = [spansIn(files.load), spansIn(files.server)];
-  expect(sent.at(-1)?.name).toBe('shutdown');
-  expect(served.at(-1)?.name).toBe('shutdown');
+  expect([sent.at(-1)?.name, served.at(-1)?.name]).toEqual(['shutdown', 'shutdown']);
   const votes = served.filter(({ name }) => name === 'POST /api/v1/consensus/vote');
   expect(votes.length).toBeGreaterThan(5);
   const clients = new Map(sent.map(({ span, trace, kind }) => [span, { trace, kind }]));

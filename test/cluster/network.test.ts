@@ -51,8 +51,7 @@ test('nodes: replicate requests with the same digests and event numbers', async 
   expect(n2.network.read.block(block)).toMatchObject({ status: 'finalized' });
   const events = nodes.map(({ network }) => [...network.read.events(1, 1_000)]);
   expect(events[0]!.length).toBeGreaterThan(5);
-  expect(events[1]).toEqual(events[0]);
-  expect(events[2]).toEqual(events[0]);
+  expect([events[1], events[2]]).toEqual([events[0], events[0]]);
   expect(n1.network.epoch).toBe(n3.network.epoch);
 });
 
@@ -75,8 +74,7 @@ test('nodes: a barrier waits for requests that another node has acknowledged', a
   expect(n2.network.knows(bob.publicKey)).toBe(false);
   n2.door.shut = false;
   order.news();
-  expect(await n2.network.barrier()).toBe(null);
-  expect(n2.network.knows(bob.publicKey)).toBe(true);
+  expect([await n2.network.barrier(), n2.network.knows(bob.publicKey)]).toEqual([null, true]);
 });
 
 test('nodes: fire each deadline once on all nodes, even without requests', async () => {

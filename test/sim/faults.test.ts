@@ -60,8 +60,7 @@ test.each([
   const out = temporaryFolder();
   const result = await simulateWithFaults(scenario, { ...options, verifier, out }, hooks);
   expect(seen.hit).not.toBe(null);
-  expect(result.refused.MISMATCH).toBe(1);
-  expect(untouched.refused.MISMATCH).toBe(undefined);
+  expect([result.refused.MISMATCH, untouched.refused.MISMATCH]).toEqual([1, undefined]);
   expect(result.digest).not.toBe(untouched.digest);
   expect(result.log_digest).not.toBe(untouched.log_digest);
   const hit = contentOf({ ...seen.hit!, body: textOf(seen.hit!) });

@@ -41,8 +41,7 @@ test('silent: never votes, and bft stops when a third of the electors are silent
     consensus: { policy: 'bft', dormant_after: 0, voting_period_ms: 3_000 },
   });
   expect(sentBy(lived, 'silent', 'register')).toHaveLength(3);
-  expect(sentBy(lived, 'silent', 'vote')).toEqual([]);
-  expect(lived.result.verdict).toBe('no_progress');
+  expect([sentBy(lived, 'silent', 'vote'), lived.result.verdict]).toEqual([[], 'no_progress']);
   expect(lived.result.measures.expired).toBe(6);
 });
 

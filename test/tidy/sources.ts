@@ -5,18 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 const folders = [
-  'engine',
-  'cluster',
-  'api',
-  'report',
-  'ui',
-  'sim',
-  'testing',
-  'bench',
-  'cli',
-  'examples',
-  'tools',
-  'test',
+  ...['engine', 'cluster', 'api', 'report', 'ui', 'sim', 'testing', 'bench', 'cli', 'examples'],
+  ...['tools', 'test'],
 ];
 
 export interface Source {

@@ -33,8 +33,7 @@ test.each(
 test.each(transports)('page: serves the same HTML at each path (%s)', async (transport) => {
   const { url } = await live({ transport });
   const page = await get(`${url}/ui/`);
-  expect(page.status).toBe(200);
-  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
   for (const path of ['/ui', '/ui/agents', '/ui/block/abc?at=3', '/ui/%22%3Cb%3E']) {
     const there = await get(url + path);
     expect([path, there.status, there.body.equals(page.body)]).toEqual([path, 200, true]);

@@ -35,13 +35,8 @@ const texts = [
   ],
 ];
 const types = [
-  'text/plain',
-  '',
-  'application/json',
-  'application/JSON; charset=utf-8',
-  'application/json, text/plain',
-  '*/*',
-  'x',
+  ...['text/plain', '', 'application/json', 'application/JSON; charset=utf-8'],
+  ...['application/json, text/plain', '*/*', 'x'],
 ];
 
 export const bodies: RawCase[] = [

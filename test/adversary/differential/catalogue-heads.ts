@@ -27,9 +27,7 @@ const headerLines: [name: string, ...lines: string[]][] = [
   ['100-continue', 'Expect: 100-continue'],
   ['close', 'Connection: close'],
   [
-    'an upgrade to h2c',
-    'Connection: Upgrade, HTTP2-Settings',
-    'Upgrade: h2c',
+    ...['an upgrade to h2c', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'],
     'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
   ],
   ['a Trailer', 'Trailer: X'],
@@ -73,21 +71,8 @@ export const heads: RawCase[] = [
 ];
 
 const lengths = [
-  '-1',
-  '+2',
-  '0x2',
-  '2 ',
-  ' 2',
-  '2,2',
-  '2, 2',
-  '02',
-  '2.0',
-  '2e0',
-  'x',
-  '',
-  '99999999999999999999',
-  '1 1',
-  '\u00b2',
+  ...['-1', '+2', '0x2', '2 ', ' 2', '2,2', '2, 2', '02', '2.0', '2e0', 'x', ''],
+  ...['99999999999999999999', '1 1', '\u00b2'],
 ];
 const encodings = [
   ...[

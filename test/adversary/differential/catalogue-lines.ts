@@ -6,17 +6,8 @@ const methods = [
   ...['get', 'Get', 'BREW', 'G\u00c9T', 'G ET', '', 'M-SEARCH', 'QUERY'],
 ];
 const versions = [
-  'HTTP/0.9',
-  'HTTP/1.0',
-  'HTTP/1.2',
-  'HTTP/2.0',
-  'HTTP/9.9',
-  'HTTP/1.1 ',
-  'http/1.1',
-  'HTTP/1.1x',
-  'HTTP',
-  '',
-  'ICY',
+  ...['HTTP/0.9', 'HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'HTTP/9.9', 'HTTP/1.1 ', 'http/1.1'],
+  ...['HTTP/1.1x', 'HTTP', '', 'ICY'],
 ];
 
 export const requestLines: RawCase[] = [

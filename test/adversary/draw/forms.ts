@@ -12,12 +12,8 @@ interface Form {
 type Field = [name: string, value: string];
 
 const files = [
-  'GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;',
-  '\u0089PNG\r\n\u001a\n....',
-  'RIFF....WEBPVP8 ',
-  '\u00ff\u00d8\u00ff\u00e0..JFIF',
-  'a plain text',
-  '',
+  ...['GIF89a\u0001\u0000\u0001\u0000\u0000\u0000\u0000;', '\u0089PNG\r\n\u001a\n....'],
+  ...['RIFF....WEBPVP8 ', '\u00ff\u00d8\u00ff\u00e0..JFIF', 'a plain text', ''],
   'PK\u0003\u0004..............',
 ];
 

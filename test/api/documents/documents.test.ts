@@ -50,8 +50,7 @@ test('asyncapi: parses without problems', async () => {
   const { document, diagnostics } = await new Parser().parse(JSON.stringify(asyncapi));
   // Ignores the hint that a newer AsyncAPI version exists.
   const wrong = diagnostics.filter(({ code }) => code !== 'asyncapi-latest-version');
-  expect(wrong).toEqual([]);
-  expect(document?.allOperations().length).toBe(8);
+  expect([wrong, document?.allOperations().length]).toEqual([[], 8]);
 });
 
 test('openapi: has every route once', () => {
@@ -65,14 +64,10 @@ test('openapi: has every route once', () => {
 test('openapi: marks all additions to the original interface, and nothing else', () => {
   const given = operations.filter(({ operation }) => !operation['x-extension']);
   expect(given.map(({ at }) => at).sort()).toEqual([
-    'GET /api/v1/debug/ws/{connection_id}',
-    'GET /api/v1/network/agents',
-    'GET /api/v1/network/state',
-    'GET /api/v1/social/reputation/{agent_id}',
-    'POST /api/v1/agents/register',
-    'POST /api/v1/blocks/propose',
-    'POST /api/v1/consensus/vote',
-    'POST /api/v1/social/memes',
+    ...['GET /api/v1/debug/ws/{connection_id}', 'GET /api/v1/network/agents'],
+    ...['GET /api/v1/network/state', 'GET /api/v1/social/reputation/{agent_id}'],
+    ...['POST /api/v1/agents/register', 'POST /api/v1/blocks/propose'],
+    ...['POST /api/v1/consensus/vote', 'POST /api/v1/social/memes'],
     'PUT /api/v1/agents/{agent_id}/status',
   ]);
   const { properties } = openapi.components.schemas.NetworkState!;

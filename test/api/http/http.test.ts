@@ -89,11 +89,7 @@ describe.each(transports)('http over %s', (transport) => {
       expect(headers.get('vary')).toBe('Origin');
       const shown = headers.get('access-control-expose-headers')?.toLowerCase() ?? '';
       for (const name of [
-        'location',
-        'ratelimit',
-        'retry-after',
-        'x-request-id',
-        'folkmoot-stale',
+        ...['location', 'ratelimit', 'retry-after', 'x-request-id', 'folkmoot-stale'],
         'folkmoot-unknown',
       ]) {
         expect(shown).toContain(name);

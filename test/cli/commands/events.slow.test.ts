@@ -183,9 +183,7 @@ test.each([
 });
 
 test.each([
-  'no json',
-  'null',
-  '{"seq":1,"type":"block_status"}',
+  ...['no json', 'null', '{"seq":1,"type":"block_status"}'],
   '{"data":{"timestamp":"2025-01-01T00:00:00.000Z"},"seq":2,"type":"x"}',
 ])('events: refuses a damaged event: %s', (json) => {
   const read = () => [...selectEvents(storeOf([{ seq: 1, json }]), everything)];

@@ -91,8 +91,7 @@ test.each(
   expect(metrics.text).toMatch(/^folkmoot_ws_connections 1$/m);
   const counted = /^folkmoot_http_requests_total\{route="\/api\/v1\/agents\/register",.*\} 1$/m;
   expect(metrics.text).toMatch(counted);
-  expect((await world.read('/api/v1/meta')).durable).toBe(true);
-  expect(await server.stop()).toBe(0);
+  expect([(await world.read('/api/v1/meta')).durable, await server.stop()]).toEqual([true, 0]);
   expect((await live.closed).code).toBe(1001);
   expect(server.stdout().split('\n')).toHaveLength(2);
 });
@@ -121,8 +120,7 @@ test('serve: reads options from the environment; a flag takes precedence', async
   const Origin = 'https://a.example';
   const { headers } = await fetch(`${server.first.url}/healthz`, { headers: { Origin } });
   expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
-  expect(await server.stop('SIGINT')).toBe(0);
-  expect(server.stderr()).toBe('');
+  expect([await server.stop('SIGINT'), server.stderr()]).toEqual([0, '']);
 });
 
 test.each(
@@ -174,8 +172,7 @@ test.each(transports)('serve: malformed bytes do not end the process, %s', async
   await abandon(url, `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(5)}`);
   await abandon(url, `${head}Content-Length: 999999999\r\n\r\n{`);
   await abandon(url, `${head}Content-Length: 100\r\n\r\n{`);
-  expect((await server.world.get('/healthz')).status).toBe(200);
-  expect(await server.stop()).toBe(0);
+  expect([(await server.world.get('/healthz')).status, await server.stop()]).toEqual([200, 0]);
   expect(server.stderr()).not.toContain('Error');
 });
 

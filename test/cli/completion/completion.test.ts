@@ -21,8 +21,7 @@ test('completion: commands have their descriptions', async () => {
   const { values, texts, paths } = await complete(['']);
   expect(values).toEqual(expect.arrayContaining(['sim', 'serve', 'load', 'config', 'help']));
   expect(values).not.toContain('__complete');
-  expect(texts.filter((text) => !text)).toEqual([]);
-  expect(paths).toBe(':none');
+  expect([texts.filter((text) => !text), paths]).toEqual([[], ':none']);
   expect((await complete(['ser'])).values).toEqual(['serve']);
   expect((await complete(['help', 'exit'])).values).toEqual(['exit-codes']);
   expect((await complete(['nope', ''])).values).toEqual([]);

@@ -26,16 +26,8 @@ beforeAll(async () => {
 describe('sim --out: saved files', () => {
   test('sim --out: writes network, summary and tables, without partial files', () => {
     const names = [
-      'agents.csv',
-      'blocks.csv',
-      'edges.csv',
-      'groups.csv',
-      'messages.csv',
-      'network',
-      'report.html',
-      'scenario.json',
-      'series.csv',
-      'summary.json',
+      ...['agents.csv', 'blocks.csv', 'edges.csv', 'groups.csv', 'messages.csv', 'network'],
+      ...['report.html', 'scenario.json', 'series.csv', 'summary.json'],
     ];
     expect(readdirSync(folder).sort()).toEqual(names);
   });

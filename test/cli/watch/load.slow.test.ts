@@ -82,8 +82,7 @@ test('load --watch=paused: starts on request and shows all states up to the verd
     ...{ folder: out, verdict: result.verdict },
   });
   const { data } = await (await fetch(`${shown.url}/api/v1/load`)).json();
-  expect(data.load).toEqual({ ...last, page: null });
-  expect((await explored.stop()).code).toBe(0);
+  expect([data.load, (await explored.stop()).code]).toEqual([{ ...last, page: null }, 0]);
   for (const [option, why] of [
     ['--verify', '--verify'],
     ['--export', 'report.html'],
@@ -125,8 +124,7 @@ test('load --watch: a search shows its probes and brackets', async () => {
   expect(load.search).toMatchObject({ repeat: 3 });
   expect(load.facts[0]!.rows[0]!.note).toContain('p99<=30s');
   expect(rowsOf(load, 'brackets').length).toBeGreaterThan(0);
-  expect(rowsOf(load, 'probes')[0]!.slice(0, 2)).toEqual([1, 20]);
-  expect(await run.ask('stop')).toBe(200);
+  expect([rowsOf(load, 'probes')[0]!.slice(0, 2), await run.ask('stop')]).toEqual([[1, 20], 200]);
   const all = await following;
   await run.ended;
   const rates = all.flatMap((one) => one.search?.rate ?? []);

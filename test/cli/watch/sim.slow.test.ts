@@ -31,8 +31,7 @@ test('sim --watch: the default speed is wall time', async () => {
   const page = await pageOf(begun);
   expect((await page.control()).clock).toMatchObject({ paused: true, speed: 1 });
   expect(await page.ask({ do: 'speed', speed: null })).toBe(200);
-  expect(await page.ask({ do: 'resume' })).toBe(200);
-  expect((await begun.ended).code).toBe(0);
+  expect([await page.ask({ do: 'resume' }), (await begun.ended).code]).toEqual([200, 0]);
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 
@@ -61,8 +60,7 @@ test('sim --watch=paused: pauses, steps and resumes without changing the digest'
   const closed = new Promise((resolve) => open.on('close', resolve));
   await new Promise((resolve) => open.on('open', resolve));
   expect(await page.ask({ do: 'resume' })).toBe(200);
-  expect(await begun.ended).toEqual({ code: 0, signal: null });
-  expect(await closed).toBe(1001);
+  expect([await begun.ended, await closed]).toEqual([{ code: 0, signal: null }, 1001]);
   expect(result(begun.stdout()).digest).toBe(alone);
   expect((await folkmoot(['replay', out])).code).toBe(0);
 });
@@ -106,8 +104,7 @@ test('sim --watch: thirty watchers do not change the digest', async () => {
   const { seq } = await page.read<{ seq: number }>('/api/v1/meta');
   // Each watcher receives all events, and the digest does not change.
   for (const watching of all) await watching.reaches(seq);
-  expect(await page.ask({ do: 'resume' })).toBe(200);
-  expect((await begun.ended).code).toBe(0);
+  expect([await page.ask({ do: 'resume' }), (await begun.ended).code]).toEqual([200, 0]);
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 
@@ -145,10 +142,8 @@ test('sim --watch: a run with a pending pause waits at its end', async () => {
   const page = await pageOf(begun);
   await page.ask({ do: 'until', until: { what: 'outcome', status: 'orphaned' } });
   await begun.printed(/paused at its end/);
-  expect((await page.control()).clock.paused).toBe(true);
-  expect(begun.stdout()).toBe('');
-  expect(await page.ask({ do: 'resume' })).toBe(200);
-  expect((await begun.ended).code).toBe(0);
+  expect([(await page.control()).clock.paused, begun.stdout()]).toEqual([true, '']);
+  expect([await page.ask({ do: 'resume' }), (await begun.ended).code]).toEqual([200, 0]);
   expect(result(begun.stdout()).digest).toBe(alone);
 });
 

@@ -39,8 +39,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     expect((await client.range({ prefix: '' })).count).toBe(5);
     const before = await client.range('a/1', { revision: first });
     expect(before.values[0]!.value.toString()).toBe('one');
-    expect(await client.delete({ prefix: 'a/' })).toBe(4);
-    expect(await client.get('a/1')).toBe(null);
+    expect([await client.delete({ prefix: 'a/' }), await client.get('a/1')]).toEqual([4, null]);
     expect(await client.delete({ prefix: '' })).toBe(1);
     // After re-creation, the version starts at 1, with a new create revision.
     const again = await client.put('a/1', '');
@@ -78,8 +77,7 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
         otherwise: [{ get: { prefix: 'k' } }],
       });
     const won = await claim('mine');
-    expect(won.succeeded).toBe(true);
-    expect(won.results[0]).toBe(null);
+    expect([won.succeeded, won.results[0]]).toEqual([true, null]);
     const lost = await claim('yours');
     expect(lost.succeeded).toBe(false);
     expect(lost.results).toMatchObject([{ count: 1, values: [{ key: 'k', version: 1 }] }]);

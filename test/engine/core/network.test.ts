@@ -165,8 +165,7 @@ test('majority: `needed` is the smallest finalizing weight', async () => {
   const { hash, voters } = await poll(population, 10, 0, 1);
   const needed = async (voter: Citizen, decision: 'approve' | 'reject') =>
     answerOf<'vote'>(await population.vote(voter, hash, decision)).tally.needed;
-  expect(await needed(voters[1]!, 'reject')).toBe(3);
-  expect(await needed(voters[2]!, 'reject')).toBe(4);
+  expect([await needed(voters[1]!, 'reject'), await needed(voters[2]!, 'reject')]).toEqual([3, 4]);
   expect(await needed(voters[3]!, 'approve')).toBe(4);
 });
 

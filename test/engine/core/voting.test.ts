@@ -216,8 +216,7 @@ test('vote: detects a duplicate before all checks except an unknown block', asyn
   await population.vote(ada, hash);
   await population.status(ada, 'inactive');
   const again = await population.vote(ada, hash);
-  expect(again.result).toBe('duplicate');
-  expect(answerOf<'vote'>(again).block_status).toBe('finalized');
+  expect([again.result, answerOf<'vote'>(again).block_status]).toEqual(['duplicate', 'finalized']);
 });
 
 test('vote: counts the first decision and logs a conflicting one as equivocation', async () => {
@@ -350,8 +349,7 @@ test('dormancy: affects a third of the rest after each long standstill', async (
     counts.push(sleeping(population, left));
   }
   // 12 - 3 = 9 agents are awake. ceil(9 / 3) follow after 5 periods, and ceil(6 / 3) after 10.
-  expect(counts).toEqual([0, 0, 3, 3, 6, 6, 6, 6, 6, 8]);
-  expect(sleeping(population, faithful)).toBe(0);
+  expect([counts, sleeping(population, faithful)]).toEqual([[0, 0, 3, 3, 6, 6, 6, 6, 6, 8], 0]);
   await population.votes(faithful, await population.open(maker), 'approve');
   expect(population.network.read.networkState().block_height).toBe(1);
 });

@@ -92,8 +92,7 @@ test('store.commit: keeps every reported batch after FAILED on a full disk', asy
   if (folder === null) return context.skip('this process may not mount a file system');
   const child = startWriter(['write', folder, '20000']);
   // The process exits normally, so no lmdb promise was rejected without a handler.
-  expect((await child.ended).code).toBe(0);
-  expect(child.lines.at(-1)).toBe('FAILED');
+  expect([(await child.ended).code, child.lines.at(-1)]).toEqual([0, 'FAILED']);
   const told = child.lines.length - 2;
   const store = openStore(folder, { readOnly: true });
   expect([told, told + 1]).toContain(store.meta()?.seq);

@@ -83,8 +83,7 @@ test('derived files: removes a file of another log, entry, format or name', asyn
 test('derived files: removes a file sealed by another installation', async () => {
   const { path, file } = await written();
   process.env.XDG_STATE_HOME = temporaryFolder();
-  expect(await new DerivedFolder(path).read('a', from)).toBe(null);
-  expect(existsSync(file)).toBe(false);
+  expect([await new DerivedFolder(path).read('a', from), existsSync(file)]).toEqual([null, false]);
 });
 
 test('derived files: detects any changed byte and any other length', async () => {
@@ -179,8 +178,7 @@ test.each(unusable)('derived files: stay in memory if the key %s', async (_, spo
   expect(await folder.read('b', from)).toEqual(content);
   expect(folder.list()).toMatchObject([{ name: 'b', inMemory: true }]);
   // Without the key, an installation's files are not removed.
-  expect(readdirSync(path)).toEqual(['a']);
-  expect(readFileSync(file)).toEqual(bytes);
+  expect([readdirSync(path), readFileSync(file)]).toEqual([['a'], bytes]);
 });
 
 test('derived files: ignore a relative state folder', async () => {
@@ -190,6 +188,5 @@ test('derived files: ignore a relative state folder', async () => {
   const { path } = await written();
   process.env.HOME = home;
   expect(existsSync(join(state, '.local', 'state', 'folkmoot', 'derived.key'))).toBe(true);
-  expect(existsSync('relative')).toBe(false);
-  expect(readdirSync(path)).toEqual(['a']);
+  expect([existsSync('relative'), readdirSync(path)]).toEqual([false, ['a']]);
 });

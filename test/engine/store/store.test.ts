@@ -35,15 +35,13 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
   describe(name, () => {
     test('store: a new store is empty', () => {
       const store = create();
-      expect(store.meta()).toBe(null);
-      expect(store.get('votes', 1)).toBe(undefined);
+      expect([store.meta(), store.get('votes', 1)]).toEqual([null, undefined]);
       expect([keysOf(store), [...store.entries(0, 9)], [...store.events(0, 9)]]).toEqual([
         [],
         [],
         [],
       ]);
-      expect(store.commits).toBe(0);
-      expect(store.hasRoom()).toBe(true);
+      expect([store.commits, store.hasRoom()]).toEqual([0, true]);
     });
 
     test('store.commit: makes all parts of a batch readable', async () => {

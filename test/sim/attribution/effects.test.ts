@@ -19,8 +19,7 @@ const choose = (of: number, some: number): number =>
   some === 0 ? 1 : (choose(of - 1, some - 1) * of) / some;
 
 test('McNemar: equals the binomial distribution, and keeps the significance level', () => {
-  expect(mcNemar(0, 0)).toBe(1);
-  expect(mcNemar(5, 5)).toBe(1);
+  expect([mcNemar(0, 0), mcNemar(5, 5)]).toEqual([1, 1]);
   expect(mcNemar(0, 13)).toBeCloseTo(2 / 2 ** 13, 12);
   // Sokal and Rohlf's form: two of twelve, twice (1 + 12 + 66) of 4096.
   expect(mcNemar(2, 10)).toBeCloseTo((2 * 79) / 4_096, 12);
@@ -62,8 +61,7 @@ test('effect: has the sign of the omission, inside an interval that narrows', ()
 });
 
 test('Holm: steps down, keeps the order, and never lowers a p-value', () => {
-  expect(holm([0.01, 0.04, 0.03])).toEqual([0.03, 0.06, 0.06]);
-  expect(holm([])).toEqual([]);
+  expect([holm([0.01, 0.04, 0.03]), holm([])]).toEqual([[0.03, 0.06, 0.06], []]);
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (ps) => {
       const adjusted = holm(ps);
@@ -115,8 +113,7 @@ test('equivalence: matches exact bounds, and claims nothing for few pairs', () =
 });
 
 test('looks: doubles the pairs up to the maximum', () => {
-  expect(planLooks(20, 20)).toEqual([20]);
-  expect(planLooks(20, 100)).toEqual([20, 40, 80, 100]);
+  expect([planLooks(20, 20), planLooks(20, 100)]).toEqual([[20], [20, 40, 80, 100]]);
 });
 
 /** Shares of discordant pairs: finalized only with the candidate, and only without it. */

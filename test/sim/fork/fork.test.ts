@@ -51,8 +51,7 @@ test('fork: forks a fork; a fork without changes is identical to the end', async
     { kind: 'set', path: 'social.memes.rate', value: 15, at_ms: 1_000 },
   ]);
   expect(acted.map(({ what }) => what)).toEqual(['social.memes.rate = 15']);
-  expect(result.interventions!.length).toBe(2);
-  expect(prefix.same).toBe(true);
+  expect([result.interventions!.length, prefix.same]).toEqual([2, true]);
   const found = await compareKept(base.folder, out);
   expect([found.same, found.first]).toEqual([true, null]);
   const never = await forked(base, [{ kind: 'drop', block: 1, at_entry: 1_000_000 }]);
@@ -68,8 +67,7 @@ test('fork: names a script that is not deterministic, and the first different en
   await simulate(scenario, { folder: source, out: folder });
   const last = { kind: 'silence', whom: [{ agent: 0 }], at_height: 1 };
   const { out, prefix } = await forked({ folder }, [last], source);
-  expect(prefix.same).toBe(false);
-  expect(prefix.impure).toBe('script.mjs');
+  expect([prefix.same, prefix.impure]).toEqual([false, 'script.mjs']);
   expect(prefix.difference!.where).toMatch(/^entry \d+ \(vote\)$/);
   expect(prefix.difference!.details.field).toBe('body.reason');
   expect(existsSync(join(out, 'script.mjs'))).toBe(true);

@@ -82,8 +82,7 @@ test('vote: changes the decision alone, or removes the vote', async () => {
   );
   const decision = own.decision === 'approve' ? 'reject' : 'approve';
   const changed = await forked({ kind: 'vote', agent, block: hashOf(3), decision, at_ms: 0 });
-  expect(changed.parts.kind).toBe('vote');
-  expect(changed.parts.path).toBe('body.decision');
+  expect([changed.parts.kind, changed.parts.path]).toEqual(['vote', 'body.decision']);
   const none = await forked({ kind: 'vote', agent, block: 3, decision: 'none', at_ms: 0 });
   const voters = votesOn(none.log, hashOf(3)).map(({ public_key }) => public_key);
   expect(voters).not.toContain(own.public_key);

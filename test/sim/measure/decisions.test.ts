@@ -76,10 +76,8 @@ test('decisions: has a consistent line for each counted vote', async () => {
   }
   const bases = (group: string) =>
     new Set(lines.filter((line) => line.group === group).map(({ basis }) => basis));
-  expect(bases('town')).toEqual(new Set(['judgement']));
-  expect(bases('sober')).toEqual(new Set(['content']));
-  expect(bases('herd').has('neighbours')).toBe(true);
-  expect(bases('bloc')).toEqual(new Set(['unknown']));
+  expect([bases('town'), bases('sober')]).toEqual([new Set(['judgement']), new Set(['content'])]);
+  expect([bases('herd').has('neighbours'), bases('bloc')]).toEqual([true, new Set(['unknown'])]);
   expect(bases('own')).toEqual(new Set(['script', 'unknown']));
   expect(lines.find(({ basis }) => basis === 'script')!.reason).toBe('odd one');
   // Some votes were turned by one meme, which the agent had received.
@@ -140,6 +138,5 @@ test('decisions: a meme turned a vote if the vote would differ without the meme'
     memes,
     hasMeme: false,
   });
-  expect(score).toBe(6_600);
-  expect(turned_by).toEqual(['a', 'b']);
+  expect([score, turned_by]).toEqual([6_600, ['a', 'b']]);
 });

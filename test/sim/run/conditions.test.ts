@@ -30,8 +30,7 @@ test('until: names the condition that was met first', async () => {
     { measure: 'transactions', at_least: 1 },
     { measure: 'decided', at_least: 2 },
   ]);
-  expect(ended_by).toBe('until transactions at_least 1');
-  expect(measures.finalized).toBe(1);
+  expect([ended_by, measures.finalized]).toEqual(['until transactions at_least 1', 1]);
 });
 
 test('until: a condition held for a time ends the run within one window', async () => {
@@ -46,8 +45,7 @@ test('until: a condition held for a time ends the run within one window', async 
 test('until: a condition held for a number of closed blocks ends the run', async () => {
   const condition = { measure: 'finalized', at_least: 2, held_blocks: 3 };
   const { ended_by, measures } = await until(condition);
-  expect(ended_by).toBe('until finalized at_least 2 for 3 blocks');
-  expect(measures.finalized).toBe(5);
+  expect([ended_by, measures.finalized]).toEqual(['until finalized at_least 2 for 3 blocks', 5]);
 });
 
 test('until: a condition held for a time and a number of closed blocks ends the run', async () => {

@@ -22,8 +22,7 @@ test('join: agents join in waves, and are not called before they join', async ()
   const waves = joined.map((ms) => Math.floor((ms - 20_000) / 10_000));
   expect(waves).toEqual([0, 0, 1, 1, 2, 2]);
   for (const ms of joined) expect((ms - 20_000) % 10_000).toBeLessThan(1_000);
-  expect(electors(lived, 0, 20_000)).toEqual([7]);
-  expect(electors(lived, 22_000, 30_000)).toEqual([9]);
+  expect([electors(lived, 0, 20_000), electors(lived, 22_000, 30_000)]).toEqual([[7], [9]]);
   expect(electors(lived, 42_000, 100_000)).toEqual([13]);
   expect(Math.min(...times(lived, 'late', 'vote'))).toBeGreaterThan(20_000);
   const { censored, measures, broken } = lived.result;

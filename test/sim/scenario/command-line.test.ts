@@ -10,8 +10,7 @@ import { fileOf, town, wrong } from './wrong.js';
 
 test('scenario schema: prints the schema', async () => {
   const { code, stdout } = await runCommand(['scenario', 'schema']);
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
+  expect([code, JSON.parse(stdout)]).toEqual([0, JSON.parse(JSON.stringify(scenarioJsonSchema()))]);
 });
 
 test('scenario check: prints a line per file, and exits with 2 if one is invalid', async () => {

@@ -90,8 +90,7 @@ test('agents.csv: lists drawn traits; personality and group give the rest', asyn
   const group = { group: 'a', count: 12, producers: 1, personality: ['memetic'] };
   const { agents } = await live([{ ...group, traits: { care, threshold: 61 } }]);
   const own = agents.map((row) => Number(row.trait_care));
-  expect(new Set(own).size).toBe(12);
-  expect(own.every((one) => one >= 0.1 && one <= 0.9)).toBe(true);
+  expect([new Set(own).size, own.every((one) => one >= 0.1 && one <= 0.9)]).toEqual([12, true]);
   for (const row of agents) {
     expect([row.trait_threshold, row.trait_meme]).toEqual(['61', '70']);
     expect(Number(row.trait_memes)).toBe(personalities.memetic!.memes);

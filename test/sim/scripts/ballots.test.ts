@@ -36,8 +36,7 @@ describe('ballots of scripts', () => {
       });`;
     const lived = await elect(text, election('schulze'));
     const { verdict, reported } = lived.result;
-    expect(verdict).toBe('pass');
-    expect(reported!.run).toEqual({ red: 3, wins: 2 });
+    expect([verdict, reported!.run]).toEqual(['pass', { red: 3, wins: 2 }]);
     for (const block of lived.blocks) {
       expect(block.choice).toBe('red');
       expect(JSON.parse(block.standings)).toEqual({ red: 2, green: 1, blue: 0 });

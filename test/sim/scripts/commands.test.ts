@@ -50,8 +50,7 @@ test.each([
   expect(error).toBeInstanceOf(ScenarioError);
   const { code, message } = error as ScenarioError;
   expect(code).toBe('SCRIPT_FAILED');
-  expect(message).toMatch(/^script own\.ts: /);
-  expect(message).toMatch(expected);
+  for (const form of [/^script own\.ts: /, expected]) expect(message).toMatch(form);
   expect(message).not.toContain('\n');
 });
 

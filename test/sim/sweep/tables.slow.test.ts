@@ -262,8 +262,7 @@ describe('sweep: responses of scripts', () => {
   ])('sweep: refuses %s before the first run', async (_, responses, message) => {
     const { file, out } = grouped(responses);
     const { code, stderr } = await sweepIn(file, out);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
-    expect(existsSync(out)).toBe(false);
+    expect([[code, stderr], existsSync(out)]).toEqual([[2, expect.stringMatching(message)], false]);
   });
 
   test('sweep: refuses a response of scripts without a script', async () => {

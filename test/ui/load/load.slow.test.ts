@@ -103,8 +103,7 @@ browserTest('load: starts and follows a run by keyboard', async () => {
   expect(await rows.count()).toBeGreaterThan(5);
   const cells = await table.locator('tbody tr').last().locator('th, td').allInnerTexts();
   const { intended, accepted, failed } = result.seconds[0]!;
-  expect(cells).toEqual(['1', `${accepted}/s`, `${failed}/s`, `${intended}/s`]);
-  expect(complaints).toEqual([]);
+  expect([cells, complaints]).toEqual([['1', `${accepted}/s`, `${failed}/s`, `${intended}/s`], []]);
 });
 
 browserTest('load: stops a run from the page', async () => {
@@ -121,8 +120,7 @@ browserTest('load: stops a run from the page', async () => {
     .locator('main')
     .getByText(/interrupted\./)
     .waitFor();
-  expect((await run.ended).signal).toBe('SIGINT');
-  expect(complaints).toEqual([]);
+  expect([(await run.ended).signal, complaints]).toEqual(['SIGINT', []]);
 });
 
 browserTest('load: has no controls without the token', async () => {
@@ -176,8 +174,13 @@ browserTest.each(checkedModes)('load: passes axe with charts and tables, %s', as
       tab.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
-    expect([at, await wide()]).toEqual([at, 0]);
-    expect([at, complaints]).toEqual([at, []]);
+    expect([
+      [at, await wide()],
+      [at, complaints],
+    ]).toEqual([
+      [at, 0],
+      [at, []],
+    ]);
     await tab.close();
   }
   const { tab, complaints } = await open(page, modes[name]);
@@ -186,8 +189,7 @@ browserTest.each(checkedModes)('load: passes axe with charts and tables, %s', as
   expect(await twins.count()).toBe(5);
   for (const twin of await twins.all()) await twin.click();
   expect(await tab.getByRole('table').count()).toBe(9);
-  expect(await tab.getByRole('table', { name: 'Outages' }).count()).toBe(1);
-  expect(complaints).toEqual([]);
+  expect([await tab.getByRole('table', { name: 'Outages' }).count(), complaints]).toEqual([1, []]);
 });
 
 browserTest('load: shows hostile texts as short text only', async () => {
@@ -215,8 +217,7 @@ browserTest('load: shows hostile texts as short text only', async () => {
     const wide = await tab.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
-    expect(wide).toBe(0);
-    expect(complaints).toEqual([]);
+    expect([wide, complaints]).toEqual([0, []]);
   }
   await Promise.all([refused.ended, failed.ended]);
 });

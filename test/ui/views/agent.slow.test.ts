@@ -259,8 +259,7 @@ browserTest('agents: shows a hostile group name as text only', async () => {
     turns: /[\u202a-\u202e\u200b]/.test(document.body.innerText),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   }));
-  expect(seen).toEqual({ images: 0, turns: false, wide: 0 });
-  expect(complaints).toEqual([]);
+  expect([seen, complaints]).toEqual([{ images: 0, turns: false, wide: 0 }, []]);
 });
 
 const views = () => [

@@ -65,8 +65,7 @@ browserTest('finished: reads the whole log for each filter of Talk', async () =>
   const { totals } = await madeView(url);
   for (const kind of ['remarks', 'memes'] as const) {
     const { tab, complaints } = await open(`${url}/ui/talk?kind=${kind}`, modes.light);
-    expect([kind, await countedOn(tab)]).toEqual([kind, totals[kind]]);
-    expect(complaints).toEqual([]);
+    expect([[kind, await countedOn(tab)], complaints]).toEqual([[kind, totals[kind]], []]);
   }
   // Scripted agents give a reason for every vote.
   const { tab } = await open(`${url}/ui/talk?kind=reasons`, modes.light);
@@ -89,8 +88,7 @@ browserTest('finished: lists shared reasons once', async () => {
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ballots.length);
   const cells = await tab.locator('table.votes td.wide').allInnerTexts();
   expect(cells.length).toBeGreaterThan(10);
-  expect(cells.filter((text) => !/^reason \d+/.test(text))).toEqual([]);
-  expect(complaints).toEqual([]);
+  expect([cells.filter((text) => !/^reason \d+/.test(text)), complaints]).toEqual([[], []]);
 });
 
 browserTest('finished: draws each threshold of the tally to scale', async () => {
@@ -138,7 +136,6 @@ browserTest(
           ['::before', '::after'].map((part) => getComputedStyle(quote, part).content).join(''),
         ),
       );
-    expect([...new Set(marks)]).toEqual(['"\u201c""\u201d"']);
-    expect(complaints).toEqual([]);
+    expect([[...new Set(marks)], complaints]).toEqual([['"\u201c""\u201d"'], []]);
   },
 );

@@ -99,8 +99,7 @@ test('view: rebuilds deleted, damaged and foreign files', async () => {
   }
   expect(namesIn(folder)).toEqual(made);
   rmSync(folder, { recursive: true });
-  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
-  expect(namesIn(folder)).toEqual(made);
+  expect([(await picturesOf(path, ats)).pictures, namesIn(folder)]).toEqual([pictures, made]);
   // Files from a different log with the same name and length are foreign.
   const other = await livedAnew();
   await picturesOf(other, ats, { folder });
@@ -144,8 +143,7 @@ test('view: rejects files derived from forged events of the same log', async () 
   const made = namesIn(join(path, 'view'));
   expect(namesIn(join(forged, 'view'))).toEqual(made);
   cpSync(join(forged, 'view'), join(path, 'view'), { recursive: true });
-  expect(await spansOf(path)).toEqual(honest);
-  expect(namesIn(join(path, 'view'))).toEqual(made);
+  expect([await spansOf(path), namesIn(join(path, 'view'))]).toEqual([honest, made]);
 });
 
 /** Changes events but not the log. Returns the number of changes. */

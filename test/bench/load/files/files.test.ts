@@ -25,15 +25,10 @@ test('files: writes all, and reads the result from file and folder', async () =>
   const result = mixed();
   await writeLoad(result, folder);
   expect(readdirSync(folder).sort()).toEqual([
-    'errors.csv',
-    'histograms.hlog',
-    'latencies.csv',
-    'report.html',
-    'result.json',
+    ...['errors.csv', 'histograms.hlog', 'latencies.csv', 'report.html', 'result.json'],
     'seconds.csv',
   ]);
-  expect(readLoad(folder)).toEqual(result);
-  expect(readLoad(join(folder, 'result.json'))).toEqual(result);
+  expect([readLoad(folder), readLoad(join(folder, 'result.json'))]).toEqual([result, result]);
 });
 
 test('files: any result is read back unchanged, with a row for each figure', heavy, async () => {
@@ -90,14 +85,8 @@ test('latencies.csv: has rows for each histogram that match the percentiles', as
   const table = rows(folder, 'latencies.csv');
   const kinds = new Set(table.map(({ operation, time }) => `${operation} ${time}`));
   expect([...kinds]).toEqual([
-    'vote response',
-    'vote service',
-    'propose response',
-    'propose service',
-    'vote (beside) response',
-    'vote (beside) service',
-    ' finality',
-    ' lag',
+    ...['vote response', 'vote service', 'propose response', 'propose service'],
+    ...['vote (beside) response', 'vote (beside) service', ' finality', ' lag'],
   ]);
   const at = (time: string, percentile: string) =>
     Number(

@@ -24,13 +24,8 @@ export function writeHalf(response: ServerResponse, answer: Answer): void {
 
 /** Success responses without data. */
 const lies: readonly string[] = [
-  '',
-  '{}',
-  '{"success":true}',
-  '{"success":true,"data":null}',
-  '{"success":true,"data":"done"}',
-  '{"data":{}}',
-  '{"success":true,"data":{"agent_id":"age',
+  ...['', '{}', '{"success":true}', '{"success":true,"data":null}'],
+  ...['{"success":true,"data":"done"}', '{"data":{}}', '{"success":true,"data":{"agent_id":"age'],
   '<!doctype html><title>200 OK</title>',
 ];
 

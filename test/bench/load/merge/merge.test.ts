@@ -44,8 +44,7 @@ test('merge: counts add up, and the result follows its schema', () => {
   expect(sum(merged.seconds.map(({ accepted }) => accepted))).toBe(
     total(({ seconds }) => sum(seconds.map(({ accepted }) => accepted))),
   );
-  expect(merged.asked.rate).toBe(300);
-  expect(merged.shards!.map(({ number }) => number)).toEqual([1, 2, 3]);
+  expect([merged.asked.rate, merged.shards!.map(({ number }) => number)]).toEqual([300, [1, 2, 3]]);
   expect(merged.shard).toBe(undefined);
 });
 
@@ -132,8 +131,7 @@ test.each([
   const damaged = part(2, 2, changes as unknown as PartChanges);
   const { verdict, reasons } = mergeLoads(parts(part(1, 2), damaged), bound);
   expect(verdict).toBe('INVALID');
-  expect(reasons[0]).toContain('generator 2');
-  expect(reasons[0]).toContain(detail);
+  for (const part of ['generator 2', detail]) expect(reasons[0]).toContain(part);
 });
 
 test('merge: the difference of clocks is bounded, including the uncertainty', () => {

@@ -116,8 +116,7 @@ test('verdict: notes lag that response times include on a valid run', () => {
 
 test('verdict: rounds a share below 99 % down', () => {
   const [reason] = judgeRun({ ...well, acceptedPerS: 989.96 }).reasons;
-  expect(reason!.text).toContain('989.9 of 1,000');
-  expect(reason!.text).toContain('98.9 %');
+  for (const part of ['989.9 of 1,000', '98.9 %']) expect(reason!.text).toContain(part);
 });
 
 test('verdict: names the option, and the connections that a rate needs', () => {
@@ -187,6 +186,5 @@ test.each<[number, number, string[]]>([
   const held = { connections: 0, answers, signatures };
   const keysOf = (change: Partial<Evidence>) =>
     judgeRun({ ...well, held, ...change }).reasons.map(({ key }) => key);
-  expect(keysOf({})).toEqual(keys);
-  expect(keysOf({ acceptedPerS: 900 })).toEqual(['RATE_MISSED', ...keys]);
+  expect([keysOf({}), keysOf({ acceptedPerS: 900 })]).toEqual([keys, ['RATE_MISSED', ...keys]]);
 });

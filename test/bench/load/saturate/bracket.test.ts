@@ -85,8 +85,7 @@ test('bracket: two probes confirm the previous bracket', async () => {
   const first = await findBracket({ rate: 100, step: 2 }, holdsAt);
   const before = asked.length;
   const second = await findBracket(startNear(first), holdsAt);
-  expect(asked.length - before).toBe(2);
-  expect(overlap([first, second])).toBe(true);
+  expect([asked.length - before, overlap([first, second])]).toEqual([2, true]);
 });
 
 test('bracket: does not overlap the earlier one once the server is half as fast', async () => {

@@ -58,8 +58,7 @@ test('schedule: queued arrivals keep their intended times', async () => {
   let open = false;
   const { schedule, sent, due, ended } = scheduled({ next: () => (open ? call : null) });
   vi.advanceTimersByTime(550);
-  expect(sent).toEqual([]);
-  expect(due).toEqual(every100.slice(0, 6));
+  expect([sent, due]).toEqual([[], every100.slice(0, 6)]);
   open = true;
   schedule.pump();
   expect(sent).toEqual(every100.slice(0, 6));
@@ -67,8 +66,7 @@ test('schedule: queued arrivals keep their intended times', async () => {
   expect(schedule.waitTimes).toEqual({ connections: 0, answers: 550, signatures: 0 });
   vi.advanceTimersByTime(500);
   await ended;
-  expect(sent).toEqual(every100);
-  expect(schedule.waitTimes.answers).toBe(550);
+  expect([sent, schedule.waitTimes.answers]).toEqual([every100, 550]);
 });
 
 test('schedule: a workload that wakes it from `next` gets no arrival twice', async () => {
@@ -166,8 +164,7 @@ test('ticker: its thread ends on close without another wake-up', async () => {
   const ended = once(worker, 'exit');
   ticker.wakeIn(NEVER_MS);
   ticker.close();
-  expect(await ended).toEqual([0]);
-  expect(wakes()).toBe(1);
+  expect([await ended, wakes()]).toEqual([[0], 1]);
 });
 
 test('schedule: sends due arrivals while the timers of the event loop are blocked', async () => {

@@ -48,8 +48,7 @@ test('unicode: refuses tags with characters of a later version', () => {
 test('unicode: lower case ignores context and language and keeps the length', () => {
   expect(lowerCase('ΣΟΦΟΣ')).toBe('σοφοσ');
   expect(lowerCase('İ'.repeat(32))).toBe('i'.repeat(32));
-  expect(lowerCase('ẞA')).toBe('ßa');
-  expect(lowerCase('𐐀𞤀Ꭰ')).toBe('𐐨𞤢ꭰ');
+  expect([lowerCase('ẞA'), lowerCase('𐐀𞤀Ꭰ')]).toEqual(['ßa', '𐐨𞤢ꭰ']);
 });
 
 const same = nodes.filter((node) => unicodeOf(node) === UNICODE_VERSION);

@@ -142,8 +142,7 @@ describe('merge: on the command line', () => {
     expectSame(alone, out);
     // A merged sweep can grow like any other.
     const more = ['--resume', '--replicates', '3', '--out', out];
-    expect((await folkmoot([...args.slice(0, 2), ...more])).code).toBe(0);
-    expect(runsIn(out)).toBe(6);
+    expect([(await folkmoot([...args.slice(0, 2), ...more])).code, runsIn(out)]).toEqual([0, 6]);
   });
 
   test('sweep --shard: names its folder after the shard, which --json includes', async () => {

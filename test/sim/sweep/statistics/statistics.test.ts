@@ -59,8 +59,7 @@ test.each([
 
 test.each([2, 3, 5])('wilson: in %i trials, less than half a hit has a bound of 0', (trials) => {
   // The continuity correction subtracts half a hit, so a smaller count is reduced to zero.
-  expect(wilson(0.4 / trials, trials).low).toBe(0);
-  expect(wilson(1 - 0.4 / trials, trials).high).toBe(1);
+  expect([wilson(0.4 / trials, trials).low, wilson(1 - 0.4 / trials, trials).high]).toEqual([0, 1]);
   const few = Array<number>(trials - 1).fill(1);
   const { mean, high } = of([...few, 0.98], 'share');
   expect(high).toBeGreaterThan(mean!);
@@ -199,8 +198,7 @@ test('statistics: gives mean 0 for numbers that cancel, with the digits of decim
     [0.2, 0.3],
   ];
   const differences = pairs.map(([a, b]) => subtractRounded(a, b));
-  expect(differences).toEqual([0.2, -0.2, 0.1, -0.1]);
-  expect(of(differences, 't_skew').mean).toBe(0);
+  expect([differences, of(differences, 't_skew').mean]).toEqual([[0.2, -0.2, 0.1, -0.1], 0]);
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: -9_999, max: 9_999 }), { minLength: 1, maxLength: 30 }),
