@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { main } from '../support/paths.js';
@@ -47,34 +47,32 @@ test('mistakes: an unknown option exits with 2', async () => {
   for (const command of commands) await expectCode(2, [...command, '--nonsense']);
 });
 
-describe('mistakes: a file', () => {
-  /** Returns every command that reads a file. */
-  const reading = (file: string): string[][] => [
-    ['sim', file],
-    ['sweep', file],
-    ['scenario', 'check', file],
-    ['scenario', 'show', file],
-    ['serve', '--scenario', file],
-    ['serve', '--response-key', file, '--data', join(temporaryFolder(), 'data')],
-    ['agent', 'status', 'active', '--key', file, '--url', unreachable],
-    ['load', 'compare', file, file],
-  ];
+/** Returns every command that reads a file. */
+const reading = (file: string): string[][] => [
+  ['sim', file],
+  ['sweep', file],
+  ['scenario', 'check', file],
+  ['scenario', 'show', file],
+  ['serve', '--scenario', file],
+  ['serve', '--response-key', file, '--data', join(temporaryFolder(), 'data')],
+  ['agent', 'status', 'active', '--key', file, '--url', unreachable],
+  ['load', 'compare', file, file],
+];
 
-  test('a missing file exits with 2', async () => {
-    const missing = join(temporaryFolder(), 'missing');
-    for (const args of [...reading(missing), ['replay', missing]]) await expectCode(2, args);
-  });
+test('mistakes: a missing file exits with 2', async () => {
+  const missing = join(temporaryFolder(), 'missing');
+  for (const args of [...reading(missing), ['replay', missing]]) await expectCode(2, args);
+});
 
-  test('a folder in place of a file exits with 2', async () => {
-    const folder = temporaryFolder();
-    for (const args of reading(folder)) await expectCode(2, args);
-  });
+test('mistakes: a folder in place of a file exits with 2', async () => {
+  const folder = temporaryFolder();
+  for (const args of reading(folder)) await expectCode(2, args);
+});
 
-  test('a file of another type exits with 2', async () => {
-    const file = join(temporaryFolder(), 'broken.json');
-    writeFileSync(file, '{"private_key": "no', { mode: 0o600 });
-    for (const args of reading(file)) await expectCode(2, args);
-  });
+test('mistakes: a file of another type exits with 2', async () => {
+  const file = join(temporaryFolder(), 'broken.json');
+  writeFileSync(file, '{"private_key": "no', { mode: 0o600 });
+  for (const args of reading(file)) await expectCode(2, args);
 });
 
 test('mistakes: a folder without a network exits with 2', async () => {

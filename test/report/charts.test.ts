@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { measures as dictionary } from 'folkmoot/sim';
 import { parseHTML } from 'linkedom';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Chart, figure } from '../../dist/report/figure.js';
 import { timeScale } from '../../dist/report/shared/format.js';
 import { getBounds, isShare, measureTitle } from '../../dist/report/shared/measures.js';
@@ -39,50 +39,48 @@ const cut: ClosedBlock[] = Array.from({ length: 60 }, (_, index) => 4_000 * (ind
   (ms) => (ms > 60_000 && ms < 150_000 ? other('expired', ms) : final(ms)),
 );
 
-describe('finality', () => {
-  test('finality: interrupts the median line at an outage', () => {
-    const chart = finalityChart(cut, measures, [], 240_000)!;
-    const lines = [...drawn(chart).querySelectorAll('[stroke="var(--ink)"] path, path')]
-      .filter((path) => path.parentElement!.getAttribute('stroke-width') === '1.6')
-      .map((path) => path.getAttribute('d')!);
-    expect(lines).toHaveLength(2);
-    const [left, right] = lines.map((d) => [...d.matchAll(/[ML](-?[\d.]+),/g)].map(([, x]) => +x!));
-    // The axis margins are 52 pixels on the left and 20 pixels on the right.
-    const at = (ms: number) => 52 + (ms / 240_000) * (880 - 72);
-    expect(Math.max(...left!)).toBeLessThanOrEqual(at(60_000) + 1);
-    expect(Math.min(...right!)).toBeGreaterThanOrEqual(at(150_000) - 1);
-    expect(chart.caption).toContain('from 1 min to 2.53 min');
-  });
+test('finality: interrupts the median line at an outage', () => {
+  const chart = finalityChart(cut, measures, [], 240_000)!;
+  const lines = [...drawn(chart).querySelectorAll('[stroke="var(--ink)"] path, path')]
+    .filter((path) => path.parentElement!.getAttribute('stroke-width') === '1.6')
+    .map((path) => path.getAttribute('d')!);
+  expect(lines).toHaveLength(2);
+  const [left, right] = lines.map((d) => [...d.matchAll(/[ML](-?[\d.]+),/g)].map(([, x]) => +x!));
+  // The axis margins are 52 pixels on the left and 20 pixels on the right.
+  const at = (ms: number) => 52 + (ms / 240_000) * (880 - 72);
+  expect(Math.max(...left!)).toBeLessThanOrEqual(at(60_000) + 1);
+  expect(Math.min(...right!)).toBeGreaterThanOrEqual(at(150_000) - 1);
+  expect(chart.caption).toContain('from 1 min to 2.53 min');
+});
 
-  test('finality: marks blocks that were not finalized with the symbol of their outcome', () => {
-    const blocks = [...cut, other('orphaned', 200_000), other('rejected', 201_000)];
-    const chart = finalityChart(blocks, measures, [], 240_000)!;
-    const expired = cut.filter(({ status }) => status === 'expired').length;
-    expect(expired).toBeGreaterThan(10);
-    const texts = chart.legend!.map(({ text }) => text);
-    expect(texts).toEqual([
-      `finalized (${60 - expired})`,
-      'running median',
-      `expired (${expired})`,
-      'rejected (1)',
-      'orphaned (1)',
-      'no finalization',
-    ]);
-    const signs = chart.legend!.flatMap(({ sign }) => sign ?? []);
-    expect(new Set(signs).size).toBe(signs.length);
-    const marks = drawn(chart).querySelectorAll('[fill="var(--c5)"] path, path[fill="var(--c5)"]');
-    expect(marks.length).toBe(expired);
-  });
+test('finality: marks blocks that were not finalized with the symbol of their outcome', () => {
+  const blocks = [...cut, other('orphaned', 200_000), other('rejected', 201_000)];
+  const chart = finalityChart(blocks, measures, [], 240_000)!;
+  const expired = cut.filter(({ status }) => status === 'expired').length;
+  expect(expired).toBeGreaterThan(10);
+  const texts = chart.legend!.map(({ text }) => text);
+  expect(texts).toEqual([
+    `finalized (${60 - expired})`,
+    'running median',
+    `expired (${expired})`,
+    'rejected (1)',
+    'orphaned (1)',
+    'no finalization',
+  ]);
+  const signs = chart.legend!.flatMap(({ sign }) => sign ?? []);
+  expect(new Set(signs).size).toBe(signs.length);
+  const marks = drawn(chart).querySelectorAll('[fill="var(--c5)"] path, path[fill="var(--c5)"]');
+  expect(marks.length).toBe(expired);
+});
 
-  test('outages: finds outages at the start and at the end, and none in a steady run', () => {
-    const steady = Array.from({ length: 50 }, (_, index) => 2_000 * (index + 1));
-    expect(findOutages(steady, 100_000)).toEqual([]);
-    const late = steady.map((ms) => ms + 60_000);
-    expect(findOutages(late, 300_000)).toEqual([
-      { fromMs: 0, toMs: 62_000 },
-      { fromMs: 160_000, toMs: 300_000 },
-    ]);
-  });
+test('outages: finds outages at the start and at the end, and none in a steady run', () => {
+  const steady = Array.from({ length: 50 }, (_, index) => 2_000 * (index + 1));
+  expect(findOutages(steady, 100_000)).toEqual([]);
+  const late = steady.map((ms) => ms + 60_000);
+  expect(findOutages(late, 300_000)).toEqual([
+    { fromMs: 0, toMs: 62_000 },
+    { fromMs: 160_000, toMs: 300_000 },
+  ]);
 });
 
 test('outcomes: shows blocks that closed at the last instant', () => {

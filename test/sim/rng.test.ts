@@ -15,42 +15,40 @@ function expectBinomial(found: number, draws: number, probability: number): void
   expect(Math.abs(found - expected), `${found} of ${draws}`).toBeLessThanOrEqual(most);
 }
 
-describe('chance', () => {
-  test.each([0.5, 0.1, 0.9995, 0.0004, 0.00001])('is true with probability %d', (probability) => {
-    const rng = streamOf(`chance ${probability}`);
-    let found = 0;
-    for (let draw = 0; draw < 2_000_000; draw += 1) if (rng.chance(probability)) found += 1;
-    expectBinomial(found, 2_000_000, probability);
-  });
-
-  test('is never true for 0 and always for 1, with one draw each', () => {
-    const [rng, twin] = [streamOf('ends'), streamOf('ends')];
-    expect(times(10_000, () => rng.chance(0)).some((hit) => hit)).toBe(false);
-    expect(times(10_000, () => rng.chance(1)).every((hit) => hit)).toBe(true);
-    for (let draw = 0; draw < 20_000; draw += 1) twin.chance(0.5);
-    expect(rng.int(1_000_000)).toBe(twin.int(1_000_000));
-  });
-
-  test.each([-0.1, 1.0001, 500, Number.NaN, Infinity])('refuses %d', (probability) => {
-    const expected = `chance(${probability}): expected a probability from 0 to 1`;
-    expect(() => streamOf('bad').chance(probability)).toThrow(new RangeError(expected));
-  });
+test.each([
+  0.5, 0.1, 0.9995, 0.0004, 0.00001,
+])('chance: is true with probability %d', (probability) => {
+  const rng = streamOf(`chance ${probability}`);
+  let found = 0;
+  for (let draw = 0; draw < 2_000_000; draw += 1) if (rng.chance(probability)) found += 1;
+  expectBinomial(found, 2_000_000, probability);
 });
 
-describe('int', () => {
-  test('gives each number equally often, also beyond 32 bits', () => {
-    const rng = streamOf('int');
-    const dice = times(60_000, () => rng.int(6));
-    for (let face = 0; face < 6; face += 1) {
-      expectBinomial(dice.filter((one) => one === face).length, 60_000, 1 / 6);
-    }
-    const odd = times(10_000, () => rng.int(2 ** 53)).filter((one) => one % 2 === 1).length;
-    expectBinomial(odd, 10_000, 0.5);
-  });
+test('chance: is never true for 0 and always for 1, with one draw each', () => {
+  const [rng, twin] = [streamOf('ends'), streamOf('ends')];
+  expect(times(10_000, () => rng.chance(0)).some((hit) => hit)).toBe(false);
+  expect(times(10_000, () => rng.chance(1)).every((hit) => hit)).toBe(true);
+  for (let draw = 0; draw < 20_000; draw += 1) twin.chance(0.5);
+  expect(rng.int(1_000_000)).toBe(twin.int(1_000_000));
+});
 
-  test.each([0, -1, 1.5, Number.NaN, 2 ** 54])('refuses %d', (below) => {
-    expect(() => streamOf('bad').int(below)).toThrow(RangeError);
-  });
+test.each([-0.1, 1.0001, 500, Number.NaN, Infinity])('chance: refuses %d', (probability) => {
+  const expected = `chance(${probability}): expected a probability from 0 to 1`;
+  expect(() => streamOf('bad').chance(probability)).toThrow(new RangeError(expected));
+});
+
+test('int: gives each number equally often, also beyond 32 bits', () => {
+  const rng = streamOf('int');
+  const dice = times(60_000, () => rng.int(6));
+  for (let face = 0; face < 6; face += 1) {
+    expectBinomial(dice.filter((one) => one === face).length, 60_000, 1 / 6);
+  }
+  const odd = times(10_000, () => rng.int(2 ** 53)).filter((one) => one % 2 === 1).length;
+  expectBinomial(odd, 10_000, 0.5);
+});
+
+test.each([0, -1, 1.5, Number.NaN, 2 ** 54])('int: refuses %d', (below) => {
+  expect(() => streamOf('bad').int(below)).toThrow(RangeError);
 });
 
 test('real: gives numbers from 0 to 1, with 53 bits', () => {
@@ -78,45 +76,43 @@ test('normal: has the expected counts within one, two and three deviations', () 
   );
 });
 
-describe('choice, pick, shuffle', () => {
-  test('choice: draws in proportion to the weights, and never a weight of zero', () => {
-    const rng = streamOf('choice');
-    const drawn = times(100_000, () => rng.choice(['a', 'b', 'c', 'd'], [1, 0, 2.5, 0]));
-    const count = (name: string) => drawn.filter((one) => one === name).length;
-    expectBinomial(count('a'), 100_000, 1 / 3.5);
-    expect([count('b'), count('d')]).toEqual([0, 0]);
-    expectBinomial(
-      times(30_000, () => rng.choice([1, 2, 3])).filter((x) => x === 2).length,
-      30_000,
-      1 / 3,
-    );
-  });
+test('choice: draws in proportion to the weights, and never a weight of zero', () => {
+  const rng = streamOf('choice');
+  const drawn = times(100_000, () => rng.choice(['a', 'b', 'c', 'd'], [1, 0, 2.5, 0]));
+  const count = (name: string) => drawn.filter((one) => one === name).length;
+  expectBinomial(count('a'), 100_000, 1 / 3.5);
+  expect([count('b'), count('d')]).toEqual([0, 0]);
+  expectBinomial(
+    times(30_000, () => rng.choice([1, 2, 3])).filter((x) => x === 2).length,
+    30_000,
+    1 / 3,
+  );
+});
 
-  test.each([
-    ['too few', [1]],
-    ['a negative weight', [2, -1]],
-    ['all zero', [0, 0]],
-    ['not a number', [1, Number.NaN]],
-    ['infinite', [1, Infinity]],
-  ])('choice: refuses weights: %s', (_, weights) => {
-    expect(() => streamOf('bad').choice(['a', 'b'], weights)).toThrow(/expected 2 weights of 0 or/);
-  });
+test.each([
+  ['too few', [1]],
+  ['a negative weight', [2, -1]],
+  ['all zero', [0, 0]],
+  ['not a number', [1, Number.NaN]],
+  ['infinite', [1, Infinity]],
+])('choice: refuses weights: %s', (_, weights) => {
+  expect(() => streamOf('bad').choice(['a', 'b'], weights)).toThrow(/expected 2 weights of 0 or/);
+});
 
-  test('pick: refuses an empty list', () => {
-    expect(() => streamOf('bad').pick([])).toThrow(RangeError);
-    expect(() => streamOf('bad').choice([])).toThrow(RangeError);
-    expect(streamOf('bad').shuffle([])).toEqual([]);
-  });
+test('pick: refuses an empty list', () => {
+  expect(() => streamOf('bad').pick([])).toThrow(RangeError);
+  expect(() => streamOf('bad').choice([])).toThrow(RangeError);
+  expect(streamOf('bad').shuffle([])).toEqual([]);
+});
 
-  test('shuffle: returns a copy, with each order equally often', () => {
-    const rng = streamOf('shuffle');
-    const given = Object.freeze(['a', 'b', 'c']);
-    const orders = times(60_000, () => rng.shuffle(given).join(''));
-    expect(new Set(orders).size).toBe(6);
-    for (const order of new Set(orders)) {
-      expectBinomial(orders.filter((one) => one === order).length, 60_000, 1 / 6);
-    }
-  });
+test('shuffle: returns a copy, with each order equally often', () => {
+  const rng = streamOf('shuffle');
+  const given = Object.freeze(['a', 'b', 'c']);
+  const orders = times(60_000, () => rng.shuffle(given).join(''));
+  expect(new Set(orders).size).toBe(6);
+  for (const order of new Set(orders)) {
+    expectBinomial(orders.filter((one) => one === order).length, 60_000, 1 / 6);
+  }
 });
 
 test('streams: draws of one stream do not shift another', () => {

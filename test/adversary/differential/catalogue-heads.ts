@@ -27,7 +27,8 @@ const headerLines: [name: string, ...lines: string[]][] = [
   ['100-continue', 'Expect: 100-continue'],
   ['close', 'Connection: close'],
   [
-    ...['an upgrade to h2c', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'],
+    'an upgrade to h2c',
+    ...['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'],
     'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA',
   ],
   ['a Trailer', 'Trailer: X'],

@@ -229,43 +229,41 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
   });
 });
 
-describe('transaction', () => {
-  const proposalOf = async ({ there, ada }: Scene, by: Agent) => {
-    const inner = transaction(by, await there.networkId(), 'pay', true);
-    return propose(ada, { parent_hash: GENESIS_HASH, transactions: [inner] });
-  };
+const proposalOf = async ({ there, ada }: Scene, by: Agent) => {
+  const inner = transaction(by, await there.networkId(), 'pay', true);
+  return propose(ada, { parent_hash: GENESIS_HASH, transactions: [inner] });
+};
 
-  test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: answers 401', async (other) => {
-    const scene = await begin();
-    const by = mistaking(scene.bob, 'agentnet-v1-tx\n', other);
-    const answer = await expectUnchanged(scene, await proposalOf(scene, by));
+test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: answers 401', async (other) => {
+  const scene = await begin();
+  const by = mistaking(scene.bob, 'agentnet-v1-tx\n', other);
+  const answer = await expectUnchanged(scene, await proposalOf(scene, by));
+  expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+  expect(answer.error.details.pointer).toBe('/transactions/0/signature');
+});
+
+test('transaction: tampered, or for another network: answers 401', async () => {
+  const scene = await begin();
+  const elsewhere = transaction(scene.bob, 'elsewhere', 'pay', true);
+  const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
+  const requests = [await proposalOf(scene, tampering(scene.bob)), propose(scene.ada, fields)];
+  for (const request of requests) {
+    const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
-    expect(answer.error.details.pointer).toBe('/transactions/0/signature');
-  });
+  }
+});
 
-  test('tampered, or for another network: answers 401', async () => {
-    const scene = await begin();
-    const elsewhere = transaction(scene.bob, 'elsewhere', 'pay', true);
-    const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
-    const requests = [await proposalOf(scene, tampering(scene.bob)), propose(scene.ada, fields)];
-    for (const request of requests) {
-      const answer = await expectUnchanged(scene, request);
-      expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
-    }
-  });
-
-  test('replayed in a later block once final: answers 409 DUPLICATE_TX', async () => {
-    const scene = await begin();
-    const { there, ada, bob } = scene;
-    const eve = agentOf('Eve');
-    const request = await proposalOf(scene, bob);
-    const { block_hash } = await there.do(request);
-    for (const by of [ada, bob, eve]) await there.vote(by, String(block_hash));
-    const { transactions } = JSON.parse(String(request.body));
-    const again = propose(eve, { parent_hash: block_hash, transactions });
-    const answer = await expectUnchanged(scene, again);
-    expectError(answer, 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
-  });
+test('transaction: replayed in a later block once final: answers 409 DUPLICATE_TX', async () => {
+  const scene = await begin();
+  const { there, ada, bob } = scene;
+  const eve = agentOf('Eve');
+  const request = await proposalOf(scene, bob);
+  const { block_hash } = await there.do(request);
+  for (const by of [ada, bob, eve]) await there.vote(by, String(block_hash));
+  const { transactions } = JSON.parse(String(request.body));
+  const again = propose(eve, { parent_hash: block_hash, transactions });
+  const answer = await expectUnchanged(scene, again);
+  expectError(answer, 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
 });
 
 test('debug/ws: hides a connection from a request signed as another kind', async () => {

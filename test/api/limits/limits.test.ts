@@ -126,69 +126,63 @@ test('status: is not used up by replays of an older update', async () => {
   expect(left(await there.send(next()))).toBe(27);
 });
 
-describe('register: 1 a minute per address', () => {
-  test('charges an accepted registration, not a mistake or a repeat', async () => {
-    const { there, at, pass } = await timedWorld();
-    const send = (name: string, fields = {}) => there.send(register(agentOf(name), fields, at()));
-    expect((await send('Ada', { name: '' })).status).toBe(400);
-    expect((await there.send(register(agentOf('Ada'), {}, '2020-01-01T00:00:00Z'))).status).toBe(
-      401,
-    );
-    expect((await send('Ada')).status).toBe(201);
-    // The quota is checked before the body, so a repeat must also wait.
-    for (const name of ['Ada', 'Bob']) expect((await send(name)).status).toBe(429);
-    pass(59_999);
-    const early = await send('Bob');
-    expect([early.status, early.headers.get('retry-after')]).toEqual([429, '1']);
-    pass(1);
-    expect((await send('Ada', { name: 'Other' })).status).toBe(409);
-    expect([(await send('Ada')).status, (await send('Bob')).status]).toEqual([200, 201]);
-  });
-
-  test('accepts one of ten concurrent registrations', async () => {
-    // Runs on disk, where a commit takes a while.
-    const { there, at } = await timedWorld({ path: diskFolder() });
-    const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
-    const codes = await Promise.all(ten.map(async (request) => (await there.send(request)).status));
-    expect(codes.toSorted()).toEqual([201, ...Array(9).fill(429)]);
-  });
+test('register: charges an accepted registration, not a mistake or a repeat', async () => {
+  const { there, at, pass } = await timedWorld();
+  const send = (name: string, fields = {}) => there.send(register(agentOf(name), fields, at()));
+  expect((await send('Ada', { name: '' })).status).toBe(400);
+  expect((await there.send(register(agentOf('Ada'), {}, '2020-01-01T00:00:00Z'))).status).toBe(401);
+  expect((await send('Ada')).status).toBe(201);
+  // The quota is checked before the body, so a repeat must also wait.
+  for (const name of ['Ada', 'Bob']) expect((await send(name)).status).toBe(429);
+  pass(59_999);
+  const early = await send('Bob');
+  expect([early.status, early.headers.get('retry-after')]).toEqual([429, '1']);
+  pass(1);
+  expect((await send('Ada', { name: 'Other' })).status).toBe(409);
+  expect([(await send('Ada')).status, (await send('Bob')).status]).toEqual([200, 201]);
 });
 
-describe('limits of an address', () => {
-  test('reads: 600 a minute in total', async () => {
-    const { there, pass } = await timedWorld();
-    const paths = ['network/state', 'network/agents', 'blocks', 'meta', 'events', 'agents/agent_0'];
-    for (let used = 0; used < 600; used += 50) {
-      const path = `/api/v1/${paths[(used / 50) % paths.length]}`;
-      const answers = await Promise.all(Array.from({ length: 50 }, () => there.get(path)));
-      expect(Math.min(...answers.map(left))).toBe(600 - used - 50);
-      expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"read";q=600;w=60');
-    }
-    const refused = await there.get('/api/v1/network/state');
-    expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
-    expect(refused.headers.get('retry-after')).toBe('60');
-    const debug = await there.get('/api/v1/debug/ws/conn_0');
-    expectError(debug, 429, 'RATE_LIMITED', 'QUOTA_USED');
-    expect((await there.get('/healthz')).status).toBe(200);
-    pass(60_000);
-    expect((await there.get('/api/v1/network/state')).status).toBe(200);
-  });
+test('register: accepts one of ten concurrent registrations', async () => {
+  // Runs on disk, where a commit takes a while.
+  const { there, at } = await timedWorld({ path: diskFolder() });
+  const ten = Array.from({ length: 10 }, (_, index) => register(agentOf(`${index}`), {}, at()));
+  const codes = await Promise.all(ten.map(async (request) => (await there.send(request)).status));
+  expect(codes.toSorted()).toEqual([201, ...Array(9).fill(429)]);
+});
 
-  test.each([
-    ['127.0.0.1', 'address:127.0.0.1'],
-    ['::ffff:127.0.0.1', 'address:127.0.0.1'],
-    ['::ffff:10.20.30.40', 'address:10.20.30.40'],
-    ['0000:0000:0000:0000:0000:ffff:7f00:0001', 'address:127.0.0.1'],
-    ['2001:db8:1:2:3:4:5:6', 'address:2001:db8:1:2::/64'],
-    ['2001:db8:1:2::9', 'address:2001:db8:1:2::/64'],
-    ['2001:0db8:0001:0002:0000:0000:0000:0009', 'address:2001:db8:1:2::/64'],
-    ['2001:db8:1:3::9', 'address:2001:db8:1:3::/64'],
-    ['2001:db8::9', 'address:2001:db8:0:0::/64'],
-    ['2001:DB8:1:2::A', 'address:2001:db8:1:2::/64'],
-    ['::1', 'address:0:0:0:0::/64'],
-  ])('counts %s as %s', (address, expected) => {
-    expect(addressKey(address)).toBe(expected);
-  });
+test('address, reads: 600 a minute in total', async () => {
+  const { there, pass } = await timedWorld();
+  const paths = ['network/state', 'network/agents', 'blocks', 'meta', 'events', 'agents/agent_0'];
+  for (let used = 0; used < 600; used += 50) {
+    const path = `/api/v1/${paths[(used / 50) % paths.length]}`;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => there.get(path)));
+    expect(Math.min(...answers.map(left))).toBe(600 - used - 50);
+    expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"read";q=600;w=60');
+  }
+  const refused = await there.get('/api/v1/network/state');
+  expectError(refused, 429, 'RATE_LIMITED', 'QUOTA_USED');
+  expect(refused.headers.get('retry-after')).toBe('60');
+  const debug = await there.get('/api/v1/debug/ws/conn_0');
+  expectError(debug, 429, 'RATE_LIMITED', 'QUOTA_USED');
+  expect((await there.get('/healthz')).status).toBe(200);
+  pass(60_000);
+  expect((await there.get('/api/v1/network/state')).status).toBe(200);
+});
+
+test.each([
+  ['127.0.0.1', 'address:127.0.0.1'],
+  ['::ffff:127.0.0.1', 'address:127.0.0.1'],
+  ['::ffff:10.20.30.40', 'address:10.20.30.40'],
+  ['0000:0000:0000:0000:0000:ffff:7f00:0001', 'address:127.0.0.1'],
+  ['2001:db8:1:2:3:4:5:6', 'address:2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', 'address:2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002:0000:0000:0000:0009', 'address:2001:db8:1:2::/64'],
+  ['2001:db8:1:3::9', 'address:2001:db8:1:3::/64'],
+  ['2001:db8::9', 'address:2001:db8:0:0::/64'],
+  ['2001:DB8:1:2::A', 'address:2001:db8:1:2::/64'],
+  ['::1', 'address:0:0:0:0::/64'],
+])('address, counts %s as %s', (address, expected) => {
+  expect(addressKey(address)).toBe(expected);
 });
 
 describe('a full table', () => {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';
@@ -82,62 +82,60 @@ const resume: Args = (out) => [
 const firstLog = () => `logs/${readdirSync(join(kept, 'logs'))[0]}`;
 const firstRun = () => `runs/${readdirSync(join(kept, 'runs'))[0]}`;
 
-describe('a link that an output folder of someone else contains', () => {
-  test.each<[what: string, name: () => string, args: Args]>([
-    ['sweep --resume: runs/', () => 'runs', resume],
-    ['sweep --resume: logs/', () => 'logs', resume],
-    ['sweep --resume: the folder of a run', firstLog, resume],
-    ['sweep --resume: the record of a run', firstRun, resume],
-    ['sweep --resume: sweep.json', () => 'sweep.json', resume],
-  ])('%s: is refused, and its target is unchanged', async (_, name, args) => {
-    const { out, outside } = folders(kept);
-    const target = join(outside, basename(name()));
-    renameSync(join(out, name()), target);
-    symlinkSync(target, join(out, name()));
-    if (name() !== 'sweep.json') rmSync(join(out, 'sweep.json'));
-    if (name() !== 'sweep.json') cpSync(join(kept, 'sweep.json'), join(out, 'sweep.json'));
-    const before = treeOf(outside);
-    const { code, stderr } = await folkmoot(args(out));
-    expect([code, stderr]).toEqual([2, expect.stringContaining(join(out, name()))]);
-    expect(treeOf(outside)).toEqual(before);
-  });
+test.each<[what: string, name: () => string, args: Args]>([
+  ['sweep --resume: runs/', () => 'runs', resume],
+  ['sweep --resume: logs/', () => 'logs', resume],
+  ['sweep --resume: the folder of a run', firstLog, resume],
+  ['sweep --resume: the record of a run', firstRun, resume],
+  ['sweep --resume: sweep.json', () => 'sweep.json', resume],
+])('links: %s: is refused, and its target is unchanged', async (_, name, args) => {
+  const { out, outside } = folders(kept);
+  const target = join(outside, basename(name()));
+  renameSync(join(out, name()), target);
+  symlinkSync(target, join(out, name()));
+  if (name() !== 'sweep.json') rmSync(join(out, 'sweep.json'));
+  if (name() !== 'sweep.json') cpSync(join(kept, 'sweep.json'), join(out, 'sweep.json'));
+  const before = treeOf(outside);
+  const { code, stderr } = await folkmoot(args(out));
+  expect([code, stderr]).toEqual([2, expect.stringContaining(join(out, name()))]);
+  expect(treeOf(outside)).toEqual(before);
+});
 
-  /** Commands that write a new folder: names of entries that they would write or enter. */
-  const writers: [command: string, args: Args, names: string[]][] = [
-    ['sim', (out) => ['sim', scenario, '--out', out], ['network', 'summary.json', 'blocks.csv']],
-    ['sweep', (out) => ['sweep', scenario, '--out', out], ['runs', 'logs', 'runs.csv']],
-    ['sweep --record', (out) => ['sweep', scenario, '--out', out, '--resume'], ['cassettes']],
-    ['merge', (out) => ['merge', shard, '--out', out], ['runs', 'cassettes', 'summary.csv']],
-    ['merge --resume', (out) => ['merge', shard, '--out', out, '--resume'], ['runs']],
-    ['fork', (out) => ['fork', run, '--intervention', change, '--out', out], ['network', 'sub']],
-    ['swarm', (out) => ['swarm', '--seeds', '1', '--out', out], ['scenario.yaml']],
-    ['conformance', (out) => ['conformance', '--out', out], ['logs', 'vectors', 'README.md']],
-    [
-      'load',
-      (out) => ['load', '--url', 'http://127.0.0.1:9', '--duration', '1s', '--out', out],
-      ['result.json', 'report.html'],
-    ],
-  ];
-  const all = writers.flatMap(([command, args, names]) =>
-    names.flatMap((name) => [
-      [command, name, 'a folder', args] as const,
-      [command, name, 'nothing', args] as const,
-    ]),
-  );
-  test.each(all)('%s: never writes through a link %s to %s', async (_, name, what, args) => {
-    const { out, outside } = folders();
-    symlinkSync(what === 'nothing' ? join(outside, 'absent') : outside, join(out, name), 'dir');
-    const { code } = await folkmoot(args(out));
-    expect(code).not.toBe(0);
-    expect(treeOf(outside)).toEqual([]);
-  });
+/** Commands that write a new folder: names of entries that they would write or enter. */
+const writers: [command: string, args: Args, names: string[]][] = [
+  ['sim', (out) => ['sim', scenario, '--out', out], ['network', 'summary.json', 'blocks.csv']],
+  ['sweep', (out) => ['sweep', scenario, '--out', out], ['runs', 'logs', 'runs.csv']],
+  ['sweep --record', (out) => ['sweep', scenario, '--out', out, '--resume'], ['cassettes']],
+  ['merge', (out) => ['merge', shard, '--out', out], ['runs', 'cassettes', 'summary.csv']],
+  ['merge --resume', (out) => ['merge', shard, '--out', out, '--resume'], ['runs']],
+  ['fork', (out) => ['fork', run, '--intervention', change, '--out', out], ['network', 'sub']],
+  ['swarm', (out) => ['swarm', '--seeds', '1', '--out', out], ['scenario.yaml']],
+  ['conformance', (out) => ['conformance', '--out', out], ['logs', 'vectors', 'README.md']],
+  [
+    'load',
+    (out) => ['load', '--url', 'http://127.0.0.1:9', '--duration', '1s', '--out', out],
+    ['result.json', 'report.html'],
+  ],
+];
+const all = writers.flatMap(([command, args, names]) =>
+  names.flatMap((name) => [
+    [command, name, 'a folder', args] as const,
+    [command, name, 'nothing', args] as const,
+  ]),
+);
+test.each(all)('links: %s: never writes through a link %s to %s', async (_, name, what, args) => {
+  const { out, outside } = folders();
+  symlinkSync(what === 'nothing' ? join(outside, 'absent') : outside, join(out, name), 'dir');
+  const { code } = await folkmoot(args(out));
+  expect(code).not.toBe(0);
+  expect(treeOf(outside)).toEqual([]);
+});
 
-  test('sim: a link in place of a part of a table is replaced', async () => {
-    const { out, outside } = folders();
-    const target = join(outside, 'notes');
-    writeFileSync(target, 'notes');
-    symlinkSync(target, join(out, '.blocks.csv.part'));
-    await succeed('sim', scenario, '--out', out);
-    expect(readFileSync(target, 'utf8')).toBe('notes');
-  });
+test('links: sim: a link in place of a part of a table is replaced', async () => {
+  const { out, outside } = folders();
+  const target = join(outside, 'notes');
+  writeFileSync(target, 'notes');
+  symlinkSync(target, join(out, '.blocks.csv.part'));
+  await succeed('sim', scenario, '--out', out);
+  expect(readFileSync(target, 'utf8')).toBe('notes');
 });

@@ -127,7 +127,9 @@ const seeded: Seeded[] = [
   ['ELECTORATE_CHANGED', blocks, 'electorate: electorate.id,', 'electorate: electorate.id + 1,'],
   ['TALLY_STORED', 'core/blocks.js', '...event.tally,', '...event.tally, approve: 0,'],
   [
-    ...['SCORE_RANGE', 'core/reputation.js', "20 * standings.get(ordinal, 'meme')"],
+    'SCORE_RANGE',
+    'core/reputation.js',
+    "20 * standings.get(ordinal, 'meme')",
     "900 * standings.get(ordinal, 'meme')",
   ],
   ['DEADLINE_WITHOUT_BLOCK', blocks, 'state.deadlines.remove(deadlineId(block.hash));', ''],

@@ -111,68 +111,66 @@ describe.each(places)('replay: entry %i', (seq) => {
   });
 });
 
-describe('replay: of two differences the first is named', () => {
-  /** Pairs in the same chunk, in adjacent chunks, and on both sides of an edge. */
-  const pairs = [
-    [1_100, 1_900],
-    [CHUNK - 1, CHUNK],
-    [CHUNK, 2 * CHUNK - 1],
-    [CHUNK - 1, 2 * CHUNK],
-  ] as const;
+/** Pairs in the same chunk, in adjacent chunks, and on both sides of an edge. */
+const pairs = [
+  [1_100, 1_900],
+  [CHUNK - 1, CHUNK],
+  [CHUNK, 2 * CHUNK - 1],
+  [CHUNK - 1, 2 * CHUNK],
+] as const;
 
-  test.each(
-    pairs,
-  )('replay: reports the first of changed digests of %i and %i', async (first, second) => {
-    await expectFirst({ seq: first, what: 'digest' }, (stored) => {
-      flipDigest(stored, second);
-      flipDigest(stored, first);
-    });
+test.each(
+  pairs,
+)('replay: reports the first of changed digests of %i and %i', async (first, second) => {
+  await expectFirst({ seq: first, what: 'digest' }, (stored) => {
+    flipDigest(stored, second);
+    flipDigest(stored, first);
   });
+});
 
-  test.each(pairs)('replay: reports bytes of %i before unreadable %i', async (first, second) => {
-    await expectFirst({ seq: first, what: 'log_digest' }, (stored) => {
-      spaced(stored, first);
-      unreadable(stored, second);
-    });
+test.each(pairs)('replay: reports bytes of %i before unreadable %i', async (first, second) => {
+  await expectFirst({ seq: first, what: 'log_digest' }, (stored) => {
+    spaced(stored, first);
+    unreadable(stored, second);
   });
+});
 
-  test.each(pairs)('replay: reports a digest of %i before the end at %i', async (first, second) => {
-    await expectFirst({ seq: first, what: 'digest' }, (stored) => {
-      flipDigest(stored, first);
-      cutFrom(stored, second);
-    });
+test.each(pairs)('replay: reports a digest of %i before the end at %i', async (first, second) => {
+  await expectFirst({ seq: first, what: 'digest' }, (stored) => {
+    flipDigest(stored, first);
+    cutFrom(stored, second);
   });
+});
 
-  test.each(
-    pairs,
-  )('replay: reports a digest of %i before a signature at %i', async (first, second) => {
-    const forged = kinds.findIndex((kind, seq) => seq >= second && kind === 'vote');
-    // The signature is verified while the first entry is applied.
-    const change = (stored: Stored) => {
-      flipDigest(stored, first);
-      changeEntry(stored, forged, ({ body }) => ({ body: body.replace('"signature":"', '$&0') }));
-    };
-    await expectFirst({ seq: first, what: 'digest' }, change, true);
+test.each(
+  pairs,
+)('replay: reports a digest of %i before a signature at %i', async (first, second) => {
+  const forged = kinds.findIndex((kind, seq) => seq >= second && kind === 'vote');
+  // The signature is verified while the first entry is applied.
+  const change = (stored: Stored) => {
+    flipDigest(stored, first);
+    changeEntry(stored, forged, ({ body }) => ({ body: body.replace('"signature":"', '$&0') }));
+  };
+  await expectFirst({ seq: first, what: 'digest' }, change, true);
+});
+
+test('replay: reports changed agents at the entries that registered them', async () => {
+  const renamed = (stored: Stored, id: string) =>
+    changeJson(stored.records('agents'), id, (agent) => ({ ...agent, name: 'nobody' }));
+  let ids: string[] = [];
+  const found: { id: string; seq: number }[] = [];
+  await changed(folder, ({ records }) => {
+    ids = [...records('agents').getKeys()].slice(0, 3).map(String);
   });
-
-  test('replay: reports changed agents at the entries that registered them', async () => {
-    const renamed = (stored: Stored, id: string) =>
-      changeJson(stored.records('agents'), id, (agent) => ({ ...agent, name: 'nobody' }));
-    let ids: string[] = [];
-    const found: { id: string; seq: number }[] = [];
-    await changed(folder, ({ records }) => {
-      ids = [...records('agents').getKeys()].slice(0, 3).map(String);
-    });
-    for (const id of ids) {
-      const what = { what: 'record', which: `agents ${JSON.stringify(id)}` } as const;
-      const { divergence } = await expectFirst(what, (stored) => renamed(stored, id));
-      found.push({ id, seq: divergence.seq });
-    }
-    const [first] = found.sort((one, other) => one.seq - other.seq);
-    expect(new Set(found.map(({ seq }) => seq)).size).toBe(ids.length);
-    const { id, seq } = first!;
-    await expectFirst({ seq, which: `agents ${JSON.stringify(id)}` }, (stored) => {
-      for (const one of ids) renamed(stored, one);
-    });
+  for (const id of ids) {
+    const what = { what: 'record', which: `agents ${JSON.stringify(id)}` } as const;
+    const { divergence } = await expectFirst(what, (stored) => renamed(stored, id));
+    found.push({ id, seq: divergence.seq });
+  }
+  const [first] = found.sort((one, other) => one.seq - other.seq);
+  expect(new Set(found.map(({ seq }) => seq)).size).toBe(ids.length);
+  const { id, seq } = first!;
+  await expectFirst({ seq, which: `agents ${JSON.stringify(id)}` }, (stored) => {
+    for (const one of ids) renamed(stored, one);
   });
 });

@@ -38,20 +38,18 @@ async function expectFound(change: (stored: Stored) => void, plain: Found, signe
   return found.first_divergence!;
 }
 
-describe('replay: an untouched run', () => {
-  test('replay --signatures: matches the digests of the run', async () => {
-    const { digest, log_digest, entries } = run;
-    const match = { match: true, entries, digest, log_digest, first_divergence: null };
-    expect(await replayJson(folder, '--signatures')).toEqual(match);
-    // Opening a copy for writing does not change it.
-    expect(await replayJson(await changed(folder, () => {}))).toEqual(match);
-  });
+test('replay --signatures: matches the digests of the run', async () => {
+  const { digest, log_digest, entries } = run;
+  const match = { match: true, entries, digest, log_digest, first_divergence: null };
+  expect(await replayJson(folder, '--signatures')).toEqual(match);
+  // Opening a copy for writing does not change it.
+  expect(await replayJson(await changed(folder, () => {}))).toEqual(match);
+});
 
-  test('replay --to: gives the digests of the last entry', async () => {
-    const { seq, digest, log_digest } = vote;
-    const found = await replayJson(folder, '--to', `${seq}`);
-    expect(found).toMatchObject({ match: true, entries: seq + 1, digest, log_digest });
-  });
+test('replay --to: gives the digests of the last entry', async () => {
+  const { seq, digest, log_digest } = vote;
+  const found = await replayJson(folder, '--to', `${seq}`);
+  expect(found).toMatchObject({ match: true, entries: seq + 1, digest, log_digest });
 });
 
 describe('replay: changed entries', () => {
@@ -137,65 +135,63 @@ describe('replay: changed entries', () => {
   });
 });
 
-describe('replay: changed state', () => {
-  test('replay: detects a changed record', async () => {
-    const key = 3;
-    const change = ({ records }: Stored) =>
-      changeJson(records('standings'), key, (standing) => ({ ...standing, overall: 999_999 }));
-    const { seq, kind, found, expected } = await expectFound(change, {
-      what: 'record',
-      which: 'standings 3',
-    });
-    expect(lines[seq]!.kind).toBe(kind);
-    expect(found).toContain('"overall":999999');
-    expect(expected).not.toContain('"overall":999999');
+test('replay: detects a changed record', async () => {
+  const key = 3;
+  const change = ({ records }: Stored) =>
+    changeJson(records('standings'), key, (standing) => ({ ...standing, overall: 999_999 }));
+  const { seq, kind, found, expected } = await expectFound(change, {
+    what: 'record',
+    which: 'standings 3',
   });
+  expect(lines[seq]!.kind).toBe(kind);
+  expect(found).toContain('"overall":999999');
+  expect(expected).not.toContain('"overall":999999');
+});
 
-  test('replay: detects a missing record', async () => {
-    const id = [...(await recordKeys('agents'))][5]!;
-    const change = ({ records }: Stored) => void records('agents').removeSync(id);
-    await expectFound(change, {
-      kind: 'register',
-      what: 'record',
-      which: `agents ${JSON.stringify(id)}`,
-      found: 'no record',
-    });
+test('replay: detects a missing record', async () => {
+  const id = [...(await recordKeys('agents'))][5]!;
+  const change = ({ records }: Stored) => void records('agents').removeSync(id);
+  await expectFound(change, {
+    kind: 'register',
+    what: 'record',
+    which: `agents ${JSON.stringify(id)}`,
+    found: 'no record',
   });
+});
 
-  test('replay: detects an added record', async () => {
-    const change = ({ records }: Stored) => {
-      records('state').putSync('throne', '{"block_hash":"","value":"usurped"}');
-    };
-    await expectFound(change, {
-      what: 'record',
-      which: 'state "throne"',
-      expected: 'no record',
-      found: '{"block_hash":"","value":"usurped"}',
-    });
+test('replay: detects an added record', async () => {
+  const change = ({ records }: Stored) => {
+    records('state').putSync('throne', '{"block_hash":"","value":"usurped"}');
+  };
+  await expectFound(change, {
+    what: 'record',
+    which: 'state "throne"',
+    expected: 'no record',
+    found: '{"block_hash":"","value":"usurped"}',
   });
+});
 
-  test('replay: detects an added event', async () => {
-    const change = ({ events }: Stored) => void events.putSync(run.events + 1, '{}');
-    await expectFound(change, {
-      seq: run.entries - 1,
-      what: 'event',
-      which: `event ${run.events + 1}`,
-      expected: 'no event',
-    });
+test('replay: detects an added event', async () => {
+  const change = ({ events }: Stored) => void events.putSync(run.events + 1, '{}');
+  await expectFound(change, {
+    seq: run.entries - 1,
+    what: 'event',
+    which: `event ${run.events + 1}`,
+    expected: 'no event',
   });
+});
 
-  test.each(['seq', 'at', 'event_seq'])('replay: detects a changed %s of the end', async (name) => {
-    const change = ({ meta }: Stored) =>
-      changeJson(meta, 'meta', (end) => ({ ...end, [name]: Number(end[name]) - 1 }));
-    await expectFound(change, {});
-  });
+test.each(['seq', 'at', 'event_seq'])('replay: detects a changed %s of the end', async (name) => {
+  const change = ({ meta }: Stored) =>
+    changeJson(meta, 'meta', (end) => ({ ...end, [name]: Number(end[name]) - 1 }));
+  await expectFound(change, {});
+});
 
-  test('replay: detects a changed file of a meme', async () => {
-    const meme = lines.find(({ kind }) => kind === 'meme')!;
-    const { content_sha256 } = JSON.parse(meme.body) as { content_sha256: string };
-    const change = ({ blobs }: Stored) => void blobs.putSync(content_sha256, Buffer.from('mud'));
-    await expectFound(change, { seq: meme.seq, kind: 'meme', what: 'entry' });
-  });
+test('replay: detects a changed file of a meme', async () => {
+  const meme = lines.find(({ kind }) => kind === 'meme')!;
+  const { content_sha256 } = JSON.parse(meme.body) as { content_sha256: string };
+  const change = ({ blobs }: Stored) => void blobs.putSync(content_sha256, Buffer.from('mud'));
+  await expectFound(change, { seq: meme.seq, kind: 'meme', what: 'entry' });
 });
 
 async function recordKeys(table: string): Promise<string[]> {

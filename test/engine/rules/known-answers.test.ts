@@ -223,85 +223,85 @@ describe('Kahng, Mackenzie and Procaccia 2021: delegation to the center of a sta
   });
 });
 
-describe('Gilad et al. 2017: committees of Algorand', () => {
-  const seatsOf = ({ standings }: Verdict) => standings!;
+const seatsOf = ({ standings }: Verdict) => standings!;
 
-  test('2,000 seats, threshold 0.685, 80 % honest: fails with a probability < 5e-9', () => {
-    // Honest seats g and others b: the committee fails unless g > 1370 and g/2 + b <= 1370. With
-    // more weight, the binomial distributions approach Poisson distributions and fail more often.
-    let before = 0;
-    for (const total of [10_000, 100_000, 1_000_000, 100_000_000]) {
-      const chance = 2_000 / total;
-      const honest = binomial(0.8 * total, chance, 4_000);
-      const others = binomial(0.2 * total, chance, Math.min(0.2 * total, 4_000));
-      const tails = others.map(() => 0);
-      for (let k = others.length - 1; k >= 0; k -= 1) tails[k] = others[k]! + (tails[k + 1] ?? 0);
-      const few = sum(honest.slice(0, 1_371));
-      const split = sum(
-        honest.map((term, g) => term * (tails[Math.max(0, Math.floor(1_370 - g / 2) + 1)] ?? 0)),
-      );
-      expect(few + split).toBeLessThan(5e-9);
-      expect(few + split).toBeGreaterThan(before);
-      before = few + split;
-    }
-    expect(before).toBeGreaterThan(4e-9);
-  });
+test('Gilad et al. 2017: 2,000 seats, threshold 0.685, 80 % honest: fails below 5e-9', () => {
+  // Honest seats g and others b: the committee fails unless g > 1370 and g/2 + b <= 1370. With
+  // more weight, the binomial distributions approach Poisson distributions and fail more often.
+  let before = 0;
+  for (const total of [10_000, 100_000, 1_000_000, 100_000_000]) {
+    const chance = 2_000 / total;
+    const honest = binomial(0.8 * total, chance, 4_000);
+    const others = binomial(0.2 * total, chance, Math.min(0.2 * total, 4_000));
+    const tails = others.map(() => 0);
+    for (let k = others.length - 1; k >= 0; k -= 1) tails[k] = others[k]! + (tails[k + 1] ?? 0);
+    const few = sum(honest.slice(0, 1_371));
+    const split = sum(
+      honest.map((term, g) => term * (tails[Math.max(0, Math.floor(1_370 - g / 2) + 1)] ?? 0)),
+    );
+    expect(few + split).toBeLessThan(5e-9);
+    expect(few + split).toBeGreaterThan(before);
+    before = few + split;
+  }
+  expect(before).toBeGreaterThan(4e-9);
+});
 
-  test('a committee with these parameters decides, but does not without the honest seats', () => {
-    const rule = createRule('committee', { size: 2_000, for_bps: 6_850, of_drawn: 0 });
-    for (let block = 0; block < 5; block += 1) {
-      const votes: TestVote[] = Array.from({ length: 5_000 }, (_, agent) => ({
-        decision: agent % 5 === 0 ? 'reject' : 'approve',
-        weight: 20,
-      }));
-      const poll = { options: [], votes, hash: hashOf(block) };
-      const verdict = decidePoll(rule, poll);
-      expect(verdict.status).toBe('finalized');
-      const { approve, reject, seats } = seatsOf(verdict);
-      expect(approve! + reject!).toBe(seats);
-      const [honest, others] = [votes.slice(0, 4_000), votes.slice(4_000)];
-      const absent = others.map(() => 20);
-      const half = honest
-        .map((vote) => ({ ...vote, decision: 'approve' as const }))
-        .slice(0, 3_000);
-      const missing = {
-        ...poll,
-        votes: half,
-        absent: [...absent, ...honest.slice(3_000).map(() => 20)],
-      };
-      expect(decidePoll(rule, missing).status).toBe('expired');
-    }
-  });
+test('Gilad et al. 2017: such a committee decides, but not without the honest seats', () => {
+  const rule = createRule('committee', { size: 2_000, for_bps: 6_850, of_drawn: 0 });
+  for (let block = 0; block < 5; block += 1) {
+    const votes: TestVote[] = Array.from({ length: 5_000 }, (_, agent) => ({
+      decision: agent % 5 === 0 ? 'reject' : 'approve',
+      weight: 20,
+    }));
+    const poll = { options: [], votes, hash: hashOf(block) };
+    const verdict = decidePoll(rule, poll);
+    expect(verdict.status).toBe('finalized');
+    const { approve, reject, seats } = seatsOf(verdict);
+    expect(approve! + reject!).toBe(seats);
+    const [honest, others] = [votes.slice(0, 4_000), votes.slice(4_000)];
+    const absent = others.map(() => 20);
+    const half = honest.map((vote) => ({ ...vote, decision: 'approve' as const })).slice(0, 3_000);
+    const missing = {
+      ...poll,
+      votes: half,
+      absent: [...absent, ...honest.slice(3_000).map(() => 20)],
+    };
+    expect(decidePoll(rule, missing).status).toBe('expired');
+  }
+});
 
-  test.each([
-    ['units of a small weight', { weight: 40, total: 1_000, size: 100 }],
-    ['units of a weight that is drawn in chunks', { weight: 900, total: 1_000, size: 100 }],
-    ['units that mostly get a seat', { weight: 30, total: 100, size: 80 }],
-    ['a single unit', { weight: 1, total: 10, size: 3 }],
-  ])('seats of an elector have a binomial distribution: %s', (_, { weight, total, size }) => {
-    const DRAWS = 4_000;
-    const rule = createRule('committee', { size });
-    const counts = Array.from({ length: weight + 1 }, () => 0);
-    for (let block = 0; block < DRAWS; block += 1) {
-      const votes = [{ weight }];
-      const poll = { options: [], votes, absent: [total - weight], hash: hashOf(`draw ${block}`) };
-      counts[seatsOf(tallyPoll(rule, poll, true)).approve!]! += 1;
+test.each([
+  ['units of a small weight', { weight: 40, total: 1_000, size: 100 }],
+  ['units of a weight that is drawn in chunks', { weight: 900, total: 1_000, size: 100 }],
+  ['units that mostly get a seat', { weight: 30, total: 100, size: 80 }],
+  ['a single unit', { weight: 1, total: 10, size: 3 }],
+])('Gilad et al. 2017: seats of an elector have a binomial distribution: %s', (_, {
+  weight,
+  total,
+  size,
+}) => {
+  const DRAWS = 4_000;
+  const rule = createRule('committee', { size });
+  const counts = Array.from({ length: weight + 1 }, () => 0);
+  for (let block = 0; block < DRAWS; block += 1) {
+    const votes = [{ weight }];
+    const poll = { options: [], votes, absent: [total - weight], hash: hashOf(`draw ${block}`) };
+    counts[seatsOf(tallyPoll(rule, poll, true)).approve!]! += 1;
+  }
+  // Chi-squared over values with at least five expected draws, the others together.
+  const expected = binomial(weight, size / total).map((chance) => chance * DRAWS);
+  let [squares, cells] = [0, 0];
+  const rest = { counted: 0, expected: 0 };
+  for (const [seats, mean] of expected.entries()) {
+    if (mean < 5) {
+      rest.counted += counts[seats]!;
+      rest.expected += mean;
+      continue;
     }
-    // Chi-squared over values with at least five expected draws, the others together.
-    const expected = binomial(weight, size / total).map((chance) => chance * DRAWS);
-    let [squares, cells] = [0, 0];
-    const rest = { counted: 0, expected: 0 };
-    for (const [seats, mean] of expected.entries()) {
-      if (mean < 5) {
-        rest.counted += counts[seats]!;
-        rest.expected += mean;
-        continue;
-      }
-      squares += (counts[seats]! - mean) ** 2 / mean;
-      cells += 1;
-    }
-    if (rest.expected > 1) squares += (rest.counted - rest.expected) ** 2 / rest.expected;
-    // Five standard deviations of a chi-squared distribution. The draws are fixed by their hashes.
-    expect(squares).toBeLessThan(cells + 5 * Math.sqrt(2 * cells));
-  });
+    squares += (counts[seats]! - mean) ** 2 / mean;
+    cells += 1;
+  }
+  if (rest.expected > 1) squares += (rest.counted - rest.expected) ** 2 / rest.expected;
+  // Five standard deviations of a chi-squared distribution. The draws are fixed by their hashes.
+  expect(squares).toBeLessThan(cells + 5 * Math.sqrt(2 * cells));
 });

@@ -49,101 +49,99 @@ function refusal(text: string, type: DataType) {
 const orders = ({ ballots }: ReturnType<typeof readElection>) =>
   ballots.map(({ count, ballot, line }) => ({ count, tiers: ballot.tiers, line }));
 
-describe('PrefLib', () => {
-  test('reads orders of all types, with names, counts and lines', () => {
-    const lines = ['# NUMBER VOTERS: 8', '# NUMBER UNIQUE ORDERS: 3'];
-    const toi = readElection(prefLib('toi', ['5: 1,{2,3}', '2: 2', '1:{ 1 , 3 }'], lines), 'toi');
-    expect(toi).toMatchObject({ title: 'Capitals', form: 'ranking', voters: 8 });
-    expect(toi.alternatives).toEqual(['Red, "dark"', 'Green: light', 'Blue {3}']);
-    expect(orders(toi)).toEqual([
-      { count: 5, tiers: [[0], [1, 2]], line: 10 },
-      { count: 2, tiers: [[1]], line: 11 },
-      { count: 1, tiers: [[0, 2]], line: 12 },
-    ]);
-    expect(orders(readElection(prefLib('soc', ['1: 3,1,2']), 'soc'))[0]!.tiers).toEqual([
-      [2],
-      [0],
-      [1],
-    ]);
-    expect(orders(readElection(prefLib('soi', ['1: 3']), 'soi'))[0]!.tiers).toEqual([[2]]);
-    const windows = `\uFEFF${prefLib('toc', ['1: {1,2,3}', '']).replaceAll('\n', '\r\n')}`;
-    expect(orders(readElection(windows, 'toc'))[0]!.tiers).toEqual([[0, 1, 2]]);
-  });
+test('PrefLib: reads orders of all types, with names, counts and lines', () => {
+  const lines = ['# NUMBER VOTERS: 8', '# NUMBER UNIQUE ORDERS: 3'];
+  const toi = readElection(prefLib('toi', ['5: 1,{2,3}', '2: 2', '1:{ 1 , 3 }'], lines), 'toi');
+  expect(toi).toMatchObject({ title: 'Capitals', form: 'ranking', voters: 8 });
+  expect(toi.alternatives).toEqual(['Red, "dark"', 'Green: light', 'Blue {3}']);
+  expect(orders(toi)).toEqual([
+    { count: 5, tiers: [[0], [1, 2]], line: 10 },
+    { count: 2, tiers: [[1]], line: 11 },
+    { count: 1, tiers: [[0, 2]], line: 12 },
+  ]);
+  expect(orders(readElection(prefLib('soc', ['1: 3,1,2']), 'soc'))[0]!.tiers).toEqual([
+    [2],
+    [0],
+    [1],
+  ]);
+  expect(orders(readElection(prefLib('soi', ['1: 3']), 'soi'))[0]!.tiers).toEqual([[2]]);
+  const windows = `\uFEFF${prefLib('toc', ['1: {1,2,3}', '']).replaceAll('\n', '\r\n')}`;
+  expect(orders(readElection(windows, 'toc'))[0]!.tiers).toEqual([[0, 1, 2]]);
+});
 
-  test.each<[what: string, text: string, type: DataType, code: string, line: number]>([
-    ['an empty file', '', 'soc', 'MISSING_HEADER', 1],
-    ['the format before 2021', '3\n1,Red\n2,Green\n', 'soc', 'MISSING_HEADER', 1],
-    ['no orders', prefLib('soc', []), 'soc', 'EMPTY', 8],
-    ['another type', prefLib('cat', ['1: 1,2,3']), 'soc', 'INVALID_TYPE', 3],
-    ['a late header', prefLib('soc', ['1: 1,2,3', '# TITLE: x']), 'soc', 'LATE_HEADER', 9],
-    ['a repeated key', prefLib('soc', ['# TITLE: b']), 'soc', 'REPEATED', 8],
-    [
-      'a wrong number of voters',
-      prefLib('soi', ['2: 1'], ['# NUMBER VOTERS: 3']),
-      'soi',
-      'WRONG_SUM',
-      5,
-    ],
-    ['lost orders', prefLib('soi', ['2: 1'], ['# NUMBER UNIQUE ORDERS: 2']), 'soi', 'WRONG_SUM', 5],
-    ['no alternatives', '# NUMBER ALTERNATIVES: 0\n1: 1\n', 'soi', 'INVALID_COUNT', 1],
-    ['too many alternatives', '# NUMBER ALTERNATIVES: 1001\n1: 1\n', 'soi', 'INVALID_COUNT', 1],
-    ['a lost name', '# NUMBER ALTERNATIVES: 1\n1: 1\n', 'soi', 'NAME_MISSING', 1],
-    [
-      'a repeated name',
-      prefLib('soi', ['1: 1']).replace('Blue {3}', 'Red, "dark"'),
-      'soi',
-      'REPEATED',
-      7,
-    ],
-    ['an empty name', prefLib('soi', ['1: 1']).replace('Blue {3}', ''), 'soi', 'INVALID_NAME', 7],
-    ['an escape', prefLib('soi', ['1: 1']).replace('Blue', '\u001b[2J'), 'soi', 'INVALID_NAME', 7],
-    ['a tie in soc', prefLib('soc', ['1: 1,{2,3}']), 'soc', 'TIE', 8],
-    ['a tie in soi', prefLib('soi', ['1: {2,3}']), 'soi', 'TIE', 8],
-    ['a part in soc', prefLib('soc', ['1: 1,2']), 'soc', 'INCOMPLETE', 8],
-    ['a part in toc', prefLib('toc', ['1: {1,2}']), 'toc', 'INCOMPLETE', 8],
-    ['a count of 0', prefLib('soi', ['0: 1']), 'soi', 'INVALID_COUNT', 8],
-    ['a negative count', prefLib('soi', ['-1: 1']), 'soi', 'INVALID_COUNT', 8],
-    ['an exponent', prefLib('soi', ['1e3: 1']), 'soi', 'INVALID_COUNT', 8],
-    ['too many voters', prefLib('soi', ['100000000: 1', '1: 2']), 'soi', 'TOO_MANY', 9],
-    ['no colon', prefLib('soi', ['1,2,3']), 'soi', 'INVALID_ORDER', 8],
-    ['alternative 0', prefLib('soi', ['1: 0']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
-    ['alternative 4', prefLib('soi', ['1: 1,4']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
-    ['a word', prefLib('soi', ['1: x']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
-    ['a repetition', prefLib('soi', ['1: 1,2,1']), 'soi', 'REPEATED_ALTERNATIVE', 8],
-    ...[
-      '',
-      ',',
-      '1,',
-      ',1',
-      '1 2',
-      '{',
-      '{}',
-      '{1',
-      '1}',
-      '{1},',
-      '{{1}}',
-      '{1,}',
-      '{1}2',
-      '1,,2',
-    ].map((order): [string, string, DataType, string, number] => [
-      `the order "${order}"`,
-      prefLib('toi', [`1: ${order}`]),
-      'toi',
-      'INVALID_ORDER',
-      8,
-    ]),
-  ])('refuses %s', (_, text, type, code, line) => {
-    expect(refusal(text, type)).toEqual({ code, line });
-  });
+test.each<[what: string, text: string, type: DataType, code: string, line: number]>([
+  ['an empty file', '', 'soc', 'MISSING_HEADER', 1],
+  ['the format before 2021', '3\n1,Red\n2,Green\n', 'soc', 'MISSING_HEADER', 1],
+  ['no orders', prefLib('soc', []), 'soc', 'EMPTY', 8],
+  ['another type', prefLib('cat', ['1: 1,2,3']), 'soc', 'INVALID_TYPE', 3],
+  ['a late header', prefLib('soc', ['1: 1,2,3', '# TITLE: x']), 'soc', 'LATE_HEADER', 9],
+  ['a repeated key', prefLib('soc', ['# TITLE: b']), 'soc', 'REPEATED', 8],
+  [
+    'a wrong number of voters',
+    prefLib('soi', ['2: 1'], ['# NUMBER VOTERS: 3']),
+    'soi',
+    'WRONG_SUM',
+    5,
+  ],
+  ['lost orders', prefLib('soi', ['2: 1'], ['# NUMBER UNIQUE ORDERS: 2']), 'soi', 'WRONG_SUM', 5],
+  ['no alternatives', '# NUMBER ALTERNATIVES: 0\n1: 1\n', 'soi', 'INVALID_COUNT', 1],
+  ['too many alternatives', '# NUMBER ALTERNATIVES: 1001\n1: 1\n', 'soi', 'INVALID_COUNT', 1],
+  ['a lost name', '# NUMBER ALTERNATIVES: 1\n1: 1\n', 'soi', 'NAME_MISSING', 1],
+  [
+    'a repeated name',
+    prefLib('soi', ['1: 1']).replace('Blue {3}', 'Red, "dark"'),
+    'soi',
+    'REPEATED',
+    7,
+  ],
+  ['an empty name', prefLib('soi', ['1: 1']).replace('Blue {3}', ''), 'soi', 'INVALID_NAME', 7],
+  ['an escape', prefLib('soi', ['1: 1']).replace('Blue', '\u001b[2J'), 'soi', 'INVALID_NAME', 7],
+  ['a tie in soc', prefLib('soc', ['1: 1,{2,3}']), 'soc', 'TIE', 8],
+  ['a tie in soi', prefLib('soi', ['1: {2,3}']), 'soi', 'TIE', 8],
+  ['a part in soc', prefLib('soc', ['1: 1,2']), 'soc', 'INCOMPLETE', 8],
+  ['a part in toc', prefLib('toc', ['1: {1,2}']), 'toc', 'INCOMPLETE', 8],
+  ['a count of 0', prefLib('soi', ['0: 1']), 'soi', 'INVALID_COUNT', 8],
+  ['a negative count', prefLib('soi', ['-1: 1']), 'soi', 'INVALID_COUNT', 8],
+  ['an exponent', prefLib('soi', ['1e3: 1']), 'soi', 'INVALID_COUNT', 8],
+  ['too many voters', prefLib('soi', ['100000000: 1', '1: 2']), 'soi', 'TOO_MANY', 9],
+  ['no colon', prefLib('soi', ['1,2,3']), 'soi', 'INVALID_ORDER', 8],
+  ['alternative 0', prefLib('soi', ['1: 0']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
+  ['alternative 4', prefLib('soi', ['1: 1,4']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
+  ['a word', prefLib('soi', ['1: x']), 'soi', 'UNKNOWN_ALTERNATIVE', 8],
+  ['a repetition', prefLib('soi', ['1: 1,2,1']), 'soi', 'REPEATED_ALTERNATIVE', 8],
+  ...[
+    '',
+    ',',
+    '1,',
+    ',1',
+    '1 2',
+    '{',
+    '{}',
+    '{1',
+    '1}',
+    '{1},',
+    '{{1}}',
+    '{1,}',
+    '{1}2',
+    '1,,2',
+  ].map((order): [string, string, DataType, string, number] => [
+    `the order "${order}"`,
+    prefLib('toi', [`1: ${order}`]),
+    'toi',
+    'INVALID_ORDER',
+    8,
+  ]),
+])('PrefLib: refuses %s', (_, text, type, code, line) => {
+  expect(refusal(text, type)).toEqual({ code, line });
+});
 
-  test('a tie of one alternative reads as a single rank', () => {
-    expect(orders(readElection(prefLib('soi', ['1: {2}']), 'soi'))[0]!.tiers).toEqual([[1]]);
-  });
+test('PrefLib: a tie of one alternative reads as a single rank', () => {
+  expect(orders(readElection(prefLib('soi', ['1: {2}']), 'soi'))[0]!.tiers).toEqual([[1]]);
+});
 
-  test('limits the bytes of a file', () => {
-    const text = `# ${'x'.repeat(electionLimits.bytes)}`;
-    expect(refusal(text, 'soc')).toEqual({ code: 'TOO_LARGE', line: 1 });
-  });
+test('PrefLib: limits the bytes of a file', () => {
+  const text = `# ${'x'.repeat(electionLimits.bytes)}`;
+  expect(refusal(text, 'soc')).toEqual({ code: 'TOO_LARGE', line: 1 });
 });
 
 describe('Pabulib', () => {

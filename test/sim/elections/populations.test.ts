@@ -74,35 +74,33 @@ async function hold(path: string) {
   return { out, result, votes, blocks: csvRows(join(out, 'blocks.csv')) };
 }
 
-describe('shipped scenario capital', () => {
-  test.each([
-    ['plurality', 'Memphis', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 17 }],
-    ['instant_runoff', 'Knoxville', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 58 }],
-    ['borda', 'Nashville', { Memphis: 126, Nashville: 194, Chattanooga: 173, Knoxville: 107 }],
-    ['ranked_pairs', 'Nashville', { Memphis: 0, Nashville: 3, Chattanooga: 2, Knoxville: 1 }],
-  ])('%s chooses %s', async (policy, choice, standings) => {
-    const { raw, folder } = loadScenario('capital');
-    const changes = [
-      ['consensus.policy', policy],
-      ['length.blocks', 1],
-    ] as const;
-    const scenario = completeScenario(withValues(raw, changes), folder);
-    const out = join(temporaryFolder(), 'run');
-    const result = await simulate(scenario, { folder, out, verifier: 'inline' });
-    const data = readFileSync(join(folder, 'elections/tennessee.soc'), 'utf8');
-    expect(result.verdict).toBe('pass');
-    expect(result.files).toEqual({ 'elections/tennessee.soc': sha256Hex(data) });
-    const [block] = csvRows(join(out, 'blocks.csv'));
-    expect(block).toMatchObject({ status: 'finalized', choice, votes: '100' });
-    expect(JSON.parse(block!.standings!)).toEqual(standings);
-    if (policy !== 'ranked_pairs') return;
-    const path = join(out, 'network');
-    expect(await replayHere(path)).toMatchObject({ match: true });
-    const checked = checkCertificate(await certificateOf({ path }, block!.block_hash!));
-    expect(checked).toMatchObject({ holds: true, claim: { status: 'finalized', choice } });
-    const again = await simulate(scenario, { folder, store: 'memory', verifier: 'off' });
-    expect(again.digest).toBe(result.digest);
-  });
+test.each([
+  ['plurality', 'Memphis', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 17 }],
+  ['instant_runoff', 'Knoxville', { Memphis: 42, Nashville: 26, Chattanooga: 15, Knoxville: 58 }],
+  ['borda', 'Nashville', { Memphis: 126, Nashville: 194, Chattanooga: 173, Knoxville: 107 }],
+  ['ranked_pairs', 'Nashville', { Memphis: 0, Nashville: 3, Chattanooga: 2, Knoxville: 1 }],
+])('capital: %s chooses %s', async (policy, choice, standings) => {
+  const { raw, folder } = loadScenario('capital');
+  const changes = [
+    ['consensus.policy', policy],
+    ['length.blocks', 1],
+  ] as const;
+  const scenario = completeScenario(withValues(raw, changes), folder);
+  const out = join(temporaryFolder(), 'run');
+  const result = await simulate(scenario, { folder, out, verifier: 'inline' });
+  const data = readFileSync(join(folder, 'elections/tennessee.soc'), 'utf8');
+  expect(result.verdict).toBe('pass');
+  expect(result.files).toEqual({ 'elections/tennessee.soc': sha256Hex(data) });
+  const [block] = csvRows(join(out, 'blocks.csv'));
+  expect(block).toMatchObject({ status: 'finalized', choice, votes: '100' });
+  expect(JSON.parse(block!.standings!)).toEqual(standings);
+  if (policy !== 'ranked_pairs') return;
+  const path = join(out, 'network');
+  expect(await replayHere(path)).toMatchObject({ match: true });
+  const checked = checkCertificate(await certificateOf({ path }, block!.block_hash!));
+  expect(checked).toMatchObject({ holds: true, claim: { status: 'finalized', choice } });
+  const again = await simulate(scenario, { folder, store: 'memory', verifier: 'off' });
+  expect(again.digest).toBe(result.digest);
 });
 
 describe('ballots of a file', () => {

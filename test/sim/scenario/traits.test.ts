@@ -1,6 +1,6 @@
 /** Traits from distributions: independent draws per agent, as in theory, listed in agents.csv. */
 import { completeScenario, personalities, ScenarioError } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { drawBeta } from '../../../dist/sim/numbers.js';
 import { Streams } from '../../../dist/sim/rng.js';
 import { drawnTraits } from '../../../dist/sim/scenario/population.js';
@@ -49,33 +49,31 @@ test('choice: follows the weights', () => {
   expect(new Set(some)).toEqual(new Set([0, 0.5, 1]));
 });
 
-describe('beta', () => {
-  // Mean a / (a + b), variance a b / (a + b)^2 (a + b + 1), skewness by the third moment.
-  test.each([
-    [2, 5],
-    [0.5, 0.5],
-    [1, 1],
-    [30, 10],
-    [0.05, 2],
-  ])('has the first three moments for %d and %d', (a, b) => {
-    const rng = new Streams(`beta ${a} ${b}`).of('world', 'x');
-    const values = Array.from({ length: 100_000 }, () => drawBeta(a, b, rng));
-    expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
-    const moment = (power: number) => mean(values.map((one) => one ** power));
-    let expected = 1;
-    for (let power = 1; power <= 3; power += 1) {
-      expected *= (a + power - 1) / (a + b + power - 1);
-      const spread = Math.sqrt((moment(2 * power) - moment(power) ** 2) / values.length);
-      expect(Math.abs(moment(power) - expected)).toBeLessThan(4.4 * spread);
-    }
-  });
+// Mean a / (a + b), variance a b / (a + b)^2 (a + b + 1), skewness by the third moment.
+test.each([
+  [2, 5],
+  [0.5, 0.5],
+  [1, 1],
+  [30, 10],
+  [0.05, 2],
+])('beta: has the first three moments for %d and %d', (a, b) => {
+  const rng = new Streams(`beta ${a} ${b}`).of('world', 'x');
+  const values = Array.from({ length: 100_000 }, () => drawBeta(a, b, rng));
+  expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
+  const moment = (power: number) => mean(values.map((one) => one ** power));
+  let expected = 1;
+  for (let power = 1; power <= 3; power += 1) {
+    expected *= (a + power - 1) / (a + b + power - 1);
+    const spread = Math.sqrt((moment(2 * power) - moment(power) ** 2) / values.length);
+    expect(Math.abs(moment(power) - expected)).toBeLessThan(4.4 * spread);
+  }
+});
 
-  test('is 0 or 1 for very small parameters', () => {
-    const rng = new Streams('small').of('world', 'x');
-    const values = Array.from({ length: 10_000 }, () => drawBeta(0.01, 0.01, rng));
-    expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
-    expect(mean(values)).toBeCloseTo(0.5, 1);
-  });
+test('beta: is 0 or 1 for very small parameters', () => {
+  const rng = new Streams('small').of('world', 'x');
+  const values = Array.from({ length: 10_000 }, () => drawBeta(0.01, 0.01, rng));
+  expect(values.every((one) => one >= 0 && one <= 1)).toBe(true);
+  expect(mean(values)).toBeCloseTo(0.5, 1);
 });
 
 test('traits: each has a separate stream, so another trait does not shift it', () => {
@@ -97,25 +95,23 @@ test('agents.csv: lists drawn traits; personality and group give the rest', asyn
   }
 });
 
-describe('refusals', () => {
-  test.each([
-    [{ distribution: 'zipf' }, /traits.care is \{"distribution":"zipf"\}; expected/],
-    [{ distribution: 'uniform', from: 0 }, /traits.care.to is missing; expected from and to/],
-    [{ distribution: 'normal', from: 0 }, /care.mean is missing; expected mean and deviation/],
-    [{ distribution: 'uniform', from: 0, to: 1, mean: 1 }, /care.mean is an unknown key; expected/],
-    [{ distribution: 'uniform', from: 0.6, to: 0.5 }, /care.from is 0.6; expected at most 0.5/],
-    [{ distribution: 'uniform', from: 0, to: 2 }, /care.to is 2; expected a number from 0 to 1/],
-    [{ distribution: 'choice', values: [0, 7] }, /care.values.1 is 7; expected a number from 0/],
-    [
-      { distribution: 'choice', values: [0, 1], weights: [1] },
-      /care.weights is 1; expected 2 weights/,
-    ],
-    [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights is 0; expected 1/],
-    [{ distribution: 'beta', alpha: 0, beta: 1 }, /traits.care/],
-    ['much', /traits.care is "much"; expected a number from 0 to 1, or /],
-  ])('refuses %o', (care, message) => {
-    const agents = [{ group: 'a', count: 4, producers: 1, traits: { care } }];
-    expect(() => completeScenario({ title: 't', agents })).toThrow(ScenarioError);
-    expect(() => completeScenario({ title: 't', agents })).toThrow(message);
-  });
+test.each([
+  [{ distribution: 'zipf' }, /traits.care is \{"distribution":"zipf"\}; expected/],
+  [{ distribution: 'uniform', from: 0 }, /traits.care.to is missing; expected from and to/],
+  [{ distribution: 'normal', from: 0 }, /care.mean is missing; expected mean and deviation/],
+  [{ distribution: 'uniform', from: 0, to: 1, mean: 1 }, /care.mean is an unknown key; expected/],
+  [{ distribution: 'uniform', from: 0.6, to: 0.5 }, /care.from is 0.6; expected at most 0.5/],
+  [{ distribution: 'uniform', from: 0, to: 2 }, /care.to is 2; expected a number from 0 to 1/],
+  [{ distribution: 'choice', values: [0, 7] }, /care.values.1 is 7; expected a number from 0/],
+  [
+    { distribution: 'choice', values: [0, 1], weights: [1] },
+    /care.weights is 1; expected 2 weights/,
+  ],
+  [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights is 0; expected 1/],
+  [{ distribution: 'beta', alpha: 0, beta: 1 }, /traits.care/],
+  ['much', /traits.care is "much"; expected a number from 0 to 1, or /],
+])('refusals: refuses %o', (care, message) => {
+  const agents = [{ group: 'a', count: 4, producers: 1, traits: { care } }];
+  expect(() => completeScenario({ title: 't', agents })).toThrow(ScenarioError);
+  expect(() => completeScenario({ title: 't', agents })).toThrow(message);
 });

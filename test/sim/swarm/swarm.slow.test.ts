@@ -130,27 +130,25 @@ const planted: Planted[] = [
   },
 ];
 
-describe('swarm: finds and shrinks a planted bug', () => {
-  const chosen = planted.filter(({ bug }) => full || quick.has(bug));
-  test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
-    const program = mutant(...edit);
-    const out = join(temporaryFolder(), 'failure');
-    const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
-    const found = await folkmoot([...args, '--json'], { program });
-    expect(found.code, found.stderr).toBe(code);
-    const { failure } = JSON.parse(found.stdout);
-    expect(failure).toMatchObject({ kind, file: join(out, 'scenario.yaml') });
-    const text = readFileSync(failure.file, 'utf8');
-    expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
-    const { agents } = parse(text) as { agents: { count: number }[] };
-    const population = agents.reduce((sum, { count }) => sum + count, 0);
-    expect(population, text).toBeLessThanOrEqual(5);
+const chosen = planted.filter(({ bug }) => full || quick.has(bug));
+test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
+  const program = mutant(...edit);
+  const out = join(temporaryFolder(), 'failure');
+  const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
+  const found = await folkmoot([...args, '--json'], { program });
+  expect(found.code, found.stderr).toBe(code);
+  const { failure } = JSON.parse(found.stdout);
+  expect(failure).toMatchObject({ kind, file: join(out, 'scenario.yaml') });
+  const text = readFileSync(failure.file, 'utf8');
+  expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
+  const { agents } = parse(text) as { agents: { count: number }[] };
+  const population = agents.reduce((sum, { count }) => sum + count, 0);
+  expect(population, text).toBeLessThanOrEqual(5);
 
-    // The printed scenario shows the bug with the mutant, but not with the original.
-    const again = failure.command.split(' ').slice(2);
-    const shown = await folkmoot(again, { program });
-    expect(shown.code).toBe(code);
-    if (kind === 'safety') expect(shown.stdout).toMatch(/^ended by +safety$/m);
-    expect([0, 10]).toContain((await folkmoot(again)).code);
-  });
+  // The printed scenario shows the bug with the mutant, but not with the original.
+  const again = failure.command.split(' ').slice(2);
+  const shown = await folkmoot(again, { program });
+  expect(shown.code).toBe(code);
+  if (kind === 'safety') expect(shown.stdout).toMatch(/^ended by +safety$/m);
+  expect([0, 10]).toContain((await folkmoot(again)).code);
 });

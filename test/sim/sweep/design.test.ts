@@ -19,32 +19,30 @@ function sweepOf(sweep: object): Sweep {
 const paths = ['links.loss', 'links.latency.mean_ms', 'consensus.dormant_after', 'topology.degree'];
 const values = fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 6 });
 
-describe('sweep: grid', () => {
-  test('sweep: lists every combination of a grid once, varying the last factor fastest', () => {
-    const lists = fc.array(values, { minLength: 1, maxLength: 4 });
-    fc.assert(
-      fc.property(lists, (each) => {
-        const factors = each.map((list, index) => ({ path: paths[index]!, values: list }));
-        const sweep = sweepOf({ factors });
-        const cells = [...generateCells(sweep, '1')];
-        const expected = each.reduce<number[][]>(
-          (before, list) => before.flatMap((row) => list.map((value) => [...row, value])),
-          [[]],
-        );
-        expect(countCells(sweep)).toBe(expected.length);
-        expect(cells.map((cell) => cell.values)).toEqual(expected);
-        expect(cells.map(({ number }) => number)).toEqual(expected.map((_, index) => index + 1));
-      }),
-    );
-  });
+test('sweep: lists every combination of a grid once, varying the last factor fastest', () => {
+  const lists = fc.array(values, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(lists, (each) => {
+      const factors = each.map((list, index) => ({ path: paths[index]!, values: list }));
+      const sweep = sweepOf({ factors });
+      const cells = [...generateCells(sweep, '1')];
+      const expected = each.reduce<number[][]>(
+        (before, list) => before.flatMap((row) => list.map((value) => [...row, value])),
+        [[]],
+      );
+      expect(countCells(sweep)).toBe(expected.length);
+      expect(cells.map((cell) => cell.values)).toEqual(expected);
+      expect(cells.map(({ number }) => number)).toEqual(expected.map((_, index) => index + 1));
+    }),
+  );
+});
 
-  test('sweep: generates a grid lazily', () => {
-    const list = Array.from({ length: 1_000 }, (_, index) => index);
-    const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
-    const sweep = sweepOf({ factors });
-    expect(countCells(sweep)).toBe(1e9);
-    expect(generateCells(sweep, '1').next().value).toMatchObject({ number: 1, values: [0, 0, 0] });
-  });
+test('sweep: generates a grid lazily', () => {
+  const list = Array.from({ length: 1_000 }, (_, index) => index);
+  const factors = paths.slice(0, 3).map((path) => ({ path, values: list }));
+  const sweep = sweepOf({ factors });
+  expect(countCells(sweep)).toBe(1e9);
+  expect(generateCells(sweep, '1').next().value).toMatchObject({ number: 1, values: [0, 0, 0] });
 });
 
 test('sweep: combines the nth values of a list', () => {

@@ -28,41 +28,39 @@ const range = { path: 'links.loss', name: 'loss', from: 0, to: 0.3 };
 const other = { path: 'links.duplication', name: 'copies', from: 0, to: 0.3 };
 const two = { factors: [loss(0, 0.1)], replicates: 1 };
 
-describe('sweep: grows to the same files as a fresh sweep', () => {
-  test.each([
-    ['replicates', two, { ...two, replicates: 3 }],
-    ['values between those of a grid', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],
-    [
-      'values of a list',
-      { ...two, design: 'list' },
-      { ...two, design: 'list', factors: [loss(0, 0.1, 0.2)] },
-    ],
-    [
-      'trajectories',
-      { design: 'morris', samples: 1, factors: [range, other] },
-      { design: 'morris', samples: 3, factors: [range, other] },
-    ],
-    [
-      'Sobol rows',
-      { design: 'sobol', samples: 1, factors: [range, other] },
-      { design: 'sobol', samples: 3, factors: [range, other] },
-    ],
-    [
-      'replicates of a hypercube',
-      { design: 'lhs', samples: 3, replicates: 1, factors: [range] },
-      { design: 'lhs', samples: 3, replicates: 2, factors: [range] },
-    ],
-    ['responses', two, { ...two, responses: ['votes'] }],
-  ])('sweep: %s', async (_, small, large) => {
-    const { out, kept, ended } = await grown(small, large);
-    const { code, stderr } = ended;
-    expect(code, stderr).toBe(0);
-    const done = /^(\d+)\/(\d+) runs$/m.exec(stderr)!;
-    expect(Number(done[1])).toBe(kept.length);
-    const fresh = join(temporaryFolder(), 'out');
-    expect((await sweepIn(fileOf(large), fresh)).code).toBe(0);
-    expectSame(fresh, out);
-  });
+test.each([
+  ['replicates', two, { ...two, replicates: 3 }],
+  ['values between those of a grid', two, { ...two, factors: [loss(0, 0.05, 0.1)] }],
+  [
+    'values of a list',
+    { ...two, design: 'list' },
+    { ...two, design: 'list', factors: [loss(0, 0.1, 0.2)] },
+  ],
+  [
+    'trajectories',
+    { design: 'morris', samples: 1, factors: [range, other] },
+    { design: 'morris', samples: 3, factors: [range, other] },
+  ],
+  [
+    'Sobol rows',
+    { design: 'sobol', samples: 1, factors: [range, other] },
+    { design: 'sobol', samples: 3, factors: [range, other] },
+  ],
+  [
+    'replicates of a hypercube',
+    { design: 'lhs', samples: 3, replicates: 1, factors: [range] },
+    { design: 'lhs', samples: 3, replicates: 2, factors: [range] },
+  ],
+  ['responses', two, { ...two, responses: ['votes'] }],
+])('sweep: %s', async (_, small, large) => {
+  const { out, kept, ended } = await grown(small, large);
+  const { code, stderr } = ended;
+  expect(code, stderr).toBe(0);
+  const done = /^(\d+)\/(\d+) runs$/m.exec(stderr)!;
+  expect(Number(done[1])).toBe(kept.length);
+  const fresh = join(temporaryFolder(), 'out');
+  expect((await sweepIn(fileOf(large), fresh)).code).toBe(0);
+  expectSame(fresh, out);
 });
 
 describe('sweep: refuses changes that are not additions', () => {

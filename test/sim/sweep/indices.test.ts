@@ -100,69 +100,67 @@ test('sobol: gives no index for a constant, and omits a block with a missing val
   expect(row).toMatchObject({ n: 7 });
 });
 
-describe('morris: elementary effects', () => {
-  const effects = (f: Function, seed = '1', samples = 20) => {
-    const rows = rowsOf(designOf('morris', 3, samples, -1, 3), seed, f);
-    return (factor: number, index: string) =>
-      rows.find((row) => row.factor === factor && row.index === index)!;
-  };
+const effects = (f: Function, seed = '1', samples = 20) => {
+  const rows = rowsOf(designOf('morris', 3, samples, -1, 3), seed, f);
+  return (factor: number, index: string) =>
+    rows.find((row) => row.factor === factor && row.index === index)!;
+};
 
-  test('morris: effects are slope times range for a linear function, without variance', () => {
-    const of = effects(([x = 0, y = 0]) => 2 * x - 3 * y);
-    expect([0, 1, 2].map((factor) => of(factor, 'mean').value)).toEqual([8, -12, 0]);
-    expect([0, 1, 2].map((factor) => of(factor, 'mean_absolute').value)).toEqual([8, 12, 0]);
-    for (const factor of [0, 1, 2]) expect(of(factor, 'deviation').value).toBeCloseTo(0, 6);
-    expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
-  });
+test('morris: effects are slope times range for a linear function, without variance', () => {
+  const of = effects(([x = 0, y = 0]) => 2 * x - 3 * y);
+  expect([0, 1, 2].map((factor) => of(factor, 'mean').value)).toEqual([8, -12, 0]);
+  expect([0, 1, 2].map((factor) => of(factor, 'mean_absolute').value)).toEqual([8, 12, 0]);
+  for (const factor of [0, 1, 2]) expect(of(factor, 'deviation').value).toBeCloseTo(0, 6);
+  expect(of(2, 'mean')).toMatchObject({ n: 20, low: null, high: null });
+});
 
-  test('morris: effects refer to the whole range, also for listed values and integers', () => {
-    const factors = [
-      { path: paths[0], values: [0, 1] },
-      { path: paths[1], values: [0, 0.5, 1] },
-      { path: 'length.blocks', from: 1, to: 4, whole: true },
-      { path: paths[2], values: [0.5] },
-    ];
-    const agents = [{ group: 'town', count: 4, producers: 1 }];
-    const given = { design: 'morris', samples: 20, factors };
-    const sweep = completeScenario({ title: 'a sweep', agents, sweep: given }).sweep as Sweep;
-    const linear: Function = ([x = 0, y = 0, z = 0]) => 2 * x - 3 * y + z;
-    const rows = rowsOf(sweep, '1', linear);
-    for (const [factor, effect] of [2, -3, 3, 0].entries()) {
-      const of = (index: string) =>
-        rows.find((row) => row.factor === factor && row.index === index)!.value;
-      expect(of('mean')).toBeCloseTo(effect, 9);
-      expect(of('mean_absolute')).toBeCloseTo(Math.abs(effect), 9);
-      expect(of('deviation')).toBeCloseTo(0, 9);
+test('morris: effects refer to the whole range, also for listed values and integers', () => {
+  const factors = [
+    { path: paths[0], values: [0, 1] },
+    { path: paths[1], values: [0, 0.5, 1] },
+    { path: 'length.blocks', from: 1, to: 4, whole: true },
+    { path: paths[2], values: [0.5] },
+  ];
+  const agents = [{ group: 'town', count: 4, producers: 1 }];
+  const given = { design: 'morris', samples: 20, factors };
+  const sweep = completeScenario({ title: 'a sweep', agents, sweep: given }).sweep as Sweep;
+  const linear: Function = ([x = 0, y = 0, z = 0]) => 2 * x - 3 * y + z;
+  const rows = rowsOf(sweep, '1', linear);
+  for (const [factor, effect] of [2, -3, 3, 0].entries()) {
+    const of = (index: string) =>
+      rows.find((row) => row.factor === factor && row.index === index)!.value;
+    expect(of('mean')).toBeCloseTo(effect, 9);
+    expect(of('mean_absolute')).toBeCloseTo(Math.abs(effect), 9);
+    expect(of('deviation')).toBeCloseTo(0, 9);
+  }
+});
+
+test('morris: effects show an interaction as a deviation; signs cancel in the mean', () => {
+  // x runs from -1 to 3 in steps of 8/3. y z has the effect 4 z, of mean 4 (z has mean 1).
+  const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
+  expect(of(0, 'mean').value!).toBeCloseTo(0, 0);
+  expect(of(0, 'mean_absolute').value).toBeGreaterThan(4);
+  expect(of(1, 'mean').value).toBeCloseTo(4, 0);
+  expect(of(1, 'deviation').value).toBeGreaterThan(4);
+  for (const index of ['mean', 'mean_absolute', 'deviation']) {
+    const { low, value, high } = of(1, index);
+    expect(low!).toBeLessThan(value!);
+    expect(high!).toBeGreaterThan(value!);
+  }
+});
+
+test('morris: intervals contain the mean of many trajectories', () => {
+  const f: Function = ([x = 0, y = 0, z = 0]) => x * y + z ** 3;
+  const exact = effects(f, 'many', 4_000);
+  let held = 0;
+  const all = 3 * counts.indexedDesigns;
+  for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
+    const of = effects(f, `${seed}`, 10);
+    for (const factor of [0, 1, 2]) {
+      const { low, high } = of(factor, 'mean');
+      const known = exact(factor, 'mean').value!;
+      if (low === null || (low <= known && known <= high!)) held += 1;
     }
-  });
-
-  test('morris: effects show an interaction as a deviation; signs cancel in the mean', () => {
-    // x runs from -1 to 3 in steps of 8/3. y z has the effect 4 z, of mean 4 (z has mean 1).
-    const of = effects(([x = 0, y = 0, z = 0]) => (x - 1) ** 2 + y * z, '1', 400);
-    expect(of(0, 'mean').value!).toBeCloseTo(0, 0);
-    expect(of(0, 'mean_absolute').value).toBeGreaterThan(4);
-    expect(of(1, 'mean').value).toBeCloseTo(4, 0);
-    expect(of(1, 'deviation').value).toBeGreaterThan(4);
-    for (const index of ['mean', 'mean_absolute', 'deviation']) {
-      const { low, value, high } = of(1, index);
-      expect(low!).toBeLessThan(value!);
-      expect(high!).toBeGreaterThan(value!);
-    }
-  });
-
-  test('morris: intervals contain the mean of many trajectories', () => {
-    const f: Function = ([x = 0, y = 0, z = 0]) => x * y + z ** 3;
-    const exact = effects(f, 'many', 4_000);
-    let held = 0;
-    const all = 3 * counts.indexedDesigns;
-    for (let seed = 0; seed < counts.indexedDesigns; seed += 1) {
-      const of = effects(f, `${seed}`, 10);
-      for (const factor of [0, 1, 2]) {
-        const { low, high } = of(factor, 'mean');
-        const known = exact(factor, 'mean').value!;
-        if (low === null || (low <= known && known <= high!)) held += 1;
-      }
-    }
-    expect(held / all).toBeGreaterThanOrEqual(0.9);
-  });
+  }
+  expect(held / all).toBeGreaterThanOrEqual(0.9);
 });

@@ -67,60 +67,58 @@ test('jobs: takes a task only when a process is free', async () => {
   expect(most).toBeLessThanOrEqual(2);
 });
 
-describe('jobs: isolates a failed run', () => {
-  const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
-  // V8 aborts on this allocation without an exception; in a thread, it would end the whole process.
-  const growing = 'const all = []; for (;;) all.push(1);';
-  const later = 'setTimeout(() => { throw new Error("late") }); return;';
-  const deaths: [string, string, 'scenario' | 'crash', RegExp][] = [
-    ['exits', 'process.exit(3)', 'scenario', /process\.exit/],
-    ['throws later', later, 'scenario', /globalThis\.setTimeout/],
-    ['sends a result itself', 'process.send({})', 'scenario', /process\.send/],
-    ['takes all memory', filling, 'crash', /128 MiB/],
-    ['takes all memory at once', growing, 'crash', /128 MiB/],
-    ['never ends', 'for (;;);', 'scenario', /10 s/],
-  ];
-  const limits = { memoryMb: 128 };
+const filling = 'const all = []; for (;;) all.push(new Array(1e4).fill(1));';
+// V8 aborts on this allocation without an exception; in a thread, it would end the whole process.
+const growing = 'const all = []; for (;;) all.push(1);';
+const later = 'setTimeout(() => { throw new Error("late") }); return;';
+const deaths: [string, string, 'scenario' | 'crash', RegExp][] = [
+  ['exits', 'process.exit(3)', 'scenario', /process\.exit/],
+  ['throws later', later, 'scenario', /globalThis\.setTimeout/],
+  ['sends a result itself', 'process.send({})', 'scenario', /process\.send/],
+  ['takes all memory', filling, 'crash', /128 MiB/],
+  ['takes all memory at once', growing, 'crash', /128 MiB/],
+  ['never ends', 'for (;;);', 'scenario', /10 s/],
+];
+const limits = { memoryMb: 128 };
 
-  async function expectOthers(bad: Omit<Job, 'seed'>, more = {}): Promise<unknown> {
-    const [first, ...rest] = numbered(4);
-    const outcomes = await outcomesOf([{ ...first!, ...bad }, ...rest], { ...limits, ...more });
-    expect([...outcomes.keys()].sort()).toEqual([0, 1, 2, 3]);
-    for (const { number } of rest) {
-      expect(digestOf(outcomes.get(number))).toMatch(/^[0-9a-f]{64}$/);
-    }
-    return failureOf(outcomes.get(0));
+async function expectOthers(bad: Omit<Job, 'seed'>, more = {}): Promise<unknown> {
+  const [first, ...rest] = numbered(4);
+  const outcomes = await outcomesOf([{ ...first!, ...bad }, ...rest], { ...limits, ...more });
+  expect([...outcomes.keys()].sort()).toEqual([0, 1, 2, 3]);
+  for (const { number } of rest) {
+    expect(digestOf(outcomes.get(number))).toMatch(/^[0-9a-f]{64}$/);
   }
+  return failureOf(outcomes.get(0));
+}
 
-  test.each(deaths)('jobs: isolates a script that %s', async (_, body, kind, message) => {
-    const folder = temporaryFolder();
-    const failure = await expectOthers({ scenario: scripted(folder, body), folder });
-    expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
-  });
+test.each(deaths)('jobs: isolates a script that %s', async (_, body, kind, message) => {
+  const folder = temporaryFolder();
+  const failure = await expectOthers({ scenario: scripted(folder, body), folder });
+  expect(failure).toMatchObject({ kind, message: expect.stringMatching(message) });
+});
 
-  test('jobs: ends a run at its time limit', async () => {
-    const scenario = { ...small(), length: { ...small().length, blocks: 1_000_000 } };
-    // The run never ends, so a busy machine does not affect the test.
-    const failure = await expectOthers({ scenario }, { wallMs: 20_000 });
-    expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/20 s/) });
-  });
+test('jobs: ends a run at its time limit', async () => {
+  const scenario = { ...small(), length: { ...small().length, blocks: 1_000_000 } };
+  // The run never ends, so a busy machine does not affect the test.
+  const failure = await expectOthers({ scenario }, { wallMs: 20_000 });
+  expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/20 s/) });
+});
 
-  test('jobs: reports a killed process', async () => {
-    const folder = temporaryFolder();
-    const kill = "import { execSync } from 'node:child_process';";
-    const scenario = scripted(folder, "execSync('kill -9 ' + process.pid);", 'kill.mjs', kill);
-    const failure = await expectOthers({ scenario, folder });
-    expect(failure).toEqual({ kind: 'crash', message: expect.stringContaining('SIGKILL') });
-  });
+test('jobs: reports a killed process', async () => {
+  const folder = temporaryFolder();
+  const kill = "import { execSync } from 'node:child_process';";
+  const scenario = scripted(folder, "execSync('kill -9 ' + process.pid);", 'kill.mjs', kill);
+  const failure = await expectOthers({ scenario, folder });
+  expect(failure).toEqual({ kind: 'crash', message: expect.stringContaining('SIGKILL') });
+});
 
-  test('jobs: reports an exception of a script as a scenario failure', async () => {
-    const folder = temporaryFolder();
-    const scenario = scripted(folder, 'throw new Error("no idea")');
-    const outcomes = await outcomesOf([{ number: 0, scenario, seed: '1', folder }]);
-    expect(failureOf(outcomes.get(0))).toEqual({
-      kind: 'scenario',
-      message: expect.stringMatching(/script\.mjs: vote for agent \S+: no idea/),
-    });
+test('jobs: reports an exception of a script as a scenario failure', async () => {
+  const folder = temporaryFolder();
+  const scenario = scripted(folder, 'throw new Error("no idea")');
+  const outcomes = await outcomesOf([{ number: 0, scenario, seed: '1', folder }]);
+  expect(failureOf(outcomes.get(0))).toEqual({
+    kind: 'scenario',
+    message: expect.stringMatching(/script\.mjs: vote for agent \S+: no idea/),
   });
 });
 

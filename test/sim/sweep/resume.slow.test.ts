@@ -57,47 +57,45 @@ test('sweep: leaves a finished sweep unchanged on --resume', async () => {
   expect(filesIn(unbroken)).toEqual(before);
 });
 
-describe('sweep: refuses the folder of a different sweep', () => {
-  async function refused(changed: string, out: string, message: RegExp, ...args: string[]) {
-    const before = filesIn(out);
-    const result = await sweepIn(changed, out, ...args);
-    expect(result.code, result.stderr).toBe(2);
-    expectOneLine(result, 1);
-    expect(result.stderr).toMatch(message);
-    expect(filesIn(out)).toEqual(before);
-  }
+async function refused(changed: string, out: string, message: RegExp, ...args: string[]) {
+  const before = filesIn(out);
+  const result = await sweepIn(changed, out, ...args);
+  expect(result.code, result.stderr).toBe(2);
+  expectOneLine(result, 1);
+  expect(result.stderr).toMatch(message);
+  expect(filesIn(out)).toEqual(before);
+}
 
-  test('sweep: requires --resume for an existing sweep', () => refused(file, unbroken, /--resume/));
+test('sweep: requires --resume for an existing sweep', () => refused(file, unbroken, /--resume/));
 
-  test('sweep: refuses fewer replicates', () =>
-    refused(file, unbroken, /replicates is 2 there and 1 now/, '--resume', '--replicates', '1'));
+test('sweep: refuses fewer replicates', () =>
+  refused(file, unbroken, /replicates is 2 there and 1 now/, '--resume', '--replicates', '1'));
 
-  test('sweep: refuses another seed', () =>
-    refused(file, unbroken, /scenario\.seed is "1" there and "2" now/, '--resume', '--seed', '2'));
+test('sweep: refuses another seed', () =>
+  refused(file, unbroken, /scenario\.seed is "1" there and "2" now/, '--resume', '--seed', '2'));
 
-  test('sweep: refuses a changed file', () => {
-    const changed = { ...smallRaw(), consensus: { voting_period_ms: 5_001 }, sweep };
-    const other = writeScenario(temporaryFolder(), changed);
-    return refused(other, unbroken, /voting_period_ms is 5000 there and 5001 now/, '--resume');
+test('sweep: refuses a changed file', () => {
+  const changed = { ...smallRaw(), consensus: { voting_period_ms: 5_001 }, sweep };
+  const other = writeScenario(temporaryFolder(), changed);
+  return refused(other, unbroken, /voting_period_ms is 5000 there and 5001 now/, '--resume');
+});
+
+test('sweep: refuses a changed script', async () => {
+  const folder = temporaryFolder();
+  const script = join(folder, 'script.mjs');
+  const text = "export const vote = () => ({ do: 'vote', decision: 'approve' });";
+  writeFileSync(script, text);
+  const [town] = smallRaw().agents;
+  const agents = [{ ...town, strategy: { kind: 'script', module: 'script.mjs' } }];
+  const own = writeScenario(folder, {
+    ...smallRaw(),
+    agents,
+    sweep: { ...sweep, replicates: 1 },
   });
-
-  test('sweep: refuses a changed script', async () => {
-    const folder = temporaryFolder();
-    const script = join(folder, 'script.mjs');
-    const text = "export const vote = () => ({ do: 'vote', decision: 'approve' });";
-    writeFileSync(script, text);
-    const [town] = smallRaw().agents;
-    const agents = [{ ...town, strategy: { kind: 'script', module: 'script.mjs' } }];
-    const own = writeScenario(folder, {
-      ...smallRaw(),
-      agents,
-      sweep: { ...sweep, replicates: 1 },
-    });
-    const out = join(folder, 'out');
-    expect((await sweepIn(own, out)).code).toBe(0);
-    writeFileSync(script, `${text}\n`);
-    await refused(own, out, /modules\.script\.mjs is "[0-9a-f]{64}" there/, '--resume');
-  });
+  const out = join(folder, 'out');
+  expect((await sweepIn(own, out)).code).toBe(0);
+  writeFileSync(script, `${text}\n`);
+  await refused(own, out, /modules\.script\.mjs is "[0-9a-f]{64}" there/, '--resume');
 });
 
 test('sweep: locks its folder', async () => {

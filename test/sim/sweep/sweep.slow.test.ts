@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { measureKinds } from '../../../dist/report/shared/measures.js';
 import { computeStatistics, Sample } from '../../../dist/sim/sweep/statistics.js';
 import { folkmoot } from '../../support/cli.js';
@@ -27,220 +27,214 @@ beforeAll(async () => {
   ended = await sweepIn(file, out, '--json');
 });
 
-describe('sweep: end to end', () => {
-  test('sweep --json: prints planned and completed runs, and the verdicts', () => {
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(JSON.parse(ended.stdout)).toEqual({
-      out,
-      planned: 12,
-      completed: 12,
-      verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 },
-      failed: null,
-      finished: true,
-      empty: [],
-      without_effect: [],
-    });
-    expect(linesOf(ended.stderr)).toContain('12/12 runs');
+test('sweep --json: prints planned and completed runs, and the verdicts', () => {
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(JSON.parse(ended.stdout)).toEqual({
+    out,
+    planned: 12,
+    completed: 12,
+    verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 },
+    failed: null,
+    finished: true,
+    empty: [],
+    without_effect: [],
   });
-
-  test('sweep: writes each run once to runs.csv, with the seed of its replicate', () => {
-    const rows = rowsIn(join(out, 'runs.csv'));
-    expect(Object.keys(rows[0]!)).toEqual([
-      ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
-      ...Object.keys(measures),
-      ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file'],
-    ]);
-    const shown = rows.map((row) => [
-      row.run,
-      row.cell,
-      row.seed,
-      row.agents,
-      row['consensus.policy'],
-    ]);
-    const cells = [4, 6].flatMap((count) => ['bft', 'majority'].map((policy) => [count, policy]));
-    const expected = cells.flatMap((values, cell) =>
-      [1, 2, 3].map((replicate) => [cell * 3 + replicate, cell + 1, `a/${replicate}`, ...values]),
-    );
-    expect(shown).toEqual(expected.map((row) => row.map(String)));
-    expect(new Set(rows.map(({ trace_digest }) => trace_digest)).size).toBe(12);
-    expect(new Set(rows.map(({ digest }) => digest))).toEqual(new Set(['']));
-  });
-
-  test('sweep: derives summary.csv from runs.csv', () => {
-    const runs = rowsIn(join(out, 'runs.csv'));
-    const rows = rowsIn(join(out, 'summary.csv'));
-    expect(rows).toHaveLength(4 * (Object.keys(measures).length + 2));
-    for (const { cell, measure, n, mean, sd, low, high, interval } of rows) {
-      const of = (run: Record<string, string>) => {
-        if (measure === 'passed') return String(+(run.verdict === 'pass'));
-        if (measure === 'ended_by.blocks') return String(+(run.ended_by === 'blocks'));
-        return run[measure!]!;
-      };
-      const values = runs.filter((run) => run.cell === cell).map(of);
-      const sample = Sample.of(values.filter((value) => value !== '').map(Number));
-      const kind = measureKinds[measure as keyof typeof measureKinds] ?? 'share';
-      const made = computeStatistics(sample, kind === 'share' ? 'share' : 't_log');
-      const found = Object.values(made).map((value) => String(value ?? ''));
-      expect([n, mean, sd, low, high, interval], `${cell} ${measure}`).toEqual(found);
-    }
-  });
-
-  test('sweep: a single run with a log has the trace of the table', async () => {
-    const row = rowsIn(join(out, 'runs.csv'))[10]!;
-    const set = ['--set', `agents.town.count=${row.agents}`, '--set', 'consensus.policy=majority'];
-    const { trace_digest, verdict, file: name } = row;
-    const record = ['--verify-trace', join(out, 'runs', name!)];
-    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, ...record, '--json']);
-    expect(alone.code).toBe(0);
-    expect(JSON.parse(alone.stdout)).toMatchObject({ trace_digest, verdict });
-    const other = await folkmoot(['sim', file, '--seed', 'b', ...set, ...record, '--json']);
-    expect(other.code).toBe(12);
-  });
-
-  test('sweep --log full: adds the digest of each log, and changes nothing else', async () => {
-    const logged = join(around, 'logged');
-    expect((await sweepIn(file, logged, '--log', 'full')).code).toBe(0);
-    const rows = rowsIn(join(logged, 'runs.csv'));
-    for (const [index, { digest, ...same }] of rows.entries()) {
-      expect({ ...same, digest: '' }).toEqual(rowsIn(join(out, 'runs.csv'))[index]);
-      expect(digest).toMatch(/^[0-9a-f]{64}$/);
-    }
-    const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=majority'];
-    const row = rows[10]!;
-    const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
-    expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest });
-  });
-
-  test('sweep: writes each group to run_groups.csv, equal to a single run', async () => {
-    const rows = rowsIn(join(out, 'run_groups.csv'));
-    expect(rows.map(({ cell, replicate, group }) => `${cell}/${replicate} ${group}`)).toEqual(
-      [1, 2, 3, 4].flatMap((cell) => [1, 2, 3].map((replicate) => `${cell}/${replicate} town`)),
-    );
-    const alone = join(temporaryFolder(), 'alone');
-    const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=bft'];
-    await folkmoot(['sim', file, '--seed', 'a/2', ...set, '--out', alone]);
-    const [group] = rowsIn(join(alone, 'groups.csv'));
-    expect(rows.find(({ cell, replicate }) => cell === '3' && replicate === '2')).toMatchObject(
-      group!,
-    );
-  });
-
-  test('sweep: records the configuration and version in sweep.json', () => {
-    const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
-    expect(head).toMatchObject({
-      format: 3,
-      node: process.version,
-      cells: 4,
-      runs: 12,
-      modules: {},
-    });
-    expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
-  });
-
-  test('sweep: writes the same files for any number of jobs', async () => {
-    const other = join(temporaryFolder(), 'out');
-    const { code } = await sweepIn(file, other, '--jobs', '2');
-    expect(code).toBe(0);
-    expectSame(out, other);
-  });
+  expect(linesOf(ended.stderr)).toContain('12/12 runs');
 });
 
-describe('sweep: refuses before the first run, with exit code 2', () => {
-  const refused = async (sweep: object, message: RegExp) => {
-    const folder = temporaryFolder();
-    const bad = writeScenario(folder, { ...smallRaw(), sweep });
-    const result = await sweepIn(bad, join(folder, 'out'));
-    expect(result.code, result.stderr).toBe(2);
-    expectOneLine(result);
-    expect(result.stderr).toMatch(message);
-    expect([...filesIn(folder).keys()]).toEqual(['town.yaml']);
-  };
-
-  test.each([
-    ['an unknown path', { path: 'agents.town.luck', values: [1] }, /town\.luck=1.*agents\.0\.luck/],
-    ['an unknown group', { path: 'agents.city.count', values: [1] }, /agents\.city\.count.*town/],
-    ['a bad value', { path: 'consensus.policy', values: ['bft', 'luck'] }, /cell 2.*policy=luck/],
-    ['too few electors', { path: 'consensus.min_validators', values: [6, 7] }, /cell 2.*=7/],
-    ['no values', { path: 'consensus.policy' }, /has no values/],
-  ])('sweep: %s', (_, factor, message) => refused({ factors: [factor] }, message));
-
-  test('sweep: refuses too many cells', () => {
-    const values = Array.from({ length: 1_000 }, (_, index) => index);
-    const many = ['links.latency.mean_ms', 'links.latency.spread_ms'];
-    return refused({ factors: many.map((path) => ({ path, values })) }, /1000000 cells/);
-  });
-
-  test('sweep: refuses a scenario without a sweep', async () => {
-    const folder = temporaryFolder();
-    const result = await sweepIn(writeScenario(folder, smallRaw()), join(folder, 'out'));
-    expect([result.code, result.stderr]).toEqual([2, expect.stringMatching(/sweep is missing/)]);
-  });
+test('sweep: writes each run once to runs.csv, with the seed of its replicate', () => {
+  const rows = rowsIn(join(out, 'runs.csv'));
+  expect(Object.keys(rows[0]!)).toEqual([
+    ...['run', 'cell', 'replicate', 'seed', 'agents', 'consensus.policy'],
+    ...Object.keys(measures),
+    ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file'],
+  ]);
+  const shown = rows.map((row) => [
+    row.run,
+    row.cell,
+    row.seed,
+    row.agents,
+    row['consensus.policy'],
+  ]);
+  const cells = [4, 6].flatMap((count) => ['bft', 'majority'].map((policy) => [count, policy]));
+  const expected = cells.flatMap((values, cell) =>
+    [1, 2, 3].map((replicate) => [cell * 3 + replicate, cell + 1, `a/${replicate}`, ...values]),
+  );
+  expect(shown).toEqual(expected.map((row) => row.map(String)));
+  expect(new Set(rows.map(({ trace_digest }) => trace_digest)).size).toBe(12);
+  expect(new Set(rows.map(({ digest }) => digest))).toEqual(new Set(['']));
 });
 
-describe('sweep: a run that fails', () => {
-  /** The script throws in the second of three cells. */
-  function failing(folder: string): string {
-    const text = `export function vote(view) {
-      if (view.parameters.mood === 2) throw new Error('in a bad mood');
-      return { do: 'vote', decision: 'approve' };
-    }`;
-    writeFileSync(join(folder, 'moody.mjs'), text);
-    const strategy = { kind: 'script', module: 'moody.mjs', parameters: { mood: 1 } };
-    const [town] = smallRaw().agents;
-    const path = 'agents.town.strategy.parameters.mood';
-    const sweep = { factors: [{ path, name: 'mood', values: [1, 2, 3] }], replicates: 2 };
-    return writeScenario(folder, { ...smallRaw(), agents: [{ ...town, strategy }], sweep });
+test('sweep: derives summary.csv from runs.csv', () => {
+  const runs = rowsIn(join(out, 'runs.csv'));
+  const rows = rowsIn(join(out, 'summary.csv'));
+  expect(rows).toHaveLength(4 * (Object.keys(measures).length + 2));
+  for (const { cell, measure, n, mean, sd, low, high, interval } of rows) {
+    const of = (run: Record<string, string>) => {
+      if (measure === 'passed') return String(+(run.verdict === 'pass'));
+      if (measure === 'ended_by.blocks') return String(+(run.ended_by === 'blocks'));
+      return run[measure!]!;
+    };
+    const values = runs.filter((run) => run.cell === cell).map(of);
+    const sample = Sample.of(values.filter((value) => value !== '').map(Number));
+    const kind = measureKinds[measure as keyof typeof measureKinds] ?? 'share';
+    const made = computeStatistics(sample, kind === 'share' ? 'share' : 't_log');
+    const found = Object.values(made).map((value) => String(value ?? ''));
+    expect([n, mean, sd, low, high, interval], `${cell} ${measure}`).toEqual(found);
   }
+});
 
-  test('sweep: stops with a command that reproduces the failure', async () => {
-    const folder = temporaryFolder();
-    const moody = failing(folder);
-    const kept = join(folder, 'out');
-    const stopped = await sweepIn(moody, kept);
-    expect(stopped.code, stopped.stderr).toBe(2);
-    const [what, how, further] = linesOf(stopped.stderr).slice(-3);
-    expect(what).toMatch(
-      /^folkmoot: run 1 of cell 2 failed, .*moody\.mjs: vote for agent .*: in a bad mood/,
-    );
-    const set = '--set agents.town.strategy.parameters.mood=2';
-    expect(how).toMatch(/^to reproduce: node \S*dist\/cli\/main\.js sim /);
-    expect(how).toContain(` sim ${moody} --seed 1/1 ${set}`);
-    expect(further).toMatch(/--resume --on-error continue/);
-    expect(runsIn(kept)).toBeLessThan(6);
-    expect([...filesIn(kept).keys()]).not.toContain('runs.csv');
-    const alone = spawnSync('sh', ['-c', how!.replace('to reproduce: ', '')], {
-      encoding: 'utf8',
-    });
-    expect([alone.status, alone.stderr]).toEqual([2, expect.stringMatching(/in a bad mood/)]);
+test('sweep: a single run with a log has the trace of the table', async () => {
+  const row = rowsIn(join(out, 'runs.csv'))[10]!;
+  const set = ['--set', `agents.town.count=${row.agents}`, '--set', 'consensus.policy=majority'];
+  const { trace_digest, verdict, file: name } = row;
+  const record = ['--verify-trace', join(out, 'runs', name!)];
+  const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, ...record, '--json']);
+  expect(alone.code).toBe(0);
+  expect(JSON.parse(alone.stdout)).toMatchObject({ trace_digest, verdict });
+  const other = await folkmoot(['sim', file, '--seed', 'b', ...set, ...record, '--json']);
+  expect(other.code).toBe(12);
+});
 
-    const past = await sweepIn(moody, kept, '--resume', '--on-error', 'continue');
-    expect(past.code).toBe(2);
-    expect(past.stdout).toMatch(/6 of 6 runs completed: 4 pass, 2 error/);
-    const fresh = join(folder, 'fresh');
-    await sweepIn(moody, fresh, '--on-error', 'continue');
-    expectSame(kept, fresh);
+test('sweep --log full: adds the digest of each log, and changes nothing else', async () => {
+  const logged = join(around, 'logged');
+  expect((await sweepIn(file, logged, '--log', 'full')).code).toBe(0);
+  const rows = rowsIn(join(logged, 'runs.csv'));
+  for (const [index, { digest, ...same }] of rows.entries()) {
+    expect({ ...same, digest: '' }).toEqual(rowsIn(join(out, 'runs.csv'))[index]);
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  }
+  const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=majority'];
+  const row = rows[10]!;
+  const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, '--json']);
+  expect(JSON.parse(alone.stdout)).toMatchObject({ digest: row.digest });
+});
+
+test('sweep: writes each group to run_groups.csv, equal to a single run', async () => {
+  const rows = rowsIn(join(out, 'run_groups.csv'));
+  expect(rows.map(({ cell, replicate, group }) => `${cell}/${replicate} ${group}`)).toEqual(
+    [1, 2, 3, 4].flatMap((cell) => [1, 2, 3].map((replicate) => `${cell}/${replicate} town`)),
+  );
+  const alone = join(temporaryFolder(), 'alone');
+  const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=bft'];
+  await folkmoot(['sim', file, '--seed', 'a/2', ...set, '--out', alone]);
+  const [group] = rowsIn(join(alone, 'groups.csv'));
+  expect(rows.find(({ cell, replicate }) => cell === '3' && replicate === '2')).toMatchObject(
+    group!,
+  );
+});
+
+test('sweep: records the configuration and version in sweep.json', () => {
+  const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
+  expect(head).toMatchObject({
+    format: 3,
+    node: process.version,
+    cells: 4,
+    runs: 12,
+    modules: {},
   });
+  expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
+});
 
-  test('sweep: continues, and records failed runs in the tables', async () => {
-    const folder = temporaryFolder();
-    const kept = join(folder, 'out');
-    const moody = failing(folder);
-    const { code, stdout } = await sweepIn(moody, kept, '--on-error', 'continue', '--json');
-    expect(code).toBe(2);
-    expect(JSON.parse(stdout)).toMatchObject({
-      completed: 6,
-      finished: true,
-      verdicts: { pass: 4, error: 2 },
-      failed: { cell: 2, replicate: 1, kind: 'scenario', seed: '1/1' },
-    });
-    const rows = rowsIn(join(kept, 'runs.csv'));
-    expect(rows.map(({ verdict }) => verdict)).toEqual([
-      ...['pass', 'pass', 'error', 'error', 'pass', 'pass'],
-    ]);
-    expect([rows[2]!.digest, rows[2]!.votes]).toEqual(['', '']);
-    const summary = rowsIn(join(kept, 'summary.csv')).filter(({ measure }) => measure === 'votes');
-    expect(summary.map(({ n }) => n)).toEqual(['2', '0', '2']);
+test('sweep: writes the same files for any number of jobs', async () => {
+  const other = join(temporaryFolder(), 'out');
+  const { code } = await sweepIn(file, other, '--jobs', '2');
+  expect(code).toBe(0);
+  expectSame(out, other);
+});
+
+const refused = async (sweep: object, message: RegExp) => {
+  const folder = temporaryFolder();
+  const bad = writeScenario(folder, { ...smallRaw(), sweep });
+  const result = await sweepIn(bad, join(folder, 'out'));
+  expect(result.code, result.stderr).toBe(2);
+  expectOneLine(result);
+  expect(result.stderr).toMatch(message);
+  expect([...filesIn(folder).keys()]).toEqual(['town.yaml']);
+};
+
+test.each([
+  ['an unknown path', { path: 'agents.town.luck', values: [1] }, /town\.luck=1.*agents\.0\.luck/],
+  ['an unknown group', { path: 'agents.city.count', values: [1] }, /agents\.city\.count.*town/],
+  ['a bad value', { path: 'consensus.policy', values: ['bft', 'luck'] }, /cell 2.*policy=luck/],
+  ['too few electors', { path: 'consensus.min_validators', values: [6, 7] }, /cell 2.*=7/],
+  ['no values', { path: 'consensus.policy' }, /has no values/],
+])('sweep: %s', (_, factor, message) => refused({ factors: [factor] }, message));
+
+test('sweep: refuses too many cells', () => {
+  const values = Array.from({ length: 1_000 }, (_, index) => index);
+  const many = ['links.latency.mean_ms', 'links.latency.spread_ms'];
+  return refused({ factors: many.map((path) => ({ path, values })) }, /1000000 cells/);
+});
+
+test('sweep: refuses a scenario without a sweep', async () => {
+  const folder = temporaryFolder();
+  const result = await sweepIn(writeScenario(folder, smallRaw()), join(folder, 'out'));
+  expect([result.code, result.stderr]).toEqual([2, expect.stringMatching(/sweep is missing/)]);
+});
+
+/** The script throws in the second of three cells. */
+function failing(folder: string): string {
+  const text = `export function vote(view) {
+    if (view.parameters.mood === 2) throw new Error('in a bad mood');
+    return { do: 'vote', decision: 'approve' };
+  }`;
+  writeFileSync(join(folder, 'moody.mjs'), text);
+  const strategy = { kind: 'script', module: 'moody.mjs', parameters: { mood: 1 } };
+  const [town] = smallRaw().agents;
+  const path = 'agents.town.strategy.parameters.mood';
+  const sweep = { factors: [{ path, name: 'mood', values: [1, 2, 3] }], replicates: 2 };
+  return writeScenario(folder, { ...smallRaw(), agents: [{ ...town, strategy }], sweep });
+}
+
+test('sweep: stops with a command that reproduces the failure', async () => {
+  const folder = temporaryFolder();
+  const moody = failing(folder);
+  const kept = join(folder, 'out');
+  const stopped = await sweepIn(moody, kept);
+  expect(stopped.code, stopped.stderr).toBe(2);
+  const [what, how, further] = linesOf(stopped.stderr).slice(-3);
+  expect(what).toMatch(
+    /^folkmoot: run 1 of cell 2 failed, .*moody\.mjs: vote for agent .*: in a bad mood/,
+  );
+  const set = '--set agents.town.strategy.parameters.mood=2';
+  expect(how).toMatch(/^to reproduce: node \S*dist\/cli\/main\.js sim /);
+  expect(how).toContain(` sim ${moody} --seed 1/1 ${set}`);
+  expect(further).toMatch(/--resume --on-error continue/);
+  expect(runsIn(kept)).toBeLessThan(6);
+  expect([...filesIn(kept).keys()]).not.toContain('runs.csv');
+  const alone = spawnSync('sh', ['-c', how!.replace('to reproduce: ', '')], {
+    encoding: 'utf8',
   });
+  expect([alone.status, alone.stderr]).toEqual([2, expect.stringMatching(/in a bad mood/)]);
+
+  const past = await sweepIn(moody, kept, '--resume', '--on-error', 'continue');
+  expect(past.code).toBe(2);
+  expect(past.stdout).toMatch(/6 of 6 runs completed: 4 pass, 2 error/);
+  const fresh = join(folder, 'fresh');
+  await sweepIn(moody, fresh, '--on-error', 'continue');
+  expectSame(kept, fresh);
+});
+
+test('sweep: continues, and records failed runs in the tables', async () => {
+  const folder = temporaryFolder();
+  const kept = join(folder, 'out');
+  const moody = failing(folder);
+  const { code, stdout } = await sweepIn(moody, kept, '--on-error', 'continue', '--json');
+  expect(code).toBe(2);
+  expect(JSON.parse(stdout)).toMatchObject({
+    completed: 6,
+    finished: true,
+    verdicts: { pass: 4, error: 2 },
+    failed: { cell: 2, replicate: 1, kind: 'scenario', seed: '1/1' },
+  });
+  const rows = rowsIn(join(kept, 'runs.csv'));
+  expect(rows.map(({ verdict }) => verdict)).toEqual([
+    ...['pass', 'pass', 'error', 'error', 'pass', 'pass'],
+  ]);
+  expect([rows[2]!.digest, rows[2]!.votes]).toEqual(['', '']);
+  const summary = rowsIn(join(kept, 'summary.csv')).filter(({ measure }) => measure === 'votes');
+  expect(summary.map(({ n }) => n)).toEqual(['2', '0', '2']);
 });
 
 test.each(['grid', 'list'])('sweep: names what changed no run of a %s', async (design) => {

@@ -1,7 +1,7 @@
 /** Tables other than runs.csv and summary.csv: differences, indices and script measures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';
@@ -15,45 +15,40 @@ async function swept(raw: object, ...args: string[]): Promise<string> {
   return out;
 }
 
-describe('sweep: differences from a baseline', () => {
-  const spread = { path: 'links.latency.spread_ms', name: 'spread', values: [150, 180] };
+const spread = { path: 'links.latency.spread_ms', name: 'spread', values: [150, 180] };
 
-  test('sweep: pairs of the same seed differ less than independent runs', async () => {
-    const sweep = { factors: [spread], replicates: 8, baseline: { spread: 150 } };
-    const out = await swept({ ...smallRaw(), sweep });
-    const of = (name: string) =>
-      rowsIn(join(out, name)).filter(({ measure }) => measure === 'finality_mean_ms');
-    const [one, two] = of('summary.csv');
-    const [difference, ...more] = of('differences.csv');
-    expect(more).toEqual([]);
-    expect(difference).toMatchObject({ cell: '2', spread: '180', n: '8', interval: 't_skew' });
-    expect(Number(difference!.mean)).toBeCloseTo(Number(two!.mean) - Number(one!.mean), 3);
-    const unpaired = Math.hypot(Number(one!.sd), Number(two!.sd));
-    expect(Number(difference!.sd)).toBeLessThan(unpaired / 2);
-  });
+test('sweep: pairs of the same seed differ less than independent runs', async () => {
+  const sweep = { factors: [spread], replicates: 8, baseline: { spread: 150 } };
+  const out = await swept({ ...smallRaw(), sweep });
+  const of = (name: string) =>
+    rowsIn(join(out, name)).filter(({ measure }) => measure === 'finality_mean_ms');
+  const [one, two] = of('summary.csv');
+  const [difference, ...more] = of('differences.csv');
+  expect(more).toEqual([]);
+  expect(difference).toMatchObject({ cell: '2', spread: '180', n: '8', interval: 't_skew' });
+  expect(Number(difference!.mean)).toBeCloseTo(Number(two!.mean) - Number(one!.mean), 3);
+  const unpaired = Math.hypot(Number(one!.sd), Number(two!.sd));
+  expect(Number(difference!.sd)).toBeLessThan(unpaired / 2);
+});
 
-  test('sweep: gives equal cells differences of 0 without an interval', async () => {
-    const faults = [{ kind: 'crash', start_ms: 0, length_ms: 10_000, whom: [{ count: 2 }] }];
-    const start = { path: 'faults.0.start_ms', name: 'start', values: [3_600_000, 7_200_000] };
-    const sweep = { factors: [start], replicates: 4, baseline: { start: 3_600_000 } };
-    const out = await swept({ ...smallRaw(), faults, sweep });
-    const said = rowsIn(join(out, 'differences.csv')).filter(({ n }) => n === '4');
-    expect(said.map(({ measure }) => measure)).toContain('finality_mean_ms');
-    for (const { measure, mean, sd, low, interval } of said) {
-      expect([measure, mean, sd, low, interval]).toEqual([measure, '0', '0', '', '']);
-    }
-  });
+test('sweep: gives equal cells differences of 0 without an interval', async () => {
+  const faults = [{ kind: 'crash', start_ms: 0, length_ms: 10_000, whom: [{ count: 2 }] }];
+  const start = { path: 'faults.0.start_ms', name: 'start', values: [3_600_000, 7_200_000] };
+  const sweep = { factors: [start], replicates: 4, baseline: { start: 3_600_000 } };
+  const out = await swept({ ...smallRaw(), faults, sweep });
+  const said = rowsIn(join(out, 'differences.csv')).filter(({ n }) => n === '4');
+  expect(said.map(({ measure }) => measure)).toContain('finality_mean_ms');
+  for (const { measure, mean, sd, low, interval } of said) {
+    expect([measure, mean, sd, low, interval]).toEqual([measure, '0', '0', '', '']);
+  }
+});
 
-  test('sweep: refuses a baseline outside the design', async () => {
-    const folder = temporaryFolder();
-    const sweep = { factors: [spread], baseline: { spread: 151 } };
-    const file = writeScenario(folder, { ...smallRaw(), sweep });
-    const { code, stderr } = await sweepIn(file, join(folder, 'out'));
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(/baseline: no cell has these values/),
-    ]);
-  });
+test('sweep: refuses a baseline outside the design', async () => {
+  const folder = temporaryFolder();
+  const sweep = { factors: [spread], baseline: { spread: 151 } };
+  const file = writeScenario(folder, { ...smallRaw(), sweep });
+  const { code, stderr } = await sweepIn(file, join(folder, 'out'));
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/baseline: no cell has these values/)]);
 });
 
 test.each([
@@ -201,76 +196,74 @@ test('sweep: --audit lists the audited runs, and changes nothing else', async ()
   expect(rest('none')).toEqual(rest('all'));
 });
 
-describe('sweep: responses of scripts', () => {
-  /** A sweep of a script that reports 3 opinions for its group and nothing for the run. */
-  function grouped(responses: string[]) {
-    const folder = temporaryFolder();
-    const script = `
-      export const vote = () => ({ do: 'vote', decision: 'approve' });
-      export const report = ({ group }) => (group === null ? null : { opinions_left: 3 });`;
-    writeFileSync(join(folder, 'own.mjs'), script);
-    const [town] = smallRaw().agents;
-    const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
-    const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
-    const sweep = { factors, replicates: 2, responses };
-    const file = writeScenario(folder, { ...smallRaw(), agents, sweep });
-    return { file, folder, out: join(folder, 'out') };
+/** A sweep of a script that reports 3 opinions for its group and nothing for the run. */
+function grouped(responses: string[]) {
+  const folder = temporaryFolder();
+  const script = `
+    export const vote = () => ({ do: 'vote', decision: 'approve' });
+    export const report = ({ group }) => (group === null ? null : { opinions_left: 3 });`;
+  writeFileSync(join(folder, 'own.mjs'), script);
+  const [town] = smallRaw().agents;
+  const agents = [{ ...town, strategy: { kind: 'script', module: 'own.mjs' } }];
+  const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+  const sweep = { factors, replicates: 2, responses };
+  const file = writeScenario(folder, { ...smallRaw(), agents, sweep });
+  return { file, folder, out: join(folder, 'out') };
+}
+
+test('sweep: a response without a value in any run has an exit code', async () => {
+  const { file, out, folder } = grouped(['reported.opinions_left', 'finalized_share']);
+  const { code, stdout, stderr } = await sweepIn(file, out, '--json');
+  const reported = ['reported.opinions_left@town'];
+  expect([code, JSON.parse(stdout).empty]).toEqual([
+    18,
+    [{ response: 'reported.opinions_left', reported }],
+  ]);
+  expect(stderr).toContain(reported[0]);
+  const rows = rowsIn(join(out, 'summary.csv'));
+  const of = rows.filter(({ measure }) => measure === 'reported.opinions_left');
+  expect(of.map(({ n, missing }) => [n, missing])).toEqual([
+    ['0', '2'],
+    ['0', '2'],
+  ]);
+  // One shard may lack a value that another one has; the merge decides.
+  const shards = [1, 2].map((index) => join(folder, `${index}`));
+  for (const [at, shard] of shards.entries()) {
+    expect((await sweepIn(file, shard, '--shard', `${at + 1}/2`)).code).toBe(0);
   }
+  const merged = await folkmoot(['merge', ...shards, '--out', join(folder, 'merged')]);
+  expect(merged.code).toBe(18);
+});
 
-  test('sweep: a response without a value in any run has an exit code', async () => {
-    const { file, out, folder } = grouped(['reported.opinions_left', 'finalized_share']);
-    const { code, stdout, stderr } = await sweepIn(file, out, '--json');
-    const reported = ['reported.opinions_left@town'];
-    expect([code, JSON.parse(stdout).empty]).toEqual([
-      18,
-      [{ response: 'reported.opinions_left', reported }],
-    ]);
-    expect(stderr).toContain(reported[0]);
-    const rows = rowsIn(join(out, 'summary.csv'));
-    const of = rows.filter(({ measure }) => measure === 'reported.opinions_left');
-    expect(of.map(({ n, missing }) => [n, missing])).toEqual([
-      ['0', '2'],
-      ['0', '2'],
-    ]);
-    // One shard may lack a value that another one has; the merge decides.
-    const shards = [1, 2].map((index) => join(folder, `${index}`));
-    for (const [at, shard] of shards.entries()) {
-      expect((await sweepIn(file, shard, '--shard', `${at + 1}/2`)).code).toBe(0);
-    }
-    const merged = await folkmoot(['merge', ...shards, '--out', join(folder, 'merged')]);
-    expect(merged.code).toBe(18);
-  });
+test('sweep: a response names a group', async () => {
+  const { file, out } = grouped(['reported.opinions_left@town']);
+  const { code, stderr } = await sweepIn(file, out);
+  expect(code, stderr).toBe(0);
+  const column = 'reported.opinions_left@town';
+  expect(rowsIn(join(out, 'runs.csv')).map((row) => row[column])).toEqual(['3', '3', '3', '3']);
+  const rows = rowsIn(join(out, 'summary.csv')).filter(({ measure }) => measure === column);
+  expect(rows.map(({ n, mean }) => [n, mean])).toEqual([
+    ['2', '3'],
+    ['2', '3'],
+  ]);
+  expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('opinions_left of group town');
+});
 
-  test('sweep: a response names a group', async () => {
-    const { file, out } = grouped(['reported.opinions_left@town']);
-    const { code, stderr } = await sweepIn(file, out);
-    expect(code, stderr).toBe(0);
-    const column = 'reported.opinions_left@town';
-    expect(rowsIn(join(out, 'runs.csv')).map((row) => row[column])).toEqual(['3', '3', '3', '3']);
-    const rows = rowsIn(join(out, 'summary.csv')).filter(({ measure }) => measure === column);
-    expect(rows.map(({ n, mean }) => [n, mean])).toEqual([
-      ['2', '3'],
-      ['2', '3'],
-    ]);
-    expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('opinions_left of group town');
-  });
+test.each([
+  ['a group that no cell has', ['reported.luck@city'], /reported\.luck@town/],
+  ['a name that no script may use', ['reported.Luck'], /unknown measure: reported\.Luck/],
+  ['an inherited name', ['constructor'], /unknown measure: constructor/],
+])('sweep: refuses %s before the first run', async (_, responses, message) => {
+  const { file, out } = grouped(responses);
+  const { code, stderr } = await sweepIn(file, out);
+  expect([[code, stderr], existsSync(out)]).toEqual([[2, expect.stringMatching(message)], false]);
+});
 
-  test.each([
-    ['a group that no cell has', ['reported.luck@city'], /reported\.luck@town/],
-    ['a name that no script may use', ['reported.Luck'], /unknown measure: reported\.Luck/],
-    ['an inherited name', ['constructor'], /unknown measure: constructor/],
-  ])('sweep: refuses %s before the first run', async (_, responses, message) => {
-    const { file, out } = grouped(responses);
-    const { code, stderr } = await sweepIn(file, out);
-    expect([[code, stderr], existsSync(out)]).toEqual([[2, expect.stringMatching(message)], false]);
-  });
-
-  test('sweep: refuses a response of scripts without a script', async () => {
-    const folder = temporaryFolder();
-    const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
-    const sweep = { factors, responses: ['reported.luck'] };
-    const file = writeScenario(folder, { ...smallRaw(), sweep });
-    const { code, stderr } = await sweepIn(file, join(folder, 'out'));
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/no group uses a script/)]);
-  });
+test('sweep: refuses a response of scripts without a script', async () => {
+  const folder = temporaryFolder();
+  const factors = [{ path: 'links.loss', name: 'loss', values: [0, 0.1] }];
+  const sweep = { factors, responses: ['reported.luck'] };
+  const file = writeScenario(folder, { ...smallRaw(), sweep });
+  const { code, stderr } = await sweepIn(file, join(folder, 'out'));
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/no group uses a script/)]);
 });

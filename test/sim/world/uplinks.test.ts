@@ -49,38 +49,36 @@ function expected(messages: number, kbps: number, begins = 4_000, latency = 20) 
 const those = (all: Record<string, number>, is: (at: number, name: string) => boolean) =>
   Object.fromEntries(Object.entries(all).filter(([name, at]) => is(at, name)));
 
-describe('uplinks: arrival times', () => {
-  test.each([
-    1, 3, 7, 101, 808, 809, 10_000_000,
-  ])('equal the computed times at %d kbit/s', async (uplink_kbps) => {
-    const { heard, measures } = await told(sending(20), { links: { ...nearby, uplink_kbps } });
-    expect(heard).toEqual(those(expected(20, uplink_kbps), (at) => at < 60_000));
-    expect(Object.keys(heard).length).toBeGreaterThan(60);
-    expect(measures.uplink_wait_mean_ms).toBeGreaterThan(0);
-  });
+test.each([
+  1, 3, 7, 101, 808, 809, 10_000_000,
+])('uplinks: arrival times: equal the computed times at %d kbit/s', async (uplink_kbps) => {
+  const { heard, measures } = await told(sending(20), { links: { ...nearby, uplink_kbps } });
+  expect(heard).toEqual(those(expected(20, uplink_kbps), (at) => at < 60_000));
+  expect(Object.keys(heard).length).toBeGreaterThan(60);
+  expect(measures.uplink_wait_mean_ms).toBeGreaterThan(0);
+});
 
-  test('sends all at once without a limit', async () => {
-    const { heard, measures } = await told(sending(20));
-    expect(heard).toEqual(expected(20, Number.POSITIVE_INFINITY));
-    expect(measures.uplink_wait_mean_ms).toBe(null);
-  });
+test('uplinks: arrival times: sends all at once without a limit', async () => {
+  const { heard, measures } = await told(sending(20));
+  expect(heard).toEqual(expected(20, Number.POSITIVE_INFINITY));
+  expect(measures.uplink_wait_mean_ms).toBe(null);
+});
 
-  test('uses the rate of a group instead of that of the links', async () => {
-    const links = { ...nearby, uplink_kbps: 1 };
-    const { heard } = await told(sending(20), { links }, { uplink_kbps: 50 });
-    expect(heard).toEqual(expected(20, 50));
-  });
+test('uplinks: arrival times: uses the rate of a group instead of that of the links', async () => {
+  const links = { ...nearby, uplink_kbps: 1 };
+  const { heard } = await told(sending(20), { links }, { uplink_kbps: 50 });
+  expect(heard).toEqual(expected(20, 50));
+});
 
-  test('reports the wait before the first bit leaves', async () => {
-    // Each agent has registered before these hundred copies.
-    const links = { ...nearby, uplink_kbps: 101 };
-    const { measures, messages } = await told(sending(20), {
-      links,
-      length: { virtual_ms: 4_990 },
-    });
-    expect(messages['request.register']).toMatchObject({ sent: 6, lost: 0 });
-    expect(measures.uplink_wait_mean_ms).toBeCloseTo((((99 * 100) / 2) * 8) / 106, 6);
+test('uplinks: arrival times: reports the wait before the first bit leaves', async () => {
+  // Each agent has registered before these hundred copies.
+  const links = { ...nearby, uplink_kbps: 101 };
+  const { measures, messages } = await told(sending(20), {
+    links,
+    length: { virtual_ms: 4_990 },
   });
+  expect(messages['request.register']).toMatchObject({ sent: 6, lost: 0 });
+  expect(measures.uplink_wait_mean_ms).toBeCloseTo((((99 * 100) / 2) * 8) / 106, 6);
 });
 
 describe('uplinks: faults', () => {
@@ -112,43 +110,41 @@ describe('uplinks: faults', () => {
   });
 });
 
-describe('uplinks: requests', () => {
-  const voters = { group: 'voters', count: 5, strategy: { kind: 'honest' } };
-  const producer = {
-    group: 'p',
-    count: 1,
-    capabilities: ['producer'],
-    strategy: { kind: 'honest' },
-  };
-  const town = (limits: Raw = {}) => [
-    { ...producer, ...limits },
-    { ...voters, traits: { think_ms: 400 } },
-  ];
+const voters = { group: 'voters', count: 5, strategy: { kind: 'honest' } };
+const producer = {
+  group: 'p',
+  count: 1,
+  capabilities: ['producer'],
+  strategy: { kind: 'honest' },
+};
+const town = (limits: Raw = {}) => [
+  { ...producer, ...limits },
+  { ...voters, traits: { think_ms: 400 } },
+];
 
-  test('a proposal becomes final later, by its transfer time rounded up', async () => {
-    const world = { consensus: { ...allVote }, length: { blocks: 5 } };
-    const free = await live(town(), world);
-    const slow = await live(town({ uplink_kbps: 7 }), world);
-    const proposals = slow.sent.filter(({ kind }) => kind === 'propose');
-    expect(slow.blocks).toHaveLength(5);
-    for (const [index, block] of slow.blocks.entries()) {
-      // As in docs/model.md: the payload and its signature.
-      const bytes = JSON.stringify(proposals[index]!.body).length + 64;
-      const later = Math.ceil((8 * bytes) / 7);
-      const before = free.blocks[index]!;
-      expect(Number(block.proposed_ms)).toBe(Number(before.proposed_ms) + later);
-      expect(block.finality_ms).toBe(before.finality_ms);
-      expect(block.status).toBe('finalized');
-    }
-  });
+test('requests: a proposal becomes final later, by its transfer time rounded up', async () => {
+  const world = { consensus: { ...allVote }, length: { blocks: 5 } };
+  const free = await live(town(), world);
+  const slow = await live(town({ uplink_kbps: 7 }), world);
+  const proposals = slow.sent.filter(({ kind }) => kind === 'propose');
+  expect(slow.blocks).toHaveLength(5);
+  for (const [index, block] of slow.blocks.entries()) {
+    // As in docs/model.md: the payload and its signature.
+    const bytes = JSON.stringify(proposals[index]!.body).length + 64;
+    const later = Math.ceil((8 * bytes) / 7);
+    const before = free.blocks[index]!;
+    expect(Number(block.proposed_ms)).toBe(Number(before.proposed_ms) + later);
+    expect(block.finality_ms).toBe(before.finality_ms);
+    expect(block.status).toBe('finalized');
+  }
+});
 
-  test('an almost unlimited uplink delays each message by one millisecond', async () => {
-    const free = await live(town());
-    const wide = await live(town(), { links: { ...nearby, uplink_kbps: 10_000_000 } });
-    const proposed = (lived: typeof free) => lived.blocks.map((row) => Number(row.proposed_ms));
-    expect(proposed(wide)).toEqual(proposed(free).map((at) => at + 1));
-    // Sending the vote takes one further millisecond.
-    const late = (lived: typeof free) => lived.votes.map((row) => Number(row.after_ms));
-    expect([late(wide), wide.result.verdict]).toEqual([late(free).map((ms) => ms + 1), 'pass']);
-  });
+test('requests: an almost unlimited uplink delays each message by one millisecond', async () => {
+  const free = await live(town());
+  const wide = await live(town(), { links: { ...nearby, uplink_kbps: 10_000_000 } });
+  const proposed = (lived: typeof free) => lived.blocks.map((row) => Number(row.proposed_ms));
+  expect(proposed(wide)).toEqual(proposed(free).map((at) => at + 1));
+  // Sending the vote takes one further millisecond.
+  const late = (lived: typeof free) => lived.votes.map((row) => Number(row.after_ms));
+  expect([late(wide), wide.result.verdict]).toEqual([late(free).map((ms) => ms + 1), 'pass']);
 });

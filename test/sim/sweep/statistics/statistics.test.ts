@@ -1,6 +1,6 @@
 /** Means, deviations and intervals against known values. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   boundsOfMean,
   computeStatistics,
@@ -16,34 +16,32 @@ import {
 const of = (values: readonly number[], kind: IntervalKind = 't_log') =>
   computeStatistics(Sample.of(values), kind);
 
-describe('statistics: small samples', () => {
-  const kinds = ['share', 't_log', 't_skew'] as const;
-  const nothing = { sd: null, low: null, high: null, interval: null };
+const kinds = ['share', 't_log', 't_skew'] as const;
+const nothing = { sd: null, low: null, high: null, interval: null };
 
-  test.each(kinds)('statistics: gives no interval for empty and single samples (%s)', (kind) => {
-    expect(of([], kind)).toEqual({ n: 0, mean: null, ...nothing });
-    expect(of([0.4], kind)).toEqual({ n: 1, mean: 0.4, ...nothing });
-  });
+test.each(kinds)('statistics: gives no interval for empty and single samples (%s)', (kind) => {
+  expect(of([], kind)).toEqual({ n: 0, mean: null, ...nothing });
+  expect(of([0.4], kind)).toEqual({ n: 1, mean: 0.4, ...nothing });
+});
 
-  test.each([
-    't_log',
-    't_skew',
-  ] as const)('statistics: gives no interval for equal numbers (%s)', (kind) => {
-    const empty = { low: null, high: null, interval: null };
-    expect(of([7, 7, 7], kind)).toEqual({ n: 3, mean: 7, sd: 0, ...empty });
-    // 0.1 + 0.1 + 0.1 is not 0.3: rounding errors are not variance.
-    expect(of([0.1, 0.1, 0.1], kind)).toEqual({ n: 3, mean: 0.1, sd: 0, ...empty });
-  });
+test.each([
+  't_log',
+  't_skew',
+] as const)('statistics: gives no interval for equal numbers (%s)', (kind) => {
+  const empty = { low: null, high: null, interval: null };
+  expect(of([7, 7, 7], kind)).toEqual({ n: 3, mean: 7, sd: 0, ...empty });
+  // 0.1 + 0.1 + 0.1 is not 0.3: rounding errors are not variance.
+  expect(of([0.1, 0.1, 0.1], kind)).toEqual({ n: 3, mean: 0.1, sd: 0, ...empty });
+});
 
-  test('statistics: counts each run as one trial for a share without variance', () => {
-    // Newcombe 1998, table I, method 4: 0 of 20 gives 0 to 0.2005 by his program.
-    expect(of(Array(20).fill(0), 'share')).toMatchObject({ n: 20, mean: 0, sd: 0, low: 0 });
-    expect(of(Array(20).fill(0), 'share').high).toBeCloseTo(0.2005, 4);
-    const { low, high } = of([0.5, 0.5, 0.5, 0.5, 0.5], 'share');
-    expect(high! - low!).toBeGreaterThan(0.6);
-    expect(of(Array(5).fill(1), 'share')).toMatchObject({ mean: 1, high: 1 });
-    expect(of(Array(5).fill(1), 'share').low).toBeLessThan(0.5);
-  });
+test('statistics: counts each run as one trial for a share without variance', () => {
+  // Newcombe 1998, table I, method 4: 0 of 20 gives 0 to 0.2005 by his program.
+  expect(of(Array(20).fill(0), 'share')).toMatchObject({ n: 20, mean: 0, sd: 0, low: 0 });
+  expect(of(Array(20).fill(0), 'share').high).toBeCloseTo(0.2005, 4);
+  const { low, high } = of([0.5, 0.5, 0.5, 0.5, 0.5], 'share');
+  expect(high! - low!).toBeGreaterThan(0.6);
+  expect(of(Array(5).fill(1), 'share')).toMatchObject({ mean: 1, high: 1 });
+  expect(of(Array(5).fill(1), 'share').low).toBeLessThan(0.5);
 });
 
 test.each([

@@ -98,38 +98,34 @@ test.each([
   expect(new Set(drawn(alike, 10_000, 1))).toEqual(new Set([250]));
 });
 
-describe('latency empirical', () => {
-  const sampled = (text: string) =>
-    createLatencySampler(
-      { distribution: 'empirical', mean_ms: 1, spread_ms: 0, file: 'a.csv' },
-      new Map([['a.csv', parseTrace(text)]]),
-    );
+const sampled = (text: string) =>
+  createLatencySampler(
+    { distribution: 'empirical', mean_ms: 1, spread_ms: 0, file: 'a.csv' },
+    new Map([['a.csv', parseTrace(text)]]),
+  );
 
-  test('a line for each time: draws each time in proportion to its lines', () => {
-    const draw = sampled('# pings\nms\n20\n300\r\n20\n\n41.6\n');
-    const values = drawn(draw, DRAWS, 4);
-    const share = (ms: number) => values.filter((value) => value === ms).length / DRAWS;
-    expect(new Set(values)).toEqual(new Set([20, 42, 300]));
-    for (const [ms, expected] of [
-      [20, 0.5],
-      [42, 0.25],
-      [300, 0.25],
-    ] as const) {
-      expect(Math.abs(share(ms) - expected)).toBeLessThan(0.01);
-    }
-    expect(shortestMs(draw)).toBe(20);
-  });
+test('latency empirical: a line for each time: draws each time in proportion to its lines', () => {
+  const draw = sampled('# pings\nms\n20\n300\r\n20\n\n41.6\n');
+  const values = drawn(draw, DRAWS, 4);
+  const share = (ms: number) => values.filter((value) => value === ms).length / DRAWS;
+  expect(new Set(values)).toEqual(new Set([20, 42, 300]));
+  for (const [ms, expected] of [
+    [20, 0.5],
+    [42, 0.25],
+    [300, 0.25],
+  ] as const) {
+    expect(Math.abs(share(ms) - expected)).toBeLessThan(0.01);
+  }
+  expect(shortestMs(draw)).toBe(20);
+});
 
-  test('quantiles: interpolates linearly', () => {
-    const draw = sampled('quantile,ms\n0,100\n0.5,120\n0.9,300\n1,1000\n');
-    const curve: Cumulative = (ms) => {
-      if (ms <= 120) return Math.max(0, (ms - 100) / 40);
-      return ms <= 300
-        ? 0.5 + (0.4 * (ms - 120)) / 180
-        : Math.min(1, 0.9 + (0.1 * (ms - 300)) / 700);
-    };
-    for (const seed of seeds) {
-      expect(distance(drawn(draw, DRAWS, seed), whole(curve))).toBeLessThan(DISTANT);
-    }
-  });
+test('latency empirical: quantiles: interpolates linearly', () => {
+  const draw = sampled('quantile,ms\n0,100\n0.5,120\n0.9,300\n1,1000\n');
+  const curve: Cumulative = (ms) => {
+    if (ms <= 120) return Math.max(0, (ms - 100) / 40);
+    return ms <= 300 ? 0.5 + (0.4 * (ms - 120)) / 180 : Math.min(1, 0.9 + (0.1 * (ms - 300)) / 700);
+  };
+  for (const seed of seeds) {
+    expect(distance(drawn(draw, DRAWS, seed), whole(curve))).toBeLessThan(DISTANT);
+  }
 });
