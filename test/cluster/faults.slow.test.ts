@@ -87,9 +87,7 @@ test.skipIf(!hasEtcd)(`faults: acknowledged requests survive if processes ${what
   const context = `FOLKMOOT_TEST_SEED=${seed}: ${drawn.join(', ')}`;
   const asked = `${load.reads} reads, ${hops.hops} hops, writes ${JSON.stringify(reasonsOf(told))}`;
   const found = `longest without a write done, ms: ${JSON.stringify(pauses)}`;
-  process.stdout.write(
-    `${drawn.length} faults in ${Math.round(seconds())} s: ${asked}; ${found}\n`,
-  );
+  process.stdout.write(`${drawn.length} faults, ${Math.round(seconds())} s: ${asked}; ${found}\n`);
   const refused = told.filter((one) => !isDone(one) && one.status !== null && one.status !== 503);
   expect(
     refused.filter(({ reason }) => !usual.has(reason)),

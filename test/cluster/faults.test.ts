@@ -50,9 +50,7 @@ function entriesOf({ network: { read } }: TestNode): Map<string, number> {
 function wrongIn(asked: readonly Asked[], entries: ReadonlyMap<string, number>): string[] {
   const twice = [...entries.values()].filter((count) => count > 1).map(() => 'stands twice');
   const lost = asked
-    .filter(
-      ({ request, outcome }) => outcome.result === 'accepted' && !entries.get(signatureOf(request)),
-    )
+    .filter((o) => o.outcome.result === 'accepted' && !entries.get(signatureOf(o.request)))
     .map(({ request }) => `${request.kind} was acknowledged, and is not there`);
   return [...twice, ...lost];
 }

@@ -93,17 +93,11 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
         ['--cluster', 'etcd://h', ...whole, '--peer-listen', '0.0.0.0:1'],
         /0\.0\.0\.0 is a wildcard address/,
       ],
-      [
-        ['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'],
-        /requires --peer-secret/,
-      ],
+      [['--cluster', 'etcd://h', ...whole, '--peer-listen', '127.0.0.1:1'], /--peer-secret/],
       [['--cluster', 'etcd://h', ...whole, ...peerOf(short)], /5 characters/],
       [['--cluster', 'etcd://h', ...whole, ...peerOf(folder)], /--peer-secret .*EISDIR/],
       [['--cluster', 'etcd://h', ...whole, '--clock', 'held'], /--clock held .* --cluster/],
-      [
-        ['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'],
-        /--archive-after .* --cluster/,
-      ],
+      [['--cluster', 'etcd://h', ...whole, '--archive-after', '5000'], /-after .* --cluster/],
     ];
     for (const [args, message] of cases) {
       const { code, stderr } = await serve(...args);

@@ -18,11 +18,7 @@ const prefix = 'folkmoot/network/town/';
 const draw = drawnFrom(seed);
 
 async function opened(name: string, { endpoints }: TestEtcd, reported: string[]) {
-  const order = new EtcdOrder({
-    endpoints,
-    networkId: 'town',
-    tell: (line) => reported.push(line),
-  });
+  const order = new EtcdOrder({ endpoints, networkId: 'town', tell: (it) => reported.push(it) });
   const verifier = createVerifier('inline');
   const fatal: Error[] = [];
   const network = await ClusterNetwork.open({

@@ -160,12 +160,7 @@ test('intervals: clips an interval that is far wider than the means', () => {
   const wide = [{ ...rows[0]!, low: 0, high: 122 }, ...rows.slice(1)];
   const range = computeRange('expired', wide);
   expect(range.most).toBeLessThan(30);
-  expect(clipToRange(wide, range).map(({ cutHigh }) => cutHigh)).toEqual([
-    true,
-    false,
-    false,
-    false,
-  ]);
+  expect(clipToRange(wide, range).map((c) => c.cutHigh)).toEqual([true, false, false, false]);
 });
 
 test('intervals: clips intervals and differences to the bounds of a measure', () => {

@@ -275,10 +275,7 @@ test('sweep: counts the missing runs of an unfinished sweep', async () => {
 
 test('errors: refuses a folder without a finished run or sweep, and a torn table', async () => {
   const folder = temporaryFolder();
-  const unreadable = {
-    code: 'UNREADABLE',
-    problem: 'RESULT_UNREADABLE',
-  };
+  const unreadable = { code: 'UNREADABLE', problem: 'RESULT_UNREADABLE' };
   await expect(writeRunReport(folder)).rejects.toMatchObject(unreadable);
   await expect(writeSweepReport(folder)).rejects.toMatchObject(unreadable);
   await keptRun(folder, { blocks: 2 });

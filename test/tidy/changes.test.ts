@@ -45,10 +45,7 @@ test.each(changes)('CONTRIBUTING.md: $title, lists files that exist', ({ listed 
 describe.each(followed)('CONTRIBUTING.md: $title', ({ examples, listed }) => {
   test('lists every file that names the example', () => {
     // Bench cases use the code that they measure. Only a change to bench lists these cases.
-    const known = [
-      ...listed,
-      ...(listed.some((one) => one.startsWith('bench/')) ? [] : ['bench/']),
-    ];
+    const known = [...listed, ...(listed.some((o) => o.startsWith('bench/')) ? [] : ['bench/'])];
     const covers = (path: string) =>
       known.some((one) => one === path || (one.endsWith('/') && path.startsWith(one)));
     const missed = shipped

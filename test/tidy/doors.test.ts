@@ -128,9 +128,7 @@ test('client: imports only modules for browsers', () => {
     'protocol/signing',
   ];
   // `certify.ts` and `collect.ts` need a log, so they are not included.
-  const certificate = ['check', 'format', 'requests', 'statement'].map(
-    (name) => `certificate/${name}`,
-  );
+  const certificate = ['check', 'format', 'requests', 'statement'].map((of) => `certificate/${of}`);
   const files = [...names, ...certificate].map((name) => `engine/${name}.ts`);
   const wrong = offences((source, to) => {
     const { path } = source;
@@ -195,9 +193,7 @@ test('packages: the package depends on what it imports, except for bundled libra
   const wrong = sources
     .filter(({ path }) => under(path, ...shipped) && !path.includes('/bundled/'))
     .flatMap(({ path, text }) => {
-      const values = text.matchAll(
-        /(?:^|\n)(?:im|ex)port (?!type )[^'";]*?from\s+'([a-z@][^']*)'/g,
-      );
+      const values = text.matchAll(/(?:^|\n)(?:im|ex)port (?!type)[^'";]*?from\s+'([a-z@][^']*)'/g);
       return [...values]
         .map(([, name]) => /^(?:@[^/]+\/)?[^/]+/.exec(name!)![0])
         .filter((name) => !name.startsWith('node:') && !installed.has(name))

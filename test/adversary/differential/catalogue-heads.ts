@@ -46,11 +46,7 @@ const headerLines: [name: string, ...lines: string[]][] = [
 export const heads: RawCase[] = [
   ...headerLines.flatMap(([name, ...lines]) => [
     rawCase(`head: ${name}`, get('/healthz', ...lines)),
-    rawCase(
-      `head of a write: ${name}`,
-      post(REGISTER, ...lines, JSON_TYPE, 'Content-Length: 2'),
-      '{}',
-    ),
+    rawCase(`write: ${name}`, post(REGISTER, ...lines, JSON_TYPE, 'Content-Length: 2'), '{}'),
   ]),
   rawCase('no host', ['GET /healthz HTTP/1.1']),
   ...[
@@ -63,10 +59,7 @@ export const heads: RawCase[] = [
     '[::1]',
     'LOCALHOST',
   ].map((host) => rawCase(`host ${host}`, ['GET /healthz HTTP/1.1', `Host: ${host}`])),
-  {
-    name: 'line feeds only',
-    bytes: Buffer.from(`GET /healthz HTTP/1.1\n${HOST}\n\n`),
-  },
+  { name: 'line feeds only', bytes: Buffer.from(`GET /healthz HTTP/1.1\n${HOST}\n\n`) },
   { name: 'a line feed first', bytes: Buffer.from(`GET /healthz HTTP/1.1\n${HOST}\r\n\r\n`) },
   { name: 'a line feed last', bytes: Buffer.from(`GET /healthz HTTP/1.1\r\n${HOST}\r\n\n`) },
 ];
@@ -98,11 +91,7 @@ export const framings: RawCase[] = [
   '/nothing',
 ].flatMap((target) => [
   ...lengths.map((value) =>
-    rawCase(
-      `length ${value} at ${target}`,
-      post(target, JSON_TYPE, `Content-Length: ${value}`),
-      '{}',
-    ),
+    rawCase(`${value} at ${target}`, post(target, JSON_TYPE, `Content-Length: ${value}`), '{}'),
   ),
   ...encodings.map((value) =>
     rawCase(

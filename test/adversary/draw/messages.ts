@@ -120,9 +120,7 @@ export function messageChecker(document: AsyncApi): (text: string) => string[] {
   ajv.addSchema(document, 'asyncapi');
   const check = (name: string) =>
     ajv.compile({ $ref: `asyncapi#/components/messages/${name}/payload` });
-  const checks = new Map(
-    Object.keys(document.components.messages).map((name) => [name, check(name)]),
-  );
+  const checks = new Map(Object.keys(document.components.messages).map((one) => [one, check(one)]));
   return (text) => {
     const message = JSON.parse(text) as { type?: string };
     const known = checks.get(String(message.type));

@@ -38,10 +38,7 @@ export class Values {
 
   resolve({ $ref }: Schema): Schema {
     const steps = $ref!.split('/').slice(1);
-    return steps.reduce<unknown>(
-      (at, step) => (at as Record<string, unknown>)[step],
-      this.#document,
-    )!;
+    return steps.reduce<unknown>((at, to) => (at as Record<string, unknown>)[to], this.#document)!;
   }
 
   /** Returns a value that the schema allows. */
@@ -167,10 +164,7 @@ export function spoilt(rng: Rng, value: unknown): unknown {
   const at = rng.int(entries.length);
   if (rng.once(5)) return Object.fromEntries(entries.filter((_, index) => index !== at));
   if (rng.once(4)) return withMember(entries, rng.pick(strangeNames), rng.size(9));
-  const changed = entries.map(([name, one], index) => [
-    name,
-    index === at ? spoilt(rng, one) : one,
-  ]);
+  const changed = entries.map(([key, one], index) => [key, index === at ? spoilt(rng, one) : one]);
   return Object.fromEntries(changed);
 }
 

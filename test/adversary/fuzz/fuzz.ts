@@ -181,9 +181,7 @@ export class Fuzz {
     if (!rng.once(5)) {
       const came = await line.answer(this.#options.deadlineMs, true);
       if (typeof came === 'string' || came.status !== 101) {
-        this.problems.push(
-          `${rng.name}: no upgrade, ${typeof came === 'string' ? came : came.status}`,
-        );
+        this.problems.push(`${rng.name}: got ${typeof came === 'string' ? came : came.status}`);
         return line.cut();
       }
       this.seen.set('socket 101', (this.seen.get('socket 101') ?? 0) + 1);

@@ -88,9 +88,7 @@ async function overloaded(server: Host, by: () => Promise<object>): Promise<void
   const grown = memory() - before;
   const recoveredMs = await recovered(server);
   const left = (await heldBytes(server)) - kept;
-  process.stdout.write(
-    `overload: ${JSON.stringify({ ...told, reads, grown, left, recoveredMs })}\n`,
-  );
+  process.stdout.write(`load: ${JSON.stringify({ ...told, reads, grown, left, recoveredMs })}\n`);
   expect(reads.times).toBeGreaterThan(0);
   expect(reads.failed).toBe(0);
   expect(grown).toBeLessThan(MOST_MORE_BYTES);

@@ -95,9 +95,7 @@ describe.each(['uws', 'node'])('refusals: over %s', (transport) => {
       await once(senders, 'exit');
       rounds.push({ more: busy - idle, idle, busy, statuses });
     }
-    process.stdout.write(
-      `refusals: over ${transport}, p99 of /healthz ${JSON.stringify(rounds)}\n`,
-    );
+    process.stdout.write(`refusals: ${transport}, p99 of /healthz ${JSON.stringify(rounds)}\n`);
     const sent = rounds.flatMap(({ statuses }) => Object.values(statuses));
     expect(sent.reduce((sum, times) => sum + times, 0)).toBeGreaterThan(100);
     // Uses the median, because the machine may have been busy in one of the rounds.

@@ -59,12 +59,7 @@ export function costliest(known: Agent): Costly[] {
       keyed,
       wronged(vote(known, { block_hash: '0'.repeat(64) }), wrong),
     ),
-    request(
-      'a registration that is wrongly signed',
-      POST.register,
-      headed,
-      String(register(known).body),
-    ),
+    request('a wrongly signed registration', POST.register, headed, String(register(known).body)),
     request('zeros of 2 MiB', POST.propose, keyed, zeros(2 * MIB - 2)),
     request('members of 2 MiB', POST.propose, keyed, members(110_000)),
     request('texts of 2 MiB', POST.propose, keyed, JSON.stringify({ a: 'é'.repeat(1_000_000) })),

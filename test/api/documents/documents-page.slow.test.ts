@@ -41,10 +41,7 @@ browserTest('docs: reaches every operation from the contents on a phone', async 
   expect(places.length).toBe(routes.length);
   const shown = await tab
     .locator('rapi-doc')
-    .evaluate(
-      (viewer, ids) => ids.filter((id) => viewer.shadowRoot!.getElementById(id) === null),
-      places,
-    );
+    .evaluate((at, ids) => ids.filter((id) => at.shadowRoot!.getElementById(id) === null), places);
   expect(shown).toEqual([]);
   await list.getByText(commandRoutes.vote.summary).click();
   await expect.poll(() => list.isVisible()).toBe(false);

@@ -98,22 +98,14 @@ describe.each(oneTransport)('memes over %s', (transport) => {
 
   test.each<[string, (text: string) => string, number]>([
     ['no file', (text) => text.replace('name="meme_file"', 'name="other"'), 400],
-    [
-      'a file that is a field',
-      (text) => text.replace(/; filename="meme"\r\nContent-Type: .*/, ''),
-      400,
-    ],
+    ['a file as a field', (text) => text.replace(/; filename="meme"\r\nContent-Type: .*/, ''), 400],
     ['no signature', (text) => text.replace('name="signature"', 'name="other"'), 401],
     ['tags that are not strings', (text) => text.replace(/\r\nb\r\n/, '\r\n[1]\r\n'), 400],
     ['tags that are not JSON', (text) => text.replace(/\r\nb\r\n/, '\r\n["b"\r\n'), 400],
     ['another boundary', (text) => text.replaceAll('a-boundary', 'b-boundary'), 400],
     ['a field named __proto__', (text) => text.replace('name="caption"', 'name="__proto__"'), 401],
     ['a part without a name', (text) => text.replace('name="caption"', 'title="caption"'), 401],
-    [
-      'a part with an invalid header',
-      (text) => text.replace('Content-Disposition', '\u0000\u0001'),
-      401,
-    ],
+    ['an invalid part header', (text) => text.replace('Content-Disposition', '\u0000\u0001'), 401],
   ])('a form with %s: refuses the request', async (_, change, status) => {
     const { there, ada } = await begin();
     const before = await there.digest();
@@ -133,12 +125,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
   test.each<[string, (text: string) => string, string, string[]]>([
     ['two captions', (text) => part('caption', 'B') + text, '/caption', ['caption']],
     ['two signatures', (text) => part('signature', 'ab') + text, '/signature', ['signature']],
-    [
-      'two files',
-      (text) => part('meme_file', 'x', '; filename="x"') + text,
-      '/meme_file',
-      ['twice'],
-    ],
+    ['2 files', (text) => part('meme_file', 'x', '; filename="x"') + text, '/meme_file', ['twice']],
     [
       'a file without a file name',
       (text) => text.replace(/; filename="meme"\r\nContent-Type: .*/, ''),

@@ -51,11 +51,7 @@ const ofHeader: Case[] = [
     'in seconds',
     (by) => put(signingLine(by, 3, (t) => `${Math.trunc(Date.parse(t) / 1000)}`)),
   ],
-  [
-    'timestamp',
-    'without a fraction',
-    (by) => put(signingLine(by, 3, (t) => t.replace(/\.\d+Z/, 'Z'))),
-  ],
+  ['timestamp', 'no fraction', (by) => put(signingLine(by, 3, (t) => t.replace(/\.\d+Z/, 'Z')))],
 ];
 const ofAny: [string, string, (text: string) => string][] = [
   ['prefix_missing', '', (text) => text.slice(text.indexOf('\n') + 1)],

@@ -153,10 +153,7 @@ test('pages: are bounded in bytes', async () => {
     cursor = `&cursor=${data.next_cursor}`;
     pages += 1;
   } while (!cursor.endsWith('null'));
-  expect([seen.length, pages]).toEqual([
-    new Set(seen.map((one) => JSON.stringify(one))).size,
-    pages,
-  ]);
+  expect([seen.length, pages]).toEqual([new Set(seen.map((a) => JSON.stringify(a))).size, pages]);
   let after = '0';
   let events = 0;
   while (after !== 'null') {

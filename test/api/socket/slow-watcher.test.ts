@@ -86,10 +86,7 @@ test('watch: queues nothing for a slow watcher, reports the gap, and continues',
   for (let count = 0; count < ROUNDS; count += 1) await round();
   expect(stuck.spans).toEqual([]);
   expect(stuck.texts).toHaveLength(1);
-  const entries = Array.from({ length: ROUNDS }, (_, index) => ({
-    from: index + 1,
-    to: index + 1,
-  }));
+  const entries = Array.from({ length: ROUNDS }, (_, at) => ({ from: at + 1, to: at + 1 }));
   expect(reads.spans).toEqual(entries);
 
   stuck.backlog = 0;

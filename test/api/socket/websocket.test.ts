@@ -15,6 +15,8 @@ import {
 } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
 
+const invalid = { type: 'error', error: { code: 'INVALID_REQUEST' } };
+
 const verifier = createVerifier('pool');
 afterAll(() => verifier.close());
 
@@ -102,10 +104,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     await live.subscribe(['network']);
     for (const by of [ada, bob, agentOf('Stranger')]) {
       live.send(auth(by));
-      expect(await live.next()).toMatchObject({
-        type: 'error',
-        error: { code: 'INVALID_REQUEST' },
-      });
+      expect(await live.next()).toMatchObject(invalid);
     }
     await there.join('Eve');
     expect((await live.next()).type).toBe('agent_status');
@@ -144,10 +143,7 @@ describe.each(transports)('websocket over %s', (transport) => {
       const { live } = await one();
       for (let time = 1; time <= 3; time += 1) {
         live.send(text);
-        expect(await live.next()).toMatchObject({
-          type: 'error',
-          error: { code: 'INVALID_REQUEST' },
-        });
+        expect(await live.next()).toMatchObject(invalid);
       }
       expect((await live.closed).code).toBe(4400);
     }
@@ -203,10 +199,7 @@ describe.each(transports)('websocket over %s', (transport) => {
       Buffer.from([255]),
     ]) {
       live.socket.send(bytes, { binary: true });
-      expect(await live.next()).toMatchObject({
-        type: 'error',
-        error: { code: 'INVALID_REQUEST' },
-      });
+      expect(await live.next()).toMatchObject(invalid);
     }
     expect((await live.closed).code).toBe(4400);
   });

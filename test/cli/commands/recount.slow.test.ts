@@ -23,9 +23,7 @@ test.each([
   const found = JSON.parse(command.stdout()) as DescribedRecount;
   expect(found.complete).toBe(false);
   expect(found.blocks.length).toBeGreaterThan(0);
-  expect(found.blocks.every(({ rules }) => rules.every(({ pivotal }) => pivotal !== null))).toBe(
-    true,
-  );
+  expect(found.blocks.every(({ rules }) => rules.every((of) => of.pivotal !== null))).toBe(true);
   expect(command.stderr()).toMatch(/^folkmoot: interrupted after \d+ of \d+ blocks/m);
 });
 

@@ -53,10 +53,7 @@ test('rule show: prints a named rule, a module and lines', async () => {
   const sha256 = createHash('sha256').update(text).digest('hex');
   expect(module).toMatchObject({ policy: 'module', kind: 'weight', module: text, sha256 });
   expect(await done('show', sixty)).toContain(sha256);
-  const lines = fileWith(
-    'lines.yaml',
-    'lines: [{ if: { approve: 3, total: -2 }, then: finalized }]',
-  );
+  const lines = fileWith('l.yaml', 'lines: [{ if: { approve: 3, total: -2 }, then: finalized }]');
   expect(await done('show', lines)).toContain('finalized if 3 approve - 2 total > 0');
 });
 

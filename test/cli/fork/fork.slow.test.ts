@@ -65,10 +65,7 @@ test('fork: runs pairs over seeds, and adds more with --resume', async () => {
 });
 
 test.each([
-  [
-    intervene('{ kind: mute, meme: 9999, at_ms: 0 }'),
-    /--intervention 1: meme 9999 .*expected 0 to/,
-  ],
+  [intervene('{ kind: mute, meme: 9999, at_ms: 0 }'), /--intervention 1: meme 9999 .*expected 0/],
   [
     intervene('{ kind: vote, agent: 99, block: 1, decision: none, at_ms: 0 }'),
     /agent is 99; expected an ordinal up to 29/,

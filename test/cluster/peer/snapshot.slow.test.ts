@@ -162,9 +162,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     expect(n2.stderr()).toMatch(/snapshot of node n1 installed/);
     await expectTogether([n1, n2]);
     // Without a certificate from the same CA, a client fails before it is asked for the secret.
-    const peer = (await orderOf(running, readTls(tls)).cards()).find(
-      ({ node }) => node === 'n1',
-    )!.peer;
+    const peer = (await orderOf(running, readTls(tls)).cards()).find((c) => c.node === 'n1')!.peer;
     expect(peer).toMatch(/^https:/);
     await expect(fetch(peer)).rejects.toThrow();
     await expectKept([n1, n2], [await insist([n2], update(ada), 0)]);

@@ -118,10 +118,7 @@ test('peer: a client that does not read its snapshot loses the slot', async () =
           ({ bytes }) => bytes > 10_000_000,
           () => false,
         ),
-      {
-        timeout: 120_000,
-        interval: 1_000,
-      },
+      { timeout: 120_000, interval: 1_000 },
     )
     .toBe(true);
   socket.destroy();

@@ -153,10 +153,7 @@ test('vote: fills absent optional members with "" and []', async () => {
 });
 
 test('alliance_propose: requires 1 to 31 distinct invitees', async () => {
-  const ids = Array.from(
-    { length: 32 },
-    (_, index) => `agent_${index.toString(16).padStart(32, '0')}`,
-  );
+  const ids = Array.from({ length: 32 }, (_, at) => `agent_${at.toString(16).padStart(32, '0')}`);
   expect(await refused('alliance_propose', { target_ids: ids.slice(1) })).toBe('none');
   for (const target_ids of [[], ids, [agent, agent]]) {
     expect(await refused('alliance_propose', { target_ids })).toBe('400 SCHEMA /target_ids');

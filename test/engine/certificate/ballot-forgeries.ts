@@ -164,11 +164,7 @@ const rules = (
   [
     ['another rule with the same ballots', 'BLOCK_RECORD', { policy: 'borda' }],
     ['a rule without ballots', 'VOTE_RECORD', { policy: 'majority' }],
-    [
-      'a parameter that the rule lacks',
-      'GENESIS_PARAMETER',
-      { rule: { parameters: { seats: 1 } } },
-    ],
+    ['a parameter the rule lacks', 'GENESIS_PARAMETER', { rule: { parameters: { seats: 1 } } }],
     ['an unknown member of the rule', 'GENESIS_PARAMETER', { rule: { more: 1 } }],
     ['lines of a rule without lines', 'GENESIS_PARAMETER', { rule: { lines: [] } }],
     ['a module without text', 'GENESIS_PARAMETER', { policy: 'module', rule: {} }],
@@ -179,11 +175,7 @@ const rules = (
       { policy: 'lines', rule: lineOf({ one: 1_000_001 }) },
     ],
     ['a line without a factor', 'GENESIS_PARAMETER', { policy: 'lines', rule: lineOf({}) }],
-    [
-      'the parameter dormant_after out of bounds',
-      'GENESIS_PARAMETER',
-      { rule: {}, dormant_after: 1_001 },
-    ],
+    ['dormant_after out of bounds', 'GENESIS_PARAMETER', { rule: {}, dormant_after: 1_001 }],
   ] as const
 ).map(([name, code, members]) =>
   forgery(name, code, (c) =>

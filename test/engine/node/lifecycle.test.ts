@@ -109,10 +109,7 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
 test('defer: a verifier that fails stops the network, and no entry is durable', async () => {
   const path = temporaryFolder();
   const verify = () => Promise.reject(new Error('all threads died'));
-  const { network, errors, apply } = await deferring(path, {
-    ...createVerifier('inline'),
-    verify,
-  });
+  const { network, errors, apply } = await deferring(path, { ...createVerifier('inline'), verify });
   await expect(apply(registration(signatoryOf(1))).durable).rejects.toThrow('all threads died');
   expect([errors.length, network.read.position.seq]).toEqual([1, 0]);
   await network.close().catch(() => {});

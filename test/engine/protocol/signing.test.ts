@@ -145,10 +145,7 @@ test.each([
   const jobs = admissions.flatMap((admission) => [admission.ownJob(), ...admission.innerJobs()]);
   expect(jobs).toHaveLength(requests.length + 1);
   expect(await verifier.verify(jobs)).toEqual(jobs.map(() => true));
-  const other = jobs.map((job) => ({
-    ...job,
-    message: Buffer.concat([job.message, encode(' ')]),
-  }));
+  const other = jobs.map((job) => ({ ...job, message: Buffer.concat([job.message, encode(' ')]) }));
   expect(await verifier.verify(other)).toEqual(jobs.map(() => false));
 });
 

@@ -39,10 +39,7 @@ async function replayed(...more: string[]): Promise<Replayed> {
 function halves({ alive, entries }: Replayed): { first: number; second: number } {
   const most = (wanted: (seq: number) => boolean) =>
     Math.max(...alive.filter(({ seq }) => wanted(seq)).map(({ mib }) => mib));
-  return {
-    first: most((seq) => seq < entries / 2),
-    second: most((seq) => seq >= entries / 2),
-  };
+  return { first: most((seq) => seq < entries / 2), second: most((seq) => seq >= entries / 2) };
 }
 
 test('replay: live memory does not grow with the log', async () => {

@@ -55,9 +55,7 @@ test('replay --to: gives the digests of the last entry', async () => {
 describe('replay: changed entries', () => {
   const body =
     (from: string, to: string): Change =>
-    (parts) => ({
-      body: parts.body.replace(from, to),
-    });
+    (parts) => ({ body: parts.body.replace(from, to) });
   const later = ({ timestamp }: Parts) => ({
     timestamp: timestamp.replace('T00:00:0', 'T00:00:1'),
   });
@@ -114,9 +112,7 @@ describe('replay: changed entries', () => {
 
   test('replay: detects changed parameters in genesis', async () => {
     const change = (stored: Stored) =>
-      changeEntry(stored, 0, ({ body }) => ({
-        body: body.replace('"bft"', '"veto"'),
-      }));
+      changeEntry(stored, 0, ({ body }) => ({ body: body.replace('"bft"', '"veto"') }));
     await expectFound(change, { seq: 0, kind: 'genesis', what: 'log_digest' });
   });
 

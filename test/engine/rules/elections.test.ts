@@ -145,9 +145,7 @@ test('ballots: are refused with a pointer before anything is counted', async () 
 const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
 
 const blocksIn = (text: string, language: string): string[] =>
-  [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
-    ([, block]) => block!,
-  );
+  [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((m) => m[1]!);
 
 const yamlIn = (text: string) => blocksIn(text, 'yaml').map((block) => parse(block));
 

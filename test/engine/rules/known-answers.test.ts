@@ -126,10 +126,7 @@ describe('Lackner and Skowron 2023: proportional approval voting for two seats',
     const committees = ['ab', 'ac', 'ad', 'bc', 'bd', 'cd'];
     const best = Math.max(...committees.map(score));
     expect(committees.filter((committee) => score(committee) === best)).toEqual(['ac']);
-    const votes = ballots.map(([weight, approved]) => ({
-      weight,
-      ballot: { approved: [...approved] },
-    }));
+    const votes = ballots.map(([weight, all]) => ({ weight, ballot: { approved: [...all] } }));
     const expected = { choice: 'd', standings: { a: 0, b: 0, c: 1, d: 2 } };
     expect(elect('proportional', 'abcd', votes, { seats: 2 })).toMatchObject(expected);
     const single = { a: 9, b: 7, c: 10, d: 11 };
@@ -169,10 +166,7 @@ test.each([
       row.every((won, b) => a === b || won > pairs[b]![a]!),
     );
     if (winner < 0) {
-      paradoxes += multiset.reduce(
-        (product, count) => product / factorial(count),
-        factorial(voters),
-      );
+      paradoxes += multiset.reduce((product, n) => product / factorial(n), factorial(voters));
       continue;
     }
     expect(elect('schulze', 'abc', votes).choice).toBe('abc'[winner]);

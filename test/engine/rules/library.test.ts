@@ -253,10 +253,7 @@ function renameOptions(poll: TestPoll): TestPoll {
 /** Returns the weights by pairs of options, of approving votes that have a ranking. */
 function pairsOf({ options, votes }: TestPoll) {
   const rankings = rankingsOf(votes).map(({ weight, ranking }) => {
-    return {
-      weight,
-      tiers: ranking.map((tier) => [tier].flat().map((name) => options.indexOf(name))),
-    };
+    return { weight, tiers: ranking.map((tier) => [tier].flat().map((o) => options.indexOf(o))) };
   });
   return comparePairs(rankings, options.length);
 }
@@ -273,9 +270,7 @@ const completePoll: fc.Arbitrary<TestPoll> = fc.integer({ min: 3, max: 4 }).chai
   const options = ['a', 'b', 'c', 'd'].slice(0, count);
   const vote = fc.record({
     weight: fc.integer({ min: 100, max: 200 }),
-    ballot: fc.record({
-      ranking: fc.shuffledSubarray(options, { minLength: count }),
-    }),
+    ballot: fc.record({ ranking: fc.shuffledSubarray(options, { minLength: count }) }),
   });
   return fc.record({
     options: fc.constant(options),
@@ -406,11 +401,7 @@ test('rankings: instant_runoff refuses equal options', () => {
   const options = ['a', 'b', 'c'];
   const found = rule.findBallotProblem(
     { ranking: ['a', ['b', 'c']] },
-    {
-      hash: hashOf(''),
-      height: 1,
-      options,
-    },
+    { hash: hashOf(''), height: 1, options },
   );
   expect(found?.pointer).toBe('/ranking/1');
 });

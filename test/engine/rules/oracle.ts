@@ -63,10 +63,7 @@ const outcome = (
   options: readonly string[],
   numbers: readonly (bigint | number)[],
   chosen: string,
-) => ({
-  chosen,
-  standings: Object.fromEntries(options.map((name, at) => [name, Number(numbers[at])])),
-});
+) => ({ chosen, standings: Object.fromEntries(options.map((o, at) => [o, Number(numbers[at])])) });
 
 /** Returns the first option whose position has the property. */
 const firstOf = (options: readonly string[], isWinner: (at: number) => boolean) =>

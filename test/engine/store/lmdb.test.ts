@@ -125,12 +125,7 @@ test.each([
   '{"schema_version":"3"}',
 ])('store.open: fails with CORRUPT for the meta %s', async (text) => {
   const folder = await writtenFolder(1);
-  const root = open({
-    path: folder,
-    noSubdir: false,
-    overlappingSync: false,
-    encoding: 'binary',
-  });
+  const root = open({ path: folder, noSubdir: false, overlappingSync: false, encoding: 'binary' });
   await root.openDB('meta', { encoding: 'string' }).put('meta', text);
   await root.close();
   expect(() => openStore(folder)).toThrow(code('CORRUPT'));

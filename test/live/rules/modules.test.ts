@@ -52,11 +52,7 @@ test.each([
   ['an endless decide', 'export default { decide() { for (;;); } };', 'RULE_TIMEOUT'],
   ['an endless tally', tally('for (;;);'), 'RULE_TIMEOUT'],
   ['an endless add', counting('for (;;);'), 'RULE_TIMEOUT'],
-  [
-    'an endless native function',
-    tally('[].indexOf.call({ length: 2 ** 53 - 1 }, 1);'),
-    'RULE_TIMEOUT',
-  ],
+  ['a native function', tally('[].indexOf.call({ length: 2 ** 53 - 1 }, 1);'), 'RULE_TIMEOUT'],
   ['recursion', tally('const f = () => f(); f();'), 'RULE_MEMORY'],
   ['an exception', tally('throw new Error("no");'), 'RULE_THREW'],
   ['1 MB of output', tally('return { status: "x".repeat(2 ** 20) };'), 'RULE_VERDICT'],

@@ -44,9 +44,7 @@ test('sim --url: outcomes agree with the same scenario in virtual time', async (
 function expectWhole(out: string, measures: Measures): void {
   const blocks = csvRows(join(out, 'blocks.csv'));
   expect(blocks).toHaveLength(measures.proposed!);
-  expect(blocks.every(({ electors, producer_name }) => electors === '30' && producer_name)).toBe(
-    true,
-  );
+  expect(blocks.every((b) => b.electors === '30' && b.producer_name)).toBe(true);
   const votes = csvRows(join(out, 'agents.csv')).map((row) => Number(row.votes));
   expect(votes).toHaveLength(30);
   expect(votes.reduce((sum, count) => sum + count, 0)).toBe(measures.votes);

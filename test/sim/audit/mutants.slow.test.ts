@@ -65,8 +65,6 @@ test(`audit: each ${full ? '' : 'third '}seeded bug is reached and found`, async
   for (const { name, rule } of seeded) {
     const { ran, violation } = reports.get(name)!;
     expect(ran, `"${name}" was reached`).toBeGreaterThan(0);
-    expect(violation?.rule, `"${name}" was found: ${violation?.text}`).toEqual(
-      rule ?? expect.any(String),
-    );
+    expect(violation?.rule, `"${name}": ${violation?.text}`).toEqual(rule ?? expect.any(String));
   }
 });

@@ -47,9 +47,7 @@ function possibleReasons(): string[] {
   const named = new Set<string>(used.map(([, { reason }]) => reason));
   // Only a server compares a timestamp with a clock, so this refusal reaches no log either.
   const possible = Object.keys(reasons).filter((reason) => reason !== 'TIMESTAMP_SKEW');
-  return possible.filter(
-    (reason) => ['MISMATCH', 'BAD_JSON'].includes(reason) || named.has(reason),
-  );
+  return possible.filter((why) => ['MISMATCH', 'BAD_JSON'].includes(why) || named.has(why));
 }
 
 const readLines = <T>(path: string): T[] =>
@@ -246,10 +244,7 @@ test('suite: names different and missing results', async () => {
     return compared(suite, copy, partial);
   };
   const digest = '0'.repeat(64);
-  const where = (pointer: string) => ({
-    match: false,
-    difference: { ...of, where: pointer },
-  });
+  const where = (pointer: string) => ({ match: false, difference: { ...of, where: pointer } });
   expect(await wrong(({ entries }) => (entries[0]!.digest = digest))).toMatchObject({
     ...where('/entries/0/digest'),
     difference: { found: `"${digest}"` },

@@ -165,10 +165,7 @@ test.each(names)('vectors: detect each wrong implementation of %s', async (name)
   const right = await loadRule(name, null);
   const polls: (CountedPoll & { values: Record<string, number> })[] = [];
   for (const one of cases) {
-    const standard = Object.entries(right.parameters).map(([of, { default: value }]) => [
-      of,
-      value,
-    ]);
+    const standard = Object.entries(right.parameters).map(([of, one]) => [of, one.default]);
     const values = { ...Object.fromEntries(standard), ...one.genesis!.rule!.parameters };
     polls.push(...(await pollsOf(one)).map((poll) => ({ ...poll, values })));
   }

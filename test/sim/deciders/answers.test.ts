@@ -65,18 +65,8 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ['an unknown member', 'wrong', /\/mood /, () => ({ commands: [], mood: 1 })],
   ['an unknown command', 'wrong', /vote \| meme/, () => ({ do: 'abolish' })],
   ['a wrong command', 'wrong', /decision/, () => ({ do: 'vote', decision: 'maybe' })],
-  [
-    'one wrong command of two',
-    'wrong',
-    /agent: 999/,
-    () => [vote, { do: 'invite', agents: [999] }],
-  ],
-  [
-    'a command of another occasion',
-    'wrong',
-    /invited only/,
-    () => ({ do: 'answer', accept: true }),
-  ],
+  ['a wrong command of two', 'wrong', /agent: 999/, () => [vote, { do: 'invite', agents: [999] }]],
+  ['another occasion', 'wrong', /invited only/, () => ({ do: 'answer', accept: true })],
   ['many commands', 'wrong', /commands/, () => Array.from({ length: 17 }, () => vote)],
   [
     'a large memory',

@@ -255,14 +255,7 @@ describe('ballots of a file', () => {
 
   test.each<[what: string, text: string, more: Town, path: string, code: string, expected: RegExp]>(
     [
-      [
-        'a bad line',
-        dataOf('soc', ['5: 1,2']),
-        {},
-        'file',
-        'INVALID_ELECTION',
-        /line 7: incomplete/,
-      ],
+      ['bad line', dataOf('soc', ['5: 1,2']), {}, 'file', 'INVALID_ELECTION', /line 7: incomplete/],
       ['an unknown type', 'x', { file: 'data.csv' }, 'file', 'INVALID_ELECTION', /unknown type/],
       ['too few ballots', dataOf('soc', ['4: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /4 .* 5/],
       ['too many ballots', dataOf('soc', ['6: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /6 .* 5/],

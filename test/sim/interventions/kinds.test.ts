@@ -61,9 +61,7 @@ test('remove: agents leave for good, with status inactive', async () => {
   const whom = [{ group: 'hill', count: 3 }];
   const { fork, acted } = await forked({ kind: 'remove', whom, at_height: 3 });
   expect(acted.did).toBe(3);
-  const gone = csvRows(join(fork.folder, 'agents.csv')).filter(
-    ({ status }) => status === 'inactive',
-  );
+  const gone = csvRows(join(fork.folder, 'agents.csv')).filter((a) => a.status === 'inactive');
   expect(gone.filter(({ group }) => group === 'hill').length).toBe(3);
 });
 
@@ -135,9 +133,7 @@ test('drop: an alliance never forms; dissolve: its members leave it', async () =
   const { log } = await forked({ kind: 'drop', alliance: 0, at_ms: 0 });
   const asked = (line: Line) => `${line.kind} ${line.public_key} ${line.timestamp}`;
   expect(log.map(asked)).not.toContain(asked(founded[0]!));
-  const accepted = lines.find(
-    ({ kind, body }) => kind === 'alliance_respond' && body.includes('true'),
-  )!;
+  const accepted = lines.find((l) => l.kind === 'alliance_respond' && l.body.includes('true'))!;
   const alliance = accepted.target.match(/ally_[0-9a-f]{32}/)![0];
   const dissolved = await forked({ kind: 'dissolve', alliance, at_entry: accepted.seq });
   expect(dissolved.acted.did).toBeGreaterThan(1);

@@ -10,10 +10,7 @@ import { type Kept, lively, outcomeOf, parting, runsHere } from './world.js';
 const run = runsHere();
 
 /** Two worlds; in the second, messages queue at the uplink of their sender. */
-const worlds = {
-  'as it is': {},
-  'with uplinks': { links: { loss: 0.02, uplink_kbps: 48 } },
-};
+const worlds = { 'as it is': {}, 'with uplinks': { links: { loss: 0.02, uplink_kbps: 48 } } };
 type World = keyof typeof worlds;
 const each = Object.keys(worlds) as World[];
 const bases = new Map<World, { base: Kept; lines: Line[] }>();
@@ -109,9 +106,7 @@ test.each(
       }
       const { interventions = [], broken } = fork.result;
       expect(broken).toBe(null);
-      const first = Math.min(
-        ...interventions.map(({ entry }) => entry ?? Number.POSITIVE_INFINITY),
-      );
+      const first = Math.min(...interventions.map(({ entry }) => entry ?? Infinity));
       const parts = await parting(base, fork);
       if (parts) expect(parts.seq).toBeGreaterThan(first);
       if (first === Number.POSITIVE_INFINITY) expect(outcomeOf(fork)).toEqual(outcomeOf(base));

@@ -149,9 +149,7 @@ function expectedAlliances({ events, endMs }: Told) {
     const own = updates.filter(({ data }) => data.alliance_id === id);
     const active = own.filter(isActive);
     const end = own.find(({ data }) => !['proposed', 'active'].includes(data.status));
-    const sizes = active.map(
-      ({ data }) => data.members.filter(({ role }) => role !== 'invited').length,
-    );
+    const sizes = active.map(({ data }) => data.members.filter((m) => m.role !== 'invited').length);
     const lifetime = (end?.at ?? endMs) - active[0]!.at;
     return { size: Math.max(...sizes), lifetime, lasts: !end };
   });

@@ -24,13 +24,7 @@ async function lived(genesis: GenesisOptions, script: Attempt[]) {
   const onFatal = (error: Error) => {
     throw error;
   };
-  const network = await Network.open({
-    memory: true,
-    genesis,
-    verifier,
-    clock,
-    onFatal,
-  });
+  const network = await Network.open({ memory: true, genesis, verifier, clock, onFatal });
   await lead(network, clock, script, {
     take: async (request) => network.submit(await network.verify(request)),
     jumped: () => network.fireDeadlines(),
@@ -132,8 +126,6 @@ function expectTables(run: Told, tables: TableRows) {
       view?.reputation_score ?? null,
     ]);
   }
-  const last = new Map(
-    [...tables['series.csv']].map((row) => [`${row.measure}/${row.group ?? ''}`, row]),
-  );
+  const last = new Map([...tables['series.csv']].map((r) => [`${r.measure}/${r.group ?? ''}`, r]));
   expect(last.get('votes/')).toMatchObject({ value: run.votes.length, t_ms: run.endMs - START_MS });
 }

@@ -75,9 +75,7 @@ test('decisions: pages through the lines of each agent, newest first', async () 
         voted_ms: ___,
         warmup: ____,
         ...line
-      } = {
-        ...(own[place] as Line & Record<string, unknown>),
-      };
+      } = { ...(own[place] as Line & Record<string, unknown>) };
       expect(here.network.read.record('block_numbers', block)).toEqual({ block_hash });
       const { height, at, ...rest } = row as typeof row & { height: number; at: number };
       expect(rest).toEqual(line);

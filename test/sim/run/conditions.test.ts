@@ -87,10 +87,7 @@ test.each([
   [{ measure: 'votes', at_least: 1, at_most: 2 }, /^length.until has at_least and at_most/],
   [{ measure: 'colour', at_least: 1 }, /^length.until.measure is "colour"; .*finalized/],
   [[{ measure: 'votes', at_least: 1, held: 2 }], /^length.until.0.held .*held_ms/],
-  [
-    [{ measure: 'votes', at_least: -1 }],
-    /^length.until.0.at_least is -1; expected a number from 0/,
-  ],
+  [[{ measure: 'votes', at_least: -1 }], /^length.until.0.at_least is -1; expected a number/],
   [[], /^length.until/],
   [{ measure: 'votes', group: 'town', at_least: 1 }, /^length.until.group .*reputation_mean/],
   [

@@ -8,9 +8,7 @@ const varying = new Set<keyof SimResult>([
 ]);
 
 export const lasting = (result: SimResult) =>
-  Object.fromEntries(
-    Object.entries(result).filter(([name]) => !varying.has(name as keyof SimResult)),
-  );
+  Object.fromEntries(Object.entries(result).filter(([of]) => !varying.has(of as keyof SimResult)));
 
 /** Returns the result with a log, then without. */
 export async function bothWays(

@@ -123,12 +123,7 @@ test.each([
   ],
   ['an unknown name', '# x\nlawful-0,lawful-1\n', 2, /has "lawful-1"; expected an agent/],
   ['a fraction', '0,1.0\n', 1, /has "1.0"; expected an agent/],
-  [
-    'a link to itself',
-    '0,1\n3,neutral-2\n2,neutral-2\n',
-    3,
-    /links 2 to itself; expected two agents$/,
-  ],
+  ['a self-link', '0,1\n3,neutral-2\n2,neutral-2\n', 3, /links 2 to itself; expected two agents$/],
 ])('edges file: reports file and line of %s', (_, edges, line, message) => {
   const file = writtenEdges(edges);
   expect(() => loadScenario(file)).toThrow(ScenarioError);

@@ -80,10 +80,7 @@ function consistent(raw: Raw): Raw {
   const { population: _, topology, links, producers, consensus, faults, ...rest } = raw;
   const { interventions, ...others } = rest;
   const { length, measure, sweep, ...kept } = others;
-  const hits = (faults as Raw[] | undefined)?.map((fault) => ({
-    ...fault,
-    whom: [{ group: 'g0' }],
-  }));
+  const hits = (faults as Raw[] | undefined)?.map((one) => ({ ...one, whom: [{ group: 'g0' }] }));
   const changes = (interventions as Raw[] | undefined)?.flatMap(changed);
   return {
     ...kept,

@@ -103,10 +103,7 @@ test.each([
   [{ distribution: 'uniform', from: 0.6, to: 0.5 }, /care.from is 0.6; expected at most 0.5/],
   [{ distribution: 'uniform', from: 0, to: 2 }, /care.to is 2; expected a number from 0 to 1/],
   [{ distribution: 'choice', values: [0, 7] }, /care.values.1 is 7; expected a number from 0/],
-  [
-    { distribution: 'choice', values: [0, 1], weights: [1] },
-    /care.weights is 1; expected 2 weights/,
-  ],
+  [{ distribution: 'choice', values: [0, 1], weights: [1] }, /care.weights is 1; expected 2/],
   [{ distribution: 'choice', values: [0], weights: [0] }, /care.weights is 0; expected 1/],
   [{ distribution: 'beta', alpha: 0, beta: 1 }, /traits.care/],
   ['much', /traits.care is "much"; expected a number from 0 to 1, or /],

@@ -50,12 +50,7 @@ export const wrong: Wrong[] = [
     'INVALID_VALUE agents.0.strategy.soundness',
   ),
   below('    strategy: { kind: honest, x: 1 }', 'UNKNOWN_KEY agents.0.strategy.x'),
-  [
-    'an unknown fault',
-    fault('kind: quake, length_ms: 5, whom: [{}]'),
-    7,
-    'INVALID_VALUE faults.0.kind',
-  ],
+  ['a fault', fault('kind: quake, length_ms: 5, whom: [{}]'), 7, 'INVALID_VALUE faults.0.kind'],
   ['a fault without length', fault('kind: partition, whom: [{}]'), 7, 'MISSING faults.0.length_ms'],
   ['a fault without agents', fault(noOne), 7, 'NO_AGENTS faults.0.whom'],
   [
@@ -72,12 +67,7 @@ export const wrong: Wrong[] = [
     5,
     'SECOND_REST agents.1',
   ],
-  [
-    'count and share',
-    town.replace('count: 4', 'count: 4\n    share: 0.5'),
-    3,
-    'EXPECTED_ONE agents.0',
-  ],
+  ['two sizes', town.replace('count: 4', 'count: 4\n    share: 0.5'), 3, 'EXPECTED_ONE agents.0'],
   ['too many agents', `population: 3\n${town}`, 3, 'WRONG_SUM agents'],
   ['too few agents', `population: 9\n${town}`, 3, 'WRONG_SUM agents'],
   ['no population', town.replace('    count: 4\n', ''), 1, 'MISSING population'],

@@ -231,9 +231,7 @@ test('decide: measures and findings equal a recount, for random decisions', asyn
       const { result } = await stated(list, { length: { blocks: 1 } });
       const { changed, split, measures } = recount(list);
       expect(slotMeasures(result)).toEqual(measures);
-      const counts = Object.fromEntries(
-        (result.findings ?? []).map(({ name, count }) => [name, count]),
-      );
+      const counts = Object.fromEntries((result.findings ?? []).map((f) => [f.name, f.count]));
       expect(counts).toEqual({
         ...(changed > 0 ? { CHANGED_DECISION: changed } : {}),
         ...(split > 0 ? { CONFLICTING_DECISIONS: split } : {}),

@@ -95,11 +95,7 @@ test('sim --set: names the invalid change, or the file and its line', async () =
   const file = join(temporaryFolder(), 'town.yaml');
   writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
   const told = async (...sets: string[]) => {
-    const { code, stderr } = await folkmoot([
-      'sim',
-      file,
-      ...sets.flatMap((one) => ['--set', one]),
-    ]);
+    const { code, stderr } = await folkmoot(['sim', file, ...sets.flatMap((o) => ['--set', o])]);
     expect(code).toBe(2);
     return stderr;
   };

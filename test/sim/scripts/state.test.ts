@@ -85,18 +85,12 @@ test.each([
     'an export in a text',
     `const text = \`\nexport const vote = () => null;\n\`;\nexport const vote = () => ${APPROVE};`,
   ],
-  [
-    'an export in a comment',
-    `/*\nexport const hear = 1;\n*/\nexport const vote = () => ${APPROVE};`,
-  ],
+  ['a commented export', `/*\nexport const hear = 1;\n*/\nexport const vote = () => ${APPROVE};`],
   ['a default export', `export default { vote: () => ${APPROVE} };`],
   ['CommonJS', `exports.vote = () => ${APPROVE};`],
   ['a later assignment', `export let vote = null;\nvote = () => ${APPROVE};`],
   ['a block', `{ const vote = 1; }\nexport const vote = () => ${APPROVE};`],
-  [
-    'a function of a file',
-    `import { one } from './lib.mjs';\nexport const vote = () => one(${APPROVE});`,
-  ],
+  ['an import', `import { one } from './lib.mjs';\nexport const vote = () => one(${APPROVE});`],
   [
     'names of files, imported below',
     `export const vote = () => two && own(${APPROVE})\n` +

@@ -285,11 +285,7 @@ describe('sweep: checks a design', () => {
     ['a range without an end', { ...lhs(), factors: [{ path: 'a.b', from: 0 }] }, /from and to/],
     ['a reversed range', { ...lhs(), factors: [{ ...range, from: 2 }] }, /at most to/],
     ['a range and values', { ...lhs(), factors: [{ ...range, values: [1] }] }, /one of them/],
-    [
-      'fractional bounds of integers',
-      { ...lhs(), factors: [part()] },
-      /0\.5 to 2; expected integers/,
-    ],
+    ['fractions as bounds', { ...lhs(), factors: [part()] }, /0\.5 to 2; expected integers/],
     ['an unknown measure', { factors: [loss], responses: ['luck'] }, /unknown measure: luck/],
   ])('sweep: %s', (_, sweep, message) => {
     const check = () => assertDesign(sweepOf(sweep));

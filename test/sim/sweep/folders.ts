@@ -53,7 +53,4 @@ export async function killed(watched: string, changes: number, args: readonly st
 
 /** Draws numbers from 1 to `most`. */
 export const drawn = (count: number, most: number) =>
-  Array.from(
-    { length: count },
-    (_, index) => 1 + ((Math.imul(seed + index, 0x9e3779b1) >>> 0) % most),
-  );
+  Array.from({ length: count }, (_, at) => 1 + ((Math.imul(seed + at, 0x9e3779b1) >>> 0) % most));

@@ -87,11 +87,7 @@ test('sweep: refuses a changed script', async () => {
   writeFileSync(script, text);
   const [town] = smallRaw().agents;
   const agents = [{ ...town, strategy: { kind: 'script', module: 'script.mjs' } }];
-  const own = writeScenario(folder, {
-    ...smallRaw(),
-    agents,
-    sweep: { ...sweep, replicates: 1 },
-  });
+  const own = writeScenario(folder, { ...smallRaw(), agents, sweep: { ...sweep, replicates: 1 } });
   const out = join(folder, 'out');
   expect((await sweepIn(own, out)).code).toBe(0);
   writeFileSync(script, `${text}\n`);

@@ -49,13 +49,7 @@ test('sweep: writes each run once to runs.csv, with the seed of its replicate', 
     ...Object.keys(measures),
     ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file'],
   ]);
-  const shown = rows.map((row) => [
-    row.run,
-    row.cell,
-    row.seed,
-    row.agents,
-    row['consensus.policy'],
-  ]);
+  const shown = rows.map((r) => [r.run, r.cell, r.seed, r.agents, r['consensus.policy']]);
   const cells = [4, 6].flatMap((count) => ['bft', 'majority'].map((policy) => [count, policy]));
   const expected = cells.flatMap((values, cell) =>
     [1, 2, 3].map((replicate) => [cell * 3 + replicate, cell + 1, `a/${replicate}`, ...values]),
@@ -119,20 +113,12 @@ test('sweep: writes each group to run_groups.csv, equal to a single run', async 
   const set = ['--set', 'agents.town.count=6', '--set', 'consensus.policy=bft'];
   await folkmoot(['sim', file, '--seed', 'a/2', ...set, '--out', alone]);
   const [group] = rowsIn(join(alone, 'groups.csv'));
-  expect(rows.find(({ cell, replicate }) => cell === '3' && replicate === '2')).toMatchObject(
-    group!,
-  );
+  expect(rows.find((r) => r.cell === '3' && r.replicate === '2')).toMatchObject(group!);
 });
 
 test('sweep: records the configuration and version in sweep.json', () => {
   const head = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
-  expect(head).toMatchObject({
-    format: 3,
-    node: process.version,
-    cells: 4,
-    runs: 12,
-    modules: {},
-  });
+  expect(head).toMatchObject({ format: 3, node: process.version, cells: 4, runs: 12, modules: {} });
   expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
 });
 
@@ -203,9 +189,7 @@ test('sweep: stops with a command that reproduces the failure', async () => {
   expect(further).toMatch(/--resume --on-error continue/);
   expect(runsIn(kept)).toBeLessThan(6);
   expect([...filesIn(kept).keys()]).not.toContain('runs.csv');
-  const alone = spawnSync('sh', ['-c', how!.replace('to reproduce: ', '')], {
-    encoding: 'utf8',
-  });
+  const alone = spawnSync('sh', ['-c', how!.replace('to reproduce: ', '')], { encoding: 'utf8' });
   expect([alone.status, alone.stderr]).toEqual([2, expect.stringMatching(/in a bad mood/)]);
 
   const past = await sweepIn(moody, kept, '--resume', '--on-error', 'continue');

@@ -47,11 +47,7 @@ function ring(thinkMs: number, latencyMs: number, blocks: number) {
   };
 }
 
-const ringSocial = {
-  discussion: { rate: 0 },
-  alliances: { rate: 0 },
-  breaks: { rate: 0 },
-};
+const ringSocial = { discussion: { rate: 0 }, alliances: { rate: 0 }, breaks: { rate: 0 } };
 
 /** For each block, the number of other agents that had received its meme when they voted. */
 async function reached(thinkMs: number, latencyMs: number, blocks: number): Promise<number[]> {

@@ -73,10 +73,7 @@ test('uplinks: arrival times: uses the rate of a group instead of that of the li
 test('uplinks: arrival times: reports the wait before the first bit leaves', async () => {
   // Each agent has registered before these hundred copies.
   const links = { ...nearby, uplink_kbps: 101 };
-  const { measures, messages } = await told(sending(20), {
-    links,
-    length: { virtual_ms: 4_990 },
-  });
+  const { measures, messages } = await told(sending(20), { links, length: { virtual_ms: 4_990 } });
   expect(messages['request.register']).toMatchObject({ sent: 6, lost: 0 });
   expect(measures.uplink_wait_mean_ms).toBeCloseTo((((99 * 100) / 2) * 8) / 106, 6);
 });
@@ -111,12 +108,7 @@ describe('uplinks: faults', () => {
 });
 
 const voters = { group: 'voters', count: 5, strategy: { kind: 'honest' } };
-const producer = {
-  group: 'p',
-  count: 1,
-  capabilities: ['producer'],
-  strategy: { kind: 'honest' },
-};
+const producer = { group: 'p', count: 1, capabilities: ['producer'], strategy: { kind: 'honest' } };
 const town = (limits: Raw = {}) => [
   { ...producer, ...limits },
   { ...voters, traits: { think_ms: 400 } },

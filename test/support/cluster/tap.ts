@@ -39,10 +39,7 @@ export async function tapBefore(endpoint: string): Promise<Tap> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const tap = {
-    endpoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    silent: false,
-  };
+  const tap = { endpoint: `127.0.0.1:${(server.address() as AddressInfo).port}`, silent: false };
   return tap;
 }
 

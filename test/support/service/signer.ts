@@ -158,9 +158,7 @@ export function meme(by: Agent, fields: MemeFields, timestamp = stamp()): Reques
 /** Builds a form from these fields, with meme_file as the last part. */
 export function formOf(fields: readonly [string, string][], file: string | Uint8Array): Uint8Array {
   const disposition = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${name}`;
-  const texts = fields.map(
-    ([name, value]) => `${disposition(`name="${name}"`)}\r\n\r\n${value}\r\n`,
-  );
+  const texts = fields.map(([of, value]) => `${disposition(`name="${of}"`)}\r\n\r\n${value}\r\n`);
   const head = `${disposition('name="meme_file"; filename="meme"')}\r\n`;
   const type = 'Content-Type: application/octet-stream\r\n\r\n';
   const end = `\r\n--${BOUNDARY}--\r\n`;

@@ -94,12 +94,7 @@ async function loaded(server: Host, ratePerS: number) {
   let seconds = 0;
   const result = await load(
     server,
-    {
-      ...votes,
-      rate: Math.round(ratePerS),
-      warmupMs: 1_000,
-      durationMs: 1_000 * enduranceSeconds,
-    },
+    { ...votes, rate: Math.round(ratePerS), warmupMs: 1_000, durationMs: 1_000 * enduranceSeconds },
     {
       onSecond({ phase }) {
         if (phase !== 'measured') return;

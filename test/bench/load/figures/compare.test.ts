@@ -243,11 +243,7 @@ test('command: prints one JSON object, with any conditions', async () => {
     b: { path: expect.stringMatching(/b\.json$/) },
     ...JSON.parse(JSON.stringify(compare(a, b))),
     conditions: [
-      {
-        condition: 'p99>1us',
-        met: expect.stringContaining('p99>1us: '),
-        unmeasured: null,
-      },
+      { condition: 'p99>1us', met: expect.stringContaining('p99>1us: '), unmeasured: null },
       { condition: 'errors>50%', met: null, unmeasured: null },
     ],
   });

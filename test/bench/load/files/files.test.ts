@@ -72,9 +72,7 @@ test('seconds.csv: has the seconds of the result, empty without responses', asyn
   await writeLoad(loadResult({}, { seconds }), folder);
   const table = rows(folder, 'seconds.csv');
   expect(Object.keys(table[0]!)).toEqual(Object.keys(Second.properties));
-  expect(table.map(({ accepted }) => Number(accepted))).toEqual(
-    seconds.map(({ accepted }) => accepted),
-  );
+  expect(table.map((row) => Number(row.accepted))).toEqual(seconds.map(({ accepted }) => accepted));
   expect(table[0]).toMatchObject({ second: '0', response_p50: '', response_p99: '' });
 });
 
@@ -138,10 +136,7 @@ test('files: refuses a folder that holds a run, before and after the run', async
   const folder = temporaryFolder();
   const first = loadResult({ seed: 1 });
   await writeLoad(first, folder);
-  const refusal = {
-    code: 'OTHER_NETWORK',
-    problem: 'OUTPUT_HAS_RUN',
-  };
+  const refusal = { code: 'OTHER_NETWORK', problem: 'OUTPUT_HAS_RUN' };
   await expect(prepareLoad(folder)).rejects.toMatchObject(refusal);
   await expect(writeLoad(loadResult({ seed: 2 }), folder)).rejects.toMatchObject(refusal);
   expect(readLoad(folder)).toEqual(first);

@@ -171,9 +171,7 @@ describe.skipIf(!hasEtcd)('outage: two nodes (needs etcd-server)', () => {
     const { finalized } = result.transactions;
     expect(finalized).toBe(await countFinalized(nodes[1].url));
     // The other node carries on: every second has finalized transactions, except during failover.
-    expect(result.seconds.filter((one) => one.finalized_transactions > 0).length).toBeGreaterThan(
-      4,
-    );
+    expect(result.seconds.filter((s) => s.finalized_transactions > 0).length).toBeGreaterThan(4);
   });
 
   test('both nodes killed: one outage', async () => {

@@ -198,10 +198,7 @@ test('interrupted: sets its agents inactive if nothing was measured yet', async 
   const running = loaded(
     server,
     { agents: 20, rate: 20_000, durationMs: 20_000 },
-    {
-      signal: interruption.signal,
-      onPreparing: () => interruption.abort(),
-    },
+    { signal: interruption.signal, onPreparing: () => interruption.abort() },
   );
   await expect(running).rejects.toMatchObject({ problem: 'NOTHING_MEASURED' });
   expect(await validatorsOf(server)).toEqual([]);

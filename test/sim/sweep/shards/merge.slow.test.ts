@@ -23,19 +23,11 @@ const other = { path: 'links.duplication', name: 'copies', from: 0, to: 0.3 };
 
 describe('merge: the same bytes as a sweep in one folder', () => {
   test.each<[string, number, object]>([
-    [
-      'a grid, with a baseline',
-      4,
-      { factors: [loss(0, 0.1, 0.2)], replicates: 3, baseline: { loss: 0 } },
-    ],
+    ['a grid, a base', 4, { factors: [loss(0, 0.1, 0.2)], replicates: 3, baseline: { loss: 0 } }],
     ['a list with a duplicate cell', 3, { design: 'list', factors: [loss(0, 0.1, 0)] }],
     ['trajectories', 2, { design: 'morris', samples: 2, factors: [range, other] }],
     ['Sobol rows', 3, { design: 'sobol', samples: 2, factors: [range, other] }],
-    [
-      'a hypercube, in one shard',
-      1,
-      { design: 'lhs', samples: 2, replicates: 2, factors: [range] },
-    ],
+    ['a hypercube, one shard', 1, { design: 'lhs', samples: 2, replicates: 2, factors: [range] }],
     ['more shards than runs', 5, { factors: [loss(0)], replicates: 2 }],
     ['audited first', 2, { factors: [loss(0, 0.1)], replicates: 2, audit: 'first' }],
   ])('merge: %s', async (_, of, design) => {
@@ -120,10 +112,7 @@ describe('merge: on the command line', () => {
     const [, script] = /```sh\n(#!\/bin\/sh\n#SBATCH [\s\S]*?)```/.exec(text)!;
     for (const id of [4, 6, 8]) {
       const array = { ID: id, COUNT: 3, MIN: 4, MAX: 8, STEP: 2 };
-      const names = Object.entries(array).map(([name, value]) => [
-        `SLURM_ARRAY_TASK_${name}`,
-        value,
-      ]);
+      const names = Object.entries(array).map(([of, value]) => [`SLURM_ARRAY_TASK_${of}`, value]);
       const commands = script!.replace('npx folkmoot', `'${process.execPath}' '${main}'`);
       const env = { ...process.env, ...Object.fromEntries(names) };
       await promisify(execFile)('sh', ['-ec', commands], { cwd: folder, env });

@@ -46,11 +46,7 @@ const lognormal = (kind: IntervalKind, deviation: number): Case => ({
 const cases: Case[] = [
   ...[0.005, 0.02, 0.1, 0.5, 0.9, 0.98].flatMap((mean) =>
     [1, 5, 20, 100].map((trials) =>
-      share(
-        `${trials} blocks, ${mean} of them`,
-        mean,
-        (rng) => binomial(rng, trials, mean) / trials,
-      ),
+      share(`${trials} blocks, ${mean}`, mean, (rng) => binomial(rng, trials, mean) / trials),
     ),
   ),
   share('normal about .9', 0.9, (rng) => 0.9 + 0.02 * normal(rng)),
@@ -64,20 +60,10 @@ const cases: Case[] = [
     lognormal(kind, 0.5),
     lognormal(kind, 0.6),
     { kind, name: 'very few', mean: 0.1, draw: (rng) => poisson(rng, 0.1) },
-    {
-      kind,
-      name: 'nine of ten none',
-      mean: 0.4,
-      draw: (rng) => (unit(rng) < 0.1 ? poisson(rng, 4) : 0),
-    },
+    { kind, name: 'mostly 0', mean: 0.4, draw: (rng) => (unit(rng) < 0.1 ? poisson(rng, 4) : 0) },
     { kind, name: 'few', mean: 0.5, draw: (rng) => poisson(rng, 0.5) },
     { kind, name: 'some', mean: 5, draw: (rng) => poisson(rng, 5) },
-    {
-      kind,
-      name: 'mostly none',
-      mean: 1.2,
-      draw: (rng) => (unit(rng) < 0.3 ? poisson(rng, 4) : 0),
-    },
+    { kind, name: 'many none', mean: 1.2, draw: (rng) => (unit(rng) < 0.3 ? poisson(rng, 4) : 0) },
     { kind, name: 'half none', mean: 2, draw: (rng) => (unit(rng) < 0.5 ? poisson(rng, 4) : 0) },
     { kind, name: 'largest of 20', mean: 3.59774, draw: largest },
     // A value with an upper bound is skewed to the left.
