@@ -137,9 +137,7 @@ describe(`kill: at random, seed ${seed}`, () => {
     return { tenth: 1 + draw(8), changes: 1 + draw(8) };
   });
 
-  test.each(
-    moments,
-  )('kill: $changes writes after tenth $tenth, promised entries are intact', async ({
+  test.each(moments)('kill: $changes writes after tenth $tenth, entries are intact', async ({
     tenth,
     changes,
   }) => {

@@ -27,9 +27,7 @@ const sourceOf = (code: string) => /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
 const untyped = ['rules.md', 'monitoring.md'].map((name) => join('docs', name));
 
 test('documents: programs compile in strict TypeScript', async () => {
-  const whole = programs.filter(
-    ({ path, code }) => sourceOf(code) === undefined && !untyped.includes(path),
-  );
+  const whole = programs.filter((p) => sourceOf(p.code) === undefined && !untyped.includes(p.path));
   expect(whole.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['README.md', 'docs/embedding.md', 'docs/simulating.md']),
   );

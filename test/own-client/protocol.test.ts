@@ -29,12 +29,7 @@ test('protocol.md: has every reason, with its code, status and meaning', () => {
     .filter((row) => row.length > 2 && Object.hasOwn(reasons, row[0] ?? ''))
     .map(([reason, code, status, meaning]) => [reason, code, status, meaning!.split(' · ')[0]]);
   expect(found).toEqual(
-    Object.entries(reasons).map(([reason, { code, status, meaning }]) => [
-      reason,
-      code,
-      `${status}`,
-      meaning,
-    ]),
+    Object.entries(reasons).map(([reason, r]) => [reason, r.code, `${r.status}`, r.meaning]),
   );
 });
 

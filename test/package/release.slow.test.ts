@@ -74,9 +74,7 @@ test('release: the bill of materials has each package that is installed or bundl
   const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
   expect(new Set(listed).size).toBe(listed.length);
   const licences = readFileSync(join(root, 'dist/vendor/LICENSES.txt'), 'utf8');
-  const bundled = [...licences.matchAll(/^==== (\S+) (\S+)$/gm)].map(
-    ([, name, version]) => `${name}@${version}`,
-  );
+  const bundled = [...licences.matchAll(/^==== (\S+) (\S+)$/gm)].map(([, on, at]) => `${on}@${at}`);
   expect(bundled.length).toBeGreaterThan(60);
   const names = new Set(bill.components.map(({ name }) => name));
   const installed = [...brought().keys()].map((path) => path.replace(/^.*node_modules\//, ''));
@@ -84,8 +82,6 @@ test('release: the bill of materials has each package that is installed or bundl
   expect(bundled.filter((name) => !listed.includes(name))).toEqual([]);
   // Every reference leads to a component.
   const refs = new Set(bill.dependencies.map(({ ref }) => ref));
-  expect(
-    bill.dependencies.flatMap(({ dependsOn }) => dependsOn.filter((to) => !refs.has(to))),
-  ).toEqual([]);
+  expect(bill.dependencies.flatMap((d) => d.dependsOn.filter((to) => !refs.has(to)))).toEqual([]);
   expect(names).not.toContain('vitest');
 });

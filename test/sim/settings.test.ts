@@ -8,10 +8,7 @@ const town = { group: 'town', count: 9, producers: 3, strategy: { kind: 'honest'
 const makers = async (schedule: string, seed = '1') => {
   const producers = { schedule, block_interval_ms: 4_000 };
   const { blocks } = await live([town], { producers, seed, length: { blocks: 18 } });
-  return blocks.map(({ producer_name, proposed_ms }) => ({
-    name: producer_name!,
-    ms: Number(proposed_ms),
-  }));
+  return blocks.map((b) => ({ name: b.producer_name!, ms: Number(b.proposed_ms) }));
 };
 
 test('schedules: round_robin: producers take turns, one slot each', async () => {

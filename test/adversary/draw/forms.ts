@@ -45,9 +45,7 @@ export function drawnForm(rng: Rng, by: Agent, signing: Signing, near: boolean):
 const disposition = 'Content-Disposition: form-data; name=';
 
 function bytesOf(boundary: string, fields: readonly Field[], file: Buffer): Buffer {
-  const parts = fields.map(
-    ([name, value]) => `--${boundary}\r\n${disposition}"${name}"\r\n\r\n${value}\r\n`,
-  );
+  const parts = fields.map(([a, b]) => `--${boundary}\r\n${disposition}"${a}"\r\n\r\n${b}\r\n`);
   const head = `--${boundary}\r\n${disposition}"meme_file"; filename="m"\r\n\r\n`;
   const texts = Buffer.from(parts.join('') + head);
   return Buffer.concat([texts, file, Buffer.from(`\r\n--${boundary}--\r\n`)]);

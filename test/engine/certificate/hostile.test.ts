@@ -115,9 +115,7 @@ test('checkCertificate: an accepted changed character does not change the proof'
     const { votes, claim, proves, genesis, proposal } = whole;
     expect(checked, `seed ${seed + index}`).toMatchObject({ claim, proves, proposal });
     // Only a trusted digest binds weights and data that the decision does not need.
-    expect(checked.votes.map(({ public_key }) => public_key)).toEqual(
-      votes.map(({ public_key }) => public_key),
-    );
+    expect(checked.votes.map((v) => v.public_key)).toEqual(votes.map((v) => v.public_key));
     expect(checked.genesis).toMatchObject({ policy: genesis.policy, weights: genesis.weights });
   }
   expect(harmless).toBeLessThan(counts.forgedBytes);

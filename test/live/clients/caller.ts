@@ -135,9 +135,7 @@ function formOf({ body, file, signature }: SignedRequest): Uint8Array {
   const { caption, tags } = JSON.parse(Buffer.from(body).toString());
   const part = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
   const texts = [['caption', caption], ...tags.map((tag: string) => ['tags', tag])];
-  const fields = [...texts, ['signature', signature]].map(
-    ([name, value]) => `${part(name)}\r\n\r\n${value}\r\n`,
-  );
+  const fields = [...texts, ['signature', signature]].map(([a, b]) => `${part(a)}\r\n\r\n${b}\r\n`);
   const head = `${part('meme_file')}; filename="meme"\r\nContent-Type: text/plain\r\n\r\n`;
   const end = `\r\n--${BOUNDARY}--\r\n`;
   return Buffer.concat([Buffer.from(fields.join('') + head), file!, Buffer.from(end)]);

@@ -68,12 +68,7 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ['a wrong command of two', 'wrong', /agent: 999/, () => [vote, { do: 'invite', agents: [999] }]],
   ['another occasion', 'wrong', /invited only/, () => ({ do: 'answer', accept: true })],
   ['many commands', 'wrong', /commands/, () => Array.from({ length: 17 }, () => vote)],
-  [
-    'a large memory',
-    'wrong',
-    /memory .* bytes/,
-    () => ({ commands: [], memory: { a: 'x'.repeat(9_000) } }),
-  ],
+  ['memory', 'wrong', /memory/, () => ({ commands: [], memory: { a: 'x'.repeat(9_000) } })],
   ['a control character', 'wrong', /U\+001b/, () => ({ ...vote, reason: 'red \u001b[31m' })],
   [
     'a broken connection',

@@ -176,12 +176,7 @@ describe('Pabulib', () => {
     ['an unknown project', pabulib(approval, ['v;vote', '1;3']), 'UNKNOWN_ALTERNATIVE', 12],
     ['a repeated project', pabulib(approval, ['v;vote', '1;1,1']), 'REPEATED_ALTERNATIVE', 12],
     ['many values', pabulib(approval, ['v;vote', '1;1;2']), 'WRONG_CELLS', 12],
-    [
-      'an equal project',
-      pabulib({ ...approval, projects: ['1;1;a', '1;1;b'] }, ['v;vote']),
-      'REPEATED',
-      8,
-    ],
+    ['equals', pabulib({ ...approval, projects: ['1;1;a', '1;1;b'] }, ['v;vote']), 'REPEATED', 8],
     ['an empty section', pabulib({ ...approval, projects: [] }, ['v;vote', '1;']), 'EMPTY', 5],
     ['no ballots', pabulib(approval, ['v;vote']), 'EMPTY', 10],
     [

@@ -52,9 +52,7 @@ test('silence: an agent sends nothing more, and its earlier messages arrive', as
   const from = log[acted.entry!]!.at;
   const later = log.filter(({ public_key, at }) => public_key === keyOf(2) && at > from + 2_000);
   expect(later).toEqual([]);
-  expect(
-    lines.filter(({ public_key, at }) => public_key === keyOf(2) && at > from + 2_000),
-  ).not.toEqual([]);
+  expect(lines.filter((l) => l.public_key === keyOf(2) && l.at > from + 2_000)).not.toEqual([]);
 });
 
 test('remove: agents leave for good, with status inactive', async () => {

@@ -158,12 +158,7 @@ const damages: [what: string, damage: (file: string) => void, status: number, sa
   ['truncated', cut, 503, /invalid line;.*LOG_DAMAGED/],
   ['garbage', (file) => writeFileSync(file, Buffer.alloc(3_000_000, 7)), 503, /line 1/],
   ['empty lines', (file) => appendFileSync(file, '\n\n'), 503, /invalid line \d+;.*LOG_DAMAGED/],
-  [
-    'a line of a different shape',
-    (file) => writeFileSync(file, `${another}}\n`),
-    503,
-    /in a line;.*LOG_DAMAGED/,
-  ],
+  ['another line', (file) => writeFileSync(file, `${another}}\n`), 503, /in a line;.*LOG_DAMAGED/],
   ['a line that is too long', long, 503, /line 1/],
   ['a changed vote', turned, 503, /LOG_DAMAGED/],
   ['an unknown block', (file) => moved(file, 999_999_999), 503, /LOG_DAMAGED/],

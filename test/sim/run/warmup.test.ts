@@ -66,9 +66,7 @@ function measuredFrom(run: Kept, fromMs: number) {
   const turned = known.filter(({ without_memes, decision }) => without_memes !== decision);
   const perBlock = closed.map(({ number }) => votes.filter(({ block }) => block === number));
   const transactions = mean(ended('finalized').map(({ transactions: count }) => Number(count)));
-  const memesBefore = run.series.findLast(
-    ({ measure, t_ms }) => measure === 'memes' && Number(t_ms) <= fromMs,
-  );
+  const memesBefore = run.series.findLast((r) => r.measure === 'memes' && Number(r.t_ms) <= fromMs);
   return {
     proposed: blocks.length,
     finalized: ended('finalized').length,

@@ -115,12 +115,7 @@ const writtenEdges = (edges: string): string => {
 test.each([
   ['one agent', '0,1\n2\n', 2, /has 1 cells; expected two agents, a,b$/],
   ['three agents', 'a,b\n0,1,2\n', 2, /has 3 cells; expected two agents, a,b$/],
-  [
-    'an unknown ordinal',
-    '0,1\n1,6\n',
-    2,
-    /has "6"; expected an agent by ordinal from 0 to 5, or by name$/,
-  ],
+  ['an unknown ordinal', '0,1\n1,6\n', 2, /has "6"; expected an agent by ordinal from 0 to 5/],
   ['an unknown name', '# x\nlawful-0,lawful-1\n', 2, /has "lawful-1"; expected an agent/],
   ['a fraction', '0,1.0\n', 1, /has "1.0"; expected an agent/],
   ['a self-link', '0,1\n3,neutral-2\n2,neutral-2\n', 3, /links 2 to itself; expected two agents$/],

@@ -27,11 +27,7 @@ test.each([
   ['an unknown argument', always("{ do: 'rest', x: 1 }"), /expected x /],
   ['a time out of bounds', always("{ do: 'wait', ms: 0 }"), /ms .*from 1 to 3600000$/],
   ['a promise', 'export const vote = async () => null;', /promise/],
-  [
-    'a vote without block',
-    "export const mingle = () => ({ do: 'vote', decision: 'approve' });",
-    /hear or vote/,
-  ],
+  ['no block', "export const mingle = () => ({ do: 'vote', decision: 'approve' });", /or vote/],
   ['an answer without invitation', always("{ do: 'answer', accept: true }"), /invited/],
   [
     'a probability above 1',

@@ -108,10 +108,7 @@ test.each([
     'a part of Node.js',
     `import { join } from 'node:path';\nexport const vote = () => join('a') && ${APPROVE};`,
   ],
-  [
-    'a comment about await and import',
-    `// await an import: module\nexport const vote = () => ${APPROVE};`,
-  ],
+  ['a comment about await', `// await an import: module\nexport const vote = () => ${APPROVE};`],
   ['a regular expression', `const quote = /[\`"']/;\nexport const vote = () => ${APPROVE};`],
 ])('modules: plain JavaScript exports %s, as TypeScript does', async (_, text) => {
   const digests = await Promise.all(

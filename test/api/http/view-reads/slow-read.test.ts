@@ -83,9 +83,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     expect([summed('events'), summed('ends')]).toEqual([whole!.events, whole!.ends]);
     expect(pieces.reduce((sum, { entries }) => sum + entries, 0)).toBe(Number(all.entry) + 1);
     expect(whole!.events.reduce((sum, count) => sum + count, 0)).toBe(all.event_seq);
-    expect(pieces.map(({ from }) => from)).toEqual(
-      pieces.map(({ from }) => from).toSorted((a, b) => a - b),
-    );
+    expect(pieces.map((p) => p.from)).toEqual(pieces.map((p) => p.from).toSorted((a, b) => a - b));
     const closings = all.closings as { entry: number; status: string; block: number }[];
     expect(closings.map(({ block, status: s }) => [block, s])).toEqual([
       [0, 'rejected'],

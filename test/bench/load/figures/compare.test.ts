@@ -153,8 +153,8 @@ test('compare: property: a change follows from the two displayed numbers', () =>
   // Rounding matters for values close to each other.
   const near = fc.double({ min: 0.98, max: 1.02, noNaN: true });
   const other = fc.oneof(
-    value.map((one) => () => one),
-    near.map((factor) => (one: number) => one * factor),
+    value.map((a) => () => a),
+    near.map((by) => (a: number) => a * by),
   );
   fc.assert(
     fc.property(units, value, other, (unit, one, made) => {

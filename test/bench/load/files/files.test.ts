@@ -87,11 +87,7 @@ test('latencies.csv: has rows for each histogram that match the percentiles', as
     ...['vote (beside) response', 'vote (beside) service', ' finality', ' lag'],
   ]);
   const at = (time: string, percentile: string) =>
-    Number(
-      table.find(
-        (row) => row.operation === '' && row.time === time && row.percentile === percentile,
-      )!.ms,
-    );
+    Number(table.find((r) => !r.operation && r.time === time && r.percentile === percentile)!.ms);
   expect([at('finality', '50'), at('finality', '99'), at('finality', '100')]).toEqual([
     result.finality.p50,
     result.finality.p99,

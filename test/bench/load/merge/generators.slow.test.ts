@@ -103,9 +103,7 @@ test('three generators: merged counts equal the finalized transactions of the lo
   const ended = await folkmoot(['load', 'merge', ...folders, '--json', '--clock-bound', '10s']);
   const merged = JSON.parse(ended.stdout) as LoadResult;
   expect(merged.transactions.finalized).toBe(await countFinalized(url));
-  expect(merged.transactions.finalized).toBe(
-    sum(results.map(({ transactions }) => transactions.finalized)),
-  );
+  expect(merged.transactions.finalized).toBe(sum(results.map((r) => r.transactions.finalized)));
   expect(merged.finality.count).toBe(merged.transactions.finalized);
   const timesOf = (result: LoadResult) =>
     result.operations

@@ -165,9 +165,7 @@ describe.skipIf(!hasEtcd)('outage: two nodes (needs etcd-server)', () => {
     expect(first!.down_ms).toBeGreaterThan(1_000);
     expect(second!.down_ms).toBe(0);
     for (const { accepted } of result.nodes!) expect(accepted).toBeGreaterThan(0);
-    expect(sum(result.nodes!.map(({ sent }) => sent))).toBe(
-      sum(result.operations.map(({ sent }) => sent)),
-    );
+    expect(sum(result.nodes!.map((n) => n.sent))).toBe(sum(result.operations.map((n) => n.sent)));
     const { finalized } = result.transactions;
     expect(finalized).toBe(await countFinalized(nodes[1].url));
     // The other node carries on: every second has finalized transactions, except during failover.

@@ -17,12 +17,7 @@ const most = (beforehandS: number) => (CAPACITY * (1 + beforehandS / DURATION_S)
 
 const limited: [string, Behaviour, string[], number][] = [
   // The requests from the first fifth of a second pass at once.
-  [
-    'refuses requests above its capacity',
-    { on: reads, does: 'limit', perSecond: CAPACITY },
-    [],
-    most(0.2),
-  ],
+  ['refuses above its capacity', { on: reads, does: 'limit', perSecond: CAPACITY }, [], most(0.2)],
   // The queue may grow until the wait at its end reaches the objective.
   [
     'serves requests one by one',

@@ -182,9 +182,7 @@ test('others: the run continues from a block of another agent', async () => {
   // The run's blocks resume after the last foreign block.
   const since = async () => {
     const blocks = await blocksOf(server);
-    const theirs = blocks.findIndex(
-      (block) => isFinal(block) && block.producer.public_key === other.publicKey,
-    );
+    const theirs = blocks.findIndex((b) => isFinal(b) && b.producer.public_key === other.publicKey);
     return blocks.slice(0, theirs).filter(isFinal).length;
   };
   while ((await since()) < 2) await pause(50);
