@@ -104,9 +104,7 @@ async function overTheWire(requests: readonly SignedRequest[], transport: 'uws' 
 const lower = life((hex) => hex);
 const idOf = ({ data }: { data?: Record<string, unknown> }, member: string) => data?.[member];
 
-test.each(
-  oneTransport,
-)('case over %s: accepts hex in either case, as in process', async (transport) => {
+test.each(oneTransport)('case over %s: takes hex in either case', async (transport) => {
   const plain = await inProcess(lower);
   expect(plain.answers.filter((answer) => 'reason' in answer)).toEqual([]);
   const masks = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 1, maxLength: 40 });

@@ -38,9 +38,7 @@ const parentOf = ({ parentSpanContext }: ReadableSpan) => parentSpanContext?.spa
 const milliseconds = ([seconds, nanoseconds]: [number, number]) =>
   seconds * 1_000 + nanoseconds / 1e6;
 
-test.each(
-  oneTransport,
-)('traces over %s: a vote has one span per step, from request to commit', async (transport) => {
+test.each(oneTransport)('traces over %s: a vote has a span per step', async (transport) => {
   const exporter = inMemory();
   const there = await world({ transport, path: temporaryFolder(), server: { traces: true } });
   const [ada] = await there.joinAll('Ada', 'Bob', 'Cyd');

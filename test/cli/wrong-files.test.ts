@@ -86,10 +86,7 @@ test.each(['log', 'events'])('%s: refuses a range that ends before it begins', a
   expectUsage(await runCommand([command, root, '--from', '9', '--to', '3']), '--from 9', '--to 3');
 });
 
-test.each([
-  'nothing',
-  'sim ',
-])('help: refuses the unknown topic %j and lists the topics', async (topic) => {
+test.each(['nothing', 'sim '])('help: refuses %j, and lists the topics', async (topic) => {
   expectUsage(await runCommand(['help', topic]), topic, 'exit-codes', 'certify');
   expect((await runCommand(['help', 'sim'])).code).toBe(0);
 });

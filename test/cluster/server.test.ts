@@ -96,9 +96,7 @@ test('servers: a cut-off node reports NO_QUORUM and still answers reads', async 
   expect((await call(url1, register(bob))).status).toBe(200);
 });
 
-test.each(
-  oneTransport,
-)('servers: %s handles a subscriber that disconnects before it is admitted', async (by) => {
+test.each(oneTransport)('servers: %s a subscriber leaves before it is admitted', async (by) => {
   const node = await openNode(new MemoryOrder());
   const url = await served(node, { transport: by });
   expect((await call(url, register(ada))).status).toBe(201);

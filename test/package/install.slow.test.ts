@@ -113,9 +113,7 @@ const here = { cwd: project };
 const listed = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
 const nodes = [process.execPath, ...listed];
 
-test.each(
-  nodes,
-)('install: an ES module and a CommonJS program run as compiled, by %s', async (node) => {
+test.each(nodes)('install: an ES module and a CommonJS program run, by %s', async (node) => {
   const program = JSON.parse((await run(node, ['out/program.mjs'], here)).stdout);
   const pages = [200, 200];
   expect(program).toEqual({

@@ -16,9 +16,7 @@ async function get(url: string, headers: Record<string, string> = {}, method = '
 const assetsOf = (html: Buffer) =>
   [...html.toString().matchAll(/\/ui\/assets\/[\w.-]+/g)].map(([path]) => path);
 
-test.each(
-  transports,
-)('page: redirects browsers to the page, and answers programs in JSON (%s)', async (transport) => {
+test.each(transports)('page: redirects browsers, and answers in JSON (%s)', async (transport) => {
   const { url } = await live({ transport });
   const browser = await get(`${url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   expect([browser.status, browser.headers.location]).toEqual([302, '/ui/']);

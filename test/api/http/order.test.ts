@@ -165,9 +165,7 @@ async function early(there: There, fields: Record<string, unknown> = {}) {
   return { ada, bob, parent, request, answer };
 }
 
-test.each(
-  oneTransport,
-)('early over %s: applies a proposal when its parent is finalized', async (transport) => {
+test.each(oneTransport)('early over %s: applies one with its parent', async (transport) => {
   const there = await world({ transport });
   const { ada, bob, parent, answer } = await early(there);
   await there.vote(ada, parent);
@@ -231,9 +229,7 @@ test('early: ends the wait at the deadline of the parent', async () => {
   expectError(await answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
 });
 
-test.each(
-  oneTransport,
-)('early over %s: answers waiting proposals when the server stops', async (transport) => {
+test.each(oneTransport)('early over %s: answers them when it stops', async (transport) => {
   const there = await world({ transport });
   const { answer } = await early(there);
   await there.close();

@@ -265,9 +265,7 @@ test('unknown members: allow exactly 512 bytes of any values', () => {
   );
 });
 
-test.each(
-  oneTransport,
-)('unknown members over %s: refuses the member that exceeds the limit', async (transport) => {
+test.each(oneTransport)('unknown members over %s: refuses one too many', async (transport) => {
   const there = await world({ transport });
   const ada = await there.join('Ada');
   const before = await there.digest();

@@ -56,9 +56,7 @@ function story(): { at: number; request: Request }[] {
   return all;
 }
 
-test.each(
-  oneTransport,
-)('watched: the log equals that of an unwatched run, %s', async (transport) => {
+test.each(oneTransport)('watched: the log equals an unwatched run, %s', async (transport) => {
   const asked = story();
   const lived = async (watchers: number) => {
     const clock = virtualClock(START);

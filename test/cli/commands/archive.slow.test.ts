@@ -201,9 +201,7 @@ describe('archive: a damaged segment', () => {
     ],
   ];
 
-  test.each(
-    damage,
-  )('%s: reports the segment, and other entries stay readable', async (_, break_) => {
+  test.each(damage)('%s: is reported, others stay readable', async (_, break_) => {
     const folder = copyOf(archived);
     break_(folder);
     const replayed = await folkmoot(['replay', folder]);

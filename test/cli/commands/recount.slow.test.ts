@@ -12,10 +12,7 @@ beforeAll(async () => {
   await simJson('--agents', '100', '--blocks', '60', '--out', run);
 });
 
-test.each([
-  'SIGINT',
-  'SIGTERM',
-] as const)('recount: %s ends it with a partial result', async (by) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('recount: %s ends with a part', async (by) => {
   const args = ['recount', run, '--rule', 'majority', '--rule', 'veto', '--json'];
   const command = begin(args, /^1\/\d+ blocks/m);
   await command.printed(/^1\/\d+ blocks/m);

@@ -68,9 +68,7 @@ async function start(name: string, args: string[] = [], env = {}): Promise<Proce
 const serve = (name: string, ...args: string[]) =>
   folkmoot(['serve', '--data', join(folder, name), ...args]);
 
-test.each(
-  transports,
-)('serve: prints the first line, serves health and metrics, and stops, %s', async (transport) => {
+test.each(transports)('serve: prints, serves and stops, %s', async (transport) => {
   const name = `first-${transport}`;
   const server = await start(name, ['--transport', transport, '--network-id', 'mine']);
   expect(server.first).toEqual({
@@ -123,9 +121,7 @@ test('serve: reads options from the environment; a flag takes precedence', async
   expect([await server.stop('SIGINT'), server.stderr()]).toEqual([0, '']);
 });
 
-test.each(
-  transports,
-)('serve: SIGTERM under load loses no acknowledged request, %s', async (transport) => {
+test.each(transports)('serve: SIGTERM under load loses no answer, %s', async (transport) => {
   const name = `work-${transport}`;
   const server = await start(name, ['--transport', transport]);
   const { world } = server;
@@ -204,9 +200,7 @@ test('serve: continues after a restart with the same epoch', async () => {
   expect(await second.stop()).toBe(0);
 });
 
-test.each(
-  transports,
-)('serve: a port in use exits with code 1 and one line, %s', async (transport) => {
+test.each(transports)('serve: a port in use exits with code 1, %s', async (transport) => {
   const holder = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => holder.once('listening', resolve));
   const { port } = holder.address() as { port: number };

@@ -74,10 +74,7 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     await expectKept([n1, n2], told);
   });
 
-  test.each([
-    'snapshot.checked',
-    'snapshot.swapped',
-  ])('recovers from a kill at %s', async (point) => {
+  test.each(['snapshot.checked', 'snapshot.swapped'])('recovers, killed at %s', async (point) => {
     const { file } = secretFile();
     const running = await etcd();
     const { n1, start } = await trimmedTown(running, { args: await peerArgs(file) });

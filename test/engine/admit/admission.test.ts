@@ -179,14 +179,7 @@ test.each([
   expect((await made('meme', { tags: sent })).tags).toEqual(kept);
 });
 
-test.each([
-  '',
-  'a b',
-  '#gm',
-  'a.b',
-  astral,
-  'x'.repeat(33),
-])('meme: refuses the tag %j', async (tag) => {
+test.each(['', 'a b', '#gm', 'a.b', astral, 'x'.repeat(33)])('meme: refuses %j', async (tag) => {
   expect(await refused('meme', { tags: ['gm', tag] })).toBe('400 SCHEMA /tags/1');
 });
 

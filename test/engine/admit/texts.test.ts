@@ -207,11 +207,7 @@ test('tags: accepts or refuses hostile texts, and lower case keeps their length'
   );
 });
 
-test.each([
-  '\ud800',
-  '\udc00a',
-  'a\ud83c',
-])('tags: refuses the lone surrogate in %j', async (tag) => {
+test.each(['\ud800', '\udc00a', 'a\ud83c'])('tags: refuses a surrogate in %j', async (tag) => {
   expect(isTag(tag)).toBe(false);
   expect(await refused('meme', { tags: [tag] })).toBe('400 BAD_JSON /tags/0');
 });

@@ -33,9 +33,7 @@ async function digestsOf({ path }: Town): Promise<string[]> {
 
 const cases = policies.flatMap((policy) => weightings.map((weights) => [policy, weights] as const));
 
-test.each(
-  cases,
-)('certify: makes valid certificates with policy %s and weights %s', async (...of) => {
+test.each(cases)('certify: makes valid certificates with %s and %s', async (...of) => {
   const [policy, weights] = of;
   const decided = await town(policy, weights);
   const digests = await digestsOf(decided);

@@ -127,18 +127,13 @@ async function admitted(request: SignedRequest): Promise<Exclude<Admission, { re
   return admission;
 }
 
-test.each(
-  requests,
-)('signing: %s has the signing input of its vector', async (_, request, input) => {
+test.each(requests)('signing: %s has its signing input', async (_, request, input) => {
   const { ownJob, inputSha256 } = await admitted(request);
   expect(Buffer.from(ownJob().message).toString()).toBe(input);
   expect(inputSha256()).toBe(signing.sha256Hex(input));
 });
 
-test.each([
-  'inline',
-  'reference',
-] as const)('signing: %s verifies each signature for its text only', async (kind) => {
+test.each(['inline', 'reference'] as const)('signing: %s verifies the vectors', async (kind) => {
   const verifier = createVerifier(kind);
   onTestFinished(() => verifier.close());
   const admissions = await Promise.all(requests.map(([, request]) => admitted(request)));
@@ -165,10 +160,7 @@ test('signing: WebSocket auth has the input of its vector', () => {
   expect(signing.authInput(public_key, timestamp)).toBe(vectors.ws_auth.signing_input);
 });
 
-test.each([
-  'response',
-  'response_to_read',
-] as const)('signing: a %s covers request, status, time and body', (name) => {
+test.each(['response', 'response_to_read'] as const)('signing: a %s is signed', (name) => {
   const { status, request, body, signing_input, signature, timestamp: at } = vectors[name];
   const { public_key: publicKey, input_sha256: inputSha256, ...rest } = request;
   const bodySha256 = signing.sha256Hex(body);

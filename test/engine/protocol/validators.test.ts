@@ -74,9 +74,7 @@ test.each(kinds)('validators: %s: the generated validator and ajv accept a valid
 
 const places = fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 4 });
 
-test.each(
-  kinds,
-)('validators: %s: the generated validator and ajv report the same first problem', (kind) => {
+test.each(kinds)('validators: %s: reports the problem of ajv', (kind) => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(places, odd, fc.boolean(), (path, to, remove) => {

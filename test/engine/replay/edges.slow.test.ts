@@ -119,9 +119,7 @@ const pairs = [
   [CHUNK - 1, 2 * CHUNK],
 ] as const;
 
-test.each(
-  pairs,
-)('replay: reports the first of changed digests of %i and %i', async (first, second) => {
+test.each(pairs)('replay: reports the first digest of %i and %i', async (first, second) => {
   await expectFirst({ seq: first, what: 'digest' }, (stored) => {
     flipDigest(stored, second);
     flipDigest(stored, first);
@@ -142,9 +140,7 @@ test.each(pairs)('replay: reports a digest of %i before the end at %i', async (f
   });
 });
 
-test.each(
-  pairs,
-)('replay: reports a digest of %i before a signature at %i', async (first, second) => {
+test.each(pairs)('replay: reports digest %i before signature %i', async (first, second) => {
   const forged = kinds.findIndex((kind, seq) => seq >= second && kind === 'vote');
   // The signature is verified while the first entry is applied.
   const change = (stored: Stored) => {

@@ -78,9 +78,7 @@ const options = ['a', 'b', 'c'].map((name) => ({
   state_diff: { additions: { winner: name } },
 }));
 
-test.each(
-  elections,
-)('%s: an audit, a replay and a certificate agree', async (policy, ballots, choice) => {
+test.each(elections)('%s: audit, replay, certificate agree', async (policy, ballots, choice) => {
   const { path, network, clock, auditor, people, voters } = await electorate(policy);
   const block = await people.open(voters[0]!, { options });
   for (const [at, ballot] of ballots.entries()) {

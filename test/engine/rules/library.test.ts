@@ -334,11 +334,7 @@ describe.each(rankedPolicies)('rankings: %s', (policy) => {
   });
 });
 
-test.each([
-  'borda',
-  'ranked_pairs',
-  'schulze',
-])('rankings: %s keeps a choice that a ballot ranks higher', (policy) => {
+test.each(['borda', 'ranked_pairs', 'schulze'])('rankings: %s keeps a choice', (policy) => {
   const rule = createRule(policy);
   fc.assert(
     fc.property(completePoll, fc.nat(), fc.nat(), (poll, voter, rank) => {
@@ -378,9 +374,7 @@ test.each(['schulze', 'ranked_pairs'])('rankings: %s chooses the Condorcet winne
   expect(winners).toBeGreaterThan(50);
 });
 
-test.each(
-  tieredPolicies,
-)('rankings: %s reads a last tier of all other options as none', (policy) => {
+test.each(tieredPolicies)('rankings: %s reads a last tier as none', (policy) => {
   fc.assert(
     fc.property(arbitraryPoll(policy), (poll) => {
       const votes = poll.votes.map((vote) => {

@@ -21,22 +21,16 @@ async function endOf(how: string, after: number) {
   return { ...end, said };
 }
 
-test.each(
-  turns,
-)('exitProcess: exits with its code during a commit, after %i event-loop turns', async (after) => {
+test.each(turns)('exitProcess: exits in a commit, after %i turns', async (after) => {
   expect(await endOf('exitProcess', after)).toEqual({ code: 13, signal: null, said: '' });
 });
 
-test.each(
-  turns,
-)('process.exit: ends the process during a commit, after %i event-loop turns', async (after) => {
+test.each(turns)('process.exit: ends it in a commit, after %i turns', async (after) => {
   const { code, signal } = await endOf('exit', after);
   expect(code ?? signal).toBeOneOf([13, 'SIGKILL']);
 });
 
-test.each(
-  turns,
-)('uncaught error: ends the process during a commit, after %i event-loop turns', async (after) => {
+test.each(turns)('uncaught error: ends it in a commit, after %i turns', async (after) => {
   const { code, signal, said } = await endOf('throw', after);
   expect(code ?? signal).toBeOneOf([1, 'SIGKILL']);
   expect(said).toContain('uncaught');

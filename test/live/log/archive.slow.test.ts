@@ -46,9 +46,7 @@ async function resumed(server: Host, epoch: string, seq: number, count: number) 
   return { answer, events, subscriber };
 }
 
-test.each(
-  full ? ['uws', 'node'] : ['uws'],
-)('archive: is invisible to clients of a server over %s', async (transport) => {
+test.each(full ? ['uws', 'node'] : ['uws'])('archive: invisible over %s', async (transport) => {
   const data = temporaryFolder();
   const args = ['--transport', transport, '--archive-after', String(KEPT)];
   const server = await host({ data, args });

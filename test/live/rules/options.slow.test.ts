@@ -9,10 +9,7 @@ const serve = (transport: 'uws' | 'node') => live({ genesis: { policy: 'schulze'
 const validators = (url: string, count: number): Promise<AgentClient[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => agentOf(url, at + 1)));
 
-test.each([
-  'uws',
-  'node',
-] as const)('server on %s: a block with the largest options closes', async (transport) => {
+test.each(['uws', 'node'] as const)('%s: a block with the largest options', async (transport) => {
   const { url } = await serve(transport);
   const agents = await validators(url, 5);
   const options = largeOptions();

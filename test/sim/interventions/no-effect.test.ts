@@ -88,9 +88,7 @@ const moment: fc.Arbitrary<Raw> = fc.oneof(
 );
 const intervention = fc.tuple(action, moment).map(([what, when]) => ({ ...what, ...when }));
 
-test.each(
-  each,
-)('interventions: %s, any kind at any moment leaves the prefix unchanged', async (world) => {
+test.each(each)('interventions: %s, any kind leaves the prefix unchanged', async (world) => {
   const { base } = bases.get(world)!;
   await fc.assert(
     fc.asyncProperty(fc.array(intervention, { minLength: 1, maxLength: 3 }), async (list) => {
@@ -115,9 +113,7 @@ test.each(
   );
 });
 
-test.each(
-  each,
-)('interventions: %s, interventions without effect leave every byte unchanged', async (world) => {
+test.each(each)('interventions: %s, without effect, no byte changes', async (world) => {
   const { base, lines } = bases.get(world)!;
   const raw = lively(worlds[world]);
   const agents = csvRows(join(base.folder, 'agents.csv'));

@@ -119,9 +119,7 @@ function errorOf(run: () => unknown): string {
  */
 const MOST_RATIO = 64;
 
-test.each(
-  growing,
-)('scenario bounds: refuses a file in linear time when it has many %s', (...row) => {
+test.each(growing)('scenario bounds: refuses many %s in linear time', (...row) => {
   const [, text, line, error] = row;
   const large = fileOf(text(8_000));
   const [small, refused] = [refusal(fileOf(text(500))), refusal(large)];

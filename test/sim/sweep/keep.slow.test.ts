@@ -69,11 +69,7 @@ test('sweep --keep: after a kill, --resume gives the same runs, which replay', a
   }
 });
 
-test.each([
-  'a file',
-  'a link',
-  'a folder',
-])('sweep --keep: refuses logs/ that is %s', async (what) => {
+test.each(['a file', 'a link', 'a folder'])('sweep --keep: refuses %s', async (what) => {
   const folder = join(around, `foreign ${what}`);
   const logs = join(folder, 'logs');
   const outside = join(around, `outside ${what}`);

@@ -50,9 +50,7 @@ const ask = async (url: string, token: string, command: object) => {
   return { status: response.status, ...((await response.json()) as { data: ControlView }) };
 };
 
-test.each(
-  oneTransport,
-)('pace over %s: 24 random commands leave the log unchanged', async (transport) => {
+test.each(oneTransport)('pace over %s: random commands keep the log', async (transport) => {
   const { url, token, ended } = await served(transport);
   const wsUrl = `${url.replace('http', 'ws')}/ws/v1`;
   const watchers = await Promise.all([1, 2, 3].map(() => Watching.begin(wsUrl)));

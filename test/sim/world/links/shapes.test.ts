@@ -44,9 +44,7 @@ describe('small_world (Watts and Strogatz 1998)', () => {
   const size = 4_000;
   const degree = 10;
 
-  test.each([
-    0, 0.001, 0.01, 0.1, 0.3, 1,
-  ])('has n k / 2 links at rewiring %d, and loses none', (rewired) => {
+  test.each([0, 0.001, 0.01, 0.1, 0.3, 1])('has n k / 2 links at rewiring %d', (rewired) => {
     expect(linksOf(drawn({ kind: 'small_world', degree, rewired }, size, 1))).toBe(20_000);
   });
 
