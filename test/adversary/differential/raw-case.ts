@@ -10,11 +10,7 @@ export interface RawCase {
 export const HOST = 'Host: 127.0.0.1';
 
 /** Builds a request from head lines, joined by CR LF, and a body. */
-export function rawCase(
-  name: string,
-  lines: readonly string[],
-  body: string | Buffer = '',
-): RawCase {
+export function rawCase(name: string, lines: readonly string[], body: string | Buffer = '') {
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   const shown = name.replaceAll(/[^ -~\u0080-\u{10ffff}]/gu, '.');
   return { name: shown, bytes: Buffer.concat([head, Buffer.from(body as string)]) };

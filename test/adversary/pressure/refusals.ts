@@ -11,12 +11,7 @@ const MIB = 1024 * 1024;
 
 type Headers = Record<string, string>;
 
-function request(
-  name: string,
-  line: string,
-  headers: Headers,
-  body: string | Uint8Array = '',
-): Costly {
+function request(name: string, line: string, headers: Headers, body: string | Uint8Array = '') {
   const length = Buffer.byteLength(body as Uint8Array);
   const lines = Object.entries({ Host: '127.0.0.1', ...headers, 'Content-Length': length });
   const head = [`${line} HTTP/1.1`, ...lines.map(([header, value]) => `${header}: ${value}`)];

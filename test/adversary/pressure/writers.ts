@@ -100,12 +100,7 @@ export const writers: Readonly<Record<string, Writer>> = {
 };
 
 /** Writes for the given number of minutes. Returns the accepted bytes. */
-export async function write(
-  room: Room,
-  writer: Writer,
-  by: Agent,
-  minutes: number,
-): Promise<Written> {
+export async function write(room: Room, writer: Writer, by: Agent, minutes: number) {
   const written = { requests: 0, bytes: 0 };
   for (let minute = 0; minute < minutes; minute += 1) {
     const end = room.clock.now() + 60_000;

@@ -153,11 +153,7 @@ export function amend(
 }
 
 /** Changes the first event with a given type. */
-export function amendEvent(
-  links: readonly Link[],
-  type: string,
-  change: (data: Value) => void,
-): void {
+export function amendEvent(links: readonly Link[], type: string, change: (data: Value) => void) {
   for (const link of links) {
     const at = link.results.findIndex((one) => one.endsWith(`"type":"${type}"}`));
     if (at < 0) continue;
@@ -170,11 +166,7 @@ export function amendEvent(
 }
 
 /** Changes the body of the first request with a given kind. */
-export function amendBody(
-  links: readonly Link[],
-  kind: string,
-  change: (body: Value) => void,
-): void {
+export function amendBody(links: readonly Link[], kind: string, change: (body: Value) => void) {
   const { entry } = links.find((one) => one.entry?.kind === kind)!;
   const body = parsed(entry!.body) as Value;
   change(body);

@@ -235,11 +235,7 @@ async function fullTown(): Promise<{
 }
 
 /** Changes reputations by a rejected block: up for agents that reject, down for the others. */
-async function reject(
-  population: Population,
-  maker: Citizen,
-  voters: readonly Citizen[],
-): Promise<void> {
+async function reject(population: Population, maker: Citizen, voters: readonly Citizen[]) {
   await population.votes(voters.slice(0, 2), await population.open(maker), 'reject');
 }
 

@@ -26,11 +26,7 @@ interface Early {
 }
 
 /** Starts a server, and sends a signal after a delay or at the server's first output. */
-async function signalled(
-  signal: NodeJS.Signals,
-  at: number | 'line',
-  args: string[],
-): Promise<Early> {
+async function signalled(signal: NodeJS.Signals, at: number | 'line', args: string[]) {
   const child = spawn(process.execPath, [main, 'serve', '--port', '0', ...args]);
   onTestFinished(() => void child.kill('SIGKILL'));
   const said = { stdout: '', stderr: '' };

@@ -41,10 +41,7 @@ export interface TestNodeOptions {
 }
 
 /** Opens a node that closes when the test ends. */
-export async function openNode(
-  order: MemoryOrder,
-  options: TestNodeOptions = {},
-): Promise<TestNode> {
+export async function openNode(order: MemoryOrder, options: TestNodeOptions = {}) {
   const { name = 'n1', path, genesis = {}, verifyAll = false, wall } = options;
   const door = options.door ?? new Door(order, options.faults);
   const verifier = createVerifier(options.verifier ?? 'inline');
@@ -127,10 +124,7 @@ export async function expectSame(order: MemoryOrder, nodes: readonly TestNode[])
 }
 
 /** Serves a node until the test ends, without limits by default. Returns its address. */
-export async function served(
-  node: TestNode,
-  options: Partial<ServerOptions> = {},
-): Promise<string> {
+export async function served(node: TestNode, options: Partial<ServerOptions> = {}) {
   // The sources and the built package declare distinct types.
   const network = node.network as unknown as ServerOptions['network'];
   const server = await startServer({

@@ -2,7 +2,7 @@
 /** Opens an exported file from disk in a browser without a network. */
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
-import { type Mode, modes, type Opened, open } from '../browser.js';
+import { type Mode, modes, open } from '../browser.js';
 
 /** Query that selects a place in the file. */
 export interface Where {
@@ -20,11 +20,7 @@ export const fileUrl = (path: string, where: Where = {}): string => {
   return url.href;
 };
 
-export function offline(
-  path: string,
-  where: Where = {},
-  mode: Mode = modes.light!,
-): Promise<Opened> {
+export function offline(path: string, where: Where = {}, mode: Mode = modes.light!) {
   return open(fileUrl(path, where), { ...mode, offline: true });
 }
 

@@ -77,11 +77,7 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
 }
 
 /** Returns the requests on these routes with this treatment. */
-export function treated(
-  record: Record,
-  treatment: Received['treatment'],
-  on: readonly string[],
-): Received[] {
+export function treated(record: Record, treatment: Received['treatment'], on: readonly string[]) {
   return record.requests.filter((one) => one.treatment === treatment && on.includes(one.route));
 }
 
