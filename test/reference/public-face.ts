@@ -70,7 +70,10 @@ export function commentsOf(one: Reflection): Comment[] {
 }
 
 /** Yields the named members of a module and of its classes, each with its path. */
-export function* named(within: Reflection, path = within.name) {
+export function* named(
+  within: Reflection,
+  path = within.name,
+): Generator<{ path: string; one: Reflection }> {
   for (const one of within.children ?? []) {
     // Skips re-exports, and members that a class inherits.
     if (one.variant === 'reference' || one.inheritedFrom !== undefined) continue;

@@ -190,21 +190,6 @@ test.each([
   expect(read).toThrow(expect.objectContaining({ problem: 'EVENT_DAMAGED' }));
 });
 
-test.each([
-  [['--format', 'parquet'], '--out FILE'],
-  [['--format', 'xml'], 'ndjson, csv, parquet'],
-  [['--type', 'vote'], 'invalid --type: vote '],
-  [['--agent', 'alice'], 'invalid --agent: alice '],
-  [['--from', '0'], 'whole number of at least 1'],
-  [['--out', main], 'already exists'],
-  [['--out', '/nowhere/x.csv'], 'x.csv'],
-])('events: %j is refused in one line', async (args, message) => {
-  const { code, stdout, stderr } = await folkmoot(['events', run, ...args]);
-  expect(stdout).toBe('');
-  expect(code === 2 || code === 13, `${code}`).toBe(true);
-  expect(stderr).toContain(message);
-});
-
 test('events: ends silently when the reader closes the pipe', async () => {
   const child = spawn(process.execPath, [main, 'events', run], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,8 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type ApiError, generateKeys } from 'folkmoot/client';
 import { expect, test } from 'vitest';
-import { folkmoot } from '../../support/cli.js';
-import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host } from '../../support/host.js';
 
@@ -44,24 +42,3 @@ async function quotas(url: string): Promise<Record<string, number>> {
     Object.entries(data.limits.windows).map(([name, { quota }]) => [name, quota]),
   );
 }
-
-test.each([
-  ['{"votes": 3}', 'unknown limit: votes '],
-  ['{"vote": 0}', 'invalid vote '],
-  ['{"vote": "3"}', 'invalid vote '],
-  ['[3]', 'expected an object such as {"vote": 20}'],
-  ['{"vote": ', 'JSON'],
-])('serve --limits-file: %s is a usage error with the problem', async (text, why) => {
-  const file = fileWith(text);
-  const data = join(temporaryFolder(), 'data');
-  const ended = await folkmoot(['serve', '--port', '0', '--data', data, '--limits-file', file]);
-  expectOneLine(ended);
-  expect(ended.code).toBe(2);
-  for (const part of [`--limits-file ${file}: `, why]) expect(ended.stderr).toContain(part);
-});
-
-test('serve --limits-file: a missing file is a usage error', async () => {
-  const ended = await folkmoot(['serve', '--port', '0', '--limits-file', 'nowhere/limits.json']);
-  expect(ended.code).toBe(2);
-  expect(ended.stderr).toContain('nowhere/limits.json');
-});

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { answerOf, newPopulation } from '../../engine/helpers.js';
-import { expectOneLine, runCommand } from '../../support/command.js';
+import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 
@@ -66,17 +66,4 @@ test('check-certificate: never runs the module of a certificate on its own', asy
   expect(readFileSync(forged, 'utf8')).not.toBe(text);
   const ended = await runCommand(['check-certificate', forged, '--rule', sixty]);
   expect(ended).toMatchObject({ code: 12, stdout: '' });
-});
-
-test.each([
-  ['a missing file', () => join(temporaryFolder(), 'none.js')],
-  ['a folder', () => temporaryFolder()],
-  ['a file without a rule', () => join(root, 'package.json')],
-  ['a policy name', () => 'bft'],
-])('check-certificate: --rule with %s is a usage error', async (_, rule) => {
-  const file = join(temporaryFolder(), 'c.json');
-  writeFileSync(file, '{}\n');
-  const ended = await runCommand(['check-certificate', file, '--rule', rule()]);
-  expect([ended.code, ended.stdout]).toEqual([2, '']);
-  expectOneLine(ended);
 });

@@ -412,22 +412,3 @@ test('recount: several files give one table, with a row for a file that fails', 
   const text = await runCommand(['recount', broken, ...rules, '--skip-invalid']);
   expect(text.stdout).toMatch(/^left out: 2 invalid lines; line 9: /m);
 });
-
-test.each([
-  ['no rule', [run]],
-  ['a run among files', [run, join(folder, 't.soi'), '--rule', 'bft']],
-  ['a page for several files', ['a.soi', 'b.soi', '--rule', 'bft', '--out', 'x.html']],
-  ['--skip-invalid for a network', [run, '--rule', 'bft', '--skip-invalid']],
-  ['an unknown rule', [run, '--rule', 'nope']],
-  ['a rule that is a missing file', [run, '--rule', join(folder, 'none.js')]],
-  ['a parameter that the rule does not have', [run, '--rule', 'bft', '--parameter', 'size=3']],
-  ['a parameter before a rule', [run, '--parameter', 'size=3', '--rule', 'committee']],
-  ['a missing folder', [join(folder, 'none'), '--rule', 'bft']],
-  ['missing election data', [join(folder, 'none.soc'), '--rule', 'bft']],
-  ['a page that is not HTML', [run, '--rule', 'bft', '--out', join(folder, 'page.txt')]],
-  ['--options for a network', [run, '--rule', 'bft', '--options', '4']],
-])('recount: %s is a usage error', async (_, args) => {
-  const ended = await runCommand(['recount', ...args]);
-  expect([ended.code, ended.stdout]).toEqual([2, '']);
-  expectOneLine(ended);
-});

@@ -206,20 +206,6 @@ test('rule check: a file other than a module never chooses a module', async () =
   }
 });
 
-test.each([
-  ['an unknown name', ['check', 'borda_count']],
-  ['a missing file', ['check', join(folder, 'none.js')]],
-  ['a folder', ['check', join(folder, '..', 'folder.js')]],
-  ['an unknown parameter', ['check', 'bft', '--parameter', 'size=3']],
-  ['a parameter out of range', ['check', sixty, '--parameter', 'for_bps=0']],
-  ['a parameter that is not an integer', ['check', 'score', '--parameter', 'highest=1.5']],
-  ['an unknown rule to show', ['show', 'borda_count']],
-])('rule: %s is a usage error', async (_, args) => {
-  const { code, stdout, stderr } = await runCommand(['rule', ...args]);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).not.toMatch(/^ +at /m);
-});
-
 test('sim: names the option whose rule a scenario does not fit', async () => {
   fileWith('own.js', readFileSync(sixty, 'utf8'));
   const consensus = { policy: 'module', rule: { file: 'own.js' } };

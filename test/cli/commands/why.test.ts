@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
-import { expectOneLine, runCommand, simJson } from '../../support/command.js';
+import { runCommand, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, linesOf, suiteFolder } from '../../support/runs.js';
 
@@ -71,18 +71,6 @@ test('why: a data folder gets no attribution', async () => {
   expect(JSON.parse(stdout).attribution).toBe(null);
 });
 
-test.each([
-  ['an unknown block', () => [run, 'f'.repeat(64)], `block not found: ${'f'.repeat(64)}`],
-  ['an unknown height', () => [run, '999999'], 'block not found: height 999999'],
-  ['an invalid block', () => [run, '../etc'], 'invalid block: ../etc'],
-  ['a missing folder', () => [join(run, 'nowhere'), '1'], 'nowhere; check the path'],
-] as const)('why: %s is a usage error', async (_, args, text) => {
-  const ended = await runCommand(['why', ...args()]);
-  expectOneLine(ended);
-  expect(ended.code).toBe(2);
-  expect(ended.stderr).toContain(text);
-});
-
 test('why: an unknown height, prefix or hash names blocks that exist', async () => {
   const heights = blocks.map(({ height }) => Number(height));
   for (const named of ['999999', 'ffffffff0', 'f'.repeat(64)]) {
@@ -109,14 +97,4 @@ test('replay: an option beyond the end of a printed log names the last entry', a
   writeFileSync(file, printed.stdout);
   const { code, stderr } = await runCommand(['replay', file, '--to', '999999']);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/--to 999999 .*last entry: [1-9]\d*/)]);
-});
-
-test.each([
-  [['--kind', 'mood'], 'invalid --kind: mood '],
-  [['--margin', '1'], 'expected a number above 0 and below 1'],
-  [['--most-replicates', '10'], 'invalid --most-replicates: 10 '],
-])('why: %j is a usage error', async (args, text) => {
-  const { code, stderr } = await runCommand(['why', run, '1', ...args]);
-  expect(code).toBe(2);
-  expect(stderr).toContain(text);
 });

@@ -18,13 +18,6 @@ import { scenarioFile } from '../clients/scenarios.js';
 const draw = drawnFrom(seed);
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-interface Early {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** Starts a server, and sends a signal after a delay or at the server's first output. */
 async function signalled(signal: NodeJS.Signals, at: number | 'line', args: string[]) {
   const child = spawn(process.execPath, [main, 'serve', '--port', '0', ...args]);

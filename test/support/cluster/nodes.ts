@@ -41,7 +41,10 @@ export interface TestNodeOptions {
 }
 
 /** Opens a node that closes when the test ends. */
-export async function openNode(order: MemoryOrder, options: TestNodeOptions = {}) {
+export async function openNode(
+  order: MemoryOrder,
+  options: TestNodeOptions = {},
+): Promise<TestNode> {
   const { name = 'n1', path, genesis = {}, verifyAll = false, wall } = options;
   const door = options.door ?? new Door(order, options.faults);
   const verifier = createVerifier(options.verifier ?? 'inline');

@@ -74,7 +74,6 @@ export const longest = [
   'ui/views/agent',
   'sim/sweep/queue/payload',
   'cluster/faults',
-  'cli/mistakes',
   'live/log/archive',
   'disk/faults',
   'ui/server-stopped',
