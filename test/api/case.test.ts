@@ -49,15 +49,11 @@ function life(cased: Cased): SignedRequest[] {
   const ally = allianceId(key, sha256Hex(inputOf(founding)));
   const discussion = { block_hash: cased(block_hash), message: 'm', sentiment: 'neutral' } as const;
   return [
-    composeRegister(ada, at, profile),
-    composeRegister(bob, at, profile),
+    ...[composeRegister(ada, at, profile), composeRegister(bob, at, profile)],
     composeStatus(ada, at, agentId(key), { status: 'active', expected_duration: '' }),
     composeMeme(ada, at, { caption: 'gm', tags: ['A', 'a'], file: Buffer.from('gm') }),
-    composeProposal(ada, at, fields),
-    composeDiscuss(bob, at, discussion),
-    founding,
-    composeAllianceRespond(bob, at, ally, true),
-    composeAllianceLeave(bob, at, ally),
+    ...[composeProposal(ada, at, fields), composeDiscuss(bob, at, discussion), founding],
+    ...[composeAllianceRespond(bob, at, ally, true), composeAllianceLeave(bob, at, ally)],
     composeVote(ada, at, { block_hash: cased(block_hash), decision: 'approve' }),
     composeVote(bob, at, { block_hash: cased(block_hash), decision: 'approve' }),
   ];

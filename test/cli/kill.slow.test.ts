@@ -1,5 +1,4 @@
 /** Killed runs: the promised entries are durable and replay. */
-import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { composeRegister } from 'folkmoot';
@@ -11,23 +10,11 @@ import { counts } from '../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../support/fixture.js';
 import { begin } from '../support/running-command.js';
 import { logLines, replayHere } from '../support/runs.js';
+import { drawnFrom, seed } from '../support/seeded.js';
 
-/** Seed that determines all kill moments. Repeat a failure with FOLKMOOT_TEST_SEED. */
-const seed = Number(process.env.FOLKMOOT_TEST_SEED ?? randomInt(2 ** 31));
-const draw = numbersFrom(seed);
+const draw = drawnFrom(seed);
 const size = ['--seed', '7', '--agents', '60', '--blocks', '10'];
 const networkId = 'folkmoot-sim';
-
-/** Generator of 32-bit numbers (mulberry32), reproducible from the printed seed. */
-function numbersFrom(start: number): (below: number) => number {
-  let state = start >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Parses the last promise on standard error: `durable to entry N digest D`. */
 function lastTold(stderr: string): { seq: number; digest: string } | null {

@@ -121,10 +121,7 @@ test('help exit-codes: prints one row per code, as in docs/cli.md', async () => 
 });
 
 test.each([
-  usageMessages,
-  refusedMessages,
-  listenMessages,
-  outputMessages,
+  ...[usageMessages, refusedMessages, listenMessages, outputMessages],
 ])('messages: each row of table %# has the form of an error', (table) => {
   const texts = Object.values<MessageRow>(table).flatMap(({ text, fix }) => [text, fix ?? text]);
   expect(texts.filter((text) => !/^(?:[a-z]|--|\{).*[^.;]$/.test(text))).toEqual([]);

@@ -216,10 +216,7 @@ test('loadKeys: refuses invalid text without echoing the secret', () => {
   const { publicKey } = keysFromSeed(seed);
   const secret = '0a'.repeat(32);
   const texts = [
-    secret,
-    'null',
-    '{}',
-    `{"private_key":"${secret}`,
+    ...[secret, 'null', '{}', `{"private_key":"${secret}`],
     JSON.stringify({ private_key: secret.slice(1) }),
     JSON.stringify({ private_key: secret, public_key: publicKey }),
   ];

@@ -12,14 +12,7 @@ import { join } from 'node:path';
 
 /** Record kinds, as in faulty.c. */
 const kinds = [
-  'none',
-  'write',
-  'durableWrite',
-  'truncate',
-  'sync',
-  'create',
-  'rename',
-  'remove',
+  ...['none', 'write', 'durableWrite', 'truncate', 'sync', 'create', 'rename', 'remove'],
 ] as const;
 
 interface Note {

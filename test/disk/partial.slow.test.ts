@@ -296,9 +296,7 @@ lost    *        +       *      *      | 2   UsageError 13     13
 
 test('run folder: each combination of files has its outcome, and no command loses data', () =>
   expectOutcomes(runTable, runFiles, [
-    inPlace('sim', '--agents', '4', '--blocks', '1', '--out'),
-    serveOutput,
-    command('replay'),
+    ...[inPlace('sim', '--agents', '4', '--blocks', '1', '--out'), serveOutput, command('replay')],
     command('compare', at('whole')),
   ]));
 

@@ -61,9 +61,7 @@ export async function publicFace(): Promise<PublicFace> {
 /** Returns a symbol's docstrings. TypeDoc stores them in several places. */
 export function commentsOf(one: Reflection): Comment[] {
   const places = [
-    one,
-    ...(one.signatures ?? []),
-    one.getSignature,
+    ...[one, ...(one.signatures ?? []), one.getSignature],
     ...(one.type?.declaration?.signatures ?? []),
   ];
   return places.flatMap((place) => place?.comment ?? []);

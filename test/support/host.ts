@@ -18,6 +18,8 @@ export interface Host {
   wsUrl: string;
   /** Address for a browser, with the token if there is one. */
   pageUrl: string;
+  /** Standard output so far. The first line is an object. */
+  stdout(): string;
   ended: Promise<Ending>;
   /** Standard error so far. */
   stderr(): string;
@@ -68,7 +70,10 @@ export async function startHost({
     stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let stderr = '';
+  let [stdout, stderr] = ['', ''];
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
@@ -84,6 +89,7 @@ export async function startHost({
     url,
     wsUrl,
     pageUrl,
+    stdout: () => stdout,
     ended,
     stderr: () => stderr,
     async said(text) {

@@ -79,10 +79,7 @@ test('cli: defining the commands loads no engine, server or simulator', () => {
 
 test('etcd: entry points and runs do not load the client', () => {
   const runs = [
-    'sim/run/job-child.ts',
-    'sim/sweep/sweep.ts',
-    'sim/sweep/merge.ts',
-    'sim/swarm/swarm.ts',
+    ...['sim/run/job-child.ts', 'sim/sweep/sweep.ts', 'sim/sweep/merge.ts', 'sim/swarm/swarm.ts'],
   ];
   const loaded = loadedWith([...entries, ...runs]);
   expect(loaded.length).toBeGreaterThan(200);

@@ -85,10 +85,7 @@ const encodings = [
 const chunks = '2\r\n{}\r\n0\r\n\r\n';
 
 export const framings: RawCase[] = [
-  REGISTER,
-  '/api/v1/social/memes',
-  '/healthz',
-  '/nothing',
+  ...[REGISTER, '/api/v1/social/memes', '/healthz', '/nothing'],
 ].flatMap((target) => [
   ...lengths.map((value) =>
     rawCase(`${value} at ${target}`, post(target, JSON_TYPE, `Content-Length: ${value}`), '{}'),

@@ -61,11 +61,7 @@ const targets = [
 ];
 
 const reads = [
-  'network/agents',
-  'blocks',
-  'social/alliances',
-  'events',
-  `blocks/${'0'.repeat(64)}/votes`,
+  ...['network/agents', 'blocks', 'social/alliances', 'events', `blocks/${'0'.repeat(64)}/votes`],
 ];
 const queries = [
   ...'limit=0 limit=1 limit=1000 limit=1001 limit=-1 limit=1.5 limit=1e2 limit='.split(' '),

@@ -165,11 +165,7 @@ export class Requests {
 const cursor: Schema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
 const otherMethods = 'HEAD OPTIONS DELETE PATCH GET POST PUT TRACE get X'.split(' ');
 const mediaTypes = [
-  'text/plain',
-  '',
-  'application/json; charset=latin1',
-  'multipart/form-data',
-  '/',
+  ...['text/plain', '', 'application/json; charset=latin1', 'multipart/form-data', '/'],
 ];
 
 const escaped = (value: unknown) =>

@@ -54,19 +54,6 @@ export class Rng {
 const letters = [...'abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_-. :/'];
 /** Combining, right-to-left, wide, astral, control and JSON-escaped characters. */
 const strangeLetters = [
-  ...'äßЖשعक中𝒳😀',
-  '\u0301',
-  '\u1ad5',
-  '\u202e',
-  '\ufeff',
-  '\u0000',
-  '\u0085',
-  '\u2028',
-  '"',
-  '\\',
-  '\n',
-  '\r\n',
-  '\t',
-  '%',
-  '\u{10ffff}',
+  ...[...'äßЖשعक中𝒳😀', '\u0301', '\u1ad5', '\u202e', '\ufeff', '\u0000', '\u0085', '\u2028', '"'],
+  ...['\\', '\n', '\r\n', '\t', '%', '\u{10ffff}'],
 ];

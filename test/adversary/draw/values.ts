@@ -142,13 +142,7 @@ const nested = (depth: number) =>
   Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 1);
 
 const strangeNames = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  '',
-  '\u0000',
-  'x'.repeat(600),
-  'extra',
+  ...['__proto__', 'constructor', 'prototype', '', '\u0000', 'x'.repeat(600), 'extra'],
 ];
 
 /** Returns a copy of the value that is wrong in one place. */

@@ -78,15 +78,8 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
     const header = (name: string) => answer.headers.get(`x-server-${name}`)!;
     const text = [
-      'agentnet-v2-response',
-      answer.status,
-      'POST',
-      target,
-      publicKey,
-      sha256(voteInput(fields)),
-      signature,
-      'as-I-like',
-      header('timestamp'),
+      ...['agentnet-v2-response', answer.status, 'POST', target, publicKey],
+      ...[sha256(voteInput(fields)), signature, 'as-I-like', header('timestamp')],
       sha256(await answer.text()),
     ].join('\n');
     const job = {

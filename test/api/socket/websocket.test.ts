@@ -150,14 +150,11 @@ describe.each(transports)('websocket over %s', (transport) => {
   });
 
   test.each([
-    '{"type":"subscribe","topics":[]}',
-    '{"type":"subscribe","topics":"blocks"}',
+    ...['{"type":"subscribe","topics":[]}', '{"type":"subscribe","topics":"blocks"}'],
     '{"type":"subscribe","topics":["blocks"],"since":{"epoch":"x","seq":-1}}',
     '{"type":"subscribe","topics":["blocks"],"since":5}',
     '{"type":"subscribe","topics":["blocks"],"__proto__":{}}',
-    `${'['.repeat(2000)}${']'.repeat(2000)}`,
-    '{"type":"toString"}',
-    '{"type":"__proto__"}',
+    ...[`${'['.repeat(2000)}${']'.repeat(2000)}`, '{"type":"toString"}', '{"type":"__proto__"}'],
     '{"type":"ping","id":1e999}',
   ])('malformed: %s is an error, and the connection stays open', async (text) => {
     const { live } = await one();

@@ -218,12 +218,7 @@ test('sim: names the option whose rule a scenario does not fit', async () => {
   expect([refused.code, refused.stdout]).toEqual([2, '']);
   expect(refused.stderr).toMatch(/^folkmoot: --policy: .* --set consensus\.rule=null$/m);
   const done = await runCommand([
-    'scenario',
-    'show',
-    file,
-    '--set',
-    'consensus.rule=null',
-    '--set',
+    ...['scenario', 'show', file, '--set', 'consensus.rule=null', '--set'],
     'consensus.policy=threshold',
   ]);
   expect(done.code, done.stderr).toBe(0);

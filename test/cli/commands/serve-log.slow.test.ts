@@ -1,21 +1,15 @@
 /** Log output from `serve` at `debug` and `trace`, and listening errors. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
-import { main } from '../../support/paths.js';
-import { suiteFolder } from '../../support/runs.js';
+import { host, stop } from '../../support/host.js';
+import { linesOf, suiteFolder } from '../../support/runs.js';
 import { transports } from '../../support/service/server.js';
 
 const folder = suiteFolder();
-const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
 interface Line {
   level: number;
   msg: string;
@@ -24,29 +18,10 @@ interface Line {
 
 /** Serves with these options, and returns the log after shutdown. */
 async function logged(options: readonly string[], work: (url: string) => Promise<unknown>) {
-  const args = [main, 'serve', '--port', '0', '--limits', 'bench', ...options];
-  const child = spawn(process.execPath, args);
-  children.add(child);
-  let [stdout, stderr] = ['', ''];
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise((resolve) => child.once('close', resolve));
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-      if (stdout.includes('\n')) resolve((JSON.parse(stdout) as { url: string }).url);
-    });
-    ended.then(() => reject(new Error(stderr)));
-  });
-  await work(url);
-  child.kill('SIGTERM');
-  expect(await ended).toBe(0);
-  children.delete(child);
-  return stderr
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line);
+  const server = await host({ args: ['--limits', 'bench', ...options] });
+  await work(server.url);
+  await stop(server);
+  return linesOf(server.stderr()).map((line) => JSON.parse(line) as Line);
 }
 
 /** Creates a finalized block and a refusal. */
@@ -114,13 +89,13 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
   test.each([
     ['an address of another machine', '203.0.113.7'],
     ['an unknown host name', 'nowhere.invalid'],
-  ])('--host: %s is named in the error, exit code 1', async (_, host) => {
+  ])('--host: %s is named in the error, exit code 1', async (_, name) => {
     const data = ['--data', join(folder, `host-${transport}`)];
-    const args = ['serve', '--port', '0', '--host', host, '--transport', transport, ...data];
+    const args = ['serve', '--port', '0', '--host', name, '--transport', transport, ...data];
     const ended = await folkmoot(args);
     expect([ended.code, ended.stdout]).toEqual([1, '']);
     expectOneLine(ended);
-    expect(ended.stderr).toContain(host);
+    expect(ended.stderr).toContain(name);
   });
 
   test('--port: a port in use is named in the error', async () => {

@@ -1,10 +1,9 @@
 /** `folkmoot serve` as a process: output, persistence and errors. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
-import { main } from '../../support/paths.js';
+import { host } from '../../support/host.js';
 import { replayHere, suiteFolder } from '../../support/runs.js';
 import { abandon } from '../../support/service/raw.js';
 import { transports } from '../../support/service/server.js';
@@ -12,56 +11,13 @@ import { agentOf, meme, type Request, register, status } from '../../support/ser
 import { World } from '../../support/service/world.js';
 
 const folder = suiteFolder();
-const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-interface Process {
-  first: { event: string; url: string; ws_url: string; network_id: string };
-  world: World;
-  stdout(): string;
-  stderr(): string;
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-  ended: Promise<number | null>;
-}
-
 /** Starts a server on a free port and waits for its first line. */
-async function start(name: string, args: string[] = [], env = {}): Promise<Process> {
-  const data = ['--data', join(folder, name)];
-  const child = spawn(process.execPath, [main, 'serve', ...data, ...args], {
-    env: { ...process.env, FOLKMOOT_PORT: '0', FOLKMOOT_LIMITS: 'bench', ...env },
-  });
-  children.add(child);
-  let [stdout, stderr] = ['', ''];
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise<number | null>((resolve) => {
-    child.on('close', (code) => {
-      children.delete(child);
-      resolve(code);
-    });
-  });
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-      if (stdout.includes('\n')) resolve(stdout.slice(0, stdout.indexOf('\n')));
-    });
-    ended.then((code) => reject(new Error(`ended with ${code}: ${stderr}`)));
-  });
-  const first = JSON.parse(line) as Process['first'];
-  return {
-    first,
-    world: new World({ url: first.url, wsUrl: first.ws_url }),
-    stdout: () => stdout,
-    stderr: () => stderr,
-    stop(signal = 'SIGTERM') {
-      child.kill(signal);
-      return ended;
-    },
-    ended,
-  };
+async function start(name: string, args: string[] = [], env = {}) {
+  const options = ['--limits', 'bench', ...args];
+  const server = await host({ data: join(folder, name), args: options, env });
+  const stop = async (by: NodeJS.Signals = 'SIGTERM') => (await server.kill(by)).code;
+  const first = JSON.parse(server.stdout().split('\n', 1)[0]!) as Record<string, string>;
+  return { ...server, stop, first, world: new World(server) };
 }
 
 const serve = (name: string, ...args: string[]) =>
@@ -74,7 +30,7 @@ test.each(transports)('serve: prints, serves and stops, %s', async (transport) =
     event: 'listening',
     url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     ws_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/ws\/v1$/),
-    page_url: `${server.first.url}/ui/`,
+    page_url: `${server.url}/ui/`,
     network_id: 'mine',
   });
   const { world } = server;
@@ -115,7 +71,7 @@ test('serve: reads options from the environment; a flag takes precedence', async
     limits: { profile: 'spec' },
   });
   const Origin = 'https://a.example';
-  const { headers } = await fetch(`${server.first.url}/healthz`, { headers: { Origin } });
+  const { headers } = await fetch(`${server.url}/healthz`, { headers: { Origin } });
   expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
   expect([await server.stop('SIGINT'), server.stderr()]).toEqual([0, '']);
 });
@@ -154,7 +110,7 @@ test.each(transports)('serve: SIGTERM under load loses no answer, %s', async (tr
 test.each(transports)('serve: malformed bytes do not end the process, %s', async (transport) => {
   const server = await start(`wrong-${transport}`, ['--transport', transport]);
   const ada = await server.world.join('Ada');
-  const { url } = server.first;
+  const { url } = server;
   const form = meme(ada, { file: 'Hello', caption: 'A' });
   const cut = (most: number): Request => ({ ...form, body: form.body.slice(0, most) });
   for (let most = 1; most < form.body.length; most += 11) {
@@ -180,7 +136,7 @@ test('serve: a new folder gets a random network id and keeps it', async () => {
   const again = await start('drawn');
   expect(again.first.network_id).toBe(network_id);
   expect(await again.stop()).toBe(0);
-  const named = await start('drawn', ['--network-id', network_id]);
+  const named = await start('drawn', ['--network-id', network_id!]);
   expect(await named.stop()).toBe(0);
   const other = await start('drawn-too');
   expect(other.first.network_id).not.toBe(network_id);
@@ -201,14 +157,9 @@ test('serve: continues after a restart with the same epoch', async () => {
 
 test.each(transports)('serve: a port of another server counts as in use, %s', async (transport) => {
   const server = await start(`holds-${transport}`, ['--transport', transport]);
-  const { port } = new URL(server.first.url);
+  const { port } = new URL(server.url);
   const ended = await folkmoot([
-    'serve',
-    '--data',
-    join(folder, `wants-${transport}`),
-    '--port',
-    port,
-    '--transport',
+    ...['serve', '--data', join(folder, `wants-${transport}`), '--port', port, '--transport'],
     transport,
   ]);
   expect([ended.code, ended.stdout]).toEqual([1, '']);

@@ -19,11 +19,7 @@ beforeAll(async () => {
 test('why: agrees with blocks.csv for each block', async () => {
   for (const row of blocks) {
     const { code, stdout, stderr } = await runCommand([
-      'why',
-      run,
-      row.block_hash!,
-      '--mechanical',
-      '--json',
+      ...['why', run, row.block_hash!, '--mechanical', '--json'],
     ]);
     expect([code, stderr]).toEqual([0, '']);
     const { block, electors, outcome, power, swings } = JSON.parse(stdout) as Explanation;

@@ -85,10 +85,7 @@ test.skipIf(!interactive)('bash: completes a typed line on a terminal', async ()
       .split('\n')
       .map((line) => line.trim()),
   ).toEqual([
-    'serve --limits bench --no-ui',
-    'load --workload=subscribers',
-    'sim healthy-town',
-    '',
+    ...['serve --limits bench --no-ui', 'load --workload=subscribers', 'sim healthy-town', ''],
   ]);
 });
 

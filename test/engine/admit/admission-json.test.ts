@@ -20,14 +20,7 @@ async function said(request: SignedRequest): Promise<string> {
 }
 
 test.each([
-  '',
-  '{',
-  'nul',
-  "{'a':1}",
-  '{"a":1,}',
-  '\ufeff{}',
-  '{"a":NaN}',
-  '[1]x',
+  ...['', '{', 'nul', "{'a':1}", '{"a":1,}', '\ufeff{}', '{"a":NaN}', '[1]x'],
 ])('json: refuses %j', async (text) => {
   expect(await said(vote(text))).toBe('400 BAD_JSON');
 });
@@ -69,12 +62,7 @@ test.each([
 });
 
 test.each([
-  '9007199254740991',
-  '-9007199254740991',
-  '0.1',
-  '-0',
-  '1e-7',
-  '1.5e15',
+  ...['9007199254740991', '-9007199254740991', '0.1', '-0', '1e-7', '1.5e15'],
 ])('json: accepts the number %s', async (number) => {
   expect(await said(voteWith(`"x":${number}`))).toBe('none');
 });
@@ -213,12 +201,7 @@ test.each([
 });
 
 test.each([
-  'register',
-  'status',
-  'discuss',
-  'meme',
-  'alliance_propose',
-  'alliance_leave',
+  ...['register', 'status', 'discuss', 'meme', 'alliance_propose', 'alliance_leave'],
 ] as const)('signature: refuses malformed headers of %s', async (kind) => {
   const request = changed(kind, {});
   const told = [
@@ -233,12 +216,7 @@ test.each([
 });
 
 test.each([
-  'status',
-  'vote',
-  'propose',
-  'discuss',
-  'meme',
-  'alliance_respond',
+  ...['status', 'vote', 'propose', 'discuss', 'meme', 'alliance_respond'],
 ] as const)('signature: refuses %s without the key header', async (kind) => {
   expect(await said({ ...changed(kind, {}), public_key: '' })).toBe('401 MISSING');
 });

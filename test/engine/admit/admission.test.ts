@@ -57,11 +57,7 @@ test.each([
 });
 
 test.each([
-  '\u0000',
-  '\n',
-  '\t',
-  '\u007f',
-  '\u0085',
+  ...['\u0000', '\n', '\t', '\u007f', '\u0085'],
 ])('register: refuses a name with the control character %j', async (character) => {
   expect(await refused('register', { name: `a${character}b` })).toBe('400 SCHEMA /name');
 });
@@ -76,12 +72,7 @@ test.each([
 });
 
 test.each([
-  '',
-  '9lives',
-  '-a',
-  'a b',
-  'ä',
-  `x${'y'.repeat(32)}`,
+  ...['', '9lives', '-a', 'a b', 'ä', `x${'y'.repeat(32)}`],
 ])('register: refuses the personality %j', async (personality) => {
   expect(await refused('register', { personality })).toBe('400 SCHEMA /personality');
 });
@@ -98,10 +89,7 @@ test('register: requires one or two distinct capabilities', async () => {
 });
 
 test.each([
-  key.slice(1),
-  `${key}0`,
-  `0x${key.slice(2)}`,
-  key.replace('0', 'g'),
+  ...[key.slice(1), `${key}0`, `0x${key.slice(2)}`, key.replace('0', 'g')],
 ])('register: refuses the public key %s', async (public_key) => {
   expect(await refused('register', { public_key })).toBe('400 SCHEMA /public_key');
 });
@@ -122,11 +110,7 @@ test.each([
 });
 
 test.each([
-  hash.slice(1),
-  `${hash}a`,
-  `0x${hash.slice(2)}`,
-  hash.replace('a', 'x'),
-  '',
+  ...[hash.slice(1), `${hash}a`, `0x${hash.slice(2)}`, hash.replace('a', 'x'), ''],
 ])('vote: refuses the hash %j', async (block_hash) => {
   expect(await refused('vote', { block_hash })).toBe('400 SCHEMA /block_hash');
 });

@@ -4,8 +4,8 @@ import { parse } from 'yaml';
 import { policies } from '../../../dist/engine/rules/bundled/policies.js';
 import type { Citizen } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { drawnFrom } from '../../support/seeded.js';
 import { joinTiers, newPopulation, type Population } from '../helpers.js';
-import { random } from './hostile.js';
 import { certificateOf } from './town.js';
 
 /** Policies of all named rules. */
@@ -63,7 +63,7 @@ export interface Decided {
 /** Decides blocks by random votes, with the policy `lines`, `module` or of a named rule. */
 export async function decideBlocks({ policy, seed, blocks, ...given }: Draw): Promise<Decided> {
   if (policy === 'module') await prepareSandbox();
-  const draw = random(seed);
+  const draw = drawnFrom(seed);
   const path = temporaryFolder();
   const values = given.parameters ?? (draw(2) === 0 ? parameters[policy] : undefined);
   const own = { lines: { lines }, module: { source } }[policy];

@@ -51,10 +51,7 @@ test('checkCertificate: does not throw for any value inside any string member', 
 });
 
 test.each([
-  'blocks',
-  'electorates',
-  'votes',
-  'agents',
+  ...['blocks', 'electorates', 'votes', 'agents'],
 ])('checkCertificate: does not throw for an invalid record of %s', async (table) => {
   const { text, vetoed } = await three();
   for (const one of [text, vetoed]) {

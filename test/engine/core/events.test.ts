@@ -96,9 +96,7 @@ test('events: a finalizing vote emits all events that close the block', async ()
   await population.vote(voters[2]!, hashes[1]!);
   const events = population.since(mark);
   expect(events.map(({ type }) => type)).toEqual([
-    'block_validation',
-    ...Array(4).fill('block_status'),
-    'network_metrics',
+    ...['block_validation', ...Array(4).fill('block_status'), 'network_metrics'],
     ...Array(3).fill('reputation_update'),
   ]);
   const siblings = hashes.filter((_, index) => index !== 1).sort();

@@ -41,11 +41,7 @@ async function liveIn(population: Population): Promise<SignedRequest[]> {
   words.push(word(await population.vote(ada!, hash, 'reject')));
   words.push(word(await population.vote(bob!, 'f'.repeat(64))));
   expect(words).toEqual([
-    'accepted',
-    'duplicate',
-    'equivocation',
-    'ALREADY_VOTED',
-    'UNKNOWN_BLOCK',
+    ...['accepted', 'duplicate', 'equivocation', 'ALREADY_VOTED', 'UNKNOWN_BLOCK'],
   ]);
   await population.at(40_000);
   return [vote];
@@ -58,12 +54,7 @@ test('log: has only entries that change state', async () => {
   await population.network.close();
   const lines = linesOf(path).map(({ entry }) => entry);
   expect(lines.map(({ kind }) => kind)).toEqual([
-    'genesis',
-    ...Array(4).fill('register'),
-    'propose',
-    'vote',
-    'vote',
-    'tick',
+    ...['genesis', ...Array(4).fill('register'), 'propose', 'vote', 'vote', 'tick'],
   ]);
   expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index));
 });

@@ -145,10 +145,7 @@ test.each(['inline', 'reference'] as const)('signing: %s verifies the vectors', 
 });
 
 test.each([
-  'register',
-  'status',
-  'alliance',
-  'debug_read',
+  ...['register', 'status', 'alliance', 'debug_read'],
 ] as const)('signing: the input of %s has method, target, time and body', (name) => {
   const { method, target, timestamp: at, body, body_sha256, signing_input } = vectors[name];
   expect(signing.sha256Hex(body)).toBe(body_sha256);

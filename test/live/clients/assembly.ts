@@ -30,12 +30,7 @@ export class Assembly {
     // Under majority, a block stays open until the last vote, and its closing lists every voter.
     // The period is long enough for a busy machine.
     const args = [
-      '--transport',
-      transport,
-      '--policy',
-      'majority',
-      '--voting-period-ms',
-      '3600000',
+      ...['--transport', transport, '--policy', 'majority', '--voting-period-ms', '3600000'],
     ];
     const server = await host({ data: temporaryFolder(), args });
     const voters = Array.from({ length: size }, (_, number) => signatoryOf(number));

@@ -11,12 +11,9 @@ const MOST_MS = 150_000;
 function bytesOf(request: SignedRequest): Buffer {
   const { method } = carriage[request.kind];
   const head = [
-    `${method} ${request.target} HTTP/1.1`,
-    'Host: localhost',
-    'Content-Type: application/json',
-    `Content-Length: ${request.body.length}`,
-    `X-Agent-Public-Key: ${request.public_key}`,
-    `X-Timestamp: ${request.timestamp}`,
+    ...[`${method} ${request.target} HTTP/1.1`, 'Host: localhost'],
+    ...['Content-Type: application/json', `Content-Length: ${request.body.length}`],
+    ...[`X-Agent-Public-Key: ${request.public_key}`, `X-Timestamp: ${request.timestamp}`],
     `X-Agent-Signature: ${request.signature}`,
   ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), request.body]);

@@ -21,12 +21,9 @@ async function send(server: Host, path: string, body: string): Promise<Came> {
   const line = await Line.open(server.url);
   onTestFinished(() => line.cut());
   const head = [
-    `POST ${path} HTTP/1.1`,
-    'Host: localhost',
-    'Content-Type: multipart/form-data; boundary=X',
-    `X-Agent-Public-Key: ${by.publicKey}`,
-    `X-Timestamp: ${stamp()}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...[`POST ${path} HTTP/1.1`, 'Host: localhost'],
+    ...['Content-Type: multipart/form-data; boundary=X', `X-Agent-Public-Key: ${by.publicKey}`],
+    ...[`X-Timestamp: ${stamp()}`, `Content-Length: ${Buffer.byteLength(body)}`],
   ];
   line.send(`${head.join('\r\n')}\r\n\r\n${body}`);
   return line.answer(MOST_MS);

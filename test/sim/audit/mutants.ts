@@ -176,12 +176,5 @@ const scores: Mutant[] = [
 ];
 
 export const mutants = [
-  ...quorum,
-  ...tally,
-  ...electorate,
-  ...attendance,
-  ...chain,
-  ...places,
-  ...time,
-  ...scores,
+  ...[...quorum, ...tally, ...electorate, ...attendance, ...chain, ...places, ...time, ...scores],
 ];

@@ -133,10 +133,7 @@ test('votes.csv: keeps the order, and is absent for a failed run', async () => {
 });
 
 test.each([
-  ...Object.keys(dictionary),
-  ...Object.keys(sweepTables),
-  'network',
-  'summary.json',
+  ...[...Object.keys(dictionary), ...Object.keys(sweepTables), 'network', 'summary.json'],
 ])('output: refuses a folder that holds %s, and leaves it unchanged', async (name) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, name), 'mine');

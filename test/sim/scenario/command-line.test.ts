@@ -17,11 +17,7 @@ test('scenario check: prints a line per file, and exits with 2 if one is invalid
   const good = fileOf(town);
   const files = wrong.slice(0, 12).map(([, text]) => fileOf(text));
   const { code, stdout, stderr } = await runCommand([
-    'scenario',
-    'check',
-    good,
-    ...files,
-    'nowhere',
+    ...['scenario', 'check', good, ...files, 'nowhere'],
   ]);
   expect([code, stderr]).toEqual([2, '']);
   const lines = linesOf(stdout);

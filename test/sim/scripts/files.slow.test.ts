@@ -27,10 +27,7 @@ function town(): { inside: string; outside: string; mark: string; file(module: s
       const path = join(inside, 'town.yaml');
       const own = `{ group: own, count: 3, strategy: { kind: script, module: '${module}' } }`;
       const lines = [
-        'title: t',
-        'agents:',
-        '  - { group: a, count: 4, producers: 1 }',
-        `  - ${own}`,
+        ...['title: t', 'agents:', '  - { group: a, count: 4, producers: 1 }', `  - ${own}`],
       ];
       writeFileSync(path, [...lines, 'length: { blocks: 1 }', ''].join('\n'));
       return path;

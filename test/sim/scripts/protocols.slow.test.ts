@@ -18,10 +18,7 @@ async function outcome(name: string, ...changes: Change[]) {
 }
 
 test.each([
-  'tendermint',
-  'snowball',
-  'degroot',
-  'hegselmann-krause',
+  ...['tendermint', 'snowball', 'degroot', 'hegselmann-krause'],
 ])('%s: is deterministic', async (name) => {
   const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 20_000 }]]);
   const { same, difference } = await checkDeterminism(scenario, { folder });
@@ -179,11 +176,7 @@ test('degroot: agents that trust only themselves keep their opinions', async () 
 });
 
 test.each([
-  'hegselmann-krause',
-  'deffuant',
-  'degroot',
-  'snowball',
-  'tendermint',
+  ...['hegselmann-krause', 'deffuant', 'degroot', 'snowball', 'tendermint'],
 ])('%s: reports the answer for the run, which its sweep shows', async (name) => {
   const { scenario, folder } = loadScenario(name, [['length', { virtual_ms: 30_000 }]]);
   const options = { store: 'memory', verifier: 'off', audit: false, folder } as const;

@@ -301,25 +301,7 @@ const stopping: ValidationCase = {
 };
 
 export const cases: readonly ValidationCase[] = [
-  thresholds,
-  rules,
-  condorcet,
-  paradox,
-  delegation,
-  sortition,
-  latency,
-  finality,
-  crashes,
-  partitions,
-  smallWorld,
-  gossip,
-  cascades,
-  complexity,
-  uplinks,
-  stopping,
-  rotation,
-  sampling,
-  weightedMeans,
-  boundedConfidence,
-  pairs,
+  ...[thresholds, rules, condorcet, paradox, delegation, sortition, latency, finality, crashes],
+  ...[partitions, smallWorld, gossip, cascades, complexity, uplinks, stopping, rotation, sampling],
+  ...[weightedMeans, boundedConfidence, pairs],
 ];

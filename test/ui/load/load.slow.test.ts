@@ -58,12 +58,7 @@ const whole = () =>
 browserTest('load: starts and follows a run by keyboard', async () => {
   const { url } = await live();
   const run = await watchLoad([
-    '--url',
-    url,
-    ...reads,
-    '--duration',
-    `${SECONDS}s`,
-    '--watch=paused',
+    ...['--url', url, ...reads, '--duration', `${SECONDS}s`, '--watch=paused'],
   ]);
   const { tab, complaints } = await open(run.page, modes.light);
   // The page removes the token from the address.

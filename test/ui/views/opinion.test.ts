@@ -102,10 +102,7 @@ test('votes: lists the votes of an agent and the agreement of allies', () => {
     [2, 3],
   ]);
   expect(listVotes(known, 5).map(({ decision }) => decision)).toEqual([
-    'reject',
-    'reject',
-    'reject',
-    'approve',
+    ...['reject', 'reject', 'reject', 'approve'],
   ]);
   expect(agreements(known)).toEqual([
     { alliance: 0, pairs: 4, alike: 4 },

@@ -73,12 +73,7 @@ describe.skipIf(!hasEtcd)('sweep --queue, payload (needs etcd-server)', () => {
     writeFileSync(join(folder, 'other.mjs'), 'export const mood = 1;\n');
     const file = withScript(folder, approve, "import { mood } from './other.mjs'; String(mood);");
     const refused = await folkmoot([
-      'sweep',
-      file,
-      '--out',
-      join(folder, 'a'),
-      '--queue',
-      running.url,
+      ...['sweep', file, '--out', join(folder, 'a'), '--queue', running.url],
     ]);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/\nfolkmoot: .* imports \.\/other\.mjs; .*--shard i\/n\n$/);

@@ -156,12 +156,7 @@ describe('merge: on the command line', () => {
     rmSync(join(third, 'runs.sha256'));
     const out = join(folder, 'out');
     const { code, stdout, stderr } = await folkmoot([
-      'merge',
-      first,
-      third,
-      '--out',
-      out,
-      '--json',
+      ...['merge', first, third, '--out', out, '--json'],
     ]);
     expect(code).toBe(2);
     const [replicate] = /\d+(?=\.json)/.exec(lost!)!;
