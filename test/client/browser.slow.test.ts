@@ -39,9 +39,7 @@ const inPage = async (url: string) => {
   }
   const error = await client.block('0'.repeat(64)).catch((thrown) => thrown);
   return {
-    agent_id,
-    block_status: vote.block_status,
-    types,
+    ...{ agent_id, block_status: vote.block_status, types },
     refused: [error.name, error.reason, typeof error.request_id],
   };
 };

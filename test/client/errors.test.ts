@@ -24,10 +24,7 @@ test('ApiError: has code, reason, status, details and the request id', async () 
   const error = await failureOf(client.vote({ block_hash: nowhere, decision: 'approve' }));
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({
-    code: 'INVALID_REQUEST',
-    reason: 'UNKNOWN_BLOCK',
-    status: 404,
-    retryAfter: null,
+    ...{ code: 'INVALID_REQUEST', reason: 'UNKNOWN_BLOCK', status: 404, retryAfter: null },
     details: { reason: 'UNKNOWN_BLOCK' },
   });
   const { request_id, details } = error as ApiError;
@@ -77,9 +74,7 @@ test('vote: on a closed block is an outcome; without a server it throws', async 
   for (const agent of agents) sent.push(await agent.vote(vote));
   expect(sent.at(-1)).toMatchObject({ outcome: 'voted', block_status: 'finalized' });
   expect(await late.vote(vote)).toEqual({
-    outcome: 'closed',
-    block_hash,
-    block_status: 'finalized',
+    ...{ outcome: 'closed', block_hash, block_status: 'finalized' },
     error: expect.objectContaining({ reason: 'VOTING_CLOSED', status: 409 }),
   });
   await stop();
@@ -381,10 +376,7 @@ describe.each(['node', 'uws'] as const)('client over %s', (transport) => {
     const overview = await client.get('/api/v1/overview', { buckets: 1 });
     expect(overview.buckets.length).toBe(1);
     expect(await client.meta()).toMatchObject({
-      network_id: 'testnet',
-      policy: 'bft',
-      event_seq: 2,
-      limits: { profile: 'off' },
+      ...{ network_id: 'testnet', policy: 'bft', event_seq: 2, limits: { profile: 'off' } },
     });
   });
 });

@@ -24,14 +24,8 @@ export function networkTests(start: Start): void {
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
     const state = {
-      block_height: 0,
-      active_validators: 2,
-      active_producers: 1,
-      pending_transactions: 0,
-      network_tps: 0,
-      head_hash: GENESIS_HASH,
-      network_id: networkId,
-      server_time: TIMESTAMP,
+      ...{ block_height: 0, active_validators: 2, active_producers: 1, pending_transactions: 0 },
+      ...{ network_tps: 0, head_hash: GENESIS_HASH, network_id: networkId, server_time: TIMESTAMP },
     };
     expect(await world.read('/api/v1/network/state')).toEqual(state);
     await world.propose(ada, { transactions: [transaction(ada, networkId, 'pay')] });
@@ -78,10 +72,7 @@ export function networkTests(start: Start): void {
     const ada = await world.join('Ada');
     const path = `/api/v1/social/reputation/${ada.agentId}`;
     expect(await world.read(path)).toEqual({
-      overall_score: 50,
-      meme_quality: 50,
-      decision_consistency: 50,
-      peer_ratings: 50,
+      ...{ overall_score: 50, meme_quality: 50, decision_consistency: 50, peer_ratings: 50 },
       alliance_strength: 50,
     });
     await world.vote(ada, await world.propose(ada));
@@ -146,13 +137,8 @@ export function consensusTests(start: Start): void {
     const answer = await world.send(request);
     const hash = blockHash(request, ada!, networkId);
     expect(expectSuccess(answer, 201)).toEqual({
-      block_hash: hash,
-      height: 1,
-      parent_hash: GENESIS_HASH,
-      status: 'voting',
-      voting_deadline: TIMESTAMP,
-      electorate: 2,
-      timestamp: TIMESTAMP,
+      ...{ block_hash: hash, height: 1, parent_hash: GENESIS_HASH, status: 'voting' },
+      ...{ voting_deadline: TIMESTAMP, electorate: 2, timestamp: TIMESTAMP },
     });
     expect(answer.headers.get('location')).toBe(`/api/v1/blocks/${hash}`);
     const block = await world.read(`/api/v1/blocks/${hash}`);
@@ -212,12 +198,8 @@ export function consensusTests(start: Start): void {
     const block_hash = await world.propose(ada!);
     const fields = { block_hash, decision: 'approve', reason: 'Good', meme_references: [] };
     expect(await world.do(vote(ada!, fields))).toEqual({
-      block_hash,
-      agent_id: ada!.agentId,
-      decision: 'approve',
-      block_status: 'voting',
-      tally: { approve: 1, reject: 0, electorate: 2, needed: 2 },
-      timestamp: TIMESTAMP,
+      ...{ block_hash, agent_id: ada!.agentId, decision: 'approve', block_status: 'voting' },
+      ...{ tally: { approve: 1, reject: 0, electorate: 2, needed: 2 }, timestamp: TIMESTAMP },
     });
     expect(await world.vote(bob!, block_hash)).toMatchObject({
       block_status: 'finalized',

@@ -71,18 +71,9 @@ export function socketTests(start: Start): void {
     await live.until('agent_status');
     const id = String(connection_id);
     const open = {
-      connection_id: id,
-      agent_id: ada!.agentId,
-      state: 'open',
-      connected_at: TIMESTAMP,
-      authenticated_at: TIMESTAMP,
-      topics: ['network'],
-      last_seq_sent: 3,
-      messages_in: 2,
-      messages_out: 3,
-      bytes_out: expect.any(Number),
-      buffered_bytes: 0,
-      closed: null,
+      ...{ connection_id: id, agent_id: ada!.agentId, state: 'open', connected_at: TIMESTAMP },
+      ...{ authenticated_at: TIMESTAMP, topics: ['network'], last_seq_sent: 3, messages_in: 2 },
+      ...{ messages_out: 3, bytes_out: expect.any(Number), buffered_bytes: 0, closed: null },
     };
     expect(await world.do(debugSocket(ada!, id), 200)).toEqual(open);
     for (const request of [debugSocket(bob!, id), debugSocket(ada!, 'conn_0')]) {
@@ -94,9 +85,7 @@ export function socketTests(start: Start): void {
     await live.closed;
     const seen = async () => world.do(debugSocket(ada!, id), 200);
     await expect.poll(seen).toMatchObject({
-      state: 'closed',
-      topics: ['network'],
-      last_seq_sent: 3,
+      ...{ state: 'closed', topics: ['network'], last_seq_sent: 3 },
       closed: { code: 1000, reason: expect.any(String), at: TIMESTAMP },
     });
   });

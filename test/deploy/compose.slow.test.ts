@@ -76,11 +76,8 @@ function node(name: string, folder: string, secret: string): Service {
     withAddresses(argument.replace('/run/secrets/peer', secret), name),
   );
   const env = {
-    PATH: process.env.PATH,
-    FOLKMOOT_HOST: addressOf(name),
-    FOLKMOOT_PORT: '8080',
-    FOLKMOOT_LIMITS: 'bench',
-    FOLKMOOT_DATA: join(folder, 'network'),
+    ...{ PATH: process.env.PATH, FOLKMOOT_HOST: addressOf(name), FOLKMOOT_PORT: '8080' },
+    ...{ FOLKMOOT_LIMITS: 'bench', FOLKMOOT_DATA: join(folder, 'network') },
     XDG_STATE_HOME: join(folder, 'state'),
   };
   const [, ...flags] = entrypoint;
@@ -147,9 +144,7 @@ const networksOf = (service: string) => {
 
 test('compose: every service is confined, and only the nodes share a network with etcd', () => {
   const confined = {
-    read_only: true,
-    tmpfs: ['/tmp'],
-    cap_drop: ['ALL'],
+    ...{ read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'] },
     security_opt: ['no-new-privileges:true'],
   };
   for (const [name, service] of Object.entries(compose.services)) {

@@ -82,13 +82,8 @@ test.each([
     writeFileSync(join(project, 'program.mts'), program);
     if (module === 'nodenext') writeFileSync(join(project, 'required.cts'), required);
     const compilerOptions = {
-      module,
-      moduleResolution,
-      target: 'es2023',
-      strict: true,
-      skipLibCheck: false,
-      types: ['node'],
-      outDir: 'out',
+      ...{ module, moduleResolution, target: 'es2023', strict: true, skipLibCheck: false },
+      ...{ types: ['node'], outDir: 'out' },
     };
     const files = ['program.mts', ...(module === 'nodenext' ? ['required.cts'] : [])];
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
@@ -117,12 +112,7 @@ test.each(nodes)('install: an ES module and a CommonJS program run, by %s', asyn
   const program = JSON.parse((await run(node, ['out/program.mjs'], here)).stdout);
   const pages = [200, 200];
   expect(program).toEqual({
-    height: 1,
-    pages,
-    verdict: 'pass',
-    transport: 'node',
-    same: true,
-    digits: 64,
+    ...{ height: 1, pages, verdict: 'pass', transport: 'node', same: true, digits: 64 },
   });
   const required = await run(node, ['out/required.cjs'], here);
   expect(JSON.parse(required.stdout)).toEqual(['function', 64, 'function', 'function']);

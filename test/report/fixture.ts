@@ -226,10 +226,7 @@ export function keptSweep(folder: string, options: SweepOptions): void {
     responses,
   };
   const head = {
-    version: '0.0.0',
-    commit: null,
-    node: 'v20',
-    runs: cells.length * REPLICATES,
+    ...{ version: '0.0.0', commit: null, node: 'v20', runs: cells.length * REPLICATES },
     scenario: { ...scenarioOf(['town', 'crowd'], scenario), sweep },
   };
   writeFileSync(join(folder, 'sweep.json'), JSON.stringify(head));

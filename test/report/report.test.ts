@@ -112,11 +112,7 @@ test('run: shows values that differ from the defaults, then the complete scenari
 
 test('run: shows the finding of a violated rule', async () => {
   const broken = {
-    at: START_MS + 42,
-    rule: 'one vote each',
-    actor: 'agent_1',
-    expected: '1',
-    found: '2',
+    ...{ at: START_MS + 42, rule: 'one vote each', actor: 'agent_1', expected: '1', found: '2' },
   };
   const { page } = await runIn(temporaryFolder(), { result: { verdict: 'safety', broken } });
   expect(words(page)).toContain('Verdict: safety.');

@@ -32,10 +32,7 @@ export interface Lived {
 }
 
 export const quiet = {
-  memes: { rate: 0 },
-  discussion: { rate: 0 },
-  alliances: { rate: 0 },
-  breaks: { rate: 0 },
+  ...{ memes: { rate: 0 }, discussion: { rate: 0 }, alliances: { rate: 0 }, breaks: { rate: 0 } },
 };
 
 /** Fast and equal links, so that a test measures the agents alone. */

@@ -6,10 +6,7 @@ import { allVote, live, quiet, sentBy, votesOf } from './fixture.js';
 const honest = { group: 'honest', count: 6, producers: 2, strategy: { kind: 'honest' } };
 /** Half of its transactions do not balance. */
 const careless = {
-  group: 'careless',
-  count: 4,
-  producers: 2,
-  traits: { care: 0.5 },
+  ...{ group: 'careless', count: 4, producers: 2, traits: { care: 0.5 } },
   strategy: { kind: 'personality' },
 };
 /** Thinks until all other agents have voted. */

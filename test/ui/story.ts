@@ -137,13 +137,10 @@ export class Story {
   #agent(number: number) {
     const personality = personalities[number % personalities.length]!;
     return {
-      number,
-      id: `agent_${String(number).padStart(64, '0')}`,
+      ...{ number, id: `agent_${String(number).padStart(64, '0')}` },
       public_key: String(number).padStart(64, '0'),
-      name: this.#options.name?.(number) ?? `${personality}-${number}`,
-      personality,
-      validator: number % 50 !== 7,
-      producer: number % 20 === 0,
+      ...{ name: this.#options.name?.(number) ?? `${personality}-${number}`, personality },
+      ...{ validator: number % 50 !== 7, producer: number % 20 === 0 },
     };
   }
 

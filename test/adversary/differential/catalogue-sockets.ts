@@ -6,10 +6,8 @@ export interface Upgrade {
 }
 
 const lines = {
-  connection: 'Connection: Upgrade',
-  upgrade: 'Upgrade: websocket',
-  version: 'Sec-WebSocket-Version: 13',
-  key: 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ...{ connection: 'Connection: Upgrade', upgrade: 'Upgrade: websocket' },
+  ...{ version: 'Sec-WebSocket-Version: 13', key: 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' },
 };
 
 function upgrade(

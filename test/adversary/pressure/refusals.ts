@@ -20,12 +20,9 @@ function request(name: string, line: string, headers: Headers, body: string | Ui
 }
 
 const POST = {
-  register: 'POST /api/v1/agents/register',
-  vote: 'POST /api/v1/consensus/vote',
-  propose: 'POST /api/v1/blocks/propose',
-  meme: 'POST /api/v1/social/memes',
-  discuss: 'POST /api/v1/consensus/discuss',
-  verify: 'POST /api/v1/debug/verify',
+  ...{ register: 'POST /api/v1/agents/register', vote: 'POST /api/v1/consensus/vote' },
+  ...{ propose: 'POST /api/v1/blocks/propose', meme: 'POST /api/v1/social/memes' },
+  ...{ discuss: 'POST /api/v1/consensus/discuss', verify: 'POST /api/v1/debug/verify' },
 };
 
 const zeros = (bytes: number) => `[${'0,'.repeat(bytes / 2 - 2)}0]`;
@@ -66,10 +63,7 @@ export function costliest(known: Agent): Costly[] {
       POST.verify,
       json,
       JSON.stringify({
-        method: 'POST',
-        target: '/api/v1/blocks/propose',
-        headers: keyed,
-        body: proposal,
+        ...{ method: 'POST', target: '/api/v1/blocks/propose', headers: keyed, body: proposal },
       }),
     ),
     request('zeros to look at, of 4 MiB', POST.verify, json, zeros(4 * MIB - 4)),

@@ -131,10 +131,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
       path: '/api/v1/debug/verify',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({
-        method,
-        target,
-        headers,
-        body: Buffer.from(body as string).toString(),
+        ...{ method, target, headers, body: Buffer.from(body as string).toString() },
       }),
     };
     const shown = await scene.there.do(verify, 200);
@@ -217,10 +214,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
       path: '/api/v1/debug/verify',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({
-        method,
-        target,
-        headers,
-        body: Buffer.from(body as string).toString(),
+        ...{ method, target, headers, body: Buffer.from(body as string).toString() },
       }),
     });
     expect(answer.data).toMatchObject({ valid: true, kind: name, signing_input: texts[0] });

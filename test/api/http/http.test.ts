@@ -246,10 +246,8 @@ test.each<[CommandKind, string, string]>([
   const admission = admit(request, network.genesis.network_id);
   expect('refusal' in admission && admission.refusal.reason).toBe(reason);
   const headers = {
-    'Content-Type': 'application/json',
-    'X-Agent-Public-Key': request.public_key,
-    'X-Timestamp': request.timestamp,
-    'X-Agent-Signature': request.signature,
+    ...{ 'Content-Type': 'application/json', 'X-Agent-Public-Key': request.public_key },
+    ...{ 'X-Timestamp': request.timestamp, 'X-Agent-Signature': request.signature },
   };
   const { method } = carriage[kind];
   const body = Buffer.from(request.body);

@@ -77,11 +77,8 @@ describe.each(oneTransport)('hints over %s', (transport) => {
     const { error } = await there.send(propose(ada, fields));
     expect(error.message).toContain(networkId);
     expect(error.details).toMatchObject({
-      kind: 'transaction',
-      pointer: '/transactions/1/signature',
-      index: 1,
-      network_id: networkId,
-      signer: ada.publicKey,
+      ...{ kind: 'transaction', pointer: '/transactions/1/signature', index: 1 },
+      ...{ network_id: networkId, signer: ada.publicKey },
       expected_input_sha256: sha256(`agentnet-v1-tx\n${networkId}\n${sha256('two')}`),
     });
   });

@@ -70,10 +70,8 @@ test('replica: verifies a described request like a live server', async () => {
   const { method, path: target, headers, body } = register(agentOf('Ada'), { name: 'Ada' });
   const question = JSON.stringify({ method, target, headers, body });
   const asked = {
-    method: 'POST',
-    path: '/api/v1/debug/verify',
-    headers: { 'Content-Type': 'application/json' },
-    body: question,
+    ...{ method: 'POST', path: '/api/v1/debug/verify' },
+    ...{ headers: { 'Content-Type': 'application/json' }, body: question },
   };
   expect(await there.do(asked, 200)).toMatchObject({ valid: true, kind: 'register' });
 });

@@ -67,9 +67,7 @@ describe.each(transports)('audience over %s', (transport) => {
     ]);
     const bytes = changes.received.reduce((sum, one) => sum + JSON.stringify(one).length, 0);
     expect(await there.do(debugSocket(ada!, String(connection_id)), 200)).toMatchObject({
-      topics: ['proposals'],
-      last_seq_sent: 5,
-      messages_out: changes.received.length,
+      ...{ topics: ['proposals'], last_seq_sent: 5, messages_out: changes.received.length },
       bytes_out: bytes,
     });
   });

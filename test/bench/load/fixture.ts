@@ -139,16 +139,10 @@ function operationOf(name: string, sent: number, shape: Shape, chance: () => num
     index < waiting ? ms + (1_000 * index) / waiting : ms + 0.3 * chance(),
   );
   return {
-    operation: name,
-    sent,
-    accepted: sent - conflicts - limited - late - broken - (failed > 0 ? 1 : 0),
-    refused,
-    lies: failed > 0 ? 1 : 0,
-    timed_out: late,
-    broken,
-    unfinished: 0,
-    response: percentilesOf(response),
-    service: percentilesOf(service),
+    ...{ operation: name, sent },
+    ...{ accepted: sent - conflicts - limited - late - broken - (failed > 0 ? 1 : 0), refused },
+    ...{ lies: failed > 0 ? 1 : 0, timed_out: late, broken, unfinished: 0 },
+    ...{ response: percentilesOf(response), service: percentilesOf(service) },
   };
 }
 
@@ -157,16 +151,12 @@ function secondOf(second: number, shape: Shape, chance: () => number): Second {
   const stalled = (shape.stall ?? false) && second === Math.floor(seconds / 2);
   const failed = Math.min(rate, Math.round(rate * failing * 2 * chance()));
   return {
-    second,
-    intended: rate,
-    sent: rate,
-    accepted: stalled ? Math.round(rate * 0.1) : rate - failed,
-    failed,
+    ...{ second, intended: rate, sent: rate },
+    ...{ accepted: stalled ? Math.round(rate * 0.1) : rate - failed, failed },
     finalized_transactions: Math.round(rate * (0.9 + 0.2 * chance())),
     response_p50: medianMs * (0.9 + 0.2 * chance()),
     response_p95: stalled ? 900 : medianMs * (2 + chance()),
-    response_p99: stalled ? 990 : medianMs * (3 + chance()),
-    lag_max: 1 + 3 * chance(),
+    ...{ response_p99: stalled ? 990 : medianMs * (3 + chance()), lag_max: 1 + 3 * chance() },
   };
 }
 
@@ -188,15 +178,9 @@ export function percentilesOf(times: readonly number[]): Percentiles {
   for (const ms of times) histogram.recordValue(Math.round(ms * 1_000));
   const at = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1_000;
   return {
-    count: times.length,
-    min: histogram.minNonZeroValue / 1_000,
-    mean: histogram.mean / 1_000,
-    p50: at(50),
-    p90: at(90),
-    p95: at(95),
-    p99: at(99),
-    p999: times.length < 1_000 ? null : at(99.9),
-    max: at(100),
+    ...{ count: times.length, min: histogram.minNonZeroValue / 1_000 },
+    ...{ mean: histogram.mean / 1_000, p50: at(50), p90: at(90), p95: at(95), p99: at(99) },
+    ...{ p999: times.length < 1_000 ? null : at(99.9), max: at(100) },
     histogram: encodeIntoCompressedBase64(histogram),
   };
 }

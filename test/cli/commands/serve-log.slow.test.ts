@@ -47,14 +47,9 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     );
     const [refused, ...more] = of('refused');
     expect(refused).toMatchObject({
-      level: 20,
-      method: 'GET',
-      target: `/api/v1/blocks/${'0'.repeat(64)}`,
-      status: 404,
-      address: '127.0.0.1',
-      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      reason: 'UNKNOWN_BLOCK',
-      why: expect.stringContaining('0'.repeat(64)),
+      ...{ level: 20, method: 'GET', target: `/api/v1/blocks/${'0'.repeat(64)}`, status: 404 },
+      ...{ address: '127.0.0.1', request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      ...{ reason: 'UNKNOWN_BLOCK', why: expect.stringContaining('0'.repeat(64)) },
     });
     expect(more).toMatchObject([{ reason: 'UNKNOWN_ROUTE' }]);
     expect(of('block proposed')).toMatchObject([{ height: 1 }]);

@@ -27,11 +27,9 @@ test.each(transports)('serve: prints, serves and stops, %s', async (transport) =
   const name = `first-${transport}`;
   const server = await start(name, ['--transport', transport, '--network-id', 'mine']);
   expect(server.first).toEqual({
-    event: 'listening',
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    ...{ event: 'listening', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
     ws_url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/ws\/v1$/),
-    page_url: `${server.url}/ui/`,
-    network_id: 'mine',
+    ...{ page_url: `${server.url}/ui/`, network_id: 'mine' },
   });
   const { world } = server;
   for (const path of ['/healthz', '/readyz']) {
@@ -63,12 +61,8 @@ test('serve: reads options from the environment; a flag takes precedence', async
   };
   const server = await start('environment', ['--limits', 'spec'], env);
   expect(await server.world.read('/api/v1/meta')).toMatchObject({
-    network_id: 'from-env',
-    policy: 'majority',
-    weights: 'reputation',
-    voting_period_ms: 1234,
-    min_validators: 2,
-    limits: { profile: 'spec' },
+    ...{ network_id: 'from-env', policy: 'majority', weights: 'reputation' },
+    ...{ voting_period_ms: 1234, min_validators: 2, limits: { profile: 'spec' } },
   });
   const Origin = 'https://a.example';
   const { headers } = await fetch(`${server.url}/healthz`, { headers: { Origin } });

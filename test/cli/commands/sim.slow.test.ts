@@ -139,11 +139,7 @@ test('sim: a rejected block counts as progress', async () => {
   const { json, ended } = await simJson('--agents', '1', '--blocks', '1', ...careless);
   expect([json.verdict, json.ended_by]).toEqual(['pass', 'blocks']);
   expect(json.measures).toMatchObject({
-    proposed: 1,
-    finalized: 0,
-    rejected: 1,
-    expired: 0,
-    orphaned: 0,
+    ...{ proposed: 1, finalized: 0, rejected: 1, expired: 0, orphaned: 0 },
   });
   expect(ended.code).toBe(0);
 });

@@ -35,11 +35,8 @@ async function explored(folder: string, ...more: string[]) {
 test('explore: serves a run read-only until a signal', async () => {
   const { first, there, stop } = await explored(run);
   expect(first).toEqual({
-    event: 'listening',
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-    page: `${first.url}/ui/`,
-    folder: run,
-    network_id: 'folkmoot-sim',
+    ...{ event: 'listening', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
+    ...{ page: `${first.url}/ui/`, folder: run, network_id: 'folkmoot-sim' },
     entries: expect.any(Number),
   });
   expect(await there.read('/api/v1/control')).toMatchObject({ kind: 'folder', can: [] });

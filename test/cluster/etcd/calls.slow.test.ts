@@ -23,12 +23,8 @@ describe.skipIf(!hasEtcd)('etcd client (needs etcd-server)', () => {
     const second = await client.put('a/1', Buffer.of(0, 255));
     expect(second).toBe(first + 1);
     expect(await client.get('a/1')).toEqual({
-      key: 'a/1',
-      value: Buffer.of(0, 255),
-      createRevision: first,
-      modRevision: second,
-      version: 2,
-      lease: '0',
+      ...{ key: 'a/1', value: Buffer.of(0, 255), createRevision: first, modRevision: second },
+      ...{ version: 2, lease: '0' },
     });
     for (const key of ['a/2', 'a/3', 'a/', 'b']) await client.put(key, key);
     const part = await client.range({ prefix: 'a/' }, { limit: 2 });

@@ -250,9 +250,7 @@ test('signature: explains a mismatch', async () => {
     await population.submit({ ...changed('vote', {}), public_key: ada.publicKey }),
   );
   expect(refusal).toMatchObject({
-    code: 'INVALID_SIGNATURE',
-    status: 401,
-    reason: 'MISMATCH',
+    ...{ code: 'INVALID_SIGNATURE', status: 401, reason: 'MISMATCH' },
     details: { kind: 'vote', expected_input_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
   });
 });

@@ -306,16 +306,11 @@ test('admission: ignores later changes of composed values and parses a replaced 
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const heads = {
-  png: hex('89504e470d0a1a0a'),
-  jpeg: hex('ffd8ffe0'),
-  lossless: hex('ffd8fff7'),
-  gif: Buffer.from('GIF89a'),
-  gifText: Buffer.from('GIFs are fun'),
+  ...{ png: hex('89504e470d0a1a0a'), jpeg: hex('ffd8ffe0'), lossless: hex('ffd8fff7') },
+  ...{ gif: Buffer.from('GIF89a'), gifText: Buffer.from('GIFs are fun') },
   webp: Buffer.concat([Buffer.from('RIFF'), hex('24000000'), Buffer.from('WEBPVP8 ')]),
   wav: Buffer.concat([Buffer.from('RIFF'), hex('24000000'), Buffer.from('WAVEfmt ')]),
-  mark: hex('efbbbf'),
-  text: Buffer.from('Hello'),
-  bmp: Buffer.from('BM'),
+  ...{ mark: hex('efbbbf'), text: Buffer.from('Hello'), bmp: Buffer.from('BM') },
 };
 
 const byLibrary: Record<string, string> = {

@@ -137,10 +137,7 @@ test('reputation: begins at 50', async () => {
   const population = await newPopulation();
   const ada = await population.join();
   expect(population.network.read.reputation(ada.id)).toEqual({
-    overall_score: 50,
-    meme_quality: 50,
-    decision_consistency: 50,
-    peer_ratings: 50,
+    ...{ overall_score: 50, meme_quality: 50, decision_consistency: 50, peer_ratings: 50 },
     alliance_strength: 50,
   });
 });
@@ -155,18 +152,12 @@ test('reputation: matches a manual calculation of one finalized block', async ()
   // Peers: no vote equals ada's; two votes among bob's three peers equal bob's, which gives
   // 666,666.
   expect(population.network.read.reputation(ada!.id)).toEqual({
-    decision_consistency: 46.875,
-    peer_ratings: 46.875,
-    meme_quality: 50,
-    alliance_strength: 49.2188,
-    overall_score: 47.8515,
+    ...{ decision_consistency: 46.875, peer_ratings: 46.875, meme_quality: 50 },
+    ...{ alliance_strength: 49.2188, overall_score: 47.8515 },
   });
   expect(population.network.read.reputation(bob!.id)).toEqual({
-    decision_consistency: 53.125,
-    peer_ratings: 51.0416,
-    meme_quality: 50,
-    alliance_strength: 49.2188,
-    overall_score: 51.3932,
+    ...{ decision_consistency: 53.125, peer_ratings: 51.0416, meme_quality: 50 },
+    ...{ alliance_strength: 49.2188, overall_score: 51.3932 },
   });
   // dan produced too: two of three others approved, first as producer, then as voter.
   expect(population.network.read.reputation(dan!.id)?.peer_ratings).toBe(52.0181);

@@ -130,10 +130,7 @@ test('network: lists active agents by ascending id and by capability', async () 
   expect(validators.map(({ id }) => id)).toEqual(ids(citizens.slice(1, 3)));
   expect(producers.map(({ id }) => id)).toEqual(ids(citizens.slice(1)));
   expect(population.network.read.networkState()).toMatchObject({
-    active_validators: 2,
-    active_producers: 3,
-    network_id: 'devnet',
-    server_time: instant(0),
+    ...{ active_validators: 2, active_producers: 3, network_id: 'devnet', server_time: instant(0) },
   });
 });
 

@@ -205,10 +205,7 @@ test('signing: a transaction covers network and hash, signed by its sender if th
     signature: transaction.signature,
   });
   expect(composeTransaction(keyOf(2), network_id, other.data, true)).toEqual({
-    data: other.data,
-    hash: other.hash,
-    sender: other.sender,
-    signature: other.signature,
+    ...{ data: other.data, hash: other.hash, sender: other.sender, signature: other.signature },
   });
   for (const { hash, signing_input } of [transaction, other]) {
     expect(signing.transactionInput(network_id, hash)).toBe(signing_input);

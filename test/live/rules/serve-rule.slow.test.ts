@@ -122,10 +122,8 @@ test('sim: a module gives the same digest in two processes', async () => {
   writeFileSync(
     file,
     JSON.stringify({
-      title: 'A rule in a file',
-      agents: [{ group: 'town', count: 40, producers: 2 }],
-      consensus: { policy: 'module', rule: { file: 'own.js' } },
-      length: { blocks: 5 },
+      ...{ title: 'A rule in a file', agents: [{ group: 'town', count: 40, producers: 2 }] },
+      ...{ consensus: { policy: 'module', rule: { file: 'own.js' } }, length: { blocks: 5 } },
     }),
   );
   const run = async () => {

@@ -13,10 +13,7 @@ test('ablation: ranks the decisive meme among 200 first', async () => {
   const [first, ...others] = ablation.rows;
   expect(first!.name).toBe(`by ${world.preacher}`);
   expect(first).toMatchObject({
-    significant: true,
-    only_with: 12,
-    only_without: 0,
-    difference: -1,
+    ...{ significant: true, only_with: 12, only_without: 0, difference: -1 },
   });
   expect(first!.p_holm).toBeCloseTo((10 * 2) / 2 ** 12, 10);
   expect(first!.high).toBeLessThan(0);

@@ -179,10 +179,6 @@ test('audit: compares the final state', async () => {
   };
   expect(auditor.counts).toMatchObject({ agents: 1, height: 0, proposed: 0 });
   expect(auditor.finish(START_MS, reads)).toMatchObject({
-    rule: 'read',
-    actor: ada.id,
-    found: 'dormant true',
-    expected: 'false',
-    during: 'end',
+    ...{ rule: 'read', actor: ada.id, found: 'dormant true', expected: 'false', during: 'end' },
   });
 });

@@ -36,12 +36,8 @@ test('logs: finds no difference between equal logs', () => {
 test('logs: names the voter and block of a flipped vote', () => {
   const other = linesOf([genesis, register, vote('reject'), tick]);
   expect(firstDivergence(log, other)).toEqual({
-    seq: 2,
-    kind: 'vote',
-    actor: `Vera (key ${voter.publicKey}) on block ${block}`,
-    path: 'body.decision',
-    a: '"approve"',
-    b: '"reject"',
+    ...{ seq: 2, kind: 'vote', actor: `Vera (key ${voter.publicKey}) on block ${block}` },
+    ...{ path: 'body.decision', a: '"approve"', b: '"reject"' },
   });
 });
 
@@ -51,12 +47,7 @@ test('logs: finds a different kind and a different time', () => {
   const late = log.map((line) => ({ ...line, entry: { ...line.entry } }));
   late[3]!.entry.at += 1;
   expect(firstDivergence(log, late)).toMatchObject({
-    seq: 3,
-    kind: 'tick',
-    actor: 'a deadline',
-    path: 'at',
-    a: '3000',
-    b: '3001',
+    ...{ seq: 3, kind: 'tick', actor: 'a deadline', path: 'at', a: '3000', b: '3001' },
   });
 });
 
@@ -93,11 +84,7 @@ test('events: finds no difference between equal events', () => {
 test('events: names the different member', () => {
   const other = events.with(1, { seq: 2, json: events[1]!.json.replace('finalized', 'expired') });
   expect(firstEventDivergence(events, other)).toEqual({
-    seq: 2,
-    type: 'block_status',
-    path: 'data.status',
-    a: '"finalized"',
-    b: '"expired"',
+    ...{ seq: 2, type: 'block_status', path: 'data.status', a: '"finalized"', b: '"expired"' },
   });
 });
 

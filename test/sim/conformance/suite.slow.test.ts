@@ -222,10 +222,7 @@ test('suite: agrees with a second implementation and with the auditor', async ()
     .map((line) => JSON.parse(line) as object);
   const lines = suite.file.cases.reduce((all, one) => all + one.lines, 0);
   expect(await compared(suite, results, true)).toEqual({
-    match: true,
-    lines,
-    cases: suite.file.cases.length,
-    difference: null,
+    ...{ match: true, lines, cases: suite.file.cases.length, difference: null },
   });
   for (const name of vectors) {
     expect(await audited(suite.input(name), suite.expected(name)), name).toBe(null);

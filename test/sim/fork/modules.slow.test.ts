@@ -22,10 +22,8 @@ async function moduleRun(): Promise<{ folder: string; run: string }> {
   writeFileSync(module, source);
   const rule = { file: 'own.js', parameters: { for_bps: 7_000 } };
   const scenario = {
-    title: 'A module',
-    agents: [{ group: 'town', count: 30, producers: 2 }],
-    consensus: { policy: 'module', rule, voting_period_ms: 8_000 },
-    length: { blocks: 6 },
+    ...{ title: 'A module', agents: [{ group: 'town', count: 30, producers: 2 }] },
+    ...{ consensus: { policy: 'module', rule, voting_period_ms: 8_000 }, length: { blocks: 6 } },
   };
   writeFileSync(file, JSON.stringify(scenario));
   const run = join(folder, 'run');

@@ -19,12 +19,8 @@ function finished(
   }
   const { measures, tables } = collector.finish(town.network.read, START_MS + town.now);
   return {
-    measures,
-    rows,
-    blocks: [...tables['blocks.csv']],
-    agents: [...tables['agents.csv']],
-    groups: [...tables['groups.csv']],
-    series: [...tables['series.csv']],
+    ...{ measures, rows, blocks: [...tables['blocks.csv']], agents: [...tables['agents.csv']] },
+    ...{ groups: [...tables['groups.csv']], series: [...tables['series.csv']] },
     messages: [...tables['messages.csv']],
   };
 }
@@ -35,10 +31,7 @@ async function village() {
   const voters = await town.joinMany(4, ['validator', 'producer']);
   const groups = ['east', 'west'];
   return {
-    town,
-    voters,
-    groups,
-    parts: collect(groups, agentsIn(['east', 'east', 'west', 'west'])),
+    ...{ town, voters, groups, parts: collect(groups, agentsIn(['east', 'east', 'west', 'west'])) },
   };
 }
 

@@ -117,10 +117,7 @@ test('decisions: the Shapley value is the mean over all orders of factors', () =
       const { technical, social, meme, random } = expected;
       const basis = { by: 'judgement', personality, opinions, memes: [], hasMeme: false } as const;
       expect(weighJudgement(basis).shapley_24ths).toEqual({
-        content: technical,
-        neighbours: social,
-        memes: meme,
-        whim: random,
+        ...{ content: technical, neighbours: social, memes: meme, whim: random },
       });
     }),
   );

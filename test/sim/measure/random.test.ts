@@ -39,11 +39,8 @@ function causeOf(event: Event & { type: 'block_validation' }, agent: number) {
   const ids = ['a', 'b', 'c'].slice(0, seq % 4);
   const memes = ids.slice(0, seq % 2);
   const note = {
-    agent,
-    block: data.block_hash,
-    decision: data.decision,
-    withoutMemes: ([null, 'approve', 'reject'] as const)[seq % 3]!,
-    receivedMemes: ids,
+    ...{ agent, block: data.block_hash, decision: data.decision },
+    ...{ withoutMemes: ([null, 'approve', 'reject'] as const)[seq % 3]!, receivedMemes: ids },
     memeReferences: memes,
   };
   return { from: agent, note, memes, bytes: 1 };

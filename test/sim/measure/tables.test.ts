@@ -111,11 +111,7 @@ test('votes.csv: keeps the order, and is absent for a failed run', async () => {
   const folder = temporaryFolder();
   const row = { block: 0, group: 'a', personality: 'lawful', decision: 'approve', voted_ms: 1 };
   const rest = {
-    after_ms: 1,
-    memes_heard: null,
-    meme_references: 0,
-    without_memes: null,
-    warmup: 0,
+    ...{ after_ms: 1, memes_heard: null, meme_references: 0, without_memes: null, warmup: 0 },
   };
   const scenario = scenarioWith(['a']);
   const tables = openTables(folder, scenario);

@@ -18,10 +18,7 @@ test('sweep: a conflict is a result with measures, and does not end the sweep', 
   const file = join(folder, 'splits.json');
   const other = { path: 'agents.own.strategy.parameters.other', name: 'other', values: [0, 1] };
   const scenario = {
-    title: 'Splits',
-    signatures: 'none',
-    agents: [honest, group],
-    length: { blocks: 2 },
+    ...{ title: 'Splits', signatures: 'none', agents: [honest, group], length: { blocks: 2 } },
     sweep: { factors: [other], replicates: 2, responses: ['slot_conflicts'] },
   };
   writeFileSync(file, JSON.stringify(scenario));

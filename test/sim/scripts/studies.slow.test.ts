@@ -14,12 +14,8 @@ import { checkDeterminism } from 'folkmoot/testing';
 import { expect, test } from 'vitest';
 
 const studies = {
-  'leader-failure': 'leaders',
-  cascade: 'cascade',
-  'sybil-waves': 'sybil',
-  cartel: 'cartel',
-  eclipse: 'eclipse',
-  deffuant: 'deffuant',
+  ...{ 'leader-failure': 'leaders', cascade: 'cascade', 'sybil-waves': 'sybil', cartel: 'cartel' },
+  ...{ eclipse: 'eclipse', deffuant: 'deffuant' },
 } as const;
 const names = Object.keys(studies) as (keyof typeof studies)[];
 

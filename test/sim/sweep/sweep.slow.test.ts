@@ -30,14 +30,9 @@ beforeAll(async () => {
 test('sweep --json: prints planned and completed runs, and the verdicts', () => {
   expect(ended.code, ended.stderr).toBe(0);
   expect(JSON.parse(ended.stdout)).toEqual({
-    out,
-    planned: 12,
-    completed: 12,
-    verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 },
-    failed: null,
-    finished: true,
-    empty: [],
-    without_effect: [],
+    ...{ out, planned: 12, completed: 12 },
+    ...{ verdicts: { pass: 12, no_progress: 0, conflict: 0, safety: 0, error: 0 }, failed: null },
+    ...{ finished: true, empty: [], without_effect: [] },
   });
   expect(linesOf(ended.stderr)).toContain('12/12 runs');
 });
@@ -207,9 +202,7 @@ test('sweep: continues, and records failed runs in the tables', async () => {
   const { code, stdout } = await sweepIn(moody, kept, '--on-error', 'continue', '--json');
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
-    completed: 6,
-    finished: true,
-    verdicts: { pass: 4, error: 2 },
+    ...{ completed: 6, finished: true, verdicts: { pass: 4, error: 2 } },
     failed: { cell: 2, replicate: 1, kind: 'scenario', seed: '1/1' },
   });
   const rows = rowsIn(join(kept, 'runs.csv'));

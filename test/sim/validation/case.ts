@@ -106,17 +106,12 @@ export const bftQuorum = (electors: number): number => Math.floor((2 * electors)
 
 /** Switches off everything except votes on blocks. */
 const quiet = {
-  memes: { rate: 0 },
-  discussion: { rate: 0 },
-  alliances: { rate: 0 },
-  breaks: { rate: 0 },
+  ...{ memes: { rate: 0 }, discussion: { rate: 0 }, alliances: { rate: 0 }, breaks: { rate: 0 } },
 };
 
 /** Parts of a scenario that all validations share; sections given replace these. */
 const plain = {
-  signatures: 'none',
-  social: quiet,
-  topology: { kind: 'ring', degree: 2 },
+  ...{ signatures: 'none', social: quiet, topology: { kind: 'ring', degree: 2 } },
   links: { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 } },
   measure: { every_ms: 3_600_000 },
 } as const;

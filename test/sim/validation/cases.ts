@@ -51,19 +51,15 @@ async function against(policy: Policy, rejecting: number, blocks: number): Promi
   const town = { group: 'town', count: ELECTORS - rejecting, producers: 1, traits: approving };
   const other = { group: 'other', count: rejecting, strategy: { kind: 'bloc' } };
   const raw = {
-    agents: [town, other],
-    producers: { block_interval_ms: 1_000 },
-    consensus: { policy, dormant_after: 0, voting_period_ms: 10_000 },
-    length: { blocks },
+    ...{ agents: [town, other], producers: { block_interval_ms: 1_000 } },
+    ...{ consensus: { policy, dormant_after: 0, voting_period_ms: 10_000 }, length: { blocks } },
   };
   const found = await blocksOf(raw);
   const approve = ELECTORS - rejecting;
   const enough = policy === 'bft' ? approve >= bftQuorum(ELECTORS) : approve > rejecting;
   return {
     what: `${policy}: ${approve} approve, ${rejecting} reject: share finalized`,
-    theory: enough ? 1 : 0,
-    measured: finalizedOf(found) / found.length,
-    interval: null,
+    ...{ theory: enough ? 1 : 0, measured: finalizedOf(found) / found.length, interval: null },
     from: `${found.length} blocks`,
   };
 }
@@ -82,10 +78,8 @@ async function byCoin(policy: Policy, threshold: number, blocks: number): Promis
   const finalized = finalizedOf(found);
   return {
     what: `${policy}: each of ${ELECTORS} approves with ${chance.toFixed(4)}: share finalized`,
-    theory: binomialTail(ELECTORS, chance, quorum),
-    measured: finalized / found.length,
-    interval: shareInterval(finalized, found.length),
-    from: `${found.length} blocks`,
+    ...{ theory: binomialTail(ELECTORS, chance, quorum), measured: finalized / found.length },
+    ...{ interval: shareInterval(finalized, found.length), from: `${found.length} blocks` },
   };
 }
 
@@ -219,9 +213,7 @@ async function row(accuracy: number, blocks: number): Promise<Row> {
   const wrong = Math.round(measured! * all);
   return {
     what: `signals right with ${accuracy}: share of cascades that are wrong`,
-    theory: wrongOf(accuracy),
-    measured: measured!,
-    interval: shareInterval(wrong, all),
+    ...{ theory: wrongOf(accuracy), measured: measured!, interval: shareInterval(wrong, all) },
     from: `${all} cascades`,
   };
 }
@@ -265,11 +257,8 @@ function covered({ name, draw }: (typeof families)[number], width: number, size:
   for (let trial = 0; trial < trials; trial += 1) held += Number(holdsMean(width, () => draw(rng)));
   return {
     what: `${name}, half width ${width}: share of cells whose interval holds the mean`,
-    theory: LEAST,
-    atLeast: true,
-    measured: held / trials,
-    interval: shareInterval(held, trials),
-    from: `${trials} cells`,
+    ...{ theory: LEAST, atLeast: true, measured: held / trials },
+    ...{ interval: shareInterval(held, trials), from: `${trials} cells` },
   };
 }
 

@@ -205,10 +205,8 @@ async function row(size: Size, utilisation: number): Promise<Row> {
   }
   return {
     what: `utilisation ${utilisation}: mean wait, ms`,
-    theory: (utilisation * SERVICE_MS) / (2 * (1 - utilisation)),
-    measured: meanOf(waits),
-    interval: meanInterval(waits),
-    from: `${seeds.length} runs`,
+    ...{ theory: (utilisation * SERVICE_MS) / (2 * (1 - utilisation)), measured: meanOf(waits) },
+    ...{ interval: meanInterval(waits), from: `${seeds.length} runs` },
   };
 }
 
@@ -268,9 +266,7 @@ function clusteringRow(rewired: number, graphs: number): Row {
   return {
     what: `${SIZE} agents, degree ${DEGREE}, ${rewired} rewired: clustering`,
     theory: (ring * kept * kept * kept * pairs) / (pairs + variance),
-    measured: meanOf(found),
-    interval: meanInterval(found),
-    from: `${graphs} graphs`,
+    ...{ measured: meanOf(found), interval: meanInterval(found), from: `${graphs} graphs` },
   };
 }
 

@@ -31,10 +31,8 @@ async function tendermint(faulty: number, behaviour: string, size: Size) {
   ]);
   return {
     what: `${faulty} of ${AGENTS} ${behaviour === 'silent' ? 'are silent' : 'equivocate'}`,
-    heights: own.heights ?? 0,
-    rounds: own.rounds_mean ?? null,
-    decided: measures.slots_decided!,
-    conflicts: measures.slot_conflicts!,
+    ...{ heights: own.heights ?? 0, rounds: own.rounds_mean ?? null },
+    ...{ decided: measures.slots_decided!, conflicts: measures.slot_conflicts! },
   };
 }
 
@@ -200,10 +198,7 @@ async function averaging(what: string, theory: number, changes: readonly Change[
   const { opinion_least: least, opinion_most: most, rounds } = own;
   const error = (rounds! * ROUNDING) / UNIT;
   return {
-    what,
-    theory,
-    measured: (least! + most!) / 2,
-    interval: [least! - error, most! + error],
+    ...{ what, theory, measured: (least! + most!) / 2, interval: [least! - error, most! + error] },
     from: `${rounds} rounds`,
   };
 }
@@ -341,9 +336,7 @@ async function pairwise(latencyMs: number, confidence: number, size: Size): Prom
   ]);
   return {
     what: `${TOWN} agents, latency ${latencyMs} ms, confidence ${confidence}: change of the mean`,
-    theory: 0,
-    measured: own.mean_drift!,
-    interval: null,
+    ...{ theory: 0, measured: own.mean_drift!, interval: null },
     from: `${measures.messages_sent} messages`,
   };
 }

@@ -51,10 +51,8 @@ async function finalizedRow(what: string, theory: number, trial: Trial, blocks: 
   const { finalized, closed } = await simulateRule(trial, blocks);
   const probability = whimOf(trial.threshold).toFixed(4);
   return {
-    what: `${what}, each approves with probability ${probability}: share finalized`,
-    theory,
-    measured: finalized / closed,
-    interval: shareInterval(finalized, closed),
+    ...{ what: `${what}, each approves with probability ${probability}: share finalized`, theory },
+    ...{ measured: finalized / closed, interval: shareInterval(finalized, closed) },
     from: `${closed} blocks`,
   };
 }
@@ -204,9 +202,7 @@ function starRow(isDelegating: boolean, theory: number, polls: number): Row {
   }
   return {
     what: `star of 101, ${isDelegating ? 'all leaves delegate' : 'all vote'}: share right`,
-    theory,
-    measured: right / polls,
-    interval: shareInterval(right, polls),
+    ...{ theory, measured: right / polls, interval: shareInterval(right, polls) },
     from: `${polls} polls`,
   };
 }

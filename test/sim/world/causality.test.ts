@@ -89,11 +89,9 @@ test('memes: each agent first hears a meme at the time of the shortest path', ()
 
 test('memes: a vote refers only to memes that have arrived from a neighbour', async () => {
   const sections = {
-    social: { ...quiet, memes: { rate: 20 } },
-    topology: { kind: 'small_world', degree: 6 },
+    ...{ social: { ...quiet, memes: { rate: 20 } }, topology: { kind: 'small_world', degree: 6 } },
     links: { latency: { distribution: 'uniform', mean_ms: 400, spread_ms: 100 } },
-    consensus: { ...allVote, voting_period_ms: 20_000 },
-    length: { blocks: 4 },
+    ...{ consensus: { ...allVote, voting_period_ms: 20_000 }, length: { blocks: 4 } },
   };
   const agents = [{ group: 'town', count: 40, producers: 2, personality: ['memetic', 'chaotic'] }];
   const { sent, votes, blocks } = await live(agents, sections);

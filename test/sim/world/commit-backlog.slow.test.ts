@@ -17,12 +17,10 @@ test('without signatures: simultaneous requests give the same digests on disk', 
   const count = limits.pendingEntries + 100;
   const strategy = { kind: 'script', module: 'all.mjs' };
   const raw = {
-    title: 'all at once',
-    agents: [{ group: 'town', count, producers: 1, strategy }],
+    ...{ title: 'all at once', agents: [{ group: 'town', count, producers: 1, strategy }] },
     topology: { kind: 'ring', degree: 2 },
     links: { latency: { distribution: 'constant', mean_ms: 1_000, spread_ms: 0 } },
-    signatures: 'none',
-    consensus: { ...allVote, voting_period_ms: 20_000 },
+    ...{ signatures: 'none', consensus: { ...allVote, voting_period_ms: 20_000 } },
     length: { blocks: 1 },
   };
   const scenario = completeScenario(raw, folder);

@@ -81,9 +81,7 @@ browserTest('diverged: shows the divergence of an event in every view', async ()
   await tab.getByText('Replay finished').waitFor();
   const { decision } = JSON.parse(vote.body) as { decision: string };
   expect(await facts(tab)).toEqual({
-    actor: event.name,
-    field: `event ${event.seq}, data.decision`,
-    expected: `"${decision}"`,
+    ...{ actor: event.name, field: `event ${event.seq}, data.decision`, expected: `"${decision}"` },
     stored: decision === 'approve' ? '"reject"' : '"approve"',
   });
   const parts = tab

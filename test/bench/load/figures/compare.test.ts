@@ -38,11 +38,7 @@ test('compare: lists every figure of both results with its change', () => {
   ]);
   const [before, after] = [a, b].map(({ operations }) => operations[0]!.response.p50!);
   expect(figure(a, b, 'vote.p50')).toEqual({
-    figure: 'vote.p50',
-    unit: 'ms',
-    a: before,
-    b: after,
-    change: after! / before! - 1,
+    ...{ figure: 'vote.p50', unit: 'ms', a: before, b: after, change: after! / before! - 1 },
     by_r: null,
   });
 });
@@ -82,10 +78,8 @@ test.each([
   expect(warnings).toHaveLength(1);
   expect(figures.filter(({ change }) => change !== 0)).toEqual([]);
   expect(figure(a, b, 'accepted_per_s')!.by_r).toEqual({
-    unit: 'of_r',
-    a: a.arrivals.accepted_per_s / a.r!,
-    b: a.arrivals.accepted_per_s / (2 * a.r!),
-    change: -0.5,
+    ...{ unit: 'of_r', a: a.arrivals.accepted_per_s / a.r! },
+    ...{ b: a.arrivals.accepted_per_s / (2 * a.r!), change: -0.5 },
   });
   const { by_r: times } = figure(a, b, 'vote.p99')!;
   expect(times).toMatchObject({ unit: 'verifications', change: 1 });
