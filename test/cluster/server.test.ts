@@ -16,11 +16,7 @@ test('servers: report the status of all nodes and of etcd', async () => {
   n1.network.listensAt(url1);
   const shown = async () => (await get(url2, '/api/v1/cluster')).data;
   const of = (node: string) => ({
-    node,
-    alive: true,
-    behind: 0,
-    entry: 1,
-    url: expect.any(String),
+    ...{ node, alive: true, behind: 0, entry: 1, url: expect.any(String) },
   });
   const etcd = { members: 1, answering: 1, leader: true };
   await expect

@@ -15,11 +15,8 @@ export function socketTests(start: Start): void {
     expect(await live.next()).toEqual({
       type: 'auth_ok',
       data: {
-        connection_id: expect.any(String),
-        agent_id: ada.agentId,
-        epoch: (await world.read('/api/v1/meta')).epoch,
-        last_seq: 1,
-        heartbeat_ms: 30_000,
+        ...{ connection_id: expect.any(String), agent_id: ada.agentId },
+        ...{ epoch: (await world.read('/api/v1/meta')).epoch, last_seq: 1, heartbeat_ms: 30_000 },
       },
     });
   });

@@ -32,10 +32,8 @@ function notesIn(journal: Buffer): Note[] {
     const end = nameEnd + journal.readUInt32LE(at + 3);
     if (end > journal.length) break;
     notes.push({
-      kind: kinds[journal[at]!]!,
-      name: journal.subarray(at + headBytes, nameEnd).toString(),
-      offset: Number(journal.readBigUInt64LE(at + 7)),
-      data: journal.subarray(nameEnd, end),
+      ...{ kind: kinds[journal[at]!]!, name: journal.subarray(at + headBytes, nameEnd).toString() },
+      ...{ offset: Number(journal.readBigUInt64LE(at + 7)), data: journal.subarray(nameEnd, end) },
     });
     at = end;
   }

@@ -12,13 +12,8 @@ import { root } from '../support/paths.js';
 /** Serves the page and the bundle built by the command in its first lines. */
 async function origin(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: ['folkmoot/client'],
-    absWorkingDir: root,
-    bundle: true,
-    format: 'esm',
-    outfile: 'folkmoot-client.js',
-    write: false,
-    logLevel: 'silent',
+    ...{ entryPoints: ['folkmoot/client'], absWorkingDir: root, bundle: true, format: 'esm' },
+    ...{ outfile: 'folkmoot-client.js', write: false, logLevel: 'silent' },
   });
   const page = readFileSync(join(root, 'examples/browser-agent.html'));
   const server = createServer(({ url }, response) => {

@@ -146,12 +146,7 @@ test('intervals: keeps the axis of a share between 0 and 1', () => {
 
 test('intervals: clips an interval that is far wider than the means', () => {
   const rows = [6.5, 1, 2, 4].map((mean) => ({
-    x: mean,
-    line: 0,
-    panel: '',
-    mean,
-    low: mean,
-    high: mean,
+    ...{ x: mean, line: 0, panel: '', mean, low: mean, high: mean },
   }));
   const wide = [{ ...rows[0]!, low: 0, high: 122 }, ...rows.slice(1)];
   const range = computeRange('expired', wide);
@@ -183,10 +178,7 @@ test('intervals: clips intervals and differences to the bounds of a measure', ()
 
 test('sweeps: separates overlapping lines by offset, dashes and symbols', () => {
   const factor = (column: string, levels: string[]) => ({
-    column,
-    path: column,
-    levels,
-    numeric: true,
+    ...{ column, path: column, levels, numeric: true },
   });
   const [x, lines] = [factor('loss', ['0', '1', '2']), factor('degree', ['4', '8'])];
   const cells = x.levels.flatMap((loss) =>

@@ -123,10 +123,8 @@ browserTest('markup: the parser repairs nothing', async () => {
     const [doctype, ...rest] = readFileSync(file, 'utf8').split('\n');
     expect([doctype, tags(parsed)]).toEqual(['<!DOCTYPE html>', tags(rest.join('\n'))]);
     const facts = await tab.evaluate(() => ({
-      standards: document.compatMode,
-      language: document.documentElement.lang,
-      title: document.title,
-      unscoped: document.querySelectorAll('th:not([scope])').length,
+      ...{ standards: document.compatMode, language: document.documentElement.lang },
+      ...{ title: document.title, unscoped: document.querySelectorAll('th:not([scope])').length },
       unnamed: document.querySelectorAll('svg.plot:not([role="img"][aria-label])').length,
       captions: document.querySelectorAll('table:not(:has(caption))').length,
       ids: document.querySelectorAll('[id]').length,

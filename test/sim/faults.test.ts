@@ -111,9 +111,7 @@ test('faults: a hook that throws ends the run and unlocks its folder', async () 
   );
   const verifier = createVerifier('inline');
   const network = await Network.open({
-    path: `${out}/network`,
-    genesis: { network_id: 'folkmoot-sim' },
-    verifier,
+    ...{ path: `${out}/network`, genesis: { network_id: 'folkmoot-sim' }, verifier },
     clock: virtualClock(START_MS),
   });
   await network.close();

@@ -53,10 +53,7 @@ const busy = {
   links: { latency: { distribution: 'exponential' }, loss: 0.05, duplication: 0.05 },
   topology: { kind: 'scale_free', degree: 4 },
   social: {
-    memes: { rate: 5 },
-    discussion: { rate: 5 },
-    alliances: { rate: 5 },
-    breaks: { rate: 5 },
+    ...{ memes: { rate: 5 }, discussion: { rate: 5 }, alliances: { rate: 5 }, breaks: { rate: 5 } },
   },
   faults: [
     { kind: 'partition', start_ms: 10_000, length_ms: 8_000, whom: [{ share: 0.2 }] },

@@ -12,13 +12,8 @@ export async function bundledChild(entry: string, folder: string): Promise<strin
   for (const name of ['node_modules', 'dist']) symlinkSync(join(root, name), join(folder, name));
   const outfile = join(folder, basename(entry).replace(/\.ts$/, '.mjs'));
   await build({
-    entryPoints: [join(root, entry)],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
+    ...{ entryPoints: [join(root, entry)], outfile, bundle: true, platform: 'node', format: 'esm' },
+    ...{ packages: 'external', logLevel: 'error' },
   });
   return outfile;
 }

@@ -28,13 +28,10 @@ interface Act {
 
 const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom(...rowKinds),
-    who: fc.nat(1_000),
-    what: fc.nat(1_000),
+    ...{ kind: fc.constantFrom(...rowKinds), who: fc.nat(1_000), what: fc.nat(1_000) },
     value: fc.nat(1_000_000),
     text: fc.oneof(fc.string(), fc.constantFrom('\u202ebidi', '<img src=x onerror=1>', '\u200b')),
-    fresh: fc.boolean(),
-    skipped: fc.nat(3),
+    ...{ fresh: fc.boolean(), skipped: fc.nat(3) },
     passed: fc.oneof(fc.nat(2_000), fc.constant(6_000_000_000)),
   }),
   { maxLength: 160 },
@@ -78,30 +75,16 @@ function spanOf(life: readonly Act[]): RowBatch {
     if (kind === 'registered') {
       row.who = agents;
       introduced.agents.push({
-        number: agents,
-        id: `agent_${agents}`,
-        public_key: 'ab',
-        name: act.text,
-        personality: 'lawful',
-        validator: act.value % 2 === 0,
-        producer: act.value % 3 === 0,
+        ...{ number: agents, id: `agent_${agents}`, public_key: 'ab', name: act.text },
+        ...{ personality: 'lawful', validator: act.value % 2 === 0, producer: act.value % 3 === 0 },
       });
     } else if (kind === 'block_proposal') {
       row.what = introduced.blocks.length;
       open.push({ number: row.what, producer: who });
       introduced.blocks.push({
-        number: row.what,
-        hash: `hash ${row.what}`,
-        parent: 'parent',
-        height: row.what + 1,
-        producer: who,
-        transactions: act.value % 50,
-        total: 10,
-        electors: 10,
-        needed: 7,
-        proposed_at: at,
-        deadline: at + 30_000,
-        entry,
+        ...{ number: row.what, hash: `hash ${row.what}`, parent: 'parent', height: row.what + 1 },
+        ...{ producer: who, transactions: act.value % 50, total: 10, electors: 10, needed: 7 },
+        ...{ proposed_at: at, deadline: at + 30_000, entry },
       });
     } else if (kind === 'meme_posted') {
       const number = introduced.memes.length;

@@ -119,17 +119,11 @@ export class Story {
       .sort((one, other) => one.key - other.key)
       .map(({ number }) => number);
     blocks.push({
-      number: this.#block,
-      hash: String(this.#block).padStart(64, '0'),
-      parent: String(this.#block - 1).padStart(64, '0'),
-      height: this.#block + 1,
-      producer: Math.floor(this.#chance() * agents),
-      transactions: 3,
-      total: agents,
-      electors: agents,
-      needed: Math.floor((2 * agents) / 3) + 1,
-      proposed_at: Math.floor(this.#at),
-      deadline: Math.floor(this.#at) + 30_000,
+      ...{ number: this.#block, hash: String(this.#block).padStart(64, '0') },
+      ...{ parent: String(this.#block - 1).padStart(64, '0'), height: this.#block + 1 },
+      ...{ producer: Math.floor(this.#chance() * agents), transactions: 3, total: agents },
+      ...{ electors: agents, needed: Math.floor((2 * agents) / 3) + 1 },
+      ...{ proposed_at: Math.floor(this.#at), deadline: Math.floor(this.#at) + 30_000 },
       entry: this.#entry,
     });
   }

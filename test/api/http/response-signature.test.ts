@@ -107,9 +107,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
     const asked = { method: 'POST', target: '/api/v1/blocks/propose', publicKey };
     const none = { inputSha256: '-', signature: '-', timestamp: '-' };
     const text = responseInput({
-      status: 400,
-      request: { ...asked, ...none },
-      timestamp: header('timestamp'),
+      ...{ status: 400, request: { ...asked, ...none }, timestamp: header('timestamp') },
       bodySha256,
     });
     const job = {
@@ -169,10 +167,7 @@ describe.each(oneTransport)('response signature over %s:', (transport) => {
         return fetch(input, { ...init, headers });
       };
       const victim = new AgentClient({
-        url: service.url,
-        keys: generateKeys(),
-        serverKey: keys.publicKeyHex,
-        fetch: spoil,
+        ...{ url: service.url, keys: generateKeys(), serverKey: keys.publicKeyHex, fetch: spoil },
       });
       await expect(victim.setStatus('active')).rejects.toMatchObject(unproven);
     }

@@ -167,10 +167,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const plain = { 'Content-Type': 'text/plain' };
     const path = '/api/v1/social/memes';
     const post = (named: Record<string, string>, to = path): Request => ({
-      method: 'POST',
-      path: to,
-      headers: named,
-      body,
+      ...{ method: 'POST', path: to, headers: named, body },
     });
     await Promise.all(many(70, () => there.send(post(form))));
     await Promise.all(many(70, () => there.send(post(plain, '/api/v1/blocks/propose'))));

@@ -36,11 +36,7 @@ import { seed } from '../../support/seeded.js';
 const runs = { numRuns: counts.spans, seed };
 const empty = () =>
   createEmptySnapshot({
-    network_id: 'n',
-    epoch: 'e',
-    policy: 'bft',
-    weights: 'equal',
-    participation_bps: 5_000,
+    ...{ network_id: 'n', epoch: 'e', policy: 'bft', weights: 'equal', participation_bps: 5_000 },
   });
 
 test('row batch: round-trips', () => {
@@ -168,10 +164,7 @@ test('applyRowBatch: keeps open blocks, and a bounded number of closed ones', ()
     said: [],
     rows,
     introduced: {
-      agents: [{ ...agent, number: 0, producer: true }],
-      blocks,
-      memes: [],
-      alliances: [],
+      ...{ agents: [{ ...agent, number: 0, producer: true }], blocks, memes: [], alliances: [] },
     },
   });
   expect(snapshot.blocks.length).toBe(5 + viewLimits.blocksShown);

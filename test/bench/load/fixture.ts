@@ -61,17 +61,9 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       epoch: 'b6f2c1d0e9a84b57',
     },
     asked: {
-      workload,
-      loop: 'open',
-      rate,
-      concurrency: null,
-      agents: 1_000,
-      batch: blocks ? 100 : 0,
-      duration_s: seconds,
-      warmup_s: 2,
-      timeout_ms: 5_000,
-      finality_timeout_ms: 30_000,
-      connections: 128,
+      ...{ workload, loop: 'open', rate, concurrency: null, agents: 1_000 },
+      ...{ batch: blocks ? 100 : 0, duration_s: seconds, warmup_s: 2, timeout_ms: 5_000 },
+      ...{ finality_timeout_ms: 30_000, connections: 128 },
     },
     verdict: 'VALID',
     reasons: [],
@@ -88,9 +80,7 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       ],
     },
     transactions: {
-      proposed,
-      accepted: proposed,
-      finalized: Math.floor(proposed * 0.99),
+      ...{ proposed, accepted: proposed, finalized: Math.floor(proposed * 0.99) },
       timed_out: Math.floor(proposed * 0.004),
       unfinished: proposed - Math.floor(proposed * 0.99) - Math.floor(proposed * 0.004),
       tps: Math.floor(proposed * 0.99) / seconds,
@@ -110,11 +100,8 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
     },
     operations: made,
     generator: {
-      lag: latencies(intended, 0.4, chance),
-      utilization: 0.46,
-      prepared_ahead: 1,
-      keys: 1_000,
-      messages: intended,
+      ...{ lag: latencies(intended, 0.4, chance), utilization: 0.46, prepared_ahead: 1 },
+      ...{ keys: 1_000, messages: intended },
     },
     seconds: Array.from({ length: seconds }, (_, second) => secondOf(second, shape, chance)),
     saturation: null,
@@ -192,16 +179,8 @@ const independent = (count: number) => ({
 });
 
 export const nothing = (): Percentiles => ({
-  count: 0,
-  min: null,
-  mean: null,
-  p50: null,
-  p90: null,
-  p95: null,
-  p99: null,
-  p999: null,
-  max: null,
-  histogram: null,
+  ...{ count: 0, min: null, mean: null, p50: null, p90: null, p95: null, p99: null, p999: null },
+  ...{ max: null, histogram: null },
 });
 
 /** An outage of two seconds, with fewer or more members. */
@@ -216,14 +195,10 @@ export const outage = (
 /** Returns three brackets, as `--saturate` does. */
 export function saturation(): NonNullable<LoadResult['saturation']> {
   const probe = (rate: number, holds: boolean, r: number): Probe => ({
-    rate,
-    accepted_per_s: holds ? rate * 0.998 : rate * 0.81,
-    p99: holds ? 12 + rate / 150 : 800,
-    holds,
-    verdict: holds ? 'VALID' : 'INVALID',
+    ...{ rate, accepted_per_s: holds ? rate * 0.998 : rate * 0.81 },
+    ...{ p99: holds ? 12 + rate / 150 : 800, holds, verdict: holds ? 'VALID' : 'INVALID' },
     reasons: holds ? [] : ['81 of 100 arrivals/s accepted, 81 % (expected at least 99 %)'],
-    r_before: r,
-    r_after: r * 0.99,
+    ...{ r_before: r, r_after: r * 0.99 },
   });
   const bracket = (holds: number, fails: number, r: number) => ({
     holds,

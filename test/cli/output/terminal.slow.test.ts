@@ -156,10 +156,7 @@ test('terminal: escapes logs, load results and signatures', async () => {
   const { url, stop } = await live({ path });
   const ada = clientOf(url);
   await ada.register({
-    name: 'Ada',
-    personality: 'calm',
-    capabilities: ['validator'],
-    description: evil,
+    ...{ name: 'Ada', personality: 'calm', capabilities: ['validator'], description: evil },
   });
   await ada.setStatus('maintenance', { reason: evil });
   await stop();

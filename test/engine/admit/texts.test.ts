@@ -54,10 +54,8 @@ const almost = fc.oneof(
     }),
   fc
     .record({
-      w: fc.option(digits, { nil: undefined }),
-      d: fc.option(digits, { nil: undefined }),
-      h: fc.option(digits, { nil: undefined }),
-      m: fc.option(digits, { nil: undefined }),
+      ...{ w: fc.option(digits, { nil: undefined }), d: fc.option(digits, { nil: undefined }) },
+      ...{ h: fc.option(digits, { nil: undefined }), m: fc.option(digits, { nil: undefined }) },
       s: fc.option(fc.tuple(digits, fraction), { nil: undefined }),
     })
     .map(({ w, d, h, m, s }) => {

@@ -32,10 +32,8 @@ const source = `export default {
   parameters: { least: { default: 1, minimum: 1, maximum: 3 } },
   usesOptions: true,
   ballot: {
-    type: 'object',
-    properties: { option: { type: 'string', maxLength: 64 } },
-    required: ['option'],
-    additionalProperties: false,
+    ...{ type: 'object', properties: { option: { type: 'string', maxLength: 64 } } },
+    ...{ required: ['option'], additionalProperties: false },
   },
   accepts: ({ option }, _, { options }) => options.includes(option),
   tally({ block: { options }, electors, votes, over }) {

@@ -176,12 +176,8 @@ test('vote: is counted, and returns the tally', async () => {
   expect(await population.vote(bob!, hash, 'reject')).toEqual({
     result: 'accepted',
     data: {
-      block_hash: hash,
-      agent_id: bob!.id,
-      decision: 'reject',
-      block_status: 'voting',
-      tally: { approve: 0, reject: 1, electorate: 4, needed: 3 },
-      timestamp: instant(10),
+      ...{ block_hash: hash, agent_id: bob!.id, decision: 'reject', block_status: 'voting' },
+      ...{ tally: { approve: 0, reject: 1, electorate: 4, needed: 3 }, timestamp: instant(10) },
     },
   });
 });

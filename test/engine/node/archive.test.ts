@@ -61,11 +61,8 @@ interface Stop {
 const stops = (most: number): fc.Arbitrary<Stop[]> =>
   fc.array(
     fc.record({
-      at: fc.nat(most),
-      share: fc.integer({ min: 0, max: 110 }),
-      trim: fc.boolean(),
-      compact: fc.boolean(),
-      keep: fc.constantFrom(undefined, 1, 7, 40),
+      ...{ at: fc.nat(most), share: fc.integer({ min: 0, max: 110 }), trim: fc.boolean() },
+      ...{ compact: fc.boolean(), keep: fc.constantFrom(undefined, 1, 7, 40) },
     }),
     { minLength: 1, maxLength: 4 },
   );

@@ -25,9 +25,7 @@ test('disk: refuses writes below the limit, accepts them when there is space aga
   };
   const verifier = createVerifier('inline');
   const network = await Network.open({
-    path: join(folder, 'network'),
-    genesis: { network_id: 'devnet' },
-    verifier,
+    ...{ path: join(folder, 'network'), genesis: { network_id: 'devnet' }, verifier },
     freeSpaceBytes: free() - 400 * mebibyte,
   });
   const submit = async (number: number) =>

@@ -22,11 +22,9 @@ const good = {
   status: { status: 'active', reason: 'back', expected_duration: 'PT1H' },
   vote: { block_hash: hash, decision: 'approve', meme_references: [id('meme')], timestamp },
   propose: {
-    parent_hash: hash,
-    transactions: [{ hash, data: 'one', sender: hash }],
+    ...{ parent_hash: hash, transactions: [{ hash, data: 'one', sender: hash }] },
     state_diff: { additions: { town: { mood: 1 } }, deletions: { old: null } },
-    meme_content: { type: 'text', content: 'so', tags: ['ünder', 'a_b'] },
-    timestamp,
+    ...{ meme_content: { type: 'text', content: 'so', tags: ['ünder', 'a_b'] }, timestamp },
   },
   meme: { caption: 'so', content_sha256: hash, tags: ['x', 'ß'] },
   discuss: { block_hash: hash, message: 'no', sentiment: 'negative' },

@@ -83,10 +83,7 @@ export const attempts = (length: number): fc.Arbitrary<Attempt[]> =>
   fc.array(
     fc.noBias(
       fc.record({
-        kind: kinds,
-        who: fc.nat(CITIZENS - 1),
-        which: fc.nat(9),
-        flag: fc.boolean(),
+        ...{ kind: kinds, who: fc.nat(CITIZENS - 1), which: fc.nat(9), flag: fc.boolean() },
         some: fc.nat(999),
       }),
     ),

@@ -148,9 +148,7 @@ test('replay: detects a missing record', async () => {
   const id = [...(await recordKeys('agents'))][5]!;
   const change = ({ records }: Stored) => void records('agents').removeSync(id);
   await expectFound(change, {
-    kind: 'register',
-    what: 'record',
-    which: `agents ${JSON.stringify(id)}`,
+    ...{ kind: 'register', what: 'record', which: `agents ${JSON.stringify(id)}` },
     found: 'no record',
   });
 });
@@ -160,9 +158,7 @@ test('replay: detects an added record', async () => {
     records('state').putSync('throne', '{"block_hash":"","value":"usurped"}');
   };
   await expectFound(change, {
-    what: 'record',
-    which: 'state "throne"',
-    expected: 'no record',
+    ...{ what: 'record', which: 'state "throne"', expected: 'no record' },
     found: '{"block_hash":"","value":"usurped"}',
   });
 });
@@ -170,9 +166,7 @@ test('replay: detects an added record', async () => {
 test('replay: detects an added event', async () => {
   const change = ({ events }: Stored) => void events.putSync(run.events + 1, '{}');
   await expectFound(change, {
-    seq: run.entries - 1,
-    what: 'event',
-    which: `event ${run.events + 1}`,
+    ...{ seq: run.entries - 1, what: 'event', which: `event ${run.events + 1}` },
     expected: 'no event',
   });
 });

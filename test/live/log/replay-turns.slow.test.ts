@@ -24,10 +24,7 @@ async function history(): Promise<string> {
     throw error;
   };
   const network = await Network.open({
-    path,
-    genesis: { network_id: 'devnet' },
-    verifier,
-    onFatal,
+    ...{ path, genesis: { network_id: 'devnet' }, verifier, onFatal },
   });
   const submit = async (request: SignedRequest) => network.submit(await network.verify(request));
   await submit(registration(by, 'Ada'));

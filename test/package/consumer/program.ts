@@ -22,9 +22,7 @@ await network.close();
 await verifier.close();
 
 const scenario = completeScenario({
-  title: 'Small',
-  agents: [{ group: 'all', producers: 2 }],
-  population: 12,
+  ...{ title: 'Small', agents: [{ group: 'all', producers: 2 }], population: 12 },
   length: { blocks: 2 },
 });
 const result: SimResult = await simulate(scenario, { store: 'memory' });

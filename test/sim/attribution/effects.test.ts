@@ -46,9 +46,7 @@ test('effect: has the sign of the omission, inside an interval that narrows', ()
       expect(high).toBeGreaterThanOrEqual(difference);
       expect(low >= -1 && high <= 1).toBe(true);
       const many = computeEffect({
-        pairs: 100 * pairs,
-        both: 100 * both,
-        only_with: 100 * only_with,
+        ...{ pairs: 100 * pairs, both: 100 * both, only_with: 100 * only_with },
         only_without: 100 * only_without,
       });
       expect(many.high - many.low).toBeLessThan(high - low);

@@ -121,10 +121,7 @@ export async function alliedWorld(latencyMs: number, afterMs: number): Promise<W
       social: { discussion: { rate: 0 }, memes: { rate: 0 }, breaks: { rate: 0 } },
       links: { latency: { distribution: 'constant', mean_ms: latencyMs, spread_ms: 0 } },
       consensus: {
-        policy: 'majority',
-        participation: 0,
-        dormant_after: 0,
-        weights: 'alliance_bonus',
+        ...{ policy: 'majority', participation: 0, dormant_after: 0, weights: 'alliance_bonus' },
         voting_period_ms: 20_000,
       },
       length: { blocks: 2 },

@@ -83,10 +83,7 @@ function agreeing({ folder, file, expected }: Suite): object[] {
       join(folder, 'logs', `${name}.ndjson`),
     );
     return log.map(({ seq, digest, log_digest }) => ({
-      case: name,
-      line: seq,
-      digest,
-      log_digest,
+      ...{ case: name, line: seq, digest, log_digest },
     }));
   });
 }

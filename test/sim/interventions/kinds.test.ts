@@ -115,11 +115,8 @@ test('drop: neither a block nor its duplicate arrives', async () => {
 
 test('drop: copies of the proposal count once', async () => {
   const scenario = completeScenario({
-    title: 't',
-    agents: [{ group: 'a', count: 6, producers: 1 }],
-    links: { duplication: 1 },
-    interventions: [{ kind: 'drop', block: 0, at_ms: 0 }],
-    length: { blocks: 2 },
+    ...{ title: 't', agents: [{ group: 'a', count: 6, producers: 1 }], links: { duplication: 1 } },
+    ...{ interventions: [{ kind: 'drop', block: 0, at_ms: 0 }], length: { blocks: 2 } },
   });
   const { interventions, measures } = await simulate(scenario, { store: 'memory' });
   expect(measures.messages_duplicated).toBeGreaterThan(0);
@@ -196,10 +193,7 @@ const still = (sections: Raw = {}): Raw => ({
   signatures: 'none',
   agents: [{ group: 'town', count: 6, producers: 1 }],
   social: {
-    memes: { rate: 0 },
-    discussion: { rate: 0 },
-    alliances: { rate: 0 },
-    breaks: { rate: 0 },
+    ...{ memes: { rate: 0 }, discussion: { rate: 0 }, alliances: { rate: 0 }, breaks: { rate: 0 } },
     occasion_ms: 3_600_000,
   },
   producers: { schedule: 'round_robin', block_interval_ms: 120_000 },

@@ -68,10 +68,8 @@ const action: fc.Arbitrary<Raw> = fc.oneof(
     { kind: 'set', path: 'producers.block_interval_ms', value: 700 },
   ),
   fc.record({
-    kind: fc.constant('link'),
-    between: fc.tuple(agent, fc.constant('network')),
-    loss: fc.constantFrom(0, 1),
-    factor: fc.integer({ min: 1, max: 50 }),
+    ...{ kind: fc.constant('link'), between: fc.tuple(agent, fc.constant('network')) },
+    ...{ loss: fc.constantFrom(0, 1), factor: fc.integer({ min: 1, max: 50 }) },
   }),
 );
 const moment: fc.Arbitrary<Raw> = fc.oneof(

@@ -21,9 +21,7 @@ export const lively = (sections: Raw = {}): Raw => ({
     { group: 'mute', count: 2, strategy: { kind: 'silent' } },
   ],
   social: {
-    memes: { rate: 15 },
-    discussion: { rate: 5 },
-    alliances: { rate: 10 },
+    ...{ memes: { rate: 15 }, discussion: { rate: 5 }, alliances: { rate: 10 } },
     occasion_ms: 4_000,
   },
   links: { loss: 0.02 },

@@ -129,11 +129,7 @@ test('decisions: a meme turned a vote if the vote would differ without the meme'
   const meme = (id: string, stance: 'approve' | 'reject') => ({ id, stance, text: '' });
   const memes = [meme('a', 'approve'), meme('b', 'approve'), meme('c', 'reject')];
   const { turned_by, score } = weighJudgement({
-    by: 'judgement',
-    personality,
-    opinions,
-    memes,
-    hasMeme: false,
+    ...{ by: 'judgement', personality, opinions, memes, hasMeme: false },
   });
   expect([score, turned_by]).toEqual([6_600, ['a', 'b']]);
 });

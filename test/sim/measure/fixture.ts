@@ -18,13 +18,8 @@ export function scenarioWith(groups: readonly string[], everyMs = 5_000): Collec
 /** Agents of the given groups, with the keys of a town's first citizens. */
 export function agentsIn(groups: readonly string[]): MeasuredAgent[] {
   return groups.map((group, ordinal) => ({
-    ordinal,
-    id: citizenOf(paperSignatory(ordinal)).id,
-    name: `agent ${ordinal}`,
-    group,
-    personality: 'neutral',
-    traits: personalities.neutral!,
-    strategy: 'personality',
+    ...{ ordinal, id: citizenOf(paperSignatory(ordinal)).id, name: `agent ${ordinal}`, group },
+    ...{ personality: 'neutral', traits: personalities.neutral!, strategy: 'personality' },
     capabilities: ['validator'],
   }));
 }

@@ -104,9 +104,7 @@ test('join: late producers take their turns from then on', async () => {
 test('join: patience counts from the last scheduled join', async () => {
   const alone = { ...honest, count: 1, strategy: { kind: 'silent' } };
   const sections = (agents: Raw[]) => ({
-    agents,
-    consensus: { voting_period_ms: 1_000, dormant_after: 0 },
-    patience_periods: 10,
+    ...{ agents, consensus: { voting_period_ms: 1_000, dormant_after: 0 }, patience_periods: 10 },
     length: { blocks: 500 },
   });
   const never = await simulate(town(sections([alone])), options);

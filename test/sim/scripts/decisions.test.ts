@@ -184,11 +184,8 @@ test('sim: prints findings, and exits with 11 on a conflict', async () => {
 
 const Decision = fc
   .record({
-    by: fc.nat(2),
-    ms: fc.nat(50),
-    slot: fc.nat(2),
-    value: fc.constantFrom<unknown>('a', 1, 2, 4),
-    tolerance: fc.nat(3),
+    ...{ by: fc.nat(2), ms: fc.nat(50), slot: fc.nat(2) },
+    ...{ value: fc.constantFrom<unknown>('a', 1, 2, 4), tolerance: fc.nat(3) },
   })
   .map(({ tolerance, ...one }) => (one.value === 'a' ? one : { ...one, tolerance }));
 

@@ -425,11 +425,8 @@ async function complexityRows(size: Size): Promise<Row[]> {
   const agents = scaled(size, 12, 50);
   const found = await messageComplexity([agents, 4 * agents]);
   return found.map(({ topology, agents: n, kind, formula, expected, counted }) => ({
-    what: `${topology}, n = ${n}: ${kind}, ${formula}`,
-    theory: expected,
-    measured: counted,
-    interval: null,
-    from: '3 blocks',
+    ...{ what: `${topology}, n = ${n}: ${kind}, ${formula}`, theory: expected, measured: counted },
+    ...{ interval: null, from: '3 blocks' },
   }));
 }
 
@@ -512,10 +509,8 @@ function drawnLinks(scenario: Scenario): number {
 function complexityScenario(topology: object, count: number): Scenario {
   const off = () => ({ rate: 0 });
   return completeScenario({
-    title: `${count} agents`,
-    signatures: 'none',
-    agents: [{ group: 'all', count, producers: 1, strategy: { kind: 'honest' } }],
-    topology,
+    ...{ title: `${count} agents`, signatures: 'none' },
+    ...{ agents: [{ group: 'all', count, producers: 1, strategy: { kind: 'honest' } }], topology },
     social: { memes: off(), discussion: off(), alliances: off(), breaks: off() },
     links: { latency: { distribution: 'constant', mean_ms: 20, spread_ms: 0 } },
     producers: { schedule: 'round_robin', block_interval_ms: 10_000 },

@@ -95,10 +95,8 @@ test('draws: settings without effect on finality leave it unchanged', async () =
       const scenario = lively(`${seed}`, {
         agents: [{ group: 'town', count: 12, producers: 2, traits }],
         links: { ...nearby, latency: { distribution: 'uniform' }, loss: 0.05 },
-        social: { ...quiet, ...social },
-        producers: { schedule: 'open', memes: 0 },
-        consensus: { policy: 'majority', participation: 0.3 },
-        length: { blocks: 4 },
+        ...{ social: { ...quiet, ...social }, producers: { schedule: 'open', memes: 0 } },
+        ...{ consensus: { policy: 'majority', participation: 0.3 }, length: { blocks: 4 } },
       });
       const { measures } = await simulate(scenario, { store: 'memory' });
       return measures.finality_mean_ms;
@@ -113,15 +111,12 @@ test('draws: settings without effect on finality leave it unchanged', async () =
 /** Actions of each agent about each block, keyed by proposal time and proposer. */
 async function doneAbout(interventions: Record<string, unknown>[]) {
   const lived = await live([{ group: 'town', count: 12, producers: 4 }], {
-    seed: '5',
-    interventions,
-    topology: { kind: 'ring', degree: 4 },
+    ...{ seed: '5', interventions, topology: { kind: 'ring', degree: 4 } },
     social: { ...quiet, memes: { rate: 10 }, discussion: { rate: 20 }, breaks: { rate: 2 } },
     links: { latency: { distribution: 'exponential' }, loss: 0.05, duplication: 0.05 },
     consensus: { ...allVote, voting_period_ms: 4_500 },
     producers: { schedule: 'round_robin', block_interval_ms: 5_000 },
-    length: { virtual_ms: 120_000 },
-    measure: { votes: true, decisions: true },
+    ...{ length: { virtual_ms: 120_000 }, measure: { votes: true, decisions: true } },
   });
   const { blocks, votes, folder } = lived;
   const named = blocks.map(({ proposed_ms, producer }) => `${producer} at ${proposed_ms}`);

@@ -17,9 +17,7 @@ interface Message {
 
 const messages = fc.array(
   fc.record({
-    from: fc.nat(AGENTS - 1),
-    at: fc.nat(400),
-    bytes: fc.oneof(fc.nat(40), fc.nat(2_000)),
+    ...{ from: fc.nat(AGENTS - 1), at: fc.nat(400), bytes: fc.oneof(fc.nat(40), fc.nat(2_000)) },
     copies: fc.nat(5),
   }),
   { maxLength: 60 },

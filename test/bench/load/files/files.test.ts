@@ -36,10 +36,8 @@ test('files: any result is read back unchanged, with a row for each figure', hea
     seed: fc.nat(1_000),
     workload: fc.constantFrom('votes', 'transactions', 'mixed', 'reads', 'subscribers'),
     operations: fc.subarray(['vote', 'propose', 'read', 'meme', 'status', 'register']),
-    rate: fc.integer({ min: 1, max: 300 }),
-    seconds: fc.integer({ min: 1, max: 4 }),
-    medianMs: fc.constantFrom(0.002, 1, 50, 20_000),
-    failing: fc.constantFrom(0, 0.1, 1),
+    ...{ rate: fc.integer({ min: 1, max: 300 }), seconds: fc.integer({ min: 1, max: 4 }) },
+    ...{ medianMs: fc.constantFrom(0.002, 1, 50, 20_000), failing: fc.constantFrom(0, 0.1, 1) },
     stall: fc.boolean(),
   });
   const free = fc.record({

@@ -58,10 +58,8 @@ const shape = fc.record({
   seed: fc.nat(1_000),
   workload: fc.constantFrom('votes', 'transactions', 'mixed', 'reads', 'subscribers'),
   operations: fc.subarray(['vote', 'propose', 'read', 'vote (beside)']),
-  rate: fc.integer({ min: 1, max: 300 }),
-  seconds: fc.integer({ min: 1, max: 20 }),
-  failing: fc.constantFrom(0, 0.1, 1),
-  stall: fc.boolean(),
+  ...{ rate: fc.integer({ min: 1, max: 300 }), seconds: fc.integer({ min: 1, max: 20 }) },
+  ...{ failing: fc.constantFrom(0, 0.1, 1), stall: fc.boolean() },
 } as const);
 
 test('model: follows its schema, with the figures of the result', () => {

@@ -66,10 +66,7 @@ test.concurrent('ends: fails if the server restarts with new data', async () => 
   const behaviours = [{ on: ['vote'], after: 20, does: 'newEpoch', startMs: 300 }] as const;
   const server = await knownServer({ behaviours });
   const result = await load(server, {
-    workload: 'votes',
-    agents: 6,
-    rate: 100,
-    durationMs: 60_000,
+    ...{ workload: 'votes', agents: 6, rate: 100, durationMs: 60_000 },
   });
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.measured_s).toBeLessThan(30);

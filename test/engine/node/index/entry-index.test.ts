@@ -224,9 +224,7 @@ test('index: decodes encoded rows, and refuses changed bytes', () => {
     plain,
   );
   const row = fc.record({
-    at: fc.maxSafeNat(),
-    event_seq: fc.maxSafeNat(),
-    totals: fc.constant(totals),
+    ...{ at: fc.maxSafeNat(), event_seq: fc.maxSafeNat(), totals: fc.constant(totals) },
     entries: fc.array(entry, { minLength: 1, maxLength: 40 }),
   });
   const property = fc.property(row, fc.nat(), (one, cut) => {
