@@ -27,9 +27,7 @@ test('traces: load propagates its trace context to serve', async () => {
   const files = { server: join(folder, 'server.ndjson'), load: join(folder, 'load.ndjson') };
   const traces = ['--traces', module];
   const server = await host({
-    data: join(folder, 'data'),
-    args: traces,
-    env: { SPAN_FILE: files.server },
+    ...{ data: join(folder, 'data'), args: traces, env: { SPAN_FILE: files.server } },
   });
   const run = ['load', '--url', server.url, '--agents', '10', '--rate', '20', '--warmup', '0s'];
   const { code } = await folkmoot([...run, '--duration', '1s', '--json', ...traces], {

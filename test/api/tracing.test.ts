@@ -51,9 +51,7 @@ test.each(oneTransport)('traces over %s: a vote has a span per step', async (tra
   const spans = exporter.getFinishedSpans();
   const server = spans.find(({ kind }) => kind === SpanKind.SERVER)!;
   expect([server.name, server.spanContext().traceId, parentOf(server)]).toEqual([
-    'POST /api/v1/consensus/vote',
-    TRACE,
-    PARENT,
+    ...['POST /api/v1/consensus/vote', TRACE, PARENT],
   ]);
   expect(server.attributes).toEqual({
     ...{ 'http.request.method': 'POST', 'http.route': '/api/v1/consensus/vote' },
@@ -131,9 +129,7 @@ test('traces: a collector that never responds delays no request', async () => {
   // A small queue: the SDK drops the spans that do not fit.
   register(
     new BatchSpanProcessor(silent, {
-      maxQueueSize: 64,
-      maxExportBatchSize: 16,
-      scheduledDelayMillis: 1,
+      ...{ maxQueueSize: 64, maxExportBatchSize: 16, scheduledDelayMillis: 1 },
     }),
   );
   const there = await world({ server: { traces: true } });

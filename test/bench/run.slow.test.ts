@@ -53,9 +53,7 @@ test('bench: a failing case reports why, and the others are measured', async () 
   });
   const { cases } = await measured(broken, changing('once', false));
   expect(cases[0]).toEqual({
-    case: 'broken',
-    name: 'not measured',
-    note: 'there is no such library',
+    ...{ case: 'broken', name: 'not measured', note: 'there is no such library' },
   });
   expect(cases[1]).toMatchObject({ case: 'once', of_r: 3 });
 });

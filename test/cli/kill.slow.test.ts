@@ -45,9 +45,7 @@ async function expectIntact(out: string, stderr: string): Promise<void> {
   const entries = reopened.read.position.seq + 1;
   expect(entries).toBe(Math.max(1, before.entries));
   const request = composeRegister(signatoryOf(1), '2025-01-01T00:00:00.000Z', {
-    name: 'Latecomer',
-    personality: 'lawful',
-    capabilities: ['validator'],
+    ...{ name: 'Latecomer', personality: 'lawful', capabilities: ['validator'] },
   });
   expect(await submit(request)).toMatchObject({ result: 'accepted' });
   await reopened.close();

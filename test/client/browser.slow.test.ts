@@ -28,9 +28,7 @@ const inPage = async (url: string) => {
   const meme = await client.postMeme({ file: 'hi', caption: 'a\nb', tags: ['x'] });
   const { block_hash } = await client.propose({ transactions: ['from a browser'] });
   const vote = await client.vote({
-    block_hash,
-    decision: 'approve',
-    meme_references: [meme.meme_id],
+    ...{ block_hash, decision: 'approve', meme_references: [meme.meme_id] },
   });
   const types: string[] = [];
   for await (const { type } of stream) {

@@ -200,9 +200,7 @@ test('saveKeys: round-trips with loadKeys', () => {
   expect(generateKeys()).not.toEqual(keys);
   expect(loadKeys(saveKeys(keys))).toEqual(keys);
   expect(Object.keys(JSON.parse(saveKeys(keys)))).toEqual([
-    'agent_id',
-    'public_key',
-    'private_key',
+    ...['agent_id', 'public_key', 'private_key'],
   ]);
   expect(loadKeys(JSON.stringify({ private_key: keys.privateKey.toUpperCase() }))).toEqual(keys);
 });
@@ -261,18 +259,14 @@ describe.each(['node', 'uws'] as const)('client over %s', (transport) => {
     const state_diff = { additions: { greeting: { text: 'hello' } }, deletions: {} };
     const meme_content = { type: 'text', content: 'approve', tags: ['calm'] };
     const proposed = await client.propose({
-      transactions: ['own', sent],
-      state_diff,
-      meme_content,
+      ...{ transactions: ['own', sent], state_diff, meme_content },
     });
     expect(proposed).toMatchObject({ height: 1, status: 'voting', electorate: 2 });
     const { block_hash } = proposed;
     await client.vote({ block_hash, decision: 'approve', reason: 'mine' });
     const last = await another.vote({ block_hash, decision: 'approve' });
     expect(last).toMatchObject({
-      outcome: 'voted',
-      block_status: 'finalized',
-      tally: { approve: 2, needed: 2 },
+      ...{ outcome: 'voted', block_status: 'finalized', tally: { approve: 2, needed: 2 } },
     });
 
     const state = await client.networkState();

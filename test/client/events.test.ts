@@ -22,9 +22,7 @@ test.each(transports)('events: yields each of its topics once (%s)', async (tran
   await client.vote({ block_hash, decision: 'approve' });
   const events = await take(stream, 3);
   expect(events.map(({ type }) => type)).toEqual([
-    'block_proposal',
-    'block_validation',
-    'block_status',
+    ...['block_proposal', 'block_validation', 'block_status'],
   ]);
   expect([seqsOf(events), stream.position?.seq]).toEqual([[2, 3, 4], 4]);
   await stream.return();

@@ -126,9 +126,7 @@ test('resume: continues after the last event, and drops duplicates', async () =>
   last().accept();
   const subscribe = last().sent.find(({ type }) => type === 'subscribe');
   expect(subscribe).toEqual({
-    type: 'subscribe',
-    topics: ['blocks'],
-    since: { epoch: 'e', seq: 9 },
+    ...{ type: 'subscribe', topics: ['blocks'], since: { epoch: 'e', seq: 9 } },
   });
   last().say('block_status', event(9));
   last().say('block_status', event(12));

@@ -77,9 +77,7 @@ test('servers: abandons a server that cannot answer, and trusts one that refuses
   const again = await answering(503, error('NETWORK_ERROR', 'QUEUE_FULL'));
   const failed = await failureOf(new NetworkClient({ url: [unable.url, again.url] }).meta());
   expect([(failed as ApiError).reason, unable.asked(), again.asked()]).toEqual([
-    'QUEUE_FULL',
-    2,
-    1,
+    ...['QUEUE_FULL', 2, 1],
   ]);
 });
 

@@ -46,9 +46,7 @@ const registration = () => {
   const now = new Date().toISOString();
   const capabilities = ['validator', 'producer'] as const;
   return composeRegister(signatoryOf(drawn), now, {
-    personality: 'lawful',
-    name: 'Ada',
-    capabilities,
+    ...{ personality: 'lawful', name: 'Ada', capabilities },
   });
 };
 
@@ -148,9 +146,7 @@ test.skipIf(!hasEtcd)(
     const file = Buffer.alloc(1024 * 1024, 7);
     Buffer.from('89504e470d0a1a0a', 'hex').copy(file);
     const meme = composeMeme(signatoryOf(1), new Date().toISOString(), {
-      caption: 'large',
-      tags: [],
-      file,
+      ...{ caption: 'large', tags: [], file },
     });
     expect((await nodes[0]!.submit(meme)).result).toBe('accepted');
     const parts = await client.range({ prefix: `${prefix}part` }, { keysOnly: true });

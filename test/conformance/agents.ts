@@ -29,9 +29,7 @@ export function agentTests(start: Start): void {
     const agent = agentOf('Ada');
     const answer = await world.send(register(agent));
     expect(expectSuccess(answer, 201)).toEqual({
-      agent_id: agent.agentId,
-      registration_time: TIMESTAMP,
-      status: 'active',
+      ...{ agent_id: agent.agentId, registration_time: TIMESTAMP, status: 'active' },
     });
   });
 
@@ -174,9 +172,7 @@ export function socialTests(start: Start): void {
     const again = await world.send(ally.respond(bob!, id, false));
     expectError(again, 409, 'INVALID_REQUEST', 'ALREADY_ANSWERED');
     expect(await world.do(ally.leave(bob!, id), 200)).toMatchObject({
-      members: [],
-      duration: 'PT0S',
-      status: 'dissolved',
+      ...{ members: [], duration: 'PT0S', status: 'dissolved' },
     });
     expectError(await world.send(ally.leave(ada!, id)), 409, 'INVALID_REQUEST', 'ALLIANCE_CLOSED');
   });

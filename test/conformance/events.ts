@@ -137,9 +137,7 @@ export function eventTests(start: Start): void {
         meme_id: posted.meme_id,
         creator: who,
         content: {
-          type: 'text',
-          url: `/api/v1/social/memes/${posted.meme_id}/content`,
-          caption: 'A',
+          ...{ type: 'text', url: `/api/v1/social/memes/${posted.meme_id}/content`, caption: 'A' },
         },
         tags: ['b'],
         timestamp: TIMESTAMP,

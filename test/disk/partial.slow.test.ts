@@ -244,9 +244,7 @@ async function expectOutcomes(
 
 test('data folder: each combination of files has its outcome, and no command loses data', () =>
   expectOutcomes(dataTable, dataFiles, [
-    serve,
-    command('replay'),
-    command('archive', '--before', '9999'),
+    ...[serve, command('replay'), command('archive', '--before', '9999')],
   ]));
 
 /** Creates the named files and folders of a saved output, or none of them. */

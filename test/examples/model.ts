@@ -59,9 +59,7 @@ function next(messages: readonly Message[], asked: number): Message {
   const call = (name: string, args: object, more: string = JSON.stringify(args)): Message => {
     const of = { name, arguments: more };
     return {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: `call-${asked}`, function: of }],
+      ...{ role: 'assistant', content: null, tool_calls: [{ id: `call-${asked}`, function: of }] },
     };
   };
   // Models sometimes write invalid JSON. The agent reports it to the model and continues.

@@ -67,9 +67,7 @@ test('data folder: replays with its archive, and accepts a request', async () =>
   const genesis = { network_id: 'old-network' };
   const { network, submit } = await testNetwork({ path, genesis });
   const request = composeRegister(signatoryOf(1), '2026-11-25T15:00:00.000Z', {
-    name: 'Latecomer',
-    personality: 'lawful',
-    capabilities: ['validator'],
+    ...{ name: 'Latecomer', personality: 'lawful', capabilities: ['validator'] },
   });
   expect(await submit(request)).toMatchObject({ result: 'accepted' });
   await network.close();

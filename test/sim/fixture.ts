@@ -76,9 +76,7 @@ export async function live(agents: Raw[], sections: Raw = {}, folder?: string): 
   );
   const rows = <T extends TableName>(name: T) => csvRows(join(out, name)) as Cells<T>[];
   const tables = {
-    votes: rows('votes.csv'),
-    blocks: rows('blocks.csv'),
-    agents: rows('agents.csv'),
+    ...{ votes: rows('votes.csv'), blocks: rows('blocks.csv'), agents: rows('agents.csv') },
   };
   return { result, folder: out, sent, ...tables };
 }

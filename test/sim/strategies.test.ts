@@ -191,9 +191,7 @@ test('censor: omits the transactions of the group; others include them', async (
   const producers = (strategy: object) => ({ group: 'makers', count: 4, producers: 4, strategy });
   const sections = {
     producers: {
-      schedule: 'round_robin',
-      senders: 'neighbours',
-      transactions: { least: 8, most: 8 },
+      ...{ schedule: 'round_robin', senders: 'neighbours', transactions: { least: 8, most: 8 } },
     },
   };
   const signed = async (strategy: object) => {

@@ -30,9 +30,7 @@ const MOST_RECOVERY_MS = 5_000;
 
 const paths = ['/api/v1/network/state', '/healthz'];
 const nodeArgs = [
-  '--expose-gc',
-  '--import',
-  fileURLToPath(new URL('./probe.mjs', import.meta.url)),
+  ...['--expose-gc', '--import', fileURLToPath(new URL('./probe.mjs', import.meta.url))],
 ];
 
 /** The generator signs and follows the chain, so it may send less than requested. */

@@ -104,9 +104,7 @@ test('asyncapi: has every message, topic and close code', () => {
   expect(Object.keys(messages)).toEqual([...client, ...acks, ...watched, ...events, 'error']);
   const added = Object.keys(messages).filter((name) => messages[name]!['x-extension']);
   expect(added).toEqual([
-    ...['unsubscribe', 'watch', 'ping', 'unsubscribed', 'pong'],
-    ...watched,
-    'block_status',
+    ...[...['unsubscribe', 'watch', 'ping', 'unsubscribed', 'pong'], ...watched, 'block_status'],
   ]);
   const { live } = asyncapi.channels;
   expect(live['x-topics'].map(({ name }) => name).sort()).toEqual([...topics].sort());

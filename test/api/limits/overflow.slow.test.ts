@@ -26,9 +26,7 @@ const floods: [string, (index: number) => string][] = [
 describe.each(transports)('overflow over %s', (transport) => {
   test.each(floods)('addresses of %s: lock out no newcomer and no agent', async (_, addressOf) => {
     const there = await world({
-      transport,
-      limits: 'spec',
-      server: { trustedProxies: ['127.0.0.1'] },
+      ...{ transport, limits: 'spec', server: { trustedProxies: ['127.0.0.1'] } },
     });
     const [ada, bob] = [agentOf('Ada'), agentOf('Bob')];
     const active = (by: typeof ada) => status(by, { status: 'active' }, by.agentId);

@@ -33,9 +33,7 @@ const reasonOf = ({ body }: Answered) => JSON.parse(body).error.details.reason;
 describe.each(oneTransport)('load over %s', (transport) => {
   async function shown() {
     const state = {
-      standing: 'waiting' as RunStage,
-      asked: [] as string[],
-      watched: [] as boolean[],
+      ...{ standing: 'waiting' as RunStage, asked: [] as string[], watched: [] as boolean[] },
     };
     const board = new Board(going(0), (watched) => state.watched.push(watched));
     const control = loadControl(
@@ -70,9 +68,7 @@ describe.each(oneTransport)('load over %s', (transport) => {
   }
 
   const answered = async (response: Response): Promise<Answered> => ({
-    status: response.status,
-    headers: response.headers,
-    body: await response.text(),
+    ...{ status: response.status, headers: response.headers, body: await response.text() },
   });
 
   test('state: returns what was posted, with an increasing version', async () => {

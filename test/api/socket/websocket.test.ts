@@ -295,9 +295,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     const { epoch, last_seq } = await live.auth(ada);
     expect(last_seq).toBe(20);
     expect(await live.subscribe(['network'], { epoch, seq: 5 })).toMatchObject({
-      replay: 15,
-      gap: false,
-      last_seq: 20,
+      ...{ replay: 15, gap: false, last_seq: 20 },
     });
     await there.join('One more');
     expect(seqs(await live.settled())).toEqual(range(6, 21));

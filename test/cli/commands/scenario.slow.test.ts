@@ -36,9 +36,7 @@ test('scenario show: prints all defaults and changes, as YAML and as JSON', asyn
   expect(parse(stdout)).toEqual(shown);
   const { scenario } = loadScenario('byzantine');
   expect(shown).toMatchObject({
-    population: 60,
-    links: scenario.links,
-    consensus: { policy: 'veto' },
+    ...{ population: 60, links: scenario.links, consensus: { policy: 'veto' } },
   });
   expect(shown).toMatchObject({ agents: [{}, { group: 'adversaries', share: 0.4 }] });
 });

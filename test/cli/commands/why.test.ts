@@ -25,9 +25,7 @@ test('why: agrees with blocks.csv for each block', async () => {
     const { block, electors, outcome, power, swings } = JSON.parse(stdout) as Explanation;
     expect(`${block.status} ${outcome}`).toBe(`${row.status} ${row.status}`);
     expect([block.approve, block.reject, block.total].map(String)).toEqual([
-      row.approve,
-      row.reject,
-      row.electorate,
+      ...[row.approve, row.reject, row.electorate],
     ]);
     expect(electors.filter(({ vote }) => vote !== null)).toHaveLength(Number(row.votes));
     expect(power.turnout).toBe(null);

@@ -73,9 +73,7 @@ test('completion: lists folders with runs, down to one level', async () => {
 test('completion: bash splits words at =, and gets the part after the sign', async () => {
   expect((await complete(['serve', '--limits', '=', 'b'], 'bash')).values).toEqual(['bench']);
   expect((await complete(['serve', '--limits', '='], 'bash')).values).toEqual([
-    'spec',
-    'bench',
-    'off',
+    ...['spec', 'bench', 'off'],
   ]);
   const next = ['serve', '--limits', '=', 'bench', '--clo'];
   expect((await complete(next, 'bash')).values).toEqual(['--clock']);

@@ -76,9 +76,7 @@ test('status: returns the previous and the current status', async () => {
     timestamp: instant(0),
   });
   expect(answerOf(await population.status(ada, 'inactive'))).toMatchObject({
-    previous_status: 'maintenance',
-    reason: '',
-    expected_duration: '',
+    ...{ previous_status: 'maintenance', reason: '', expected_duration: '' },
   });
 });
 

@@ -234,9 +234,7 @@ test('vote: an equivocation costs a quarter of the scale, and several at most ha
   const population = await newPopulation();
   const [ada, bob, cem] = await population.joinMany(7, ['validator', 'producer']);
   const hashes = [
-    await population.open(ada!),
-    await population.open(bob!),
-    await population.open(cem!),
+    ...[await population.open(ada!), await population.open(bob!), await population.open(cem!)],
   ];
   for (const hash of hashes) await population.vote(ada!, hash);
   const scores: number[] = [];

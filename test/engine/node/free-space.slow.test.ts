@@ -11,9 +11,7 @@ import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 const timestamp = formatInstant(START_MS);
 const registration = (by: Signatory) =>
   composeRegister(by, timestamp, {
-    personality: 'lawful',
-    name: 'Ada',
-    capabilities: ['validator', 'producer'],
+    ...{ personality: 'lawful', name: 'Ada', capabilities: ['validator', 'producer'] },
   });
 
 test('disk: refuses writes below the limit, accepts them when there is space again', async () => {

@@ -190,9 +190,7 @@ test('signing: computes ids of memes and alliances', async () => {
     'meme_id' in command ? command.meme_id : 'alliance_id' in command ? command.alliance_id : '',
   );
   expect(ids.filter((id) => id !== '')).toEqual([
-    vectors.alliance.alliance_id,
-    vectors.meme.meme_id,
-    vectors.meme_bare.meme_id,
+    ...[vectors.alliance.alliance_id, vectors.meme.meme_id, vectors.meme_bare.meme_id],
   ]);
 });
 
@@ -200,9 +198,7 @@ test('signing: a transaction covers network and hash, signed by its sender if th
   const { transaction, transaction_with_sender: other } = vectors;
   const own = composeTransaction(keyOf(1), network_id, transaction.data, false);
   expect(own).toEqual({
-    data: transaction.data,
-    hash: transaction.hash,
-    signature: transaction.signature,
+    ...{ data: transaction.data, hash: transaction.hash, signature: transaction.signature },
   });
   expect(composeTransaction(keyOf(2), network_id, other.data, true)).toEqual({
     ...{ data: other.data, hash: other.hash, sender: other.sender, signature: other.signature },

@@ -194,9 +194,7 @@ export class Life {
     if (kind === 'register') {
       const personality = personalities[which % 2]!;
       const fields = {
-        personality,
-        name: flag ? 'a' : 'b',
-        capabilities: capabilities[which % 3]!,
+        ...{ personality, name: flag ? 'a' : 'b', capabilities: capabilities[which % 3]! },
       };
       return composeRegister(by, stamp, fields);
     }

@@ -35,9 +35,7 @@ describe('Schulze 2011, example 1: 45 voters rank five options', () => {
   test('the order is E, A, C, B, D', () => {
     const standings = { E: 4, A: 3, C: 2, B: 1, D: 0 };
     expect(elect('schulze', options, votes)).toEqual({
-      status: 'finalized',
-      choice: 'E',
-      standings,
+      ...{ status: 'finalized', choice: 'E', standings },
     });
   });
 

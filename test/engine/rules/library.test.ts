@@ -100,9 +100,7 @@ describe.each(policies)('library: %s', (policy) => {
   test('decides an empty poll', () => {
     for (const options of [[], ['a', 'b']]) {
       const { status, choice } = decidePoll(createRule(policy), {
-        options,
-        votes: [],
-        absent: [1],
+        ...{ options, votes: [], absent: [1] },
       });
       expect(status).toMatch(/^(rejected|expired)$/);
       expect(choice).toBeUndefined();
@@ -401,9 +399,7 @@ test('rankings: instant_runoff refuses equal options', () => {
 });
 
 test.each([
-  'instant_runoff',
-  'schulze',
-  'ranked_pairs',
+  ...['instant_runoff', 'schulze', 'ranked_pairs'],
 ])('rankings: %s chooses an option that most weight ranks first', (policy) => {
   let majorities = 0;
   fc.assert(

@@ -60,9 +60,7 @@ const arbitraryProfile = (most: number, voters: number): fc.Arbitrary<Profile> =
         { weight: 1, arbitrary: fc.constant('reject' as const) },
       );
       const voters = fc.array(fc.record({ weight, decision, ranking }), {
-        minLength: electors,
-        maxLength: electors,
-        size: 'max',
+        ...{ minLength: electors, maxLength: electors, size: 'max' },
       });
       const absent = fc.array(weight, { maxLength: 2 });
       return fc.record({ options: fc.constant(options), voters, absent });

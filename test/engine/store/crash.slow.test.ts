@@ -31,9 +31,7 @@ test('crash: the folder continues after each of ten crashes in a row', async () 
 });
 
 test.each([
-  'commit.befor',
-  'commit.after:0',
-  'commit.after:x',
+  ...['commit.befor', 'commit.after:0', 'commit.after:x'],
 ])('crash: refuses the plan %s when the process starts', (plan) => {
   const script = "import('./dist/engine/store/process-end.js')";
   const env = { ...process.env, FOLKMOOT_CRASH_AT: plan };

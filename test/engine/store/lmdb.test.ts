@@ -118,9 +118,7 @@ test('store.open: fails with CORRUPT for a foreign file', () => {
 });
 
 test.each([
-  'no json',
-  '[]',
-  '{"schema_version":"3"}',
+  ...['no json', '[]', '{"schema_version":"3"}'],
 ])('store.open: fails with CORRUPT for the meta %s', async (text) => {
   const folder = await writtenFolder(1);
   const root = open({ path: folder, noSubdir: false, overlappingSync: false, encoding: 'binary' });

@@ -125,9 +125,7 @@ const key = fc.oneof(
   fc.tuple(fc.constantFrom('a', 'b'), fc.integer({ min: 0, max: 3 })),
 );
 const change = fc.record({
-  table: fc.constant('votes'),
-  key,
-  json: fc.constantFrom('1', '2', null),
+  ...{ table: fc.constant('votes'), key, json: fc.constantFrom('1', '2', null) },
 });
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ changes: fc.array(change, { maxLength: 6 }) }) },

@@ -52,9 +52,7 @@ async function expectAgent(caller: Caller, { public_key }: SignedRequest, data: 
 
 async function expectBlock(caller: Caller, { public_key, body }: SignedRequest, data: Data) {
   expect(await caller.find(`/api/v1/blocks/${data.block_hash}`)).toMatchObject({
-    public_key,
-    height: data.height,
-    proposal: JSON.parse(Buffer.from(body).toString()),
+    ...{ public_key, height: data.height, proposal: JSON.parse(Buffer.from(body).toString()) },
   });
 }
 

@@ -142,9 +142,7 @@ async function refusalIn(caller: Caller): Promise<{ reason: string; details: obj
       continue;
     }
     expect([status, error.code, error.details.reason]).toEqual([
-      503,
-      'NETWORK_ERROR',
-      'ARCHIVE_DAMAGED',
+      ...[503, 'NETWORK_ERROR', 'ARCHIVE_DAMAGED'],
     ]);
     expect(error.details.first_event).toBe(after + 1);
     expect(text).not.toContain('.seg');

@@ -12,9 +12,7 @@ async function decide(url: string, ballot?: unknown) {
     ['Ada', 'Ben', 'Cleo'].map(async (name) => {
       const agent = new AgentClient({ url, keys: generateKeys() });
       await agent.register({
-        name,
-        personality: 'lawful',
-        capabilities: ['validator', 'producer'],
+        ...{ name, personality: 'lawful', capabilities: ['validator', 'producer'] },
       });
       return agent;
     }),

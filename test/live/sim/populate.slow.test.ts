@@ -76,9 +76,7 @@ test('serve --scenario: an external agent takes part, and a restart continues', 
 
   const ada = new AgentClient({ url: first.url, keys: generateKeys() });
   expect(await ada.meta()).toMatchObject({
-    voting_period_ms: 4_000,
-    dormant_after: 7,
-    policy: 'bft',
+    ...{ voting_period_ms: 4_000, dormant_after: 7, policy: 'bft' },
   });
   const capabilities = ['validator', 'producer'] as const;
   await ada.register({ name: 'Ada', personality: 'lawful', capabilities });

@@ -201,9 +201,7 @@ test('sim --url: agents with a wrong clock also leave', async () => {
   const skew = { kind: 'clock_skew', whom: [{ count: 2 }], start_ms: 0, length_ms: 1e9 };
   const social = { breaks: { rate: 1 } };
   const town = hurriedScenario({
-    social,
-    faults: [{ ...skew, skew_ms: 200_000 }],
-    length: { blocks: 3 },
+    ...{ social, faults: [{ ...skew, skew_ms: 200_000 }], length: { blocks: 3 } },
   });
   await simulateRemote(town, { url, speed: 20 });
   expect(await statuses(url)).toBe(0);

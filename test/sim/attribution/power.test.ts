@@ -158,9 +158,7 @@ test('power: divides by a common divisor, and refuses other large weights', () =
   expect(computePower(large).swings).toEqual([1n, 1n, 3n]);
   const primes = [100_000_007, 200_000_033, 300_000_007];
   const { swings, shapley_shubik, refused } = computePower({
-    weights: primes,
-    quota: 400_000_000,
-    veto: [],
+    ...{ weights: primes, quota: 400_000_000, veto: [] },
   });
   expect([swings, shapley_shubik]).toEqual([null, null]);
   expect(refused).toEqual([

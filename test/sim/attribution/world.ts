@@ -105,9 +105,7 @@ export async function alliedWorld(latencyMs: number, afterMs: number): Promise<W
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'minority.mjs'), minority);
   const following = (votes: string) => ({
-    kind: 'script',
-    module: './minority.mjs',
-    parameters: { votes, after_ms: afterMs },
+    ...{ kind: 'script', module: './minority.mjs', parameters: { votes, after_ms: afterMs } },
   });
   const scenario = completeScenario(
     {

@@ -129,9 +129,7 @@ test('audit: names the violated rule, with the found and expected values', async
 test('audit: an omitted event shows in the sequence numbers', async () => {
   const change: Change = (puts) => listOf(puts[8]).splice(2, 1);
   expect(found(await history(), change, { renumber: false })).toMatchObject({
-    rule: 'event-number',
-    actor: 'event 12',
-    expected: 'event 11',
+    ...{ rule: 'event-number', actor: 'event 12', expected: 'event 11' },
   });
 });
 

@@ -12,9 +12,7 @@ const nothing = { public_key: '', target: '', timestamp: '', signature: '' };
 const genesis = { kind: 'genesis', ...nothing, body: Buffer.from('{"network_id":"n"}') } as const;
 const tick = { kind: 'tick', ...nothing, body: new Uint8Array() } as const;
 const register = composeRegister(voter, WHEN, {
-  name: 'Vera',
-  personality: 'lawful',
-  capabilities: ['validator'],
+  ...{ name: 'Vera', personality: 'lawful', capabilities: ['validator'] },
 });
 const vote = (decision: 'approve' | 'reject') =>
   composeVote(voter, WHEN, { block_hash: block, decision });

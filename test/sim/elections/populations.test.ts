@@ -215,9 +215,7 @@ describe('ballots of a file', () => {
     const text = dataOf('soc', ['3: 1,2,3,4', '2: 3,1,2,4'], names);
     const { out, result, blocks } = await hold(town({ text }));
     expect(result.elections?.['data.soc']?.labels).toEqual({
-      Zo: 'Zoë',
-      'Zo-2': 'Zoé',
-      'option-3': '東京',
+      ...{ Zo: 'Zoë', 'Zo-2': 'Zoé', 'option-3': '東京' },
     });
     expect(blocks[0]).toMatchObject({ choice: 'Zo', choice_label: 'Zoë' });
     const found = JSON.parse(

@@ -56,9 +56,7 @@ test('decisions: has a consistent line for each counted vote', async () => {
     const row = votes[at]!;
     expect(isLine(line), JSON.stringify(isLine.errors)).toBe(true);
     expect([line.block, line.agent, line.decision].map(String)).toEqual([
-      row.block,
-      row.agent,
-      row.decision,
+      ...[row.block, row.agent, row.decision],
     ]);
     expect(line.memes).toHaveLength(Number(row.memes_heard));
     if (line.basis !== 'judgement') continue;

@@ -45,9 +45,7 @@ test('ended_by: stalled, one patience after the last decided block', async () =>
   const sections = { consensus: bft, length: { blocks: 1_000 }, patience_periods: 4 };
   const { result } = await live([honest, silent], sections);
   expect([result.ended_by, result.virtual_ms, result.verdict]).toEqual([
-    'stalled',
-    12_000,
-    'no_progress',
+    ...['stalled', 12_000, 'no_progress'],
   ]);
   expect(result.censored[0]).toMatch(/^ended by patience: .* 4 voting periods/);
 });

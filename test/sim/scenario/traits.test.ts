@@ -41,9 +41,7 @@ test('normal: is clamped to the bounds of the trait', () => {
 
 test('choice: follows the weights', () => {
   const some = many('abstains', {
-    distribution: 'choice',
-    values: [0, 0.5, 1],
-    weights: [2, 1, 1],
+    ...{ distribution: 'choice', values: [0, 0.5, 1], weights: [2, 1, 1] },
   });
   expect(some.filter((one) => one === 0).length / some.length).toBeCloseTo(0.5, 1);
   expect(new Set(some)).toEqual(new Set([0, 0.5, 1]));

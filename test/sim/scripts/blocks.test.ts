@@ -114,9 +114,7 @@ test('round: counts the vote calls from 0, also after wait in hear', async () =>
   };
   expect(await rounds('')).toEqual([true, true, 0]);
   expect(await rounds("export const hear = () => ({ do: 'wait', ms: 300 });")).toEqual([
-    true,
-    true,
-    0,
+    ...[true, true, 0],
   ]);
 });
 

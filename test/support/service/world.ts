@@ -51,9 +51,7 @@ export const get = (url: string, path: string, headers: Record<string, string> =
 export function expectError(answer: Answer, status: number, code: string, reason?: string): void {
   const { error } = answer;
   expect([answer.status, error?.code, reason && error?.details.reason], answer.text).toEqual([
-    status,
-    code,
-    reason,
+    ...[status, code, reason],
   ]);
   expect(JSON.parse(answer.text)).toEqual({
     success: false,

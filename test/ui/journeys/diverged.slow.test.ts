@@ -129,9 +129,7 @@ browserTest('diverged: shows the divergence of an entry and its invalid vote', a
   await band.getByRole('link').click();
   await tab.locator('.difference').waitFor();
   expect(await facts(tab)).toMatchObject({
-    actor: event.name,
-    field: 'log digest',
-    stored: vote.log_digest,
+    ...{ actor: event.name, field: 'log digest', stored: vote.log_digest },
   });
   const { block_hash } = JSON.parse(vote.body) as { block_hash: string };
   await tab.goto(`${url}/ui/block/${block_hash}`);

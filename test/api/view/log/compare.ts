@@ -88,9 +88,7 @@ function assertBlocks(snapshot: Snapshot, read: Views, votes: readonly Vote[]): 
   const all = [...read.records('block_numbers')].map(({ key, value }) => {
     const view = read.block(value.block_hash)!;
     return {
-      number: key as number,
-      view,
-      context: read.record('blocks', value.block_hash)!.context,
+      ...{ number: key as number, view, context: read.record('blocks', value.block_hash)!.context },
     };
   });
   const closed = all.filter(({ view }) => view.status !== 'voting').slice(-viewLimits.blocksShown);

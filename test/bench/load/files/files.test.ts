@@ -87,9 +87,7 @@ test('latencies.csv: has rows for each histogram that match the percentiles', as
   const at = (time: string, percentile: string) =>
     Number(table.find((r) => !r.operation && r.time === time && r.percentile === percentile)!.ms);
   expect([at('finality', '50'), at('finality', '99'), at('finality', '100')]).toEqual([
-    result.finality.p50,
-    result.finality.p99,
-    result.finality.max,
+    ...[result.finality.p50, result.finality.p99, result.finality.max],
   ]);
   const steps = table.filter(({ time }) => time === 'lag').map(({ ms }) => Number(ms));
   expect(steps).toEqual(steps.toSorted((a, b) => a - b));
@@ -112,9 +110,7 @@ test('histograms.hlog: is readable by the library, with tags without spaces', as
   }
   const started = Date.parse(result.started);
   expect(found.get('finality')).toEqual({
-    count: 4,
-    longest: finality.max! * 1_000,
-    span: [started, started + 3_000],
+    ...{ count: 4, longest: finality.max! * 1_000, span: [started, started + 3_000] },
   });
   expect(found.get('vote.response')!.count).toBe(result.operations[0]!.response.count);
   const lines = text.trimEnd().split('\n');

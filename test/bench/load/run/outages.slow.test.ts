@@ -98,16 +98,12 @@ test.each(['votes', 'mixed', 'reads'] as const)('outage: %s recover', async (wor
 
 test('outage: subscribers resume, and receive each update once', async () => {
   const { result, downMs } = await loadWithRestart({
-    workload: 'subscribers',
-    agents: 5,
-    rate: 40,
+    ...{ workload: 'subscribers', agents: 5, rate: 40 },
   });
   expectOutage(result, downMs, 'status');
   const { expected, delivered, holes, disconnects } = result.delivery;
   expect({ delivered, holes, disconnects }).toEqual({
-    delivered: expected,
-    holes: 0,
-    disconnects: 0,
+    ...{ delivered: expected, holes: 0, disconnects: 0 },
   });
   expect(expected).toBeGreaterThan(0);
 });
