@@ -44,6 +44,8 @@ export default defineConfig({
     runner: './test/support/runner/skipping.ts',
     reporters: ['default', new SkipReporter()],
     sequence: { sequencer: LongestFirst },
+    // Tests use test, expect and the hooks without importing them.
+    globals: true,
     // Files of a worker share its modules: loading them for each takes a fifth of all the time.
     isolate: false,
     // The built package runs unchanged, as in a user's process: Vite does not transform it.

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
 import { dependingFolder } from './own-client/programs.js';
 import { temporaryFolder } from './support/fixture.js';
 

@@ -19,7 +19,6 @@ import {
 } from 'folkmoot';
 import { AgentClient, ApiError, generateKeys } from 'folkmoot/client';
 import { agentId, allianceId, blockHash, httpInput, memeId, sha256Hex } from 'folkmoot/signing';
-import { expect, test } from 'vitest';
 import { instant, START_MS } from '../support/citizens.js';
 import { counts } from '../support/counts.js';
 import { signatoryOf, testNetwork } from '../support/fixture.js';

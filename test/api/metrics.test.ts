@@ -5,7 +5,6 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createVerifier, virtualClock } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { runInSlices, type SlicedWork } from '../../dist/api/time-slices.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { raw, statusOf } from '../support/service/raw.js';

@@ -1,7 +1,6 @@
 /** `--traces` of `serve` and `load`: a load run's requests and the server's spans share traces. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { host, startHost, stop } from '../support/host.js';

@@ -9,7 +9,6 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { oneTransport, world } from '../support/service/server.js';
 import * as signer from '../support/service/signer.js';

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
 import { BenchResult } from '../../dist/bench/case.js';
 import { cases } from '../../dist/bench/run.js';
 import { Value } from '../../dist/engine/protocol/bundled/typebox.js';

@@ -1,6 +1,5 @@
 /** Tests the measuring clients against a bare server, and frames that arrive in pieces. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { getRate, subscribe } from '../../dist/bench/clients/clients.js';
 import { countFrames } from '../../dist/bench/clients/frames.js';
 import { withBare } from '../../dist/bench/servers/processes.js';

@@ -1,6 +1,5 @@
 /** Tests that the plain server, with which folkmoot is compared, works as described. */
 import { open } from 'lmdb';
-import { expect, test } from 'vitest';
 import { postRate } from '../../dist/bench/clients/clients.js';
 import {
   chain,

@@ -1,5 +1,4 @@
 /** Tests row processing: medians over rounds, and goals. */
-import { expect, test } from 'vitest';
 import { type Case, defineCase } from '../../dist/bench/case.js';
 import { measureRate } from '../../dist/bench/raw/raw.js';
 import { bench, printResult } from '../../dist/bench/run.js';

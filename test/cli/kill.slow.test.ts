@@ -3,7 +3,6 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { composeRegister } from 'folkmoot';
 import { type CrashPoint, crashPoints } from 'folkmoot/testing';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import type { Ended, SimJson } from '../support/command.js';
 import { counts } from '../support/counts.js';

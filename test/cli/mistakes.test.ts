@@ -2,7 +2,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, ScenarioError } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { agentOf, live } from '../client/helpers.js';
 import { type Ended, expectOneLine, runCommand } from '../support/command.js';
 import { root as checkout, main } from '../support/paths.js';

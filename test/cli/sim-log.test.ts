@@ -1,7 +1,6 @@
 /** `sim --log none` refuses options that need a log, and `--verify-trace` compares traces. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.js';
 import { temporaryFolder } from '../support/fixture.js';
 

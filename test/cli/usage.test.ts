@@ -1,7 +1,6 @@
 /** Usage errors of the command line, and the format of its help. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
 import { exitCodes, UsageError } from '../../dist/cli/output/exit.js';
 import {
   listenMessages,

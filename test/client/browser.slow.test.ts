@@ -1,5 +1,4 @@
 /** The client in a browser: bundle contents, registration, proposal, vote and events. */
-import { expect, test } from 'vitest';
 import { browser, browserTest, useBrowser } from '../support/browser.js';
 import { bundle, origin } from './bundle.js';
 import { live } from './helpers.js';

@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { onTestFinished } from 'vitest';
 
 const page = '<!doctype html><title>folkmoot</title><script src="/client.js"></script>';
 

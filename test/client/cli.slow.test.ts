@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { expectOneLine } from '../support/command.js';
 import { freePort, temporaryFolder } from '../support/fixture.js';

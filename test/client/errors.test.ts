@@ -12,7 +12,6 @@ import {
   UnreachableError,
 } from 'folkmoot/client';
 import { sha256Hex } from 'folkmoot/signing';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { agentOf, clientOf, failureOf, live } from './helpers.js';
 
 const nowhere = '0'.repeat(64);

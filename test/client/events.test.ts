@@ -3,7 +3,6 @@
  * stream.
  */
 import { type Event, type Position, StreamError } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { heavy } from '../support/counts.js';
 import { freePort, temporaryFolder } from '../support/fixture.js';

@@ -2,7 +2,6 @@
 import type { GenesisOptions } from 'folkmoot';
 import type { ServerOptions } from 'folkmoot/api';
 import { AgentClient, type AgentClientOptions, type Event, keysFromSeed } from 'folkmoot/client';
-import { onTestFinished } from 'vitest';
 import { serve } from '../support/service/server.js';
 
 export interface LiveOptions extends Omit<Partial<ServerOptions>, 'network'> {

@@ -1,7 +1,6 @@
 /** Reconnection of event streams, tested with scripted sockets in virtual time. */
 import { closeCodes } from 'folkmoot/api';
 import { type EventStream, type SocketLike, StreamError } from 'folkmoot/client';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { clientOf, failureOf } from './helpers.js';
 
 type Listener = Parameters<SocketLike['addEventListener']>[1];

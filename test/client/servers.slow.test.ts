@@ -3,7 +3,6 @@ import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startServer } from 'folkmoot/api';
 import { ApiError, type Event, NetworkClient, UnreachableError } from 'folkmoot/client';
-import { expect, onTestFinished, test } from 'vitest';
 import { door } from '../support/service/connection.js';
 import { agentOf, clientOf, failureOf, live, seqsOf, take } from './helpers.js';
 

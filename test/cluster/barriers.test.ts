@@ -1,7 +1,6 @@
 /**
  * Barriers, especially for unknown keys. Callers share one barrier, and empty batches are limited.
  */
-import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
 import { agents, openNode, registration, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';

@@ -4,7 +4,6 @@
  * in every log once, and a subscriber that switches nodes every second misses nothing.
  */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { betweenHosts, ofProcesses } from '../support/cluster/faults.js';
 import { expectKept } from '../support/cluster/history.js';
 import { hopper } from '../support/cluster/hopper.js';

@@ -5,7 +5,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createVerifier, Network, type Outcome, type SignedRequest, virtualClock } from 'folkmoot';
-import { expect, test } from 'vitest';
 import type { Batch, OrderedBatch, Position } from '../../dist/cluster/order/order.js';
 import { decodeEntry, splitStored } from '../../dist/engine/protocol/log.js';
 import {

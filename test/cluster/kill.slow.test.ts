@@ -3,7 +3,6 @@
  * request is applied completely or not at all, and only once after a retry. No parts remain.
  */
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 import type { EtcdClient } from '../../dist/cluster/etcd/client.js';
 import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { expectKept } from '../support/cluster/history.js';

@@ -1,6 +1,5 @@
 /** Networks with several nodes that decide by a module: who joins, and equal decisions. */
 import { type GenesisOptions, StoreError } from 'folkmoot';
-import { expect, test } from 'vitest';
 import {
   agents,
   blockOf,

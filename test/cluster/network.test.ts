@@ -10,7 +10,6 @@ import {
   StoreError,
   tables,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import type { Card } from '../../dist/cluster/order/order.js';
 import {
   agents,

@@ -1,7 +1,6 @@
 /**
  * Agents' quotas across several nodes in one network. An agent's quota applies once for all nodes.
  */
-import { expect, test } from 'vitest';
 import { expectSame, openNode, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { temporaryFolder } from '../support/fixture.js';

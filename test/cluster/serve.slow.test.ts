@@ -1,7 +1,6 @@
 /** `folkmoot serve --cluster`: nodes as processes over a real etcd. */
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { folkmoot } from '../support/cli.js';
 import { update } from '../support/cluster/load.js';

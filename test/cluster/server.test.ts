@@ -1,5 +1,4 @@
 /** Servers on one network: responses from a node that lags or is cut off. */
-import { expect, test } from 'vitest';
 import { expectSame, openNode, served } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { connect } from '../support/service/live.js';

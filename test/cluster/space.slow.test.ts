@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
 import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import type { Position } from '../../dist/cluster/order/order.js';
 import { expectKept } from '../support/cluster/history.js';

@@ -1,6 +1,5 @@
 /** `serve --cluster` and `cluster status` over an etcd that requires client certificates. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { readTls } from '../../dist/cluster/etcd/wire.js';
 import { folkmoot } from '../support/cli.js';
 import { certificates } from '../support/cluster/certificates.js';

@@ -2,7 +2,6 @@
  * The trimmer deletes batches that all nodes have stored, and limits the amount kept for absent
  * nodes.
  */
-import { expect, test } from 'vitest';
 import { bounds } from '../../dist/cluster/node/bounds.js';
 import { Trimmer } from '../../dist/cluster/node/ticker.js';
 import type { Card, Position } from '../../dist/cluster/order/order.js';

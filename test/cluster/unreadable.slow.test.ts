@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { composeMeme, composeRegister, createVerifier } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { ClusterNetwork } from '../../dist/cluster/network.js';
 import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { admit } from '../../dist/engine/admit/admit.js';

@@ -1,5 +1,4 @@
 /** Registration and status of agents (docs/protocol.md, section 13). */
-import { expect, test } from 'vitest';
 import {
   agentOf,
   ally,

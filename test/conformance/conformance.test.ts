@@ -1,6 +1,5 @@
 /** The conformance suite against this server, with both transports. */
 import { createVerifier } from 'folkmoot';
-import { afterAll } from 'vitest';
 import { serve, transports } from '../support/service/server.js';
 import { conformance } from './suite.js';
 

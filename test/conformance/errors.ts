@@ -1,5 +1,4 @@
 /** Refused fields, request ids, and what a signature covers. */
-import { expect, test } from 'vitest';
 import {
   type Agent,
   agentOf,

@@ -1,7 +1,6 @@
 /**
  * Events: each type with exactly its fields and topics, and the order of events after each cause.
  */
-import { expect, test } from 'vitest';
 import {
   ally,
   discuss,

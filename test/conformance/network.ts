@@ -1,5 +1,4 @@
 /** Reads of the network, of blocks and of reputations (docs/protocol.md, section 13). */
-import { expect, test } from 'vitest';
 import {
   blockHash,
   propose,

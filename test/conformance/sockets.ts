@@ -1,5 +1,4 @@
 /** The WebSocket and its debug endpoint (docs/protocol.md, section 15). */
-import { expect, test } from 'vitest';
 import { connect } from '../support/service/live.js';
 import { auth, debugSocket } from '../support/service/signer.js';
 import { begin, expectError, type Start, TIMESTAMP } from '../support/service/world.js';

@@ -2,7 +2,6 @@
  * Conformance suite for the HTTP and WebSocket interface. `start` returns the addresses of any
  * server with an empty network.
  */
-import { describe } from 'vitest';
 import type { Start } from '../support/service/world.js';
 import { agentTests, limitTests, socialTests } from './agents.js';
 import { errorTests } from './errors.js';

@@ -9,7 +9,6 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';

@@ -1,7 +1,6 @@
 /** Alert rules, dashboard and docs/monitoring.md name only metrics that a server exposes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';
 import { world } from '../support/service/server.js';

@@ -5,7 +5,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { freePort, temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';

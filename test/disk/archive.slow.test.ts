@@ -2,7 +2,6 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { expectOneLine } from '../support/command.js';
 import { full } from '../support/counts.js';

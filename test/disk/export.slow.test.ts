@@ -2,7 +2,6 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { linesOf, suiteFolder } from '../support/runs.js';

@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { meta, registration } from '../live/clients/actions.js';
 import { Caller, expectCut, inParallel } from '../live/clients/caller.js';
 import { expectOneLine } from '../support/command.js';

@@ -11,7 +11,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { History, KeptNetwork } from 'folkmoot';
 import { parseHTML } from 'linkedom';
-import { beforeAll, expect, test } from 'vitest';
 import { viewOf } from '../api/view/log/compare.js';
 import { folkmoot } from '../support/cli.js';
 import { counts } from '../support/counts.js';

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { History } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { simJson } from '../support/command.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines } from '../support/runs.js';

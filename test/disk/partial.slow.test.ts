@@ -14,7 +14,6 @@ import {
   StoreError,
   tables,
 } from 'folkmoot';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { resolveGenesis } from '../../dist/cli/commands/serve/scenario.js';
 import { sweepIn } from '../sim/sweep/folders.js';
 import { smallRaw, writeScenario } from '../sim/sweep/scenarios.js';

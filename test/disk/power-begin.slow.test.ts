@@ -4,7 +4,6 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { registration } from '../live/clients/actions.js';
 import { Caller } from '../live/clients/caller.js';
 import { counts } from '../support/counts.js';

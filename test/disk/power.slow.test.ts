@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
 import { ends, openStore, startWriter } from '../engine/store/fixture.js';
 import { Endurance } from '../live/clients/endurance.js';
 import { counts } from '../support/counts.js';

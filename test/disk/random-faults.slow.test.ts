@@ -1,6 +1,5 @@
 /** Random system call failures under load: no acknowledged data is lost. */
 import { constants } from 'node:os';
-import { describe, expect, test } from 'vitest';
 import { Endurance } from '../live/clients/endurance.js';
 import { counts } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
 import { ends, openStore, startWriter, tempFolder } from '../engine/store/fixture.js';
 import { meta, registration } from '../live/clients/actions.js';
 import { Caller, inParallel } from '../live/clients/caller.js';

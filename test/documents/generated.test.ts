@@ -1,7 +1,6 @@
 /** The generated pages and schemas in docs/ match the code. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { root } from '../support/paths.js';
 
 test('docs: no generated file is out of date; npm run docs writes them', () => {

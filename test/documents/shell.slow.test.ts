@@ -11,7 +11,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';
 import { preparations } from './preparations.js';

@@ -27,7 +27,6 @@ import {
   type SignedTransaction,
   type Status,
 } from 'folkmoot';
-import { expect } from 'vitest';
 import { type Citizen, citizenOf, instant, paperSignatory, START_MS } from '../support/citizens.js';
 import {
   signatoryOf,

@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { expect, onTestFinished } from 'vitest';
 import { agentOf, live } from '../client/helpers.js';
 import { browser, browserTest, useBrowser } from '../support/browser.js';
 import { root } from '../support/paths.js';

@@ -5,7 +5,6 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
-import { expect, onTestFinished, test } from 'vitest';
 import { keyFile } from '../cli/mcp/clients.js';
 import { agentOf, live } from '../client/helpers.js';
 import { document, fenced } from '../own-client/markdown.js';

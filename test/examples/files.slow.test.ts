@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse as parseCsv } from 'csv-parse/sync';
-import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort, temporaryFolder } from '../support/fixture.js';
 import { main, root } from '../support/paths.js';

@@ -1,6 +1,5 @@
 /** Simulation and serving on other Node versions. */
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 import { host, stop } from '../support/host.js';
 import { main } from '../support/paths.js';

@@ -3,7 +3,6 @@ import { execFile, execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { host } from '../support/host.js';
 import { main as cli, root } from '../support/paths.js';

@@ -1,7 +1,6 @@
 /** Programs in documents: each compiles in strict TypeScript, or is an excerpt of a file. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { root } from '../support/paths.js';
 import { document, fenced } from './markdown.js';
 import { compiled } from './programs.js';

@@ -1,7 +1,6 @@
 /** Checks the tables of docs/protocol.md against the code. */
 import { reasons } from 'folkmoot';
 import { closeCodes, perMinute, topics } from 'folkmoot/api';
-import { expect, test } from 'vitest';
 import { reads } from '../../dist/api/contract/reads.js';
 import type { Declared } from '../../dist/api/contract/route.js';
 import { routes } from '../../dist/api/contract/routes.js';

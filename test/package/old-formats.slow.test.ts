@@ -7,7 +7,6 @@ import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { composeRegister } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { folkmoot } from '../support/cli.js';
 import { logText, replayJson, simJson } from '../support/command.js';

@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { root } from '../support/paths.js';
 import { brought } from './project.js';

@@ -6,7 +6,6 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
 import { compiled } from '../own-client/programs.js';
 import { host } from '../support/host.js';
 import { commentsOf, examplesOf, named, publicFace } from './public-face.js';

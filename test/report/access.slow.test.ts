@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
-import { expect } from 'vitest';
 import { compareFutures } from '../../dist/sim/compare/futures.js';
 import { compareKept } from '../../dist/sim/compare/runs.js';
 import { runFork } from '../../dist/sim/fork/fork.js';

@@ -2,7 +2,6 @@
 /** Reports as displayed in a real browser. */
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 import { browser } from '../support/browser.js';
 
 export interface Shown {

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { measures as dictionary } from 'folkmoot/sim';
 import { parseHTML } from 'linkedom';
-import { expect, test } from 'vitest';
 import { type Chart, figure } from '../../dist/report/figure.js';
 import { timeScale } from '../../dist/report/shared/format.js';
 import { getBounds, isShare, measureTitle } from '../../dist/report/shared/measures.js';

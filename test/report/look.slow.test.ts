@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport, writeSweepReport } from 'folkmoot/sim';
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { collisions, faults, type Setting, show } from './browser.js';

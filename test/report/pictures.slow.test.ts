@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunReport } from 'folkmoot/sim';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { show } from './browser.js';

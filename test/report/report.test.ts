@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { measures as dictionary, writeRunReport, writeSweepReport } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { tableRows } from '../../dist/report/folder.js';
 import { CsvFile } from '../../dist/report/tables.js';
 import { START_MS } from '../support/citizens.js';

@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures as dictionary, writeSweepReport } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { keptSweep, type SweepOptions } from './fixture.js';
 

@@ -1,6 +1,5 @@
 /** checkDeterminism: runs twice in this process and reports the first difference. */
 import { checkDeterminism } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/fixture.js';
 import { scripted, small } from './sweep/scenarios.js';
 

@@ -1,5 +1,4 @@
 /** Each kind of fault has its effect, on the selected agents, while it lasts. */
-import { expect, test } from 'vitest';
 import { allVote, live, nearby, quiet, type Raw, sentBy, votesOf } from './fixture.js';
 
 const town = { group: 'town', count: 6, producers: 2, strategy: { kind: 'honest' } };

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { createVerifier, Network, type SignedRequest, virtualClock } from 'folkmoot';
 import { defaultScenario, type SimOptions, type SimResult, simulate } from 'folkmoot/sim';
 import { type FaultHooks, simulateWithFaults } from 'folkmoot/testing';
-import { beforeAll, expect, test } from 'vitest';
 import { START_MS } from '../support/citizens.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { type Line, logLines, replayHere } from '../support/runs.js';

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measures, sweepTables, tables } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 
 const page = fileURLToPath(new URL('../../docs/measures.md', import.meta.url));
 const text = readFileSync(page, 'utf8');

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Personality, personalities } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { approves } from '../../dist/sim/scenario/schema/personalities.js';
 
 /** Weights of the technical, social, meme and random opinion in percent, and the threshold. */

@@ -1,6 +1,5 @@
 /** Seeded draws: values, frequencies, independence and refusals. */
 import type { Stream } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { Streams } from '../../dist/sim/rng.js';
 
 const streamOf = (name: string): Stream => new Streams('draws').of('world', name);

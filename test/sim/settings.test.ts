@@ -1,6 +1,5 @@
 /** Scenario settings: schedules, weights, length, signatures and seeds. */
 import { completeScenario, loadScenario, shippedScenarios, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { live, type Raw } from './fixture.js';
 
 const town = { group: 'town', count: 9, producers: 3, strategy: { kind: 'honest' } };

@@ -1,5 +1,4 @@
 /** Each strategy does what docs/scenarios.md describes. */
-import { expect, test } from 'vitest';
 import { allVote, live, quiet, sentBy, votesOf } from './fixture.js';
 
 /** Proposes sound blocks and judges by content alone. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll, test } from 'vitest';
 
 const shell = '/usr/bin/chromium-headless-shell';
 

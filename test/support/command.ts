@@ -1,7 +1,6 @@
 /** Runs the built command line in this process. */
 import { Readable, Writable } from 'node:stream';
 import type { SimResult } from 'folkmoot/sim';
-import { expect } from 'vitest';
 import { run } from '../../dist/cli/run.js';
 import { linesOf, type Replayed } from './runs.js';
 

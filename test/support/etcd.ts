@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
 import { EtcdClient, type EtcdOptions } from '../../dist/cluster/etcd/client.js';
 import { freePort, temporaryFolder } from './fixture.js';
 import { type Host, here, programAt } from './hosts/hosts.js';

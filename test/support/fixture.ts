@@ -18,7 +18,6 @@ import {
   type VirtualClock,
   virtualClock,
 } from 'folkmoot';
-import { onTestFinished } from 'vitest';
 import { START_MS } from './citizens.js';
 
 export function temporaryFolder(parent = tmpdir()): string {

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from './fixture.js';
 import { main } from './paths.js';
 

@@ -1,7 +1,6 @@
 /** A running command, its output so far, and its end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
-import { onTestFinished } from 'vitest';
 import { main } from './paths.js';
 
 export interface Begun {

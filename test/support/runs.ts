@@ -14,7 +14,6 @@ import {
   storedLines,
   tables,
 } from 'folkmoot';
-import { afterAll, expect } from 'vitest';
 
 /** Creates a folder for a test file. The folder is removed after the file's tests. */
 export function suiteFolder(): string {

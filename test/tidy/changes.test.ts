@@ -1,7 +1,6 @@
 /** Checks the file lists of common changes in CONTRIBUTING.md against their examples. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { root, sources } from './sources.js';
 
 const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');

@@ -1,5 +1,4 @@
 /** Checks file contents: a pure core, seeded randomness, and line width. */
-import { expect, test } from 'vitest';
 import { code, sources, under } from './sources.js';
 
 /** Sources of nondeterminism, and their replacements. */

@@ -1,7 +1,6 @@
 /** Checks that files, folders and links in documents exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { expect, test } from 'vitest';
 import { root } from './sources.js';
 
 /** Generated folders, not in the repository. */

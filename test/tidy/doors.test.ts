@@ -1,7 +1,6 @@
 /** Checks further import rules, in addition to the order of floors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { code, offences, resolve, root, type Source, sources, under } from './sources.js';
 
 test('engine: protocol, core, crypto and store import only lower layers', () => {

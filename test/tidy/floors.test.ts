@@ -1,6 +1,5 @@
 /** Checks the order of floors: imports go down, folder by folder. */
 import { dirname } from 'node:path';
-import { expect, test } from 'vitest';
 import { known, offences, sources } from './sources.js';
 
 /** Fixed order of floors per folder, lowest first. A file also counts as a floor. */

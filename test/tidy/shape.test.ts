@@ -1,6 +1,5 @@
 /** Checks the depth of folders and the minimum size of modules. */
 import { dirname } from 'node:path';
-import { expect, test } from 'vitest';
 import { known, type Source, sources, under } from './sources.js';
 
 const DEEPEST = 3;

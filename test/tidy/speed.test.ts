@@ -1,5 +1,4 @@
 /** Keeps `npm test` fast and complete: fast tests start no programs, and every file runs. */
-import { expect, test } from 'vitest';
 import { gate, longest } from '../support/runner/files.js';
 import { type Source, sources, under } from './sources.js';
 

@@ -1,7 +1,6 @@
 /** Rejects words and comment openings that hide the actor, with advice. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { root, sources } from './sources.js';
 
 const name = 'name the role: client, operator, agent, node, caller';

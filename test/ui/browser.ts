@@ -2,7 +2,6 @@
 /** Opens the page in a real browser and records its errors and foreign requests. */
 import { createRequire } from 'node:module';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 import { browser } from '../support/browser.js';
 import { full } from '../support/counts.js';
 

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
 import { folkmoot } from '../support/cli.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { main } from '../support/paths.js';

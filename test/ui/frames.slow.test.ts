@@ -2,7 +2,6 @@
  * Measures frame times with 10,000 agents and 5,000 events per second, compared with an idle page.
  */
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { modes, open } from './browser.js';
 import { type CrowdOptions, crowd } from './crowd.js';

@@ -1,4 +1,3 @@
-import { expect, onTestFinished } from 'vitest';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { modes, open } from './browser.js';
 import { type CrowdOptions, crowd } from './crowd.js';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { pageOf } from '../cli/watch/page.js';
 import { browserTest, useBrowser } from '../support/browser.js';
 import { simJson } from '../support/command.js';

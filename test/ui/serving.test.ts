@@ -1,7 +1,6 @@
 /** Tests how both transports serve the page's files and the documents. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { expect, test } from 'vitest';
 import { live } from '../client/helpers.js';
 
 const transports = ['uws', 'node'] as const;

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import type { Locator, Page } from 'playwright-core';
-import { expect } from 'vitest';
 import type { Snapshot } from '../../dist/api/view/model.js';
 import { agentOf } from '../client/helpers.js';
 

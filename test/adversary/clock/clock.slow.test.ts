@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
 import { connect } from '../../support/service/live.js';

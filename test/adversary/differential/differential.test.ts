@@ -3,7 +3,6 @@
  * difference.
  */
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
 import { full, heavy } from '../../support/counts.js';
 import { serve, transports } from '../../support/service/server.js';
 import { catalogue } from './catalogue.js';

@@ -1,6 +1,5 @@
 /** Fuzzing from the OpenAPI and AsyncAPI documents, over both transports. The oracle is fuzz.ts. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
 import { replayJson } from '../../support/command.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { bundledChild } from '../../support/child.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { virtualClock } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { expectSound, refusedBy, sum } from '../../bench/load/generator.js';
 import { bundledChild } from '../../support/child.js';

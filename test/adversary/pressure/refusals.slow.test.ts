@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { bundledChild } from '../../support/child.js';
 import { full } from '../../support/counts.js';

@@ -1,7 +1,6 @@
 /** Control of a live network: authorization, commands and refusals. */
 import { createVerifier, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { LiveControl } from '../../../dist/cli/commands/serve/control.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import { agentOf, register } from '../../support/service/signer.js';

@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
 /** The reference pages in a browser show the operations and load only from the server. */
-import { expect } from 'vitest';
 import { commandRoutes } from '../../../dist/api/contract/commands.js';
 import { routes } from '../../../dist/api/contract/routes.js';
 import { serverRoutes } from '../../../dist/api/contract/server.js';

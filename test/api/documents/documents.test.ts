@@ -3,7 +3,6 @@ import { Parser } from '@asyncapi/parser';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { type EventType, eventTopics, reasons } from 'folkmoot';
 import { closeCodes, perMinute, topics } from 'folkmoot/api';
-import { expect, test } from 'vitest';
 import { routes } from '../../../dist/api/contract/routes.js';
 import { asyncapiDocument, openapiDocument } from '../../../dist/api/documents/documents.js';
 import { checkResponse } from '../../support/service/openapi-check.js';

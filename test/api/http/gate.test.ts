@@ -3,7 +3,6 @@
  * changes nothing.
  */
 import { virtualClock } from 'folkmoot';
-import { describe, expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import {
   type Agent,

@@ -1,5 +1,4 @@
 /** Hints in refusals: the closest route, and the misspelt member. */
-import { expect, test } from 'vitest';
 import { world } from '../../support/service/server.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';

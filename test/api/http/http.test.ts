@@ -2,7 +2,6 @@
 
 import { type CommandKind, carriage } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { clientAddress } from '../../../dist/api/limits/limits.js';
 import { changed } from '../../engine/admit/admission.js';
 import { raw, statusOf } from '../../support/service/raw.js';

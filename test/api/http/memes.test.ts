@@ -1,5 +1,4 @@
 /** Meme uploads: file types, serving, malformed forms. */
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { oneTransport, world } from '../../support/service/server.js';
 import { formOf, meme, type Request } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';

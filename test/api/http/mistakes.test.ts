@@ -1,5 +1,4 @@
 /** Common signing mistakes. Both a 401 and debug/verify name the mistake. */
-import { describe, expect, test } from 'vitest';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,

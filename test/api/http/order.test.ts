@@ -1,7 +1,6 @@
 /**
  * Order of checks. If there are two mistakes, the refusal names the mistake that is checked first.
  */
-import { expect, test } from 'vitest';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,

@@ -1,5 +1,4 @@
 /** Every parameter of every GET in the OpenAPI document, with invalid values. */
-import { describe, expect, test } from 'vitest';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
 import { ally, meme, vote } from '../../support/service/signer.js';

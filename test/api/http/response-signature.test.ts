@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { generateKeyPair } from 'folkmoot';
 import { AgentClient, type AgentClientOptions, generateKeys } from 'folkmoot/client';
 import { responseInput, voteInput } from 'folkmoot/signing';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { oneTransport, serve, type TransportName } from '../../support/service/server.js';
 
 const keys = generateKeyPair();

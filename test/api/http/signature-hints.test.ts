@@ -1,5 +1,4 @@
 /** Refusals with explanations: signatures, credentials, transactions, allowed values. */
-import { describe, expect, test } from 'vitest';
 import { oneTransport, type TransportName, world } from '../../support/service/server.js';
 import {
   type Agent,

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { AgentClient, generateKeys } from 'folkmoot/client';
-import { describe, expect, test } from 'vitest';
 import { unknownMembers } from '../../../dist/api/checks/unknown-members.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import {

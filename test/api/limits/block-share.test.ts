@@ -1,6 +1,5 @@
 /** The rate of new blocks and its distribution among producers, in virtual time. */
 import { virtualClock } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
 import { type Running, type TimedWorld, timedWorld } from '../../support/service/server.js';
 import { type Agent, agentOf, discuss, propose, vote } from '../../support/service/signer.js';

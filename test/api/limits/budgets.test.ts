@@ -1,5 +1,4 @@
 /** Byte budgets, exact to the byte, by agent and address, per minute and day. */
-import { describe, expect, test } from 'vitest';
 import { type Around, oneTransport, timedWorld, world } from '../../support/service/server.js';
 import { type Agent, meme, propose, signed, status } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';

@@ -1,4 +1,3 @@
-import { expect, test } from 'vitest';
 import { type Running, timedWorld } from '../../support/service/server.js';
 import { type Agent, propose, vote } from '../../support/service/signer.js';
 import type { World } from '../../support/service/world.js';

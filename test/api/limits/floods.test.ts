@@ -1,7 +1,6 @@
 /** Floods of invalid requests: bounded work, and no effect on other clients. */
 import { connect } from 'node:net';
 import { createVerifier } from 'folkmoot';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { limitTable } from '../../../dist/api/contract/limit-table.js';
 import { HistoryReads } from '../../../dist/api/http/handler.js';
 import type { History } from '../../../dist/engine/history/history.js';

@@ -2,7 +2,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { virtualClock } from 'folkmoot';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { addressKey, Limits, refund } from '../../../dist/api/limits/limits.js';
 import { START_MS } from '../../support/citizens.js';

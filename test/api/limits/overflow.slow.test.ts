@@ -1,5 +1,4 @@
 /** A flood from more addresses than the server remembers, through real connections. */
-import { describe, expect, test } from 'vitest';
 import { raw, statusesOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
 import { agentOf, type Request, register, status } from '../../support/service/signer.js';

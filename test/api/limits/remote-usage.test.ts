@@ -1,7 +1,6 @@
 /** Usage on other nodes, compared with a single server's counts. */
 import fc from 'fast-check';
 import type { Outcome } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
 import { type Cost, computeCost, countRemoteUsage } from '../../../dist/api/limits/cost.js';

@@ -1,6 +1,5 @@
 /** Sliding windows of one pool, compared at random edges with a model that keeps every use. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { SlidingWindow, WindowPool } from '../../../api/limits/sliding-window.js';
 
 /** `of`: which of the two windows. */

@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'vitest';
 import { oneTransport, timedWorld } from '../../support/service/server.js';
 import { type Agent, discuss, propose, type Request, vote } from '../../support/service/signer.js';
 import { type Answer, expectError } from '../../support/service/world.js';

@@ -1,5 +1,4 @@
 /** The server for a load run's page: state, long polling and control. */
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { LoadAnswer, LoadState } from '../../../dist/api/contract/load.js';
 import {

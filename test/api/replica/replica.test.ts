@@ -2,7 +2,6 @@
 import { createVerifier, type GenesisOptions, KeptNetwork, Network } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { Live } from '../../support/service/live.js';
 import { oneTransport } from '../../support/service/server.js';

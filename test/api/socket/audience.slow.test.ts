@@ -1,5 +1,4 @@
 /** Many subscribers to the same topics. Subscribers that lag or change topics miss nothing. */
-import { describe, expect, test } from 'vitest';
 import type { Live } from '../../support/service/live.js';
 import { connect } from '../../support/service/live.js';
 import { transports, world } from '../../support/service/server.js';

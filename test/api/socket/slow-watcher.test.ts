@@ -4,7 +4,6 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { composeRegister, createVerifier, generateKeyPair, signatory } from 'folkmoot';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Watchers } from '../../../dist/api/socket/watch.js';
 import { ViewLog } from '../../../dist/api/view/log/view-log.js';
 import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';

@@ -1,6 +1,5 @@
 /** Watching without a key over both transports: frames, gaps and limits. */
 import { createVerifier } from 'folkmoot';
-import { afterAll, describe, expect, test } from 'vitest';
 import { rowKinds } from '../../../dist/api/view/model.js';
 import { connect } from '../../support/service/live.js';
 import { type Around, transports, world } from '../../support/service/server.js';

@@ -1,6 +1,5 @@
 /** Watching does not change the log. */
 import { createVerifier, virtualClock } from 'folkmoot';
-import { afterAll, expect, test } from 'vitest';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,

@@ -1,6 +1,5 @@
 /** WebSocket connections over both transports: authentication, messages, limits and closing. */
 import { createVerifier, type Verifier, virtualClock } from 'folkmoot';
-import { afterAll, describe, expect, test } from 'vitest';
 import { connect, Live, type Message } from '../../support/service/live.js';
 import { type Around, oneTransport, transports, world } from '../../support/service/server.js';
 import {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import type { ViewProblem } from '../../../dist/api/view/messages.js';
 import {
   formatRowValue,

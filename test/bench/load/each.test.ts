@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
 import { forEachLimited } from '../../../dist/bench/load/server.js';
 
 const all = Array.from({ length: 1_000 }, (_, index) => index);

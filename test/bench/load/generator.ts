@@ -1,5 +1,4 @@
 /** Short load runs in this process, for tests, with checks that apply to any result. */
-import { expect } from 'vitest';
 import { type LoadOptions, loadDefaults, workloads } from '../../../dist/bench/load/options.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
 import { type LoadHooks, runLoad } from '../../../dist/bench/load/run.js';

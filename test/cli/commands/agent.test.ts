@@ -1,6 +1,5 @@
 /** `folkmoot agent`: refusals of a live network name what exists. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { serve } from '../../support/service/server.js';

@@ -14,7 +14,6 @@ import {
 import { join } from 'node:path';
 import { openLmdbStore, printLine, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
 import { type CrashPoint, crashPoints } from 'folkmoot/testing';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, logText, replayJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,7 +1,6 @@
 /** `folkmoot certify` and `check-certificate`: sources, exit codes, errors. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { expectOneLine, runCommand, simJson } from '../../support/command.js';
 import { bodyOf, logLines, suiteFolder } from '../../support/runs.js';
 

@@ -1,5 +1,4 @@
 /** `sim --check-determinism`: compares two runs in separate processes. */
-import { expect, test } from 'vitest';
 import { mutant } from '../../sim/swarm/mutant.js';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
 import { folkmoot } from '../../support/cli.js';

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { type Event, openLmdbStore, SCHEMA_VERSION, type Store, tables } from 'folkmoot';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet/src/node.js';
-import { beforeAll, expect, test } from 'vitest';
 import { buildColumns, selectEvents } from '../../../dist/cli/commands/events/columns.js';
 import { eventTypes } from '../../../dist/engine/protocol/event-types.js';
 import { eventData } from '../../../dist/engine/protocol/schema/event.js';

@@ -1,6 +1,5 @@
 /** `folkmoot keygen`: random keys and keys from a seed. */
 import { keyPairFromSeed, sign } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
 import { folkmoot } from '../../support/cli.js';
 import { linesOf } from '../../support/runs.js';

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type ApiError, generateKeys } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host } from '../../support/host.js';
 

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { answerOf, newPopulation } from '../../engine/helpers.js';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,6 +1,5 @@
 /** `folkmoot recount` and `rule check` as processes: signals stop them between votes and polls. */
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';
 import { simJson } from '../../support/command.js';
 import { begin } from '../../support/running-command.js';

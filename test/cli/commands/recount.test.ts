@@ -1,7 +1,6 @@
 /** `folkmoot recount`: recorded ballots of networks and election data under other rules. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { composeVote } from '../../../dist/engine/protocol/compose.js';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
 import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import type { RuleChecked } from '../../../dist/sim/rules/check.js';
 import { policies } from '../../engine/rules/polls.js';
 import { expectOneLine, runCommand } from '../../support/command.js';

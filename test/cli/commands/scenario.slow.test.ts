@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, shippedScenarios } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { folkmoot } from '../../support/cli.js';
 import { simJson } from '../../support/command.js';

@@ -1,7 +1,6 @@
 /** Log output from `serve` at `debug` and `trace`, and listening errors. */
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';

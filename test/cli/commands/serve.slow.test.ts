@@ -1,6 +1,5 @@
 /** `folkmoot serve` as a process: output, persistence and errors. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
 import { host } from '../../support/host.js';

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { type Ended, type SimJson, simJson } from '../../support/command.js';
 import { full } from '../../support/counts.js';

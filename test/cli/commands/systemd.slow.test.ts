@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import { root } from '../../support/paths.js';

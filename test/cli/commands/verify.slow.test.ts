@@ -1,5 +1,4 @@
 /** `folkmoot verify`: published vectors, with one verdict per line, equal across all verifiers. */
-import { beforeAll, describe, expect, test } from 'vitest';
 import { readVectors } from '../../engine/crypto/verifiers.js';
 import { folkmoot } from '../../support/cli.js';
 import { linesOf } from '../../support/runs.js';

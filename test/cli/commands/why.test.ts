@@ -1,7 +1,6 @@
 /** `folkmoot why`: explains a block in a saved run, as text and as JSON. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import type { Explanation } from '../../../dist/sim/attribution/explanation.js';
 import { runCommand, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,7 +1,6 @@
 /** Answers to the completion scripts, from the command tree. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.js';
 import { linesOf, suiteFolder } from '../../support/runs.js';
 

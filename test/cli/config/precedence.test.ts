@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { configCommands } from '../../../dist/cli/commands/config.js';
 import { configJsonSchema, configOptions, keyOf } from '../../../dist/cli/options/config.js';

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';

@@ -1,7 +1,6 @@
 /** `folkmoot fork` and `why` on runs with an external decider. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

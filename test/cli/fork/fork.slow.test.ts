@@ -1,7 +1,6 @@
 /** `folkmoot fork` and `compare`: output, errors and files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { lively } from '../../sim/interventions/world.js';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
 import { folkmoot } from '../../support/cli.js';

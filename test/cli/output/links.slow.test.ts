@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { smallRaw, writeScenario } from '../../sim/sweep/scenarios.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';

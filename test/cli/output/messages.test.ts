@@ -1,5 +1,4 @@
 /** FOLKMOOT_STDERR=ndjson: progress, notes and errors as JSON lines on standard error. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runCommand } from '../../support/command.js';
 
 beforeEach(() => vi.stubEnv('FOLKMOOT_STDERR', 'ndjson'));

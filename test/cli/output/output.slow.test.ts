@@ -1,7 +1,6 @@
 /** `sim --out`: the files in a saved run, and refused folders. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, replayJson, type SimJson, simJson } from '../../support/command.js';
 import { full } from '../../support/counts.js';

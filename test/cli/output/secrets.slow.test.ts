@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { clientOf, live } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';

@@ -2,7 +2,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 

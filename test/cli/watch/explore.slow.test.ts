@@ -1,7 +1,6 @@
 /** `folkmoot explore`: serves, follows and refuses folders. */
 import { cpSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,7 +1,6 @@
 /** `folkmoot explore --export`: the exported file, refusals and interruption. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { changed, changeJson } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFileSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import type { LoadState } from '../../../dist/api/contract/load.js';
 import type { LoadResult } from '../../../dist/bench/load/result.js';
 import { live } from '../../client/helpers.js';

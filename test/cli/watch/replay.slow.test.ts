@@ -2,7 +2,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProofView } from 'folkmoot/api';
-import { beforeAll, expect, test } from 'vitest';
 import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
 import { type SimJson, simJson } from '../../support/command.js';

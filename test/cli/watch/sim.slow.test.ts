@@ -1,6 +1,5 @@
 /** `folkmoot sim --watch`: a running simulation's page, and the end of the command. */
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { folkmoot } from '../../support/cli.js';
 import { simJson } from '../../support/command.js';

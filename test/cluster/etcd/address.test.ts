@@ -1,7 +1,6 @@
 /** The addresses and certificate files of an etcd client. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { MemberPicker } from '../../../dist/cluster/etcd/client.js';
 import { parseEndpoints, readTls } from '../../../dist/cluster/etcd/wire.js';
 import { temporaryFolder } from '../../support/fixture.js';

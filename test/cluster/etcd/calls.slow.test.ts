@@ -1,7 +1,6 @@
 /** etcd client calls against a real etcd. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from 'vitest';
 import { Lease } from '../../../dist/cluster/etcd/client.js';
 import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';

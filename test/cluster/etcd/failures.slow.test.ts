@@ -1,6 +1,5 @@
 /** The etcd client when members die, stall, return, or never existed. */
 import { createServer } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { EtcdClient } from '../../../dist/cluster/etcd/client.js';
 import { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { etcd, etcdClient, hasEtcd, type TestEtcd } from '../../support/etcd.js';

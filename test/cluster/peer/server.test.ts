@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 import { fetchSnapshot } from '../../../dist/cluster/peer/fetch.js';
 import {
   checkedSecret,

@@ -2,7 +2,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
-import { describe, expect, test } from 'vitest';
 import { readTls } from '../../../dist/cluster/etcd/wire.js';
 import { certificates } from '../../support/cluster/certificates.js';
 import { expectKept } from '../../support/cluster/history.js';

@@ -5,7 +5,6 @@ import { type AddressInfo, connect, createServer as createSilent } from 'node:ne
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { composeMeme } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { fetchSnapshot } from '../../../dist/cluster/peer/fetch.js';
 import {
   formatDescription,

@@ -3,7 +3,6 @@
  * complete, and everything is deleted with the host.
  */
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { type EtcdClient, Lease } from '../../../dist/cluster/etcd/client.js';
 import { QueueClaims, taskName } from '../../../dist/cluster/queue/claims.js';
 import { listQueues, QueueHost } from '../../../dist/cluster/queue/host.js';

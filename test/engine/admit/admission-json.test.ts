@@ -1,7 +1,6 @@
 /** Admission of raw bodies: JSON, keys and signatures. */
 import fc from 'fast-check';
 import type { SignedRequest } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { newPopulation, refusalOf } from '../helpers.js';
 import { agent, around, changed, good, key, made, refusalAtDoor, signature } from './admission.js';
 

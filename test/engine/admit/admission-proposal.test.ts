@@ -1,5 +1,4 @@
 /** Admission of proposals: transactions, state diff, meme content. */
-import { expect, test } from 'vitest';
 import { hash, key, made, refused, signature, transaction } from './admission.js';
 
 const transactions = (...all: unknown[]) => ({ transactions: all });

@@ -1,6 +1,5 @@
 /** Admission of agents, votes, discussion and alliances: valid, invalid and boundary values. */
 import type { CommandKind } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { agent, good, hash, key, made, meme, refused } from './admission.js';
 
 /** An astral character: one code point, two UTF-16 units, four bytes. */

@@ -17,7 +17,6 @@ import {
 } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
 import { Temporal } from 'temporal-polyfill/implementation';
-import { expect, test } from 'vitest';
 import { isTag, lowerCase } from '../../../dist/engine/protocol/text.js';
 import { sniff } from '../../../engine/admit/drafts.js';
 import { counts } from '../../support/counts.js';

@@ -1,6 +1,5 @@
 /** checkCertificate in a browser, with the client bundle. */
 import { checkCertificate } from 'folkmoot';
-import { expect } from 'vitest';
 import { bundle, origin } from '../../client/bundle.js';
 import { browser, browserTest, useBrowser } from '../../support/browser.js';
 import { decide, named } from './decided.js';

@@ -12,7 +12,6 @@ import {
   tables,
   weightings,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { answerOf, newPopulation } from '../helpers.js';
 import { certificateOf, policies, type Town, town } from './town.js';

@@ -3,7 +3,6 @@
  * and adapts everything else that needs no key.
  */
 import { checkCertificate, type GenesisOptions } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { composeVote } from '../../../dist/engine/protocol/compose.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { temporaryFolder } from '../../support/fixture.js';

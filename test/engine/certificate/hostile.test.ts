@@ -5,7 +5,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { canonical, checkCertificate } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { certificateJsonSchema } from '../../../dist/engine/certificate/format.js';
 import { counts, heavy } from '../../support/counts.js';
 import { bases, forgedText, forgeries, otherWeight, valid } from './forgeries.js';

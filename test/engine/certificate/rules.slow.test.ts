@@ -1,6 +1,5 @@
 /** docs/check-certificate.py recomputes the decisions of every rule as checkCertificate does. */
 import { checkCertificate } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { decide, named } from './decided.js';
 import { lacking, output, python } from './python.js';
 import { amend, amendBody, amendEvent, closing, forged, own, votesIn } from './town.js';

@@ -1,6 +1,5 @@
 /** Registration, status and memes: duplicates, replays, owners, quotas. */
 import { composeMeme, composeRegister, composeStatus, limits, type Registration } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { instant } from '../../support/citizens.js';
 import { answerOf, expectRefused, newPopulation, type Population, word } from '../helpers.js';
 

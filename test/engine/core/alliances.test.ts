@@ -9,7 +9,6 @@ import {
   type EventData,
   type SignedRequest,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { type Citizen, instant } from '../../support/citizens.js';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
 import { answerOf, newPopulation, type Population, refusalOf, word } from '../helpers.js';

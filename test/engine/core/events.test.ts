@@ -1,6 +1,5 @@
 /** Events: exact data, order, size and numbers. */
 import { GENESIS_HASH } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { instant } from '../../support/citizens.js';
 import { answerOf, newPopulation } from '../helpers.js';
 

@@ -1,7 +1,6 @@
 /** Electorates and dormancy, and network figures: pending, throughput, metrics. */
 
 import { limits } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { type Citizen, instant, START_MS } from '../../support/citizens.js';
 import {
   answerOf,

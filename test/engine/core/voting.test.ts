@@ -7,7 +7,6 @@ import {
   storedLines,
   tables,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { type Citizen, instant, START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { answerOf, expectRefused, newPopulation, type Population, word } from '../helpers.js';

@@ -25,7 +25,6 @@ import {
   tables,
   virtualClock,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { CHECKPOINT_FORMAT } from '../../../dist/engine/history/history.js';
 import type { LogReads } from '../../../dist/engine/node/views.js';
 import { DerivedFolder } from '../../../dist/engine/store/derived-folder.js';

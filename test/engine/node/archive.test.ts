@@ -14,7 +14,6 @@ import {
   type VirtualClock,
   virtualClock,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { findFirstKept } from '../../../dist/engine/node/archiver.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';

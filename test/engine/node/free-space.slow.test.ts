@@ -4,7 +4,6 @@ import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { composeRegister, createVerifier, formatInstant, Network, type Signatory } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 

@@ -15,7 +15,6 @@ import {
   type Verifier,
 } from 'folkmoot';
 import { defaultScenario, Interrupted, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { admit } from '../../../dist/engine/admit/admit.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';

@@ -11,7 +11,6 @@ import {
   storedLines,
   tables,
 } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import type { Violation } from '../../../dist/engine/protocol/invariants.js';
 import { START_MS } from '../../support/citizens.js';
 import { agents, blockOf, proposal, registration, vote } from '../../support/cluster/nodes.js';

@@ -2,7 +2,6 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonical } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 
 test('canonical: equals RFC 8785 for all JSON values without lone surrogates', () => {

@@ -1,6 +1,5 @@
 /** Timestamps, compared with Date, for any cache content. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { formatInstant } from '../../../dist/engine/protocol/schema/primitives.js';
 import { parseInstant } from '../../../dist/engine/protocol/time.js';
 

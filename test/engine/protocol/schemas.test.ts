@@ -1,6 +1,5 @@
 /** All schemas are valid JSON Schema, which compilation does not check. */
 import { Ajv } from 'ajv';
-import { expect, test } from 'vitest';
 
 import { clientMessages } from '../../../dist/api/contract/channels.js';
 import { DebugVerifyBody } from '../../../dist/api/contract/server.js';

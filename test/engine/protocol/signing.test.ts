@@ -16,7 +16,6 @@ import {
 } from 'folkmoot';
 import * as signing from 'folkmoot/signing';
 import { type Admission, admit } from 'folkmoot/testing';
-import { expect, onTestFinished, test } from 'vitest';
 import { answerOf, newPopulation, word } from '../helpers.js';
 
 interface Vector {

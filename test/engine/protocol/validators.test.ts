@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { Genesis, genesisDefaults } from '../../../dist/engine/protocol/schema/genesis.js';
 import { unsigned } from '../../../dist/engine/protocol/schema/request.js';

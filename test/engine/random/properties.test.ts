@@ -17,7 +17,6 @@ import {
   type VirtualClock,
   virtualClock,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';

@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { openLmdbStore, replay, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { simJson } from '../../support/command.js';
 import { type Replayed, replayHere, suiteFolder } from '../../support/runs.js';
 import { changed, changeEntry, changeJson, type Stored } from './folders.js';

@@ -4,7 +4,6 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { inParallel } from '../../live/clients/caller.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, logText, simJson } from '../../support/command.js';

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { suiteFolder } from '../../support/runs.js';

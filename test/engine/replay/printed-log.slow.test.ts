@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import {
   expectOneLine,

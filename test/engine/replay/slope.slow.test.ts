@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';
 import { main } from '../../support/paths.js';

@@ -1,6 +1,5 @@
 /** Tampered runs. `replay` reports the change and its position. */
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, replayJson, type SimJson, simJson } from '../../support/command.js';
 import { type Line, logLines, type Replayed, replayHere, suiteFolder } from '../../support/runs.js';

@@ -23,7 +23,6 @@ import {
 import { agentId, httpInput, sha256Hex, voteInput } from 'folkmoot/signing';
 import { admit, admitLogged } from 'folkmoot/testing';
 import { open } from 'lmdb';
-import { beforeAll, expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
 import { expectOneLine, logText, replayJson, runCommand, simJson } from '../../support/command.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';

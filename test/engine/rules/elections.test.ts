@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCertificate } from 'folkmoot';
 import { Auditor } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RuleLine } from '../../../dist/engine/protocol/schema/genesis.js';
 import { type NetworkRule, ruleOf } from '../../../dist/engine/rules/network-rule.js';

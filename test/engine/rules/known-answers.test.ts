@@ -1,5 +1,4 @@
 /** Rules of the library against published examples and exact results. */
-import { describe, expect, test } from 'vitest';
 import { comparePairs, findStrongestPaths } from '../../../dist/engine/rules/election.js';
 import type { Verdict } from '../../../dist/engine/rules/rule.js';
 import {

@@ -1,6 +1,5 @@
 /** Properties of the rules in the library, for arbitrary polls. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 import { comparePairs } from '../../../dist/engine/rules/election.js';
 import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
 import type { VoteRule } from '../../../dist/engine/rules/rule.js';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { checkCertificate, History, KeptNetwork, Network } from 'folkmoot';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import seedrandom from 'seedrandom';
-import { expect, test } from 'vitest';
 import { createVerifier } from '../../../dist/engine/crypto/pool.js';
 import { composeVote } from '../../../dist/engine/protocol/compose.js';
 import { ruleOf } from '../../../dist/engine/rules/network-rule.js';

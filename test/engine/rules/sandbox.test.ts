@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, expect, test } from 'vitest';
 import { prepareSandbox } from '../../../dist/engine/index.js';
 import { findGenesisProblem } from '../../../dist/engine/rules/genesis-problem.js';
 import { findRuleProblem, ruleOf } from '../../../dist/engine/rules/network-rule.js';

@@ -1,6 +1,5 @@
 /** Crashes between durable steps, and full disks. */
 import { spawnSync } from 'node:child_process';
-import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../dist/engine/store/store.js';
 import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
 

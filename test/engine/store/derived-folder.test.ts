@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { constants, createBrotliCompress } from 'node:zlib';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DerivedFolder, type DerivedFrom } from '../../../dist/engine/store/derived-folder.js';
 import { temporaryFolder } from '../../support/fixture.js';
 

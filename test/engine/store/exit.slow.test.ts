@@ -1,5 +1,4 @@
 /** A process that exits during a commit does not hang, and the folder is intact. */
-import { expect, test } from 'vitest';
 import { ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
 
 /** At the start of a commit, LMDB's thread waits for the main thread, so a bare exit would hang. */

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { type LmdbStoreOptions, openLmdbStore } from '../../../dist/engine/store/lmdb.js';
 import type { Batch, Store, StoreMeta } from '../../../dist/engine/store/store.js';
 

@@ -16,7 +16,6 @@ import {
   systemClock,
   tables,
 } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { signatoryOf } from '../../support/fixture.js';
 import { tempFolder } from './fixture.js';
 

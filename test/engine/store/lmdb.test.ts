@@ -2,7 +2,6 @@
 import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
-import { expect, test } from 'vitest';
 import { batchAt, ends, endsAfter, metaAt, openStore, tempFolder } from './fixture.js';
 
 const code = (name: string) => expect.objectContaining({ name: 'StoreError', code: name });

@@ -1,5 +1,4 @@
 /** One writer and several readers in different processes. */
-import { expect, test } from 'vitest';
 import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
 
 const code = (name: string) => expect.objectContaining({ name: 'StoreError', code: name });

@@ -3,7 +3,6 @@
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import { stopSignals } from '../../../dist/cli/output/exit.js';
 import type { RecordKey } from '../../../dist/engine/protocol/schema/record.js';
 import { splitLines } from '../../../dist/engine/replay/lines.js';

@@ -1,7 +1,6 @@
 /** The write-behind store. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
 import { createMemoryStore } from '../../../dist/engine/store/memory.js';
 import { storeError } from '../../../dist/engine/store/messages.js';
 import type { Store } from '../../../dist/engine/store/store.js';

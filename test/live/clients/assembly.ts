@@ -1,6 +1,5 @@
 /** A live network with many voters and many subscribers. */
 import { composeDiscuss, type Signatory } from 'folkmoot';
-import { expect } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host } from '../../support/host.js';

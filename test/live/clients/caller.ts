@@ -1,7 +1,6 @@
 /** Sends signed requests over keep-alive connections, and reads committed state. */
 import { Agent, request as httpRequest } from 'node:http';
 import { carriage, type SignedRequest } from 'folkmoot';
-import { expect, onTestFinished } from 'vitest';
 
 export interface Answer {
   status: number;

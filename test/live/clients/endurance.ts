@@ -1,6 +1,5 @@
 /** One data folder, the servers on it that are killed, and their acknowledged writes. */
 import { composeRegister, type SignedRequest } from 'folkmoot';
-import { expect } from 'vitest';
 import { replayJson } from '../../support/command.js';
 import { signatoryOf } from '../../support/fixture.js';
 import { type Ending, type Host, host, startHost, stop } from '../../support/host.js';

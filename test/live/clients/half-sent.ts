@@ -1,6 +1,5 @@
 /** Requests whose last bytes are sent later. */
 import { carriage, type SignedRequest } from 'folkmoot';
-import { onTestFinished } from 'vitest';
 import { Line } from '../../support/service/line.js';
 import type { Answer } from './caller.js';
 

@@ -1,7 +1,6 @@
 /**
  * Reads of all kinds while a server dies. Everything that the reads showed must exist afterwards.
  */
-import { expect } from 'vitest';
 import type { Host } from '../../support/host.js';
 import { meta } from './actions.js';
 import { Caller, expectCut, type ReadEvent } from './caller.js';

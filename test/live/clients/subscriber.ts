@@ -1,7 +1,6 @@
 /** A WebSocket client that counts events in order, and can stop reading. */
 import type { Signatory } from 'folkmoot';
 import { authInput } from 'folkmoot/signing';
-import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Data, type ReadEvent, stamp } from './caller.js';
 

@@ -1,5 +1,4 @@
 /** Events that all subscribers of the same topics must receive, byte for byte. */
-import { expect } from 'vitest';
 import type { Caller, ReadEvent } from './caller.js';
 import type { Subscriber } from './subscriber.js';
 

@@ -1,7 +1,6 @@
 /** Remembers acknowledged writes and checks them later. */
 import type { SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
-import { expect } from 'vitest';
 import type { Answer, Caller, Data } from './caller.js';
 
 interface Promised {

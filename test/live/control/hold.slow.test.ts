@@ -2,7 +2,6 @@
  * `serve --control` and `--clock held`: control of the agents, or of the network, with the token.
  */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';
 import { type Host, host, stop } from '../../support/host.js';

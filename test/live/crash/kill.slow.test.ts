@@ -1,5 +1,4 @@
 /** Servers are killed under load. Everything acknowledged or shown exists after the restart. */
-import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { drawnFrom, seed } from '../../support/seeded.js';

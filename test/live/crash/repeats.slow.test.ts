@@ -1,7 +1,6 @@
 /** Repeated votes while blocks close and the server is killed. The responses agree with the log. */
 import { join } from 'node:path';
 import { composeVote, type Decision, type SignedRequest } from 'folkmoot';
-import { describe, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';

@@ -2,7 +2,6 @@
 import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { full } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';

@@ -4,7 +4,6 @@
 import { fileURLToPath } from 'node:url';
 import { composeStatus, createVerifier, Network, type SignedRequest } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
-import { expect, test } from 'vitest';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import { meta, registration } from '../clients/actions.js';

@@ -7,7 +7,6 @@ import {
   composeStatus,
 } from 'folkmoot';
 import { agentId } from 'folkmoot/signing';
-import { describe, expect, test } from 'vitest';
 import { replayJson } from '../../support/command.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';

@@ -1,6 +1,5 @@
 /** `folkmoot load` against each decision rule: blocks close, and no vote is refused. */
 import { type GenesisOptions, prepareSandbox } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { policies } from '../../../dist/engine/rules/bundled/policies.js';
 import { folkmoot } from '../../support/cli.js';

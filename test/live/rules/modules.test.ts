@@ -1,6 +1,5 @@
 /** A server whose rule fails: each fault expires the block, and the server keeps answering. */
 import { AgentClient, generateKeys } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 
 const serve = (source: string) =>

@@ -1,6 +1,5 @@
 /** A block with 16 options, whose state diffs fill the largest proposal, on a live server. */
 import type { AgentClient } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { agentOf, live } from '../../client/helpers.js';
 import { largeOptions, namesOf } from './large-options.js';
 

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, generateKeys } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, startHost, stop } from '../../support/host.js';

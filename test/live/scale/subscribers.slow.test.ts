@@ -2,7 +2,6 @@
  * Many concurrent subscribers. Subscribers that read receive all events. The others are
  * disconnected and never miss an event silently.
  */
-import { describe, expect, test } from 'vitest';
 import { counts, full } from '../../support/counts.js';
 import { meta } from '../clients/actions.js';
 import { Assembly } from '../clients/assembly.js';

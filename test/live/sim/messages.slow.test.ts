@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { simulateRemote } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { hurriedScenario } from '../clients/scenarios.js';

@@ -5,7 +5,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentClient, type Event, type EventStream, generateKeys } from 'folkmoot/client';
 import { defaultScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { host, stop } from '../../support/host.js';
 import { replayHere, suiteFolder } from '../../support/runs.js';

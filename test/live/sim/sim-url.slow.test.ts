@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NetworkClient } from 'folkmoot/client';
 import { type Measures, RemoteError, type SimResult, simulate, simulateRemote } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { failureOf, live } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine } from '../../support/command.js';

@@ -1,6 +1,5 @@
 /** `sim --url`: agents join late and leave permanently on a served network. */
 import { simulateRemote } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { hurriedScenario } from '../clients/scenarios.js';
 

@@ -1,7 +1,6 @@
 /** Ablation by forks with answers known by construction, and runs that cannot be forked. */
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { alliedWorld, attributed, murmured, worldOf } from './world.js';
 
 test('ablation: ranks the decisive meme among 200 first', async () => {

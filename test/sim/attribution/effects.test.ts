@@ -1,6 +1,5 @@
 /** Statistics of pairs of runs: exact test, interval, Holm's correction and looks. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import {
   computeEffect,
   detectableWith,

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Decision, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { describeCauses } from '../../../dist/cli/commands/why-text.js';
 import { collectEvidence } from '../../../dist/sim/attribution/evidence.js';
 import { type Explanation, explain } from '../../../dist/sim/attribution/explanation.js';

@@ -1,6 +1,5 @@
 /** Power indices against brute force and published values, and refused games. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import {
   computePower,
   decisionGame,

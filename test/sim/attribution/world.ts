@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
-import { onTestFinished } from 'vitest';
 import {
   type Attribution,
   type AttributionOptions,

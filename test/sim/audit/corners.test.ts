@@ -1,7 +1,6 @@
 /** Audit of rules that random lives do not reach. */
 import { composeDiscuss, composeMeme, composeRegister, composeVote, limits } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 import { word } from '../../engine/helpers.js';
 import { auditedTown } from './town.js';

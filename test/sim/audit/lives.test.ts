@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { createVerifier, type GenesisOptions, Network, virtualClock } from 'folkmoot';
 import { Auditor, violationText } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { type Attempt, attempts, genesis } from '../../engine/random/random.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';

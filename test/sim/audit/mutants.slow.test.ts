@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
 import { bundledChild } from '../../support/child.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -1,7 +1,6 @@
 /** Audited town that records the requests to the network. */
 import type { SignedRequest } from 'folkmoot';
 import { Auditor, type ObservedStep, type Violation, violationText } from 'folkmoot/sim';
-import { expect } from 'vitest';
 import { Population } from '../../engine/helpers.js';
 import { type TestNetworkOptions, testNetwork } from '../../support/fixture.js';
 

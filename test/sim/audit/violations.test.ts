@@ -8,7 +8,6 @@ import {
   genesisDefaults,
 } from 'folkmoot';
 import { Auditor, type ObservedStep, type Violation, violationText } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
 import { instant, START_MS } from '../../support/citizens.js';
 import { auditedTown } from './town.js';

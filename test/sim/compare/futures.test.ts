@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareKept, forkScenario, readKept, runFork } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { compareFutures } from '../../../dist/sim/compare/futures.js';
 import { writeComparison } from '../../../dist/sim/report/index.js';
 import { temporaryFolder } from '../../support/fixture.js';

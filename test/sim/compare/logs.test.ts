@@ -1,7 +1,6 @@
 /** First difference between two logs: the entry, its actor and the field. */
 import { composeRegister, composeVote, type Entry, type LogLine } from 'folkmoot';
 import { firstDivergence, firstEventDivergence, jsonDifference } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { signatoryOf } from '../../support/fixture.js';
 
 const WHEN = '2025-01-01T00:00:00.000Z';

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tables } from 'folkmoot';
 import { caseNames, type ExpectedEntry, type ExpectedLine, shippedScenarios } from 'folkmoot/sim';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 
 type Written = [table: string, key: unknown, value: Record<string, unknown> | null];

@@ -15,7 +15,6 @@ import {
   type SuiteFile,
   shippedScenarios,
 } from 'folkmoot/sim';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { refusalMessages } from '../../../dist/engine/protocol/refusals.js';
 import { findProblem } from '../../../dist/engine/protocol/schema/validate.js';

@@ -4,7 +4,6 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { caseNames } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../tidy/sources.js';
 import { attendance, places } from '../audit/mutants-attendance.js';

@@ -5,7 +5,6 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, test } from 'vitest';
 import type { VoteRule } from '../../../dist/engine/rules/rule.js';
 import { type Case, vectorCases } from '../../../dist/sim/conformance/cases.js';
 import { playCase } from '../../../dist/sim/conformance/harness.js';

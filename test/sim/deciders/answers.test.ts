@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import type { Raw } from '../fixture.js';
 import { atOnce, bySoundness, deciderServer, own, type Rule, runIn, town } from './fixture.js';

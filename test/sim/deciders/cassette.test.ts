@@ -3,7 +3,6 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { formatLine } from '../../../dist/sim/agents/deciders/cassette.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

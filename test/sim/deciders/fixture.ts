@@ -2,7 +2,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { completeScenario, type Scenario, type SimOptions, simulate } from 'folkmoot/sim';
-import { expect, onTestFinished } from 'vitest';
 import { nearby, quiet, type Raw } from '../fixture.js';
 
 export interface Posted {

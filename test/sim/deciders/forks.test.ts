@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, forkScenario, readKept, runFork, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { openForReading } from '../../../dist/cli/options/folder.js';
 import { attribute } from '../../../dist/sim/attribution/ablation.js';
 import { temporaryFolder } from '../../support/fixture.js';

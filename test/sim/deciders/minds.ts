@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, ScenarioError, type SimOptions, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../tidy/sources.js';
 import { atOnce, deciderServer, type Posted, runIn, town } from './fixture.js';

@@ -1,7 +1,6 @@
 /** Programs as deciders, by the command line: killed, resumed, and replayed without the program. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { expectOneKey, expectResumed, mindsOf, notesKeys } from './minds.js';

@@ -1,6 +1,5 @@
 /** Election data: formats of PrefLib and Pabulib, their limits, and refusals with a line. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 import {
   type DataType,
   ElectionError,

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
-import { expect, onTestFinished, test } from 'vitest';
 import { exportPrefLib } from '../../../dist/cli/commands/events/preflib.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
 import { toPreference } from '../../../dist/sim/elections/rule-ballots.js';

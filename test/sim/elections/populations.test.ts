@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { checkCertificate, type Event, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, loadScenario, ScenarioError, simulate, withValues } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { summary } from '../../../dist/cli/commands/sim-summary.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';

@@ -11,7 +11,6 @@ import {
   simulate,
   sweep,
 } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { openForReading } from '../../../dist/cli/options/folder.js';
 import { attribute } from '../../../dist/sim/attribution/ablation.js';
 import { planFork } from '../../../dist/sim/fork/fork.js';

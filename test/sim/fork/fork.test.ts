@@ -9,7 +9,6 @@ import {
   runFork,
   simulate,
 } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { logLines } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';

@@ -1,7 +1,6 @@
 /** Forks of runs that decide by a module. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';
 import { replayJson, runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';

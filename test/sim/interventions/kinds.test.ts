@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { bodyOf, csvRows, type Line, logLines, replayHere } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
 import { type Kept, lively, parting, runsHere } from './world.js';

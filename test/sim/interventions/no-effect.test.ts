@@ -1,7 +1,6 @@
 /** Interventions change nothing before their instant, and nothing at all without an effect. */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
 import { counts } from '../../support/counts.js';
 import { bodyOf, csvRows, type Line, logLines } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';

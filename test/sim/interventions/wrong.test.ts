@@ -1,6 +1,5 @@
 /** Invalid interventions are rejected before the run, with file and line. */
 import { loadScenario, ScenarioError } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { fileOf, keyOf } from '../scenario/wrong.js';
 
 const town =

@@ -1,6 +1,5 @@
 /** Checks the collector on small runs against figures computed by hand. */
 import type { Event } from 'folkmoot';
-import { expect, test } from 'vitest';
 import type { Cause } from '../../../dist/sim/world/observer.js';
 import { newPopulation, type Population } from '../../engine/helpers.js';
 import { START_MS } from '../../support/citizens.js';

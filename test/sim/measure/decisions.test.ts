@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
 import fc from 'fast-check';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { DecisionLine, weighJudgement } from '../../../dist/sim/measure/decisions.js';
 import { temporaryFolder } from '../../support/fixture.js';

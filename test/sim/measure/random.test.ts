@@ -1,7 +1,6 @@
 /** The collector against a slow recomputation, over random lives of a network. */
 import fc from 'fast-check';
 import { createVerifier, type Event, type GenesisOptions, Network, virtualClock } from 'folkmoot';
-import { expect, test } from 'vitest';
 import type { TableRows } from '../../../dist/sim/measure/results.js';
 import {
   type Attempt,

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { completeScenario, type Scenario, simulate, writeRunReport } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
 
 const scenario = (changes: Record<string, unknown> = {}): Scenario =>

@@ -1,5 +1,4 @@
 /** Percentiles and the Gini coefficient of the tables, on runs that are easy to count. */
-import { expect, test } from 'vitest';
 import { newPopulation } from '../../engine/helpers.js';
 import { START_MS } from '../../support/citizens.js';
 import { agentsIn, collect, eventsOf, timeOf } from './fixture.js';

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { tables as dictionary, type MeasureName, type SimResult, sweepTables } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { openTables, prepareOutput, writeResult } from '../../../dist/sim/run/output.js';
 import { newPopulation } from '../../engine/helpers.js';
 import { START_MS } from '../../support/citizens.js';

@@ -1,6 +1,5 @@
 /** Logarithm, exponential and quantiles with the same bits on every machine. */
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
 import { exp, ln, normalQuantile } from '../../../dist/sim/numbers.js';
 import { Streams } from '../../../dist/sim/rng.js';
 

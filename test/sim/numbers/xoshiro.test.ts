@@ -1,6 +1,5 @@
 /** xoshiro128** against the reference implementation and the definition. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { Xoshiro128, type Xoshiro128State } from '../../../dist/sim/rng.js';
 
 const drawn = (state: Xoshiro128State, count: number): number[] => {

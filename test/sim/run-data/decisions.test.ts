@@ -11,7 +11,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';

@@ -3,7 +3,6 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import type { KnownGraph } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';

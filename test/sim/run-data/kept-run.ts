@@ -1,6 +1,5 @@
 /** A saved run, served as `folkmoot explore` serves it, with the ids of its agents. */
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { startServer } from '../../../dist/api/index.js';
 import { History } from '../../../dist/engine/history/history.js';
 import { KeptNetwork } from '../../../dist/engine/node/kept-network.js';

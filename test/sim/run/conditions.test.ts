@@ -1,7 +1,6 @@
 /** Conditions of `length.until`: each ends the run when an independent check first finds it met. */
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';

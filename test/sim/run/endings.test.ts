@@ -2,7 +2,6 @@
 import type { SignedRequest } from 'folkmoot';
 import { type Scenario, simulate } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { live, type Raw } from '../fixture.js';
 import { town } from './town.js';
 

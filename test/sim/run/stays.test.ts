@@ -1,6 +1,5 @@
 /** Scheduled joining and leaving: times, agents called, electors and the end of the run. */
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { type Lived, live, type Raw, sentBy } from '../fixture.js';
 import { town } from './town.js';
 

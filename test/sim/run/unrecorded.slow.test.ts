@@ -1,6 +1,5 @@
 /** Shipped and drawn scenarios give the same results with and without a log. */
 import { loadScenario, shippedScenarios } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { draw } from '../../../dist/sim/swarm/draw.js';
 import { counts } from '../../support/counts.js';
 import { bothWays, lasting } from './unrecorded.js';

@@ -1,7 +1,6 @@
 /** Runs without a log: same results as with a log, for each part of a scenario that can differ. */
 import { completeScenario, loadScenario, type SimOptions, simulate } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { bothWays, lasting } from './unrecorded.js';
 

@@ -1,7 +1,6 @@
 /** Measures with a warm-up equal independent computations from the tables of a run without one. */
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows } from '../../support/runs.js';
 import { town } from './town.js';

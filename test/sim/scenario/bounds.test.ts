@@ -1,6 +1,5 @@
 /** Scenario files of up to 1 MiB are refused with their place, in time linear in their size. */
 import { completeScenario, loadScenario, ScenarioError, withValues } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { fileOf, town } from './wrong.js';
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scenarioJsonSchema } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';

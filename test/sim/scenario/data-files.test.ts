@@ -2,7 +2,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, ScenarioError, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { loadData, parseTrace } from '../../../dist/sim/scenario/files.js';
 import { temporaryFolder } from '../../support/fixture.js';
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { loadScenario, scenarioJsonSchema, shippedScenarios } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { Scenario } from '../../../dist/sim/scenario/schema/scenario.js';
 import { root } from '../../support/paths.js';
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { completeScenario, loadScenario, scenarioJsonSchema } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

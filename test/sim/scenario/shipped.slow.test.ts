@@ -11,7 +11,6 @@ import {
   simulate,
   withValues,
 } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { full } from '../../support/counts.js';
 import { live, type Raw } from '../fixture.js';
 

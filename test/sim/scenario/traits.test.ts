@@ -1,6 +1,5 @@
 /** Traits from distributions: independent draws per agent, as in theory, listed in agents.csv. */
 import { completeScenario, personalities, ScenarioError } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { drawBeta } from '../../../dist/sim/numbers.js';
 import { Streams } from '../../../dist/sim/rng.js';
 import { drawnTraits } from '../../../dist/sim/scenario/population.js';

@@ -1,6 +1,5 @@
 /** Invalid scenario files are reported in one line, with place, code and path. */
 import { completeScenario, loadScenario, ScenarioError, withValues } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { fileOf, keyOf, town, wrong } from './wrong.js';
 
 function errorOf(run: () => unknown): ScenarioError {

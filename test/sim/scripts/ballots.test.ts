@@ -1,6 +1,5 @@
 /** Scripts that propose options and cast ballots. */
 import { ScenarioError } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { live, type Raw, sentBy } from '../fixture.js';
 import { scripted } from './fixture.js';
 

@@ -1,7 +1,6 @@
 /** Blocks that scripts see, and commands about blocks other than that of the call. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { live, sentBy, votesOf } from '../fixture.js';
 import { honest, mistake, run, scripted } from './fixture.js';
 

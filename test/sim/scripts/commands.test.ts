@@ -1,6 +1,5 @@
 /** Scripts: views, commands and errors. */
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { quiet, sentBy, votesOf } from '../fixture.js';
 import { honest, run, scripted } from './fixture.js';
 

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { planSweep, sweep } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { build } from '../../../dist/cli/output/provenance.js';
 import { csvRows } from '../../support/runs.js';
 import { honest, scripted } from './fixture.js';

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type SimResult, writeRunReport } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.js';
 import { live, type Raw } from '../fixture.js';
 import { honest, mistake, scripted } from './fixture.js';

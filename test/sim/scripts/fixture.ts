@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
-import { expect } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { live, nearby, quiet, type Raw } from '../fixture.js';
 

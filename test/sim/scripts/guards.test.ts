@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, ScenarioError, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { nearby, quiet } from '../fixture.js';
 import { honest, mistake, scripted } from './fixture.js';
 

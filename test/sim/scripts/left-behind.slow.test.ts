@@ -1,7 +1,6 @@
 /** Asynchronous work that a script leaves behind ends the command with an error. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 

@@ -1,5 +1,4 @@
 /** Messages between scripts: along the graph, after the link's latency, or lost. */
-import { expect, test } from 'vitest';
 import { live, nearby, type Raw } from '../fixture.js';
 import { mistake, run, scripted } from './fixture.js';
 

@@ -3,7 +3,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, type Measures, simulate, withValues } from 'folkmoot/sim';
 import { checkDeterminism } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 
 type Change = readonly [path: string, value: unknown];

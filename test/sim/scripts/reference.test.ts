@@ -1,7 +1,6 @@
 /** docs/scripts.md is complete. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
 import { scriptCommands } from '../../../dist/sim/agents/script/commands.js';
 import { functionNames } from '../../../dist/sim/agents/script/interface.js';
 import { run } from './fixture.js';

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, loadScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows } from '../../support/runs.js';
 import { quiet } from '../fixture.js';

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario } from 'folkmoot/sim';
 import { checkDeterminism } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { live, sentBy } from '../fixture.js';
 import { honest, run, scripted } from './fixture.js';
 

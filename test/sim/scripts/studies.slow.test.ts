@@ -11,7 +11,6 @@ import {
   withValues,
 } from 'folkmoot/sim';
 import { checkDeterminism } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 
 const studies = {
   ...{ 'leader-failure': 'leaders', cascade: 'cascade', 'sybil-waves': 'sybil', cartel: 'cartel' },

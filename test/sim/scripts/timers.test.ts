@@ -1,6 +1,5 @@
 /** Timers of scripts: notes, names, cancellation, and mistakes that do not end the run. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { live } from '../fixture.js';
 import { mistake, run, scripted } from './fixture.js';
 

@@ -1,7 +1,6 @@
 /** `scenario check` checks TypeScript scripts against the types of folkmoot/sim. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';

@@ -1,5 +1,4 @@
 /** Script views of alliances, blocks, remarks, memes and reputation. */
-import { expect, test } from 'vitest';
 import { live, quiet } from '../fixture.js';
 import { honest, scripted } from './fixture.js';
 

@@ -2,7 +2,6 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,7 +1,6 @@
 /** Swarms: scenarios generated from a number, judged, and shrunk if the network has a bug. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { getConditions } from '../../../dist/sim/scenario/interventions.js';
 import { draw } from '../../../dist/sim/swarm/draw.js';

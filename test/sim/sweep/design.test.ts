@@ -1,7 +1,6 @@
 /** Cells of the designs of sweeps. */
 import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import {
   assertDesign,
   countCells,

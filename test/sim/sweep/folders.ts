@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { expect, onTestFinished } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import type { Ended } from '../../support/command.js';
 import { main } from '../../support/paths.js';

@@ -1,7 +1,6 @@
 /** Sweeps that grow: runs stay, and the files equal those of the larger sweep. */
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { suiteFolder } from '../../support/runs.js';

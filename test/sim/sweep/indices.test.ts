@@ -1,6 +1,5 @@
 /** Indices of functions with known indices, computed by the code for sweep runs. */
 import { completeScenario, type Scenario } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { generateCells } from '../../../dist/sim/sweep/design.js';
 import { computeIndices } from '../../../dist/sim/sweep/indices.js';
 import { counts } from '../../support/counts.js';

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { simulate } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { type Job, lastingMembers, type Outcome, runJobs } from '../../../dist/sim/run/jobs.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { scripted, small } from './scenarios.js';

@@ -1,7 +1,6 @@
 /** `folkmoot sweep --keep`: each run keeps its log in a folder of its own. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';

@@ -1,7 +1,6 @@
 /** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { expectOneLine } from '../../support/command.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';

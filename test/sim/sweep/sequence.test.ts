@@ -1,5 +1,4 @@
 /** Sobol's sequence against independent implementations. */
-import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
 import { MOST_DIMENSIONS, sobolPoints } from '../../../dist/sim/sweep/design.js';
 

@@ -1,5 +1,4 @@
 /** Assignment of runs to shards, and the shard of a job array task. */
-import { afterEach, expect, test, vi } from 'vitest';
 import { parseShard } from '../../../dist/cli/commands/sweep.js';
 import { isDealtTo } from '../../../dist/sim/sweep/plan.js';
 

@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measures } from 'folkmoot/sim';
-import { beforeAll, expect, test } from 'vitest';
 import { measureKinds } from '../../../dist/report/shared/measures.js';
 import { computeStatistics, Sample } from '../../../dist/sim/sweep/statistics.js';
 import { folkmoot } from '../../support/cli.js';

@@ -1,7 +1,6 @@
 /** Tables other than runs.csv and summary.csv: differences, indices and script measures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { rowsIn, runsIn, sweepIn } from './folders.js';

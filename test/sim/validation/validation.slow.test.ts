@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { root } from '../../support/paths.js';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { memeId } from 'folkmoot/signing';
 import { completeScenario } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { Streams } from '../../../dist/sim/rng.js';
 import { buildGraph } from '../../../dist/sim/world/graph.js';
 import { temporaryFolder } from '../../support/fixture.js';

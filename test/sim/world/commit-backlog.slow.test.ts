@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from 'folkmoot';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { allVote } from '../fixture.js';
 

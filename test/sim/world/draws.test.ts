@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { allVote, live, nearby, quiet } from '../fixture.js';
 
 const DAY_MS = 86_400_000;

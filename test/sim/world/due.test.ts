@@ -1,6 +1,5 @@
 /** Due events are returned in order, for any order of insertion and removal. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { type Due, DueQueue } from '../../../dist/sim/world/due-queue.js';
 
 const items = fc.array(fc.record({ at: fc.nat(400), from: fc.nat(3) }), { maxLength: 200 });

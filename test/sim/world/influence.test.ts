@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { SignedRequest } from 'folkmoot';
 import { completeScenario } from 'folkmoot/sim';
 import { simulateWithFaults } from 'folkmoot/testing';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../support/fixture.js';
 import { allVote, live, nearby, quiet } from '../fixture.js';
 

@@ -1,7 +1,6 @@
 /** Messages as on the wire: count by kind and bytes, whether or not agents read them. */
 import { join } from 'node:path';
 import type { SimResult } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { csvRows } from '../../support/runs.js';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
 import { messageComplexity } from '../validation/network-cases.js';

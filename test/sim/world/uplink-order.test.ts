@@ -1,7 +1,6 @@
 /** Uplinks are first in, first out for any windows: checked against a simple model. */
 import fc from 'fast-check';
 import type { Scenario } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { Outbox } from '../../../dist/sim/world/due-queue.js';
 import { Faults } from '../../../dist/sim/world/faults.js';
 import { computeDeparture, Uplinks, waitMs } from '../../../dist/sim/world/links.js';

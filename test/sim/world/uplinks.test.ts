@@ -1,5 +1,4 @@
 /** Uplinks: messages leave one after the other, and arrive at the computed time. */
-import { describe, expect, test } from 'vitest';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
 import { scripted } from '../scripts/fixture.js';
 

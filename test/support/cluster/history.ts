@@ -1,5 +1,4 @@
 /** Checks the logs on all nodes against the responses that agents received. */
-import { expect } from 'vitest';
 import { folkmoot } from '../cli.js';
 import { logText } from '../command.js';
 import { linesOf } from '../runs.js';

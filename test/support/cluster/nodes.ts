@@ -12,7 +12,6 @@ import {
   type VerifierKind,
 } from 'folkmoot';
 import { type ServerOptions, startServer } from 'folkmoot/api';
-import { expect, onTestFinished } from 'vitest';
 import { ClusterNetwork } from '../../../dist/cluster/network.js';
 import { admit } from '../../../dist/engine/admit/admit.js';
 import { signatoryOf } from '../fixture.js';

@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
 import type { EtcdTls } from '../../../dist/cluster/etcd/wire.js';
 import { EtcdOrder } from '../../../dist/cluster/order/etcd.js';
 import { formatDescription, headers, proveResponse } from '../../../dist/cluster/peer/proof.js';

@@ -1,7 +1,6 @@
 /** Nodes as `folkmoot serve --cluster` processes that use a real etcd, with agents. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../fixture.js';
 import { type Host, here, programAt } from '../hosts/hosts.js';
 import { main } from '../paths.js';

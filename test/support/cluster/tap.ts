@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { onTestFinished } from 'vitest';
 
 export interface Tap {
   /** Address of the proxy. */

@@ -13,7 +13,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
-import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../fixture.js';
 
 export interface Host {

@@ -1,6 +1,5 @@
 /** TCP connections for tests: with a hook for incoming bytes, and through a door. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
 
 /** @param localAddress a different loopback address, to act as a different client. */
 export function dial(url: string, localAddress?: string): Promise<Socket> {

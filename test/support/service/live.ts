@@ -1,5 +1,4 @@
 /** WebSocket client for tests. */
-import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Agent, auth, type Fields } from './signer.js';
 

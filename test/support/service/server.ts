@@ -8,7 +8,6 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { type ServerOptions, startServer } from 'folkmoot/api';
-import { onTestFinished } from 'vitest';
 import { START_MS } from '../citizens.js';
 import { full } from '../counts.js';
 import { type Agent, agentOf, type Fields, register } from './signer.js';

@@ -1,5 +1,4 @@
 /** A watching WebSocket connection for tests. */
-import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { RowBatch } from '../../../dist/api/view/model.js';
 import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';

@@ -1,5 +1,4 @@
 /** A service under test, used through its sockets only. */
-import { expect, onTestFinished } from 'vitest';
 import { type Live, listen } from './live.js';
 import { checkResponse } from './openapi-check.js';
 import type { Agent, Fields, Request } from './signer.js';

@@ -1,7 +1,6 @@
 /** Tests exported files with hostile text, and damaged files. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { suiteFolder } from '../../support/runs.js';

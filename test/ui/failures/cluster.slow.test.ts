@@ -1,5 +1,4 @@
 /** Tests a cluster node's page: the list of nodes, and a node that is cut off. */
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { agents, expectSame, openNode, registration, served } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';

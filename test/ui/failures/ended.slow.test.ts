@@ -1,7 +1,6 @@
 /** Tests Ctrl+C with open pages: the command ends, and the pages reconnect to the next command. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { freePort } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';

@@ -1,7 +1,6 @@
 /** Tests open pages when their folder or server changes, disappears or restarts. */
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { freePort, temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';

@@ -1,7 +1,6 @@
 /** Tests keys pressed in quick succession, before all data is loaded. */
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
 import type { Overview, Snapshot } from '../../../dist/api/view/model.js';
 import { agentOf, live } from '../../client/helpers.js';
 import { browserTest, useBrowser } from '../../support/browser.js';

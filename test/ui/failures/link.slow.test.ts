@@ -1,7 +1,6 @@
 /** Tests the connection between page and server: sleep, silence, and wrong clocks. */
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
 import { watchLimits } from '../../../dist/api/contract/channels.js';
 import { agentOf, live } from '../../client/helpers.js';
 import { browserTest, launch, useBrowser } from '../../support/browser.js';

@@ -1,6 +1,5 @@
 /** Tests the page of `replay --watch` on a modified folder. */
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
 import { browserTest, useBrowser } from '../../support/browser.js';

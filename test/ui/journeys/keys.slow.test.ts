@@ -1,7 +1,6 @@
 /// <reference lib="dom" />
 /** Tests all views by keyboard alone. */
 import type { Page } from 'playwright-core';
-import { afterAll, expect } from 'vitest';
 import { pageOf } from '../../cli/watch/page.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { begin } from '../../support/running-command.js';

@@ -1,7 +1,6 @@
 /// <reference lib="dom" />
 /** Tests that the address contains everything that a view shows. */
 import type { Page } from 'playwright-core';
-import { afterAll, expect } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';
 import { modes, open, sameImage } from '../browser.js';

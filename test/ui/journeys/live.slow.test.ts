@@ -1,6 +1,5 @@
 /** Tests each view on a live network, with actions by agents and by the reader. */
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { watchLoad } from '../../cli/watch/load-run.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import * as signer from '../../support/service/signer.js';

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
 
 const markup = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 /** Bidirectional overrides and invisible characters. */

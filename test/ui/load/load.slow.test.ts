@@ -1,7 +1,6 @@
 /** Tests a load run's page before, during and after the run. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { writeLoad } from '../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../dist/bench/load/result.js';
 import { loadResult, outage, saturation } from '../../bench/load/fixture.js';

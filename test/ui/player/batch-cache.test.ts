@@ -1,6 +1,5 @@
 /** Tests the batch cache with batches from random runs, in random pieces and random order. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import type { RowBatch } from '../../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../../dist/api/view/reducer.js';
 import { sliceRowBatch } from '../../../dist/api/view/row-batch.js';

@@ -1,6 +1,5 @@
 /** Tests the activity strip and the focused block of the page with random runs. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { type Overview, type RowBatch, rowKinds } from '../../../dist/api/view/model.js';
 import { isEvent, sliceRowBatch } from '../../../dist/api/view/row-batch.js';
 import { blockEnds } from '../../../dist/engine/node/entry-index.js';

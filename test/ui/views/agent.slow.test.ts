@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { History } from 'folkmoot';
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';

@@ -1,7 +1,6 @@
 /** Tests a finished run: its end, all messages, and shared vote reasons. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect, vi } from 'vitest';
 import type { Snapshot } from '../../../dist/api/view/model.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { suiteFolder } from '../../support/runs.js';

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { readImageSize } from '../../../ui/components/image-size.js';
 
 const bytes = (hex: string) =>

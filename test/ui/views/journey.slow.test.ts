@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCertificate } from 'folkmoot/client';
-import { afterAll, expect, onTestFinished } from 'vitest';
 import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';

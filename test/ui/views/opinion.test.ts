@@ -1,6 +1,5 @@
 /** Tests the opinion map by its properties, not by recorded values. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { agreements, computeOpinion, largestTwo, listVotes } from '../../../ui/player/opinion.js';
 import { hullOf } from '../../../ui/views/opinion-map.js';
 

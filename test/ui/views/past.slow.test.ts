@@ -3,7 +3,6 @@
 import { join } from 'node:path';
 import { History, type Moment } from 'folkmoot';
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished } from 'vitest';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { counts } from '../../support/counts.js';

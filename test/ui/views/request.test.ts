@@ -1,4 +1,3 @@
-import { expect, test } from 'vitest';
 import { limits } from '../../../dist/engine/protocol/limits.js';
 import { PageError, type PageProblem } from '../../../ui/messages.js';
 import { encodeRequest, parseRequest } from '../../../ui/views/doctor-request.js';

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, onTestFinished } from 'vitest';
 import { decideBlocks, named } from '../../engine/certificate/decided.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { temporaryFolder } from '../../support/fixture.js';

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { changed, changeEntry, changeJson, type Stored } from '../../engine/replay/folders.js';
 import { browserTest, useBrowser } from '../../support/browser.js';

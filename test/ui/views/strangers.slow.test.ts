@@ -1,5 +1,4 @@
 /** Tests hostile text on a live server, up to the server's limits. */
-import { expect } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { modes, open } from '../browser.js';

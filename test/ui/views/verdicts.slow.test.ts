@@ -1,7 +1,6 @@
 /** Tests signature checks in Chromium against published vectors. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { expect } from 'vitest';
 import { keyPairFromSeed } from '../../../dist/engine/crypto/keys.js';
 import { origin } from '../../client/bundle.js';
 import { groupOrder, joinSignature, oddEncodings } from '../../engine/crypto/points.js';

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { History, KeptNetwork } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { suiteFolder } from '../../../support/runs.js';
 import { drawnFrom, seed } from '../../../support/seeded.js';
 import { serve, world } from '../../../support/service/server.js';

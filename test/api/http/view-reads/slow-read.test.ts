@@ -1,7 +1,6 @@
 /** View reads: snapshots, columns, the log, lists, and refusals. */
 import { KeptNetwork } from 'folkmoot';
 import { startServer } from 'folkmoot/api';
-import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Snapshot } from '../../../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../../../dist/api/view/reducer.js';
 import { decodeRowBatch } from '../../../../dist/api/view/row-batch.js';

@@ -25,7 +25,6 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { open } from 'lmdb';
-import { beforeAll, expect, test } from 'vitest';
 import { applyRowBatch, createEmptySnapshot } from '../../../../dist/api/view/reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../../../../dist/api/view/row-batch.js';
 import { applied, attempts, genesis, lead } from '../../../engine/random/random.js';

@@ -1,7 +1,6 @@
 /**
  * Votes and transactions against a known chain: nothing is repeated, and nothing unseen is counted.
  */
-import { expect, test } from 'vitest';
 import { load, longEnough, operation, sum } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
 import { type KnownServer, knownServer, treated } from '../known/known-server.js';

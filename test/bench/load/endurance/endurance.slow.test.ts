@@ -5,7 +5,6 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';

@@ -3,7 +3,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentClient, EventStream } from 'folkmoot/client';
-import { onTestFinished } from 'vitest';
 import { clientOf } from '../../../client/helpers.js';
 import { everyTopic } from '../../../live/clients/subscriber.js';
 

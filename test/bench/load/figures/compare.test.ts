@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { DOMParser } from 'linkedom';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { changeText, compare } from '../../../../dist/bench/load/compare.js';
 import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';

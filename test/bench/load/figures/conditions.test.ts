@@ -1,6 +1,5 @@
 /** Conditions and objectives: parsing, checks, and errors. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import {
   assertMeasured,
   type Condition,

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, test } from 'vitest';
 import { parseConditions, slo } from '../../../../dist/bench/load/conditions.js';
 import { findFigure } from '../../../../dist/bench/load/figures.js';
 import { loadResultJsonSchema, meanings } from '../../../../dist/bench/load/result.js';

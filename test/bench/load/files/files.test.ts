@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { HistogramLogReader, listTags } from 'hdr-histogram-js';
-import { expect, test } from 'vitest';
 import { prepareLoad, readLoad, writeLoad } from '../../../../dist/bench/load/files.js';
 import { Second } from '../../../../dist/bench/load/result.js';
 import { heavy } from '../../../support/counts.js';

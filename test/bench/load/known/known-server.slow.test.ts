@@ -2,7 +2,6 @@
  * The known server does what its record states, because load runs are compared with this record.
  */
 import { AgentClient, generateKeys, UnreachableError } from 'folkmoot/client';
-import { expect, test } from 'vitest';
 import { type Behaviour, reads } from './behaviour.js';
 import { type KnownServer, knownServer, treated } from './known-server.js';
 

@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { bundledChild } from '../../../support/child.js';
 import type { Asked, Made, Received, Record, Said } from './record.js';
 

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 import { newHistogram, percentiles } from '../../../../dist/bench/load/recorder.js';
 import type { LoadResult, Percentiles } from '../../../../dist/bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';

@@ -1,6 +1,5 @@
 /** Merging the parts of a run on several generators. */
 import { deflateSync, inflateSync } from 'node:zlib';
-import { expect, test } from 'vitest';
 import { mergeLoads, mergePercentiles } from '../../../../dist/bench/load/merge.js';
 import { Nodes } from '../../../../dist/bench/load/nodes.js';
 import { Recorder } from '../../../../dist/bench/load/recorder.js';

@@ -1,6 +1,5 @@
 /** The model of a load run is consistent with the result and limited in size, in every view. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import { type LoadState, LoadView } from '../../../../dist/api/contract/load.js';
 import { describeLoad, type LoadModel, toLoadState } from '../../../../dist/bench/load/model.js';
 import { loadReport } from '../../../../dist/bench/load/report.js';

@@ -2,7 +2,6 @@
 /** Content of a load run report, and its display in a real browser. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { barriers } from '../../../report/access.js';

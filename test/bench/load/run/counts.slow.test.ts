@@ -1,5 +1,4 @@
 /** A run counts exactly what the server did with its requests, by kind. */
-import { expect, test } from 'vitest';
 import { load, longEnough, type Operation, operation } from '../generator.js';
 import { type Behaviour, reads } from '../known/behaviour.js';
 import { knownServer, treated } from '../known/known-server.js';

@@ -1,5 +1,4 @@
 /** Failing servers: the run ends in time, with the figures so far and the right verdict. */
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { expectOneLine } from '../../../support/command.js';

@@ -1,5 +1,4 @@
 /** Latencies match the server's record, and a stall is visible in the open loop. */
-import { expect, test } from 'vitest';
 import { counts } from '../../../support/counts.js';
 import { load, onSchedule, operation, sum } from '../generator.js';
 import { reads } from '../known/behaviour.js';

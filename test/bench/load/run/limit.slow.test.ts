@@ -2,7 +2,6 @@
  * The verdict on a run below its target rate names the server, the generator or the workload as the
  * cause.
  */
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { load, operation } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';

@@ -2,7 +2,6 @@
  * Progress of a load run in flight shows the result as if the run ended now, and does not affect
  * the run.
  */
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import type { LoadProgress } from '../../../../dist/bench/load/run.js';
 import { load, longEnough, onSchedule } from '../generator.js';

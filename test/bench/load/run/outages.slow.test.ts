@@ -1,6 +1,5 @@
 /** `--keep-going`: servers that are killed and restarted with their data, and two nodes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
 import { nodeProcess } from '../../../support/cluster/processes.js';
 import { etcd, hasEtcd } from '../../../support/etcd.js';
 import { diskFolder, freePort } from '../../../support/fixture.js';

@@ -1,7 +1,6 @@
 /** Classification of responses that the known server never gives, and requests of the warm-up. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
 import { load, onSchedule } from '../generator.js';
 
 const state = JSON.stringify({

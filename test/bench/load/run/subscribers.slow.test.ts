@@ -1,5 +1,4 @@
 /** Delivery counts match what the server sent and withheld. */
-import { expect, test } from 'vitest';
 import { full } from '../../../support/counts.js';
 import { load, longEnough, operation } from '../generator.js';
 import { knownServer } from '../known/known-server.js';

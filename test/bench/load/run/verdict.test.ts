@@ -1,5 +1,4 @@
 /** The rules for a run's verdict, case by case. */
-import { expect, test } from 'vitest';
 import {
   attribute,
   type Evidence,

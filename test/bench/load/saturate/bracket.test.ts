@@ -1,6 +1,5 @@
 /** The search for the highest rate, on servers with a known capacity. */
 import { assert, asyncProperty, double } from 'fast-check';
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import {
   findBracket,

@@ -1,5 +1,4 @@
 /** `--saturate` finds the capacity of a server with a known capacity. */
-import { expect, test } from 'vitest';
 import type { LoadResult } from '../../../../bench/load/result.js';
 import { toProbe } from '../../../../dist/bench/load/saturation.js';
 import { folkmoot } from '../../../support/cli.js';

@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   closedLoop,
   openLoop,

@@ -1,5 +1,4 @@
 /** A generator that cannot keep its schedule blames itself, not the server. */
-import { expect, onTestFinished, test } from 'vitest';
 import { load, operation } from '../generator.js';
 import { knownServer } from '../known/known-server.js';
 

@@ -2,7 +2,6 @@
 
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
 import { verifyReference } from 'folkmoot/testing';
-import { expect, onTestFinished, test } from 'vitest';
 import { Ballots, type Block, BlocksAhead } from '../../../../dist/bench/load/blocks.js';
 import { type LoadOptions, loadDefaults, workloads } from '../../../../dist/bench/load/options.js';
 import { assertQuotas } from '../../../../dist/bench/load/run.js';

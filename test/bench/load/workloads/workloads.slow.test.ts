@@ -1,6 +1,5 @@
 /** Each workload against a real server: the run's counts match the server's state. */
 import { agentId } from 'folkmoot/signing';
-import { expect, test } from 'vitest';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import type { LoadHooks } from '../../../../dist/bench/load/run.js';

@@ -17,7 +17,6 @@ import {
   virtualClock,
 } from 'folkmoot';
 import { open } from 'lmdb';
-import { expect, test } from 'vitest';
 import {
   blockEnds,
   decodeIndexRow,

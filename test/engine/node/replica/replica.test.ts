@@ -11,7 +11,6 @@ import {
   type PublishedEvent,
   virtualClock,
 } from 'folkmoot';
-import { expect, onTestFinished, test } from 'vitest';
 import { START_MS } from '../../../support/citizens.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';

@@ -13,7 +13,6 @@ import {
   storedLines,
   tables,
 } from 'folkmoot';
-import { expect, test } from 'vitest';
 import { lowerCase } from '../../../../dist/engine/protocol/text.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
 import { isTag, lowerCase, UNICODE_VERSION } from '../../../../dist/engine/protocol/text.js';
 import { nodes } from '../../../support/runner/nodes.js';
 

@@ -1,7 +1,6 @@
 /** Random pauses, steps and speeds, with subscribers, do not change the log of a run. */
 import { type ControlView, type Server, startServer } from 'folkmoot/api';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { Pace } from '../../../../dist/sim/run/pace.js';
 import { drawnFrom, seed } from '../../../support/seeded.js';
 import { oneTransport } from '../../../support/service/server.js';

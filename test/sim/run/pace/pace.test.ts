@@ -1,7 +1,6 @@
 /** The pace of a live run: pausing, stepping and resuming do not affect its log. */
 import type { Network } from 'folkmoot';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import type { ControlCommand } from '../../../../dist/api/contract/control.js';
 import { Pace } from '../../../../dist/sim/run/pace.js';
 

@@ -1,6 +1,5 @@
 /** Sweep with an etcd that is out of space. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { etcd, etcdClient, hasEtcd, makeRoom } from '../../../support/etcd.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';

@@ -1,6 +1,5 @@
 /** Hostile client of etcd: garbage, forged runs and forged results. */
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';

@@ -1,7 +1,6 @@
 /** Payload of a queue, and workers that refuse it. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { folkmoot } from '../../../support/cli.js';
 import { expectOneLine } from '../../../support/command.js';
 import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';

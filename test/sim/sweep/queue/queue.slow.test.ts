@@ -1,7 +1,6 @@
 /** Sweeps with workers that join, crash, stop and continue produce the bytes of a local sweep. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';

@@ -1,5 +1,4 @@
 /** Sweeps whose runs are executed by workers, and access to the etcd queue between them. */
-import { expect } from 'vitest';
 import type { EtcdClient } from '../../../../dist/cluster/etcd/client.js';
 import { type Begun, begin } from '../../../support/running-command.js';
 

@@ -1,7 +1,6 @@
 /** Shards of different sweeps, and modified shards: a merge refuses them without output. */
 import { appendFileSync, cpSync, existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { type Change, edit, fresh, reseal, runOf } from './changes.js';
 import { foldersIn, made, merged, sixRuns } from './shards.js';

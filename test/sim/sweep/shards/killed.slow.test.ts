@@ -1,6 +1,5 @@
 /** Killed shards and merges: resumed, they complete with the same output. */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';

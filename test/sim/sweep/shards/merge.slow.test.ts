@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
 import { folkmoot } from '../../../support/cli.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';

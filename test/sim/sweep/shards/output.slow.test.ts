@@ -1,7 +1,6 @@
 /** Existing output folders: merged into, resumed, extended, or used for another shard. */
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { expectSame, filesIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';

@@ -8,7 +8,6 @@ import {
   type SweepResult,
   sweep,
 } from 'folkmoot/sim';
-import { beforeAll } from 'vitest';
 import { build } from '../../../../dist/cli/output/provenance.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { smallRaw, writeScenario } from '../scenarios.js';

@@ -1,5 +1,4 @@
 /** Coverage of 95 % intervals, by kind, for distributions such as measures have. */
-import { describe, expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
 import {
   computeStatistics,

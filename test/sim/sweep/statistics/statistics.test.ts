@@ -1,6 +1,5 @@
 /** Means, deviations and intervals against known values. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
 import {
   boundsOfMean,
   computeStatistics,

@@ -1,5 +1,4 @@
 /** The stopping rule of a cell, and its effect on the coverage of the interval. */
-import { expect, test } from 'vitest';
 import { type Stream, Streams } from '../../../../dist/sim/rng.js';
 import {
   computeStatistics,

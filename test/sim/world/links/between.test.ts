@@ -1,6 +1,5 @@
 /** Latency by sender and receiver: groups, regions, the network; and invalid entries. */
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { Faults } from '../../../../dist/sim/world/faults.js';
 import { Links, NETWORK } from '../../../../dist/sim/world/links.js';
 

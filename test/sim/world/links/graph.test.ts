@@ -1,6 +1,5 @@
 /** Social graphs: the topologies of scenarios. */
 import { completeScenario } from 'folkmoot/sim';
-import { describe, expect, test } from 'vitest';
 import { Streams } from '../../../../dist/sim/rng.js';
 import { buildGraph } from '../../../../dist/sim/world/graph.js';
 

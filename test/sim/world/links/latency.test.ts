@@ -1,5 +1,4 @@
 /** Latencies: each distribution matches theory, tails included, in whole milliseconds. */
-import { describe, expect, test } from 'vitest';
 import { ln } from '../../../../dist/sim/numbers.js';
 import { parseTrace } from '../../../../dist/sim/scenario/files.js';
 import {

@@ -1,6 +1,5 @@
 /** Loss and duplication at the configured rate, even for very small rates. */
 import { completeScenario } from 'folkmoot/sim';
-import { expect, test } from 'vitest';
 import { mix } from '../../../../dist/sim/rng.js';
 import { Faults } from '../../../../dist/sim/world/faults.js';
 import { Links, NETWORK } from '../../../../dist/sim/world/links.js';
