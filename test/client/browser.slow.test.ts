@@ -8,9 +8,7 @@ test('bundle: contains no Node, native or server code', async () => {
   for (const name of ["'node:", '"node:', '.node"', ".node'", 'sodium', 'lmdb', 'uWebSockets']) {
     expect(text.includes(name), name).toBe(false);
   }
-  expect(inputs.filter((path) => /ajv|typebox|xstate|temporal|engine\/core/.test(path))).toEqual(
-    [],
-  );
+  expect(inputs.filter((p) => /ajv|typebox|xstate|temporal|engine\/core/.test(p))).toEqual([]);
   expect(inputs).toContain('dist/engine/protocol/sha256-portable.js');
 });
 

@@ -197,8 +197,6 @@ test('install: MCP deciders need the SDK, except with a cassette', async () => {
   );
   expect([asked.code, asked.stdout]).toEqual([2, '']);
   expect(asked.stderr).toMatch(/^folkmoot: .*minds.*@modelcontextprotocol\/sdk/m);
-  const taken = await run(process.execPath, [...sim, '--cassette', 'minds'], here).catch(
-    (error) => error,
-  );
+  const taken = await run(process.execPath, [...sim, '--cassette', 'minds'], here).catch((e) => e);
   expect(taken.stderr).toMatch(/^folkmoot: cassette .*minds/m);
 });

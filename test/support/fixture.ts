@@ -98,9 +98,5 @@ export async function testNetwork(options: TestNetworkOptions = {}): Promise<Tes
     await network.close();
     await verifier.close();
   });
-  return {
-    network,
-    clock,
-    submit: async (request) => network.submit(await network.verify(request)),
-  };
+  return { network, clock, submit: async (r) => network.submit(await network.verify(r)) };
 }

@@ -15,17 +15,15 @@ const floors: Record<string, string> = {
     'agents.ts voting.ts chain.ts workloads verdict.ts measurement.ts run.ts figures.ts ' +
     'saturation.ts histograms.ts merge.ts model.ts charts.ts report.ts live-progress.ts files.ts',
   sim:
-    'numbers.ts rng.ts scenario agents world audit measure run ' +
-    'compare queue conformance rules report sweep fork decision-index.ts run-view.ts ' +
-    'swarm attribution index.ts',
+    'numbers.ts rng.ts scenario agents world audit measure run compare queue conformance rules ' +
+    'report sweep fork decision-index.ts run-view.ts swarm attribution index.ts',
   'sim/agents': 'port.ts actions.ts strategies.ts script deciders create.ts behaviour.ts',
   'sim/world':
     'messages.ts observer.ts faults.ts graph.ts latency.ts links.ts gateway.ts ' +
     'due-queue.ts gossip.ts knowledge.ts event-calls.ts society.ts local-world.ts live-world.ts',
   ui:
     'styles home.ts data verify route.ts components player time-bar.tsx world-clock.tsx views ' +
-    'shell.tsx ' +
-    'load main.tsx exported',
+    'shell.tsx load main.tsx exported',
   cli: 'output options commands run.ts main.ts',
 };
 

@@ -179,9 +179,7 @@ beforeAll(async () => {
 });
 
 async function expectRefused(folder: string): Promise<void> {
-  const ended = await Promise.all(
-    ['replay', 'log'].map((command) => runCommand([command, folder])),
-  );
+  const ended = await Promise.all(['replay', 'log'].map((c) => runCommand([c, folder])));
   for (const one of ended) expectOneLine(one);
 }
 

@@ -245,9 +245,7 @@ test('suite: names different and missing results', async () => {
   expect(await wrong(({ outcome }) => (outcome!.result = 'duplicate'))).toMatchObject(
     where('/outcome/result'),
   );
-  expect(await wrong(({ entries }) => entries[0]!.events.pop())).toMatchObject(
-    where('/entries/0/events'),
-  );
+  expect(await wrong((e) => e.entries[0]!.events.pop())).toMatchObject(where('/entries/0/events'));
   expect(
     await wrong(({ entries }) => ((entries[0]!.records[0] as unknown[])[2] = {})),
   ).toMatchObject(where('/entries/0/records/0'));

@@ -54,9 +54,7 @@ function alike(votes: Vote[], fits: (a: Vote, b: Vote) => boolean): number | nul
 
 export function blocksOf({ events, votes }: Told) {
   return told(events, 'block_proposal').map(({ data, at }, number) => {
-    const last = told(events, 'block_status').find(
-      (event) => event.data.block_hash === data.block_hash,
-    );
+    const last = told(events, 'block_status').find((e) => e.data.block_hash === data.block_hash);
     return {
       hash: data.block_hash,
       proposedAt: at,

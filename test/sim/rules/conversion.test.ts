@@ -133,9 +133,7 @@ test('nameOptions: names are unique, valid and short for all alternatives', () =
         if (isPlain) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
       }
       const labels = labelOptions(names, alternatives);
-      expect(names.map((name) => (Object.hasOwn(labels, name) ? labels[name] : name))).toEqual(
-        alternatives,
-      );
+      expect(names.map((n) => (Object.hasOwn(labels, n) ? labels[n] : n))).toEqual(alternatives);
     }),
     { numRuns: 1_000 },
   );

@@ -103,10 +103,7 @@ describe('sweep: until its interval is narrow', () => {
 
   test('sweep: ends each cell independently of the number of jobs', async () => {
     const file = fileOf(sweep);
-    const [one, more] = ['one', 'more'].map((name) => join(temporaryFolder(), name)) as [
-      string,
-      string,
-    ];
+    const [one, more] = ['one', 'more'].map((n) => join(temporaryFolder(), n)) as [string, string];
     expect((await sweepIn(file, one)).code).toBe(0);
     for (const width of widthsIn(one)) expect(width).toBeLessThanOrEqual(0.15);
     for (const runs of countsIn(one)) expect([30, 40]).toContain(runs);

@@ -227,10 +227,9 @@ async function cascadeRows(size: Size): Promise<Row[]> {
 const cascades: ValidationCase = {
   name: 'cascades',
   about:
-    'Each of 30 voters has a signal that is right with probability q and sees the earlier ' +
-    'votes. As soon as one side leads by two, all later voters follow it. The cascade is ' +
-    'wrong with probability (1 - q)^2 / (q^2 + (1 - q)^2). The scenario is the included ' +
-    '`cascade`.',
+    'Each of 30 voters has a signal that is right with probability q and sees the earlier votes. ' +
+    'As soon as one side leads by two, all later voters follow it. The cascade is wrong with ' +
+    'probability (1 - q)^2 / (q^2 + (1 - q)^2). The scenario is the included `cascade`.',
   source: 'Bikhchandani, Hirshleifer and Welch 1992, Journal of Political Economy 100(5)',
   rows: cascadeRows,
 };

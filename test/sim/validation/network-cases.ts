@@ -214,9 +214,8 @@ export const uplinks: ValidationCase = {
   name: 'uplinks',
   about:
     'Agents send messages of one size at the instants of a Poisson process. Each takes one ' +
-    'second in an uplink of 1 kbit/s: a queue with one server and constant service time ' +
-    '(M/D/1). With utilisation r and service time s, the mean wait of a message is r s / (2 ' +
-    '(1 - r)).',
+    'second in an uplink of 1 kbit/s: a queue with one server and constant service time (M/D/1). ' +
+    'With utilisation r and service time s, the mean wait of a message is r s / (2 (1 - r)).',
   source: 'Pollaczek and Khinchine',
   rows: async (size) => [await row(size, 0.5), await row(size, 0.8)],
 };
@@ -299,10 +298,9 @@ async function smallWorldRows(size: Size): Promise<Row[]> {
 export const smallWorld: ValidationCase = {
   name: 'small-world',
   about:
-    'A ring of degree k has the clustering 3(k - 2) / 4(k - 1). Rewiring a share p of its ' +
-    'links leaves (1 - p)^3 of the triangles, among k(k - 1) + kp(2 - p)/2 pairs of ' +
-    'neighbours of an agent, because degrees then have the variance kp(2 - p)/2, up to terms ' +
-    'of 1/n.',
+    'A ring of degree k has the clustering 3(k - 2) / 4(k - 1). Rewiring a share p of its links ' +
+    'leaves (1 - p)^3 of the triangles, among k(k - 1) + kp(2 - p)/2 pairs of neighbours of an ' +
+    'agent, because degrees then have the variance kp(2 - p)/2, up to terms of 1/n.',
   source: 'Watts and Strogatz 1998, Nature 393; Barrat and Weigt 2000, Eur. Phys. J. B 13',
   rows: smallWorldRows,
 };
@@ -352,9 +350,8 @@ async function partitionRows(size: Size): Promise<Row[]> {
 export const partitions: ValidationCase = {
   name: 'partitions',
   about:
-    'While a partition cuts off a third of the electorate or more, `bft` finalizes nothing. ' +
-    'With a smaller partition it continues, and after the partition every block is final ' +
-    'again.',
+    'While a partition cuts off a third of the electorate or more, `bft` finalizes nothing. With ' +
+    'a smaller partition it continues, and after the partition every block is final again.',
   source: 'Dwork, Lynch and Stockmeyer 1988, Consensus in the presence of partial synchrony',
   rows: partitionRows,
 };

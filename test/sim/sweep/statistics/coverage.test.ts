@@ -70,12 +70,7 @@ const cases: Case[] = [
     { kind, name: 'near its end', mean: 500 / 11, draw: (rng) => 50 * unit(rng) ** 0.1 },
     { kind, name: 'a count of 100', mean: 98, draw: (rng) => binomial(rng, 100, 0.98) },
   ]),
-  {
-    kind: 't_skew',
-    name: 'difference',
-    mean: 1,
-    draw: (rng) => 2 * exponential(rng) - exponential(rng),
-  },
+  { kind: 't_skew', name: 'difference', mean: 1, draw: (r) => 2 * exponential(r) - exponential(r) },
   { kind: 't_skew', name: 'rarely one more', mean: 0.1, draw: (rng) => (unit(rng) < 0.1 ? 1 : 0) },
 ];
 

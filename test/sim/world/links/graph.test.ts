@@ -65,9 +65,7 @@ test('topology small_world: rewired keeps full precision', () => {
   const size = 20_000;
   const graph = drawn({ kind: 'small_world', degree: 10, rewired: 0.0004 }, [size]);
   const ends = graph.flatMap((neighbours, agent) =>
-    neighbours.filter(
-      (other) => Math.min((other - agent + size) % size, (agent - other + size) % size) > 5,
-    ),
+    neighbours.filter((o) => Math.min((o - agent + size) % size, (agent - o + size) % size) > 5),
   );
   expect(Math.abs(ends.length / 2 - 40)).toBeLessThan(4 * Math.sqrt(40));
 });
