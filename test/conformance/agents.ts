@@ -18,13 +18,14 @@ import {
   GENESIS_HASH,
   type Start,
   TIMESTAMP,
+  testsOn,
 } from '../support/service/world.js';
 
 const statuses = ['active', 'inactive', 'maintenance'];
 
 export function agentTests(start: Start): void {
-  test('register: 201 with agent_id, registration_time and status active', async () => {
-    const world = await begin(start);
+  const test = testsOn(start);
+  test('register: 201 with agent_id, registration_time and status active', async (world) => {
     const agent = agentOf('Ada');
     const answer = await world.send(register(agent));
     expect(expectSuccess(answer, 201)).toEqual({
@@ -45,8 +46,7 @@ export function agentTests(start: Start): void {
     expect(ids(producers)).toEqual(capabilities.includes('producer') ? [agent.agentId] : []);
   });
 
-  test('register: a repeat is a duplicate; other data for the key is refused', async () => {
-    const world = await begin(start);
+  test('register: a repeat is a duplicate; other data for the key is refused', async (world) => {
     const agent = agentOf('Ada');
     const first = await world.do(register(agent));
     expect(await world.do(register(agent), 200)).toEqual({ ...first, duplicate: true });
@@ -54,8 +54,7 @@ export function agentTests(start: Start): void {
     expectError(other, 409, 'INVALID_REQUEST', 'AGENT_EXISTS');
   });
 
-  test('register: the description and the key header are optional', async () => {
-    const world = await begin(start);
+  test('register: the description and the key header are optional', async (world) => {
     const request = register(agentOf('Ada'), { description: undefined });
     const { 'X-Agent-Public-Key': _, ...headers } = request.headers;
     await world.do({ ...request, headers });
@@ -63,8 +62,7 @@ export function agentTests(start: Start): void {
     expect((await world.read(`/api/v1/agents/${agentId}`)).description).toBe('');
   });
 
-  test('status: changes between all three statuses', async () => {
-    const world = await begin(start);
+  test('status: changes between all three statuses', async (world) => {
     const agent = await world.join('Ada');
     let previous_status = 'active';
     for (const wanted of [...statuses, ...statuses.toReversed(), 'maintenance', 'active']) {
@@ -79,15 +77,13 @@ export function agentTests(start: Start): void {
     }
   });
 
-  test('status: reason and expected_duration are optional, and empty by default', async () => {
-    const world = await begin(start);
+  test('status: reason and expected_duration are optional, and empty by default', async (world) => {
     const agent = await world.join('Ada');
     const data = await world.do(status(agent, { status: 'inactive' }), 200);
     expect(data).toMatchObject({ status: 'inactive', reason: '', expected_duration: '' });
   });
 
-  test('status: 403 for another agent, 404 for an unknown one', async () => {
-    const world = await begin(start);
+  test('status: 403 for another agent, 404 for an unknown one', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const fields = { status: 'inactive' };
     const foreign = await world.send(status(ada!, fields, bob!.agentId));
@@ -103,6 +99,7 @@ export function agentTests(start: Start): void {
 const MEME_ID = expect.stringMatching(/^meme_[0-9a-f]{32}$/);
 
 export function socialTests(start: Start): void {
+  const test = testsOn(start);
   test.each([
     ['a repeated field', false],
     ['one field with a JSON array', true],
@@ -121,20 +118,17 @@ export function socialTests(start: Start): void {
     expect(await world.do(request, 200)).toEqual({ ...data, duplicate: true });
   });
 
-  test('memes: caption and tags are optional', async () => {
-    const world = await begin(start);
+  test('memes: caption and tags are optional', async (world) => {
     const data = await world.do(meme(await world.join('Ada'), { file: 'Hello' }));
     expect(data).toMatchObject({ content: { caption: '' }, tags: [] });
   });
 
-  test('memes: the content of an unknown meme is 404', async () => {
-    const world = await begin(start);
+  test('memes: the content of an unknown meme is 404', async (world) => {
     const answer = await world.get(`/api/v1/social/memes/meme_${'0'.repeat(32)}/content`);
     expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_MEME');
   });
 
-  test('discuss: 201 with the data of its event, while the block is in voting', async () => {
-    const world = await begin(start);
+  test('discuss: 201 with the data of its event, while the block is in voting', async (world) => {
     const ada = await world.join('Ada');
     const block_hash = await world.propose(ada);
     const { meme_id } = await world.do(meme(ada, { file: 'Hello' }));
@@ -149,8 +143,7 @@ export function socialTests(start: Start): void {
     expectError(late, 409, 'INVALID_REQUEST', 'VOTING_CLOSED');
   });
 
-  test('alliances: an alliance is proposed, accepted and left', async () => {
-    const world = await begin(start);
+  test('alliances: an alliance is proposed, accepted and left', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const target_ids = [bob!.agentId];
     const request = ally.propose(ada!, { target_ids, purpose: 'Peace', duration: 'PT2H' });
@@ -176,8 +169,7 @@ export function socialTests(start: Start): void {
     expectError(await world.send(ally.leave(ada!, id)), 409, 'INVALID_REQUEST', 'ALLIANCE_CLOSED');
   });
 
-  test('alliances: lapses if all decline; agents outside may not answer or leave', async () => {
-    const world = await begin(start);
+  test('alliances: lapses if all decline; others may not answer or leave', async (world) => {
     const [ada, bob, eve] = await world.joinAll('Ada', 'Bob', 'Eve');
     const data = await world.do(ally.propose(ada!, { target_ids: [bob!.agentId] }));
     expect(data).toMatchObject({ duration: 'PT1H' });
@@ -190,8 +182,7 @@ export function socialTests(start: Start): void {
     expect(over).toMatchObject({ status: 'lapsed', members: [], duration: 'PT0S' });
   });
 
-  test('memes, discuss and alliances: refused for an agent in maintenance', async () => {
-    const world = await begin(start);
+  test('memes, discuss and alliances: refused for an agent in maintenance', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(bob!);
     await world.do(status(ada!, { status: 'maintenance' }), 200);
@@ -209,6 +200,7 @@ export function socialTests(start: Start): void {
 // ---- Rate limits (docs/protocol.md, section 14): their values, and their headers.
 
 export function limitTests(start: Start): void {
+  const test = testsOn(start);
   test('limits: votes are limited to 10 per minute and agent, with headers', async () => {
     const world = await begin(start, 'spec');
     const ada = await world.join('Ada');
@@ -228,8 +220,7 @@ export function limitTests(start: Start): void {
     expect(refused.headers.get('ratelimit')).toBe(`"vote";r=0;t=${wait}`);
   });
 
-  test('limits: a proposal may have 2 MiB, other JSON 8 KiB', async () => {
-    const world = await begin(start);
+  test('limits: a proposal may have 2 MiB, other JSON 8 KiB', async (world) => {
     const ada = await world.join('Ada');
     const network = await world.networkId();
     const data = (index: number) => `${index}${'x'.repeat(4_000)}`;

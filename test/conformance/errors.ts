@@ -13,7 +13,7 @@ import {
   status,
   vote,
 } from '../support/service/signer.js';
-import { begin, expectError, GENESIS_HASH, type Start } from '../support/service/world.js';
+import { begin, expectError, GENESIS_HASH, type Start, testsOn } from '../support/service/world.js';
 
 /** Each kind of write with a wrong field, and where the refusal points. */
 const wrong: [
@@ -117,6 +117,7 @@ const wrong: [
 ];
 
 export function errorTests(start: Start): void {
+  const test = testsOn(start);
   test.each(wrong)('%s: refused at the wrong field', async (_, of, rows) => {
     const world = await begin(start);
     const ada = await world.join('Ada');
@@ -127,8 +128,7 @@ export function errorTests(start: Start): void {
     }
   });
 
-  test('errors: errors and successes have unique request ids', async () => {
-    const world = await begin(start);
+  test('errors: errors and successes have unique request ids', async (world) => {
     const answers = await Promise.all([
       world.get('/api/v1/nothing'),
       world.get('/api/v1/nothing'),
@@ -139,8 +139,7 @@ export function errorTests(start: Start): void {
     expect(ids).not.toContain(null);
   });
 
-  test('signatures: upper-case hex is accepted', async () => {
-    const world = await begin(start);
+  test('signatures: upper-case hex is accepted', async (world) => {
     const ada = await world.join('Ada');
     const { headers, ...rest } = status(ada, { status: 'active' });
     const upper = ['X-Agent-Public-Key', 'X-Agent-Signature'].map((name) => [
@@ -150,8 +149,7 @@ export function errorTests(start: Start): void {
     await world.do({ ...rest, headers: { ...headers, ...Object.fromEntries(upper) } }, 200);
   });
 
-  test('signatures: the request-target is signed as sent, including the query', async () => {
-    const world = await begin(start);
+  test('signatures: the request-target is signed as sent, including the query', async (world) => {
     const ada = await world.join('Ada');
     for (const query of ['?x=1&y=%2F', '?a?b', '?=']) {
       const path = `/api/v1/agents/${ada.agentId}/status${query}`;

@@ -10,7 +10,7 @@ import {
   transaction,
   vote,
 } from '../support/service/signer.js';
-import { begin, GENESIS_HASH, type Start, TIMESTAMP } from '../support/service/world.js';
+import { begin, GENESIS_HASH, type Start, TIMESTAMP, testsOn } from '../support/service/world.js';
 
 const ALL = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
 
@@ -18,8 +18,8 @@ const event = (type: string, data: object) => ({ type, seq: expect.any(Number), 
 const types = (messages: { type: string }[]) => messages.map(({ type }) => type);
 
 export function eventTests(start: Start): void {
-  test('events: agent_status after a registration and each status update', async () => {
-    const world = await begin(start);
+  const test = testsOn(start);
+  test('events: agent_status after a registration and each status update', async (world) => {
     const ada = await world.join('Ada');
     const live = await world.listen(ada, ['network']);
     const bob = await world.join('Bob');
@@ -34,8 +34,7 @@ export function eventTests(start: Start): void {
     ]);
   });
 
-  test('events: block_proposal after a proposal', async () => {
-    const world = await begin(start);
+  test('events: block_proposal after a proposal', async (world) => {
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
     const live = await world.listen(ada, ['blocks']);
@@ -61,8 +60,7 @@ export function eventTests(start: Start): void {
     ]);
   });
 
-  test('events: a vote that closes a block causes its events in order', async () => {
-    const world = await begin(start);
+  test('events: a vote that closes a block causes its events in order', async (world) => {
     const [ada, bob, eve] = await world.joinAll('Ada', 'Bob', 'Eve');
     const networkId = await world.networkId();
     const block_hash = await world.propose(ada!, {
@@ -122,8 +120,7 @@ export function eventTests(start: Start): void {
     expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
   });
 
-  test('events: memes, discussion and alliances cause one event each', async () => {
-    const world = await begin(start);
+  test('events: memes, discussion and alliances cause one event each', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);
     const live = await world.listen(ada!, ['social', 'memes', 'consensus']);
@@ -154,8 +151,7 @@ export function eventTests(start: Start): void {
     expect(talk.block_hash).toBe(block_hash);
   });
 
-  test('events: the second decision of an elector costs reputation', async () => {
-    const world = await begin(start);
+  test('events: the second decision of an elector costs reputation', async (world) => {
     const [ada] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);
     await world.vote(ada!, block_hash);

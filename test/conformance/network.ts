@@ -8,17 +8,17 @@ import {
   vote,
 } from '../support/service/signer.js';
 import {
-  begin,
   expectError,
   expectSuccess,
   GENESIS_HASH,
   type Start,
   TIMESTAMP,
+  testsOn,
 } from '../support/service/world.js';
 
 export function networkTests(start: Start): void {
-  test('state: the five basic numbers, and the additional members', async () => {
-    const world = await begin(start);
+  const test = testsOn(start);
+  test('state: the five basic numbers, and the additional members', async (world) => {
     await world.join('Judge', { capabilities: ['validator'] });
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
@@ -35,8 +35,7 @@ export function networkTests(start: Start): void {
     expect(without).toMatchObject({ active_validators: 1, active_producers: 0 });
   });
 
-  test('state: network_tps counts final transactions, in hundredths', async () => {
-    const world = await begin(start);
+  test('state: network_tps counts final transactions, in hundredths', async (world) => {
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
     const transactions = ['a', 'b', 'c'].map((data) => transaction(ada, networkId, data));
@@ -47,8 +46,7 @@ export function networkTests(start: Start): void {
     });
   });
 
-  test('agents: lists active agents with the fields of each list, ascending by id', async () => {
-    const world = await begin(start);
+  test('agents: lists active agents with the fields of each list, by id', async (world) => {
     const agents = await world.joinAll('Ada', 'Bob', 'Eve');
     const gone = await world.join('Gone');
     await world.do(status(gone, { status: 'inactive' }), 200);
@@ -66,8 +64,7 @@ export function networkTests(start: Start): void {
     expect(validators).toHaveLength(2);
   });
 
-  test('reputation: five numbers; 404 for an unknown agent', async () => {
-    const world = await begin(start);
+  test('reputation: five numbers; 404 for an unknown agent', async (world) => {
     const ada = await world.join('Ada');
     const path = `/api/v1/social/reputation/${ada.agentId}`;
     expect(await world.read(path)).toEqual({
@@ -81,14 +78,12 @@ export function networkTests(start: Start): void {
     expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   });
 
-  test('reads: a signature is ignored, even if it is malformed', async () => {
-    const world = await begin(start);
+  test('reads: a signature is ignored, even if it is malformed', async (world) => {
     const headers = { 'X-Agent-Signature': 'nonsense', 'X-Agent-Public-Key': 'not hex' };
     expect((await world.get('/api/v1/network/state', headers)).status).toBe(200);
   });
 
-  test('transactions, state: a final block stores its transactions and state diff', async () => {
-    const world = await begin(start);
+  test('transactions, state: a final block stores both', async (world) => {
     const ada = await world.join('Ada');
     const networkId = await world.networkId();
     const one = transaction(ada, networkId, 'pay');
@@ -108,8 +103,7 @@ export function networkTests(start: Start): void {
     expectError(unknown, 404, 'INVALID_REQUEST', 'UNKNOWN_TX');
   });
 
-  test('propose: refuses a block without electors', async () => {
-    const world = await begin(start);
+  test('propose: refuses a block without electors', async (world) => {
     const alone = await world.join('Alone', { capabilities: ['producer'] });
     const answer = await world.send(propose(alone, { parent_hash: GENESIS_HASH }));
     expectError(answer, 409, 'INVALID_REQUEST', 'NO_VALIDATORS');
@@ -119,8 +113,8 @@ export function networkTests(start: Start): void {
 // ---- Proposals and votes (docs/protocol.md, sections 6 and 13).
 
 export function consensusTests(start: Start): void {
-  test('propose: 201 with Location and the data of the block', async () => {
-    const world = await begin(start);
+  const test = testsOn(start);
+  test('propose: 201 with Location and the data of the block', async (world) => {
     const [ada] = await world.joinAll('Ada', 'Bob');
     const networkId = await world.networkId();
     const request = propose(ada!, {
@@ -144,16 +138,14 @@ export function consensusTests(start: Start): void {
     expect(block.proposal).toEqual(JSON.parse(String(request.body)));
   });
 
-  test('propose: a repeat is a duplicate, 200 with the same block', async () => {
-    const world = await begin(start);
+  test('propose: a repeat is a duplicate, 200 with the same block', async (world) => {
     const ada = await world.join('Ada');
     const request = propose(ada, { parent_hash: GENESIS_HASH });
     const first = await world.do(request);
     expect(await world.do(request, 200)).toEqual({ ...first, duplicate: true });
   });
 
-  test('propose: a transaction has hash, data and signature of its sender', async () => {
-    const world = await begin(start);
+  test('propose: a transaction has hash, data and signature of its sender', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const good = transaction(ada!, await world.networkId(), 'pay');
     const send = (change: object) =>
@@ -172,16 +164,14 @@ export function consensusTests(start: Start): void {
     expect((await send({})).status).toBe(201);
   });
 
-  test('propose: a stale parent is refused with the current head', async () => {
-    const world = await begin(start);
+  test('propose: a stale parent is refused with the current head', async (world) => {
     const ada = await world.join('Ada');
     const answer = await world.send(propose(ada, { parent_hash: 'a'.repeat(64) }));
     expectError(answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
     expect(answer.error.details).toMatchObject({ head_hash: GENESIS_HASH, height: 0 });
   });
 
-  test('propose: refuses a second open block, and an agent that is not a producer', async () => {
-    const world = await begin(start);
+  test('propose: refuses a second open block, and an agent without the role', async (world) => {
     const ada = await world.join('Ada');
     await world.propose(ada);
     const second = await world.send(propose(ada, { parent_hash: GENESIS_HASH }));
@@ -191,8 +181,7 @@ export function consensusTests(start: Start): void {
     expectError(no, 403, 'INVALID_AGENT', 'NOT_PRODUCER');
   });
 
-  test('vote: 201 with the tally; enough approvals finalize', async () => {
-    const world = await begin(start);
+  test('vote: 201 with the tally; enough approvals finalize', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);
     const fields = { block_hash, decision: 'approve', reason: 'Good', meme_references: [] };
@@ -210,8 +199,7 @@ export function consensusTests(start: Start): void {
     });
   });
 
-  test('vote: rejections by a third of the electorate reject the block', async () => {
-    const world = await begin(start);
+  test('vote: rejections by a third of the electorate reject the block', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob', 'Eve');
     const block_hash = await world.propose(ada!);
     const data = await world.vote(bob!, block_hash, { decision: 'reject' });
@@ -219,8 +207,7 @@ export function consensusTests(start: Start): void {
     expect((await world.read(`/api/v1/blocks/${block_hash}`)).status).toBe('rejected');
   });
 
-  test('vote: the same decision is a duplicate, the other decision is refused', async () => {
-    const world = await begin(start);
+  test('vote: the same decision is a duplicate, the other decision is refused', async (world) => {
     const [ada] = await world.joinAll('Ada', 'Bob');
     const block_hash = await world.propose(ada!);
     const first = await world.vote(ada!, block_hash);
@@ -230,8 +217,7 @@ export function consensusTests(start: Start): void {
     expectError(other, 409, 'INVALID_REQUEST', 'ALREADY_VOTED');
   });
 
-  test('vote: 404 for an unknown block or meme, 403 without a vote, 409 if changed', async () => {
-    const world = await begin(start);
+  test('vote: 404 for an unknown block or meme, 403 without one, 409 if new', async (world) => {
     const ada = await world.join('Ada');
     const nowhere = await world.send(vote(ada, { block_hash: 'b'.repeat(64) }));
     expectError(nowhere, 404, 'INVALID_REQUEST', 'UNKNOWN_BLOCK');

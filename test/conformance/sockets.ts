@@ -1,13 +1,13 @@
 /** The WebSocket and its debug endpoint (docs/protocol.md, section 15). */
 import { connect } from '../support/service/live.js';
 import { auth, debugSocket } from '../support/service/signer.js';
-import { begin, expectError, type Start, TIMESTAMP } from '../support/service/world.js';
+import { expectError, type Start, TIMESTAMP, testsOn } from '../support/service/world.js';
 
 const TOPICS = ['blocks', 'consensus', 'network', 'social', 'memes'];
 
 export function socketTests(start: Start): void {
-  test('auth: acknowledged with the connection, the agent and the last event', async () => {
-    const world = await begin(start);
+  const test = testsOn(start);
+  test('auth: acknowledged with the connection, the agent and the last event', async (world) => {
     const ada = await world.join('Ada');
     const live = await connect(world.wsUrl);
     live.send(auth(ada));
@@ -20,8 +20,7 @@ export function socketTests(start: Start): void {
     });
   });
 
-  test('auth and subscribe: may be sent together, without a wait for auth_ok', async () => {
-    const world = await begin(start);
+  test('auth and subscribe: may be sent together, without a wait for auth_ok', async (world) => {
     const ada = await world.join('Ada');
     const live = await connect(world.wsUrl);
     live.send(auth(ada));
@@ -31,8 +30,7 @@ export function socketTests(start: Start): void {
     expect((await live.next()).type).toBe('agent_status');
   });
 
-  test('subscribe: acknowledges each topic with all topics so far', async () => {
-    const world = await begin(start);
+  test('subscribe: acknowledges each topic with all topics so far', async (world) => {
     const ada = await world.join('Ada');
     const live = await world.listen(ada);
     const soFar: string[] = [];
@@ -45,8 +43,7 @@ export function socketTests(start: Start): void {
     }
   });
 
-  test('unsubscribe and ping are acknowledged', async () => {
-    const world = await begin(start);
+  test('unsubscribe and ping are acknowledged', async (world) => {
     const ada = await world.join('Ada');
     const live = await world.listen(ada, ['network', 'blocks']);
     live.send({ type: 'unsubscribe', topics: ['network'] });
@@ -57,8 +54,7 @@ export function socketTests(start: Start): void {
     expect(await live.settled()).toEqual([]);
   });
 
-  test('debug/ws: shows a connection to its owner only', async () => {
-    const world = await begin(start);
+  test('debug/ws: shows a connection to its owner only', async (world) => {
     const [ada, bob] = await world.joinAll('Ada', 'Bob');
     const live = await connect(world.wsUrl);
     const { connection_id } = await live.auth(ada!);
@@ -86,8 +82,7 @@ export function socketTests(start: Start): void {
     });
   });
 
-  test('path: only /ws/v1 accepts WebSockets', async () => {
-    const world = await begin(start);
+  test('path: only /ws/v1 accepts WebSockets', async (world) => {
     const wrong = world.wsUrl.replace('/ws/v1', '/ws/v2');
     await expect(connect(wrong)).rejects.toThrow('404');
   });

@@ -33,6 +33,7 @@ import {
   type TestNetwork,
   type TestNetworkOptions,
   testNetwork,
+  testsWith,
 } from '../support/fixture.js';
 
 export type Capability = 'validator' | 'producer';
@@ -243,3 +244,6 @@ export function joinTiers(order: readonly string[], joins: readonly boolean[]): 
   }
   return tiers.map((tier) => (tier.length === 1 ? tier[0]! : tier));
 }
+
+/** Defines a test on a new network with the default rules. */
+export const populated = testsWith(() => newPopulation());

@@ -100,3 +100,11 @@ export async function testNetwork(options: TestNetworkOptions = {}): Promise<Tes
   });
   return { network, clock, submit: async (r) => network.submit(await network.verify(r)) };
 }
+
+/** Defines tests that each begin with a scene of their own. `each` is the usual one. */
+export const testsWith = <Scene>(begin: () => Promise<Scene>) =>
+  Object.assign(
+    (name: string, run: (scene: Scene) => Promise<void>) =>
+      test(name, async () => run(await begin())),
+    { each: test.each },
+  );

@@ -3,6 +3,7 @@
  * changes nothing.
  */
 import { virtualClock } from 'folkmoot';
+import { testsWith } from '../../support/fixture.js';
 import { world } from '../../support/service/server.js';
 import {
   type Agent,
@@ -83,6 +84,8 @@ async function begin(): Promise<Scene> {
   return { there, nowMs, ada, bob, block, invitation, alliance };
 }
 
+const check = testsWith(() => begin());
+
 /** Signs with the right key, then changes one digit. */
 const tampering = (by: Agent): Agent => ({
   ...by,
@@ -153,8 +156,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
   });
 
-  test('signed with another key: answers 401 MISMATCH', async () => {
-    const scene = await begin();
+  check('signed with another key: answers 401 MISMATCH', async (scene) => {
     const by = { ...signerOf(name, scene), sign: scene.bob.sign };
     const answer = await expectUnchanged(scene, good(scene, by, stamp()));
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
@@ -193,8 +195,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect(Math.sign(Number(answer.error.details.skew_ms))).toBe(Math.sign(off));
   });
 
-  test('replayed: answers 200 with duplicate, and changes nothing', async () => {
-    const scene = await begin();
+  check('replayed: answers 200 with duplicate, and changes nothing', async (scene) => {
     const request = good(scene, signerOf(name, scene), stamp());
     const first = await scene.there.send(request);
     expect([200, 201], first.text).toContain(first.status);
@@ -202,8 +203,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expect([answer.status, answer.data]).toEqual([200, { ...first.data, duplicate: true }]);
   });
 
-  test('debug/verify: shows the signing input, and changes nothing', async () => {
-    const scene = await begin();
+  check('debug/verify: shows the signing input, and changes nothing', async (scene) => {
     const texts: string[] = [];
     const by = signerOf(name, scene);
     const noting: Agent = { ...by, sign: (text) => noted(texts, by, text) };
@@ -233,8 +233,7 @@ test.each(ALL.filter((other) => other !== 'tx'))('signed as %s: answers 401', as
   expect(answer.error.details.pointer).toBe('/transactions/0/signature');
 });
 
-test('transaction: tampered, or for another network: answers 401', async () => {
-  const scene = await begin();
+check('transaction: tampered, or for another network: answers 401', async (scene) => {
   const elsewhere = transaction(scene.bob, 'elsewhere', 'pay', true);
   const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
   const requests = [await proposalOf(scene, tampering(scene.bob)), propose(scene.ada, fields)];
@@ -257,8 +256,7 @@ test('transaction: replayed in a later block once final: answers 409 DUPLICATE_T
   expectError(answer, 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
 });
 
-test('debug/ws: hides a connection from a request signed as another kind', async () => {
-  const scene = await begin();
+check('debug/ws: hides a connection from a request signed as another kind', async (scene) => {
   const live = await scene.there.listen(scene.ada);
   const id = String(live.received[0]!.data.connection_id);
   await scene.there.do(debugSocket(scene.ada, id), 200);

@@ -4,6 +4,7 @@ import { type CommandKind, carriage } from 'folkmoot';
 import { admit } from 'folkmoot/testing';
 import { clientAddress } from '../../../dist/api/limits/limits.js';
 import { changed } from '../../engine/admit/admission.js';
+import { testsWith } from '../../support/fixture.js';
 import { raw, statusOf } from '../../support/service/raw.js';
 import { transports, world } from '../../support/service/server.js';
 import { agentOf, jcs, propose, register, transaction } from '../../support/service/signer.js';
@@ -23,9 +24,9 @@ describe.each(transports)('http over %s', (transport) => {
     stays(there);
     return there;
   };
+  const check = testsWith(() => begin());
 
-  test('404: answers an unknown path with the envelope', async () => {
-    const there = await begin();
+  check('404: answers an unknown path with the envelope', async (there) => {
     for (const path of ['/api', '/api/v1', '/api/v1/network/state/', '/api//v1/network/state']) {
       expectError(await there.get(path), 404, 'INVALID_REQUEST', 'UNKNOWN_ROUTE');
     }
@@ -46,8 +47,7 @@ describe.each(transports)('http over %s', (transport) => {
     if (method !== 'HEAD') expectError(answer, 405, 'INVALID_REQUEST', 'METHOD');
   });
 
-  test('HEAD: returns the headers of GET without a body', async () => {
-    const there = await begin();
+  check('HEAD: returns the headers of GET without a body', async (there) => {
     const get = await there.get('/api/v1/network/agents');
     const path = '/api/v1/network/agents';
     const head = await there.send({ method: 'HEAD', path, headers: {}, body: '' });
@@ -57,8 +57,7 @@ describe.each(transports)('http over %s', (transport) => {
     }
   });
 
-  test('OPTIONS: answers 204 with Allow, without CORS headers by default', async () => {
-    const there = await begin();
+  check('OPTIONS: answers 204 with Allow, without CORS headers by default', async (there) => {
     const answer = await there.send({ method: 'OPTIONS', path: REGISTER, headers: {}, body: '' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'POST, OPTIONS']);
     const allowed = [...answer.headers.keys()].filter((name) => name.startsWith('access-control'));
@@ -165,8 +164,7 @@ describe.each(transports)('http over %s', (transport) => {
     expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
   });
 
-  test('accepts a thousand transactions in one proposal', async () => {
-    const there = await begin();
+  check('accepts a thousand transactions in one proposal', async (there) => {
     const ada = await there.join('Ada');
     const networkId = await there.networkId();
     const transactions = Array.from({ length: 1000 }, (_, index) =>
@@ -176,8 +174,7 @@ describe.each(transports)('http over %s', (transport) => {
     expect(answer.status, answer.text).toBe(201);
   });
 
-  test('path parameters: refuses invalid escapes and ids', async () => {
-    const there = await begin();
+  check('path parameters: refuses invalid escapes and ids', async (there) => {
     for (const id of ['%', '%ff', '%00', 'a%2Fb', '..%2f..', `${'x'.repeat(2000)}`, '__proto__']) {
       for (const path of ['agents', 'blocks', 'state', 'transactions', 'social/reputation']) {
         const answer = await there.get(`/api/v1/${path}/${id}`);

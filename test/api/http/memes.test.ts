@@ -1,4 +1,5 @@
 /** Meme uploads: file types, serving, malformed forms. */
+import { testsWith } from '../../support/fixture.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import { formOf, meme, type Request } from '../../support/service/signer.js';
 import { expectError } from '../../support/service/world.js';
@@ -24,6 +25,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     onTestFinished(async () => expect((await there.get('/healthz')).status).toBe(200));
     return { there, ada: await there.join('Ada') };
   };
+  const check = testsWith(() => begin());
 
   test.each<[string, string | Uint8Array, string, string]>([
     ['PNG', PNG, 'image', 'image/png'],
@@ -71,8 +73,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     expect(await there.digest()).toBe(before);
   });
 
-  test('a file over 1 MiB: answers 413', async () => {
-    const { there, ada } = await begin();
+  check('a file over 1 MiB: answers 413', async ({ there, ada }) => {
     for (const size of [LIMIT + 1, LIMIT + 100_000]) {
       const answer = await there.send(meme(ada, { file: 'x'.repeat(size) }));
       expectError(answer, 413, 'INVALID_REQUEST', 'TOO_LARGE');
@@ -85,8 +86,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     body: Buffer.from(change(Buffer.from(request.body as Uint8Array).toString('latin1')), 'latin1'),
   });
 
-  test('a truncated form: answers 400, and the server still answers', async () => {
-    const { there, ada } = await begin();
+  check('a truncated form: answers 400, and the server still answers', async ({ there, ada }) => {
     const whole = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
     const { length } = whole.body;
     for (let most = 0; most < length - 4; most += 7) {
@@ -146,8 +146,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
     for (const word of words) expect(answer.error.message).toContain(word);
   });
 
-  test('a form with other files: ignores and lists them, in any place', async () => {
-    const { there, ada } = await begin();
+  check('a form with other files: ignores and lists them, in any place', async ({ there, ada }) => {
     const request = meme(ada, { file: 'Hello', caption: 'A', tags: ['b'] });
     const after = (text: string) =>
       text.replace(

@@ -1,6 +1,7 @@
 /**
  * Order of checks. If there are two mistakes, the refusal names the mistake that is checked first.
  */
+import { testsWith } from '../../support/fixture.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   type Agent,
@@ -15,6 +16,8 @@ import {
   vote,
 } from '../../support/service/signer.js';
 import { expectError, expectSuccess, GENESIS_HASH } from '../../support/service/world.js';
+
+const check = testsWith(() => world());
 
 const OLD = '2020-01-01T00:00:00Z';
 const BAD = '0'.repeat(128);
@@ -56,8 +59,7 @@ test.each<[string, Fields | string, number, string]>([
   expectError(answer, code, 'INVALID_REQUEST', reason);
 });
 
-test('order: reports the unknown key of a request with an old timestamp', async () => {
-  const there = await world();
+check('order: reports the unknown key of a request with an old timestamp', async (there) => {
   const stranger = agentOf('Stranger');
   const requests = [
     vote(stranger, { block_hash: GENESIS_HASH }, OLD),
@@ -69,8 +71,7 @@ test('order: reports the unknown key of a request with an old timestamp', async 
   }
 });
 
-test('order: reports the old timestamp of a request with an invalid signature', async () => {
-  const there = await world();
+check('order: reports the old timestamp of a request with an invalid signature', async (there) => {
   const ada = unsigned(await there.join('Ada'));
   const requests = [
     vote(ada, { block_hash: GENESIS_HASH }, OLD),
@@ -82,8 +83,7 @@ test('order: reports the old timestamp of a request with an invalid signature', 
   }
 });
 
-test('order: reports the invalid signature of an agent without the role', async () => {
-  const there = await world();
+check('order: reports the invalid signature of an agent without the role', async (there) => {
   const judge = await there.join('Judge', { capabilities: ['validator'] });
   const request = propose(unsigned(judge), { parent_hash: GENESIS_HASH });
   expectError(await there.send(request), 401, 'INVALID_SIGNATURE', 'MISMATCH');
@@ -131,8 +131,7 @@ test('order: status: answers an older update after a newer one with 401 REPLAYED
   });
 });
 
-test('order, transactions: checks role and parent first', async () => {
-  const there = await world();
+check('order, transactions: checks role and parent first', async (there) => {
   const ada = await there.join('Ada');
   const judge = await there.join('Judge', { capabilities: ['validator'] });
   const bad = transaction(unsigned(ada), await there.networkId(), 'pay');
@@ -171,8 +170,7 @@ test.each(oneTransport)('early over %s: applies one with its parent', async (tra
   expect(await there.read('/api/v1/network/state')).toMatchObject({ head_hash: parent });
 });
 
-test('early: answers STALE_PARENT with the head when the parent is rejected', async () => {
-  const there = await world();
+check('early: answers STALE_PARENT with the head when the parent is rejected', async (there) => {
   const { bob, parent, answer } = await early(there);
   await there.vote(bob, parent, { decision: 'reject' });
   const refused = await answer;
@@ -180,8 +178,7 @@ test('early: answers STALE_PARENT with the head when the parent is rejected', as
   expect(refused.error.details).toMatchObject({ head_hash: GENESIS_HASH, height: 0 });
 });
 
-test('early: refuses an invalid transaction after all other checks', async () => {
-  const there = await world();
+check('early: refuses an invalid transaction after all other checks', async (there) => {
   const wrong = { ...transaction(agentless, 'testnet', 'x') };
   const { ada, bob, parent, answer } = await early(there, { transactions: [wrong] });
   await there.vote(ada, parent);
@@ -193,8 +190,7 @@ test('early: refuses an invalid transaction after all other checks', async () =>
 
 const agentless = { sign: () => '1'.repeat(128) } as unknown as Agent;
 
-test('early: also queues a repeat, and answers it as a duplicate', async () => {
-  const there = await world();
+check('early: also queues a repeat, and answers it as a duplicate', async (there) => {
   const { ada, bob, parent, request, answer } = await early(there);
   const again = there.send(request);
   await there.vote(ada, parent);
@@ -204,8 +200,7 @@ test('early: also queues a repeat, and answers it as a duplicate', async () => {
   expect(first.data.block_hash).toBe(second.data.block_hash);
 });
 
-test('early: lets two proposals of a producer wait, and refuses the next', async () => {
-  const there = await world();
+check('early: lets two proposals of a producer wait, and refuses the next', async (there) => {
   const { ada, bob, parent, answer } = await early(there);
   const more = (data: string) =>
     propose(bob, { parent_hash: parent, transactions: [transaction(bob, 'testnet', data)] });
@@ -232,8 +227,7 @@ test.each(oneTransport)('early over %s: answers them when it stops', async (tran
   expectError(await answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
 });
 
-test('early: accepts votes on the new block', async () => {
-  const there = await world();
+check('early: accepts votes on the new block', async (there) => {
   const { ada, bob, parent, answer } = await early(there);
   await there.vote(ada, parent);
   await there.vote(bob, parent);

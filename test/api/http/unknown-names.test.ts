@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import { AgentClient, generateKeys } from 'folkmoot/client';
 import { unknownMembers } from '../../../dist/api/checks/unknown-members.js';
+import { testsWith } from '../../support/fixture.js';
 import { oneTransport, world } from '../../support/service/server.js';
 import {
   agentOf,
@@ -23,9 +24,9 @@ const namesOf = ({ headers }: { headers: Headers }) => headers.get(HEADER);
 
 describe.each(oneTransport)('unknown names over %s', (transport) => {
   const begin = () => world({ transport });
+  const check = testsWith(() => begin());
 
-  test('a write: succeeds, with pointers to unknown members in a header', async () => {
-    const there = await begin();
+  check('a write: succeeds, with pointers to unknown members in a header', async (there) => {
     const ada = agentOf('Ada');
     const first = await there.send(register(ada, { name: 'Ada', personality: 'nice', nick: 'A' }));
     expectSuccess(first, 201);
@@ -61,8 +62,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([counted.status, namesOf(counted)]).toEqual([201, null]);
   });
 
-  test('a refusal: names the misspelt member and the missing one', async () => {
-    const there = await begin();
+  check('a refusal: names the misspelt member and the missing one', async (there) => {
     const ada = await there.join('Ada');
     const answer = await there.send(
       vote(ada, { blok_hash: 'ab'.repeat(32), block_hash: undefined }),
@@ -77,8 +77,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expectError(late, 401, 'INVALID_SIGNATURE', 'MISSING');
   });
 
-  test('a query: lists unknown parameters, including in refusals', async () => {
-    const there = await begin();
+  check('a query: lists unknown parameters, including in refusals', async (there) => {
     const read = await there.get('/api/v1/blocks?limt=3&limit=3&status=voting');
     expect([read.status, namesOf(read)]).toEqual([200, '?limt']);
     const refused = await there.get('/api/v1/blocks?limit=none&page=2');
@@ -134,8 +133,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expectSuccess(read, 200);
   });
 
-  test('a form: lists unknown fields', async () => {
-    const there = await begin();
+  check('a form: lists unknown fields', async (there) => {
     const ada = await there.join('Ada');
     const good = meme(ada, { file: 'gm' });
     const signature = /name="signature"\r\n\r\n([0-9a-f]+)/.exec(
@@ -153,8 +151,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect([posted.status, namesOf(posted)]).toEqual([201, '/captoin']);
   });
 
-  test('any names: give a bounded header that no name can terminate', async () => {
-    const there = await begin();
+  check('any names: give a bounded header that no name can terminate', async (there) => {
     const ada = await there.join('Ada');
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 24 });
     const odd = fc.constantFrom(
@@ -190,8 +187,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  test('WebSocket: lists unknown members in acknowledgements and refusals', async () => {
-    const there = await begin();
+  check('WebSocket: lists unknown members in acknowledgements and refusals', async (there) => {
     const ada = await there.join('Ada');
     const live = await there.listen(ada);
     live.send({ type: 'subscribe', topics: ['blocks'], snce: { epoch: 'a', seq: 1 } });
@@ -203,8 +199,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
     expect((await live.until('pong')).data).not.toHaveProperty('unknown');
   });
 
-  test('client: reports unknown names', async () => {
-    const there = await begin();
+  check('client: reports unknown names', async (there) => {
     const told: (readonly string[])[] = [];
     const onUnknown = (names: readonly string[]) => told.push(names);
     const ada = new AgentClient({ url: there.url, keys: generateKeys(), onUnknown });

@@ -5,7 +5,7 @@ import { virtualClock } from 'folkmoot';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { addressKey, Limits, refund } from '../../../dist/api/limits/limits.js';
 import { START_MS } from '../../support/citizens.js';
-import { diskFolder } from '../../support/fixture.js';
+import { diskFolder, testsWith } from '../../support/fixture.js';
 import { timedWorld } from '../../support/service/server.js';
 import {
   type Agent,
@@ -20,6 +20,8 @@ import {
   vote,
 } from '../../support/service/signer.js';
 import { type Answer, expectError } from '../../support/service/world.js';
+
+const check = testsWith(() => timedWorld());
 
 /** Returns the remaining quota from the header. */
 const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
@@ -38,8 +40,7 @@ const operations: [string, number, (by: Agent, at: string) => Request][] = [
 ];
 
 describe.each(operations)('%s: %i a minute', (name, most, of) => {
-  test('the window is exact to the millisecond', async () => {
-    const scene = await timedWorld();
+  check('the window is exact to the millisecond', async (scene) => {
     const { there, at, pass } = scene;
     const ada = await scene.join('Ada');
     // Sends one request per second, then none for the rest of the minute.
@@ -62,8 +63,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     expectError(second, 429, 'RATE_LIMITED', 'QUOTA_USED');
   });
 
-  test('counts per agent, not per address', async () => {
-    const scene = await timedWorld();
+  check('counts per agent, not per address', async (scene) => {
     const [ada, bob] = [await scene.join('Ada'), await scene.join('Bob')];
     for (let used = 1; used <= most; used += 1) {
       await scene.there.send(of(ada, scene.at()));
@@ -73,8 +73,7 @@ describe.each(operations)('%s: %i a minute', (name, most, of) => {
     expect(left(await scene.there.send(of(bob, scene.at())))).toBe(most - 1);
   });
 
-  test('does not count failed signatures and repeats', async () => {
-    const scene = await timedWorld();
+  check('does not count failed signatures and repeats', async (scene) => {
     const { there, at, pass } = scene;
     const ada = await scene.join('Ada');
     const forger = { ...ada, sign: agentOf('Forger').sign };
@@ -109,8 +108,7 @@ test('alliance_propose: is not used up by repeats in flight', async () => {
   }
 });
 
-test('status: is not used up by replays of an older update', async () => {
-  const scene = await timedWorld();
+check('status: is not used up by replays of an older update', async (scene) => {
   const { there, at, pass } = scene;
   const ada = await scene.join('Ada');
   const next = () => status(ada, { status: 'active' }, ada.agentId, at());
@@ -149,8 +147,7 @@ test('register: accepts one of ten concurrent registrations', async () => {
   expect(codes.toSorted()).toEqual([201, ...Array(9).fill(429)]);
 });
 
-test('address, reads: 600 a minute in total', async () => {
-  const { there, pass } = await timedWorld();
+check('address, reads: 600 a minute in total', async ({ there, pass }) => {
   const paths = ['network/state', 'network/agents', 'blocks', 'meta', 'events', 'agents/agent_0'];
   for (let used = 0; used < 600; used += 50) {
     const path = `/api/v1/${paths[(used / 50) % paths.length]}`;

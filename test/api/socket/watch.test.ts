@@ -1,6 +1,7 @@
 /** Watching without a key over both transports: frames, gaps and limits. */
 import { createVerifier } from 'folkmoot';
 import { rowKinds } from '../../../dist/api/view/model.js';
+import { testsWith } from '../../support/fixture.js';
 import { connect } from '../../support/service/live.js';
 import { type Around, transports, world } from '../../support/service/server.js';
 import { auth } from '../../support/service/signer.js';
@@ -16,6 +17,7 @@ const errorOf = (code: string, reason: string) => ({
 
 describe.each(transports)('watch over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, verifier, ...around });
+  const check = testsWith(() => begin());
   type There = Awaited<ReturnType<typeof begin>>;
   const seqOf = async (there: There) => Number((await there.read('/api/v1/meta')).seq);
 
@@ -29,8 +31,7 @@ describe.each(transports)('watch over %s', (transport) => {
     return hash;
   }
 
-  test('frames: follow without a gap, and end at the digest of the network', async () => {
-    const there = await begin();
+  check('frames: follow without a gap, and end at the digest of the network', async (there) => {
     const watching = await Watching.begin(there.wsUrl);
     const { epoch } = await there.read('/api/v1/meta');
     expect(await watching.text('watching')).toEqual({ type: 'watching', entry: 0, epoch });
@@ -54,8 +55,7 @@ describe.each(transports)('watch over %s', (transport) => {
     );
   });
 
-  test('frames: are equal for all watchers, at any interval', async () => {
-    const there = await begin();
+  check('frames: are equal for all watchers, at any interval', async (there) => {
     const two = [await Watching.begin(there.wsUrl), await Watching.begin(there.wsUrl)];
     const seldom = await Watching.begin(there.wsUrl, { every_ms: 1_000 });
     for (const one of [...two, seldom]) await one.text('watching');
@@ -67,8 +67,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect([bytesOf(two[1]!), bytesOf(seldom)]).toEqual([bytesOf(two[0]!), bytesOf(two[0]!)]);
   });
 
-  test('since: continues with cached frames, or reports what was skipped', async () => {
-    const there = await begin();
+  check('since: continues with cached frames, or reports what was skipped', async (there) => {
     await there.joinAll('Ada', 'Bob');
     const first = await Watching.begin(there.wsUrl, { since: 0 });
     expect(await first.text('watching')).toMatchObject({ entry: 2 });
@@ -162,8 +161,7 @@ describe.each(transports)('watch over %s', (transport) => {
     await there.listen(await there.join('Ada'), ['network']);
   });
 
-  test('leaves nothing behind after many connections', async () => {
-    const there = await begin();
+  check('leaves nothing behind after many connections', async (there) => {
     for (let round = 0; round < 20; round += 1) {
       const some = await Promise.all(
         Array.from({ length: 25 }, () => Watching.begin(there.wsUrl, { since: -1 })),
@@ -185,8 +183,7 @@ describe.each(transports)('watch over %s', (transport) => {
     expect(await metric('ws_frames_total')).toBeGreaterThan(0);
   });
 
-  test('closes when the server stops', async () => {
-    const there = await begin();
+  check('closes when the server stops', async (there) => {
     const watching = await Watching.begin(there.wsUrl);
     await watching.text('watching');
     await decide(there);

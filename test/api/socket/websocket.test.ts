@@ -1,5 +1,6 @@
 /** WebSocket connections over both transports: authentication, messages, limits and closing. */
 import { createVerifier, type Verifier, virtualClock } from 'folkmoot';
+import { testsWith } from '../../support/fixture.js';
 import { connect, Live, type Message } from '../../support/service/live.js';
 import { type Around, oneTransport, transports, world } from '../../support/service/server.js';
 import {
@@ -32,6 +33,7 @@ const tampering = (by: Agent): Agent => ({
 
 describe.each(transports)('websocket over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, verifier, ...around });
+  const check = testsWith(() => begin());
 
   const one = async (around: Around = {}) => {
     const there = await begin(around);
@@ -39,8 +41,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     return { there, ada, live: await there.listen(ada) };
   };
 
-  test('auth: must come first; else 4401', async () => {
-    const there = await begin();
+  check('auth: must come first; else 4401', async (there) => {
     for (const first of [
       { type: 'subscribe', topics: ['blocks'] },
       { type: 'unsubscribe', topics: ['blocks'] },
@@ -69,8 +70,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await there.digest()).toBe(before);
   });
 
-  test('auth: a timestamp too old or too new closes with 4401 TIMESTAMP_SKEW', async () => {
-    const there = await begin();
+  check('auth: a timestamp too old or too new closes with 4401 TIMESTAMP_SKEW', async (there) => {
     const ada = await there.join('Ada');
     for (const off of [-301_000, 301_000]) {
       const live = await connect(there.wsUrl);
@@ -80,16 +80,14 @@ describe.each(transports)('websocket over %s', (transport) => {
     }
   });
 
-  test('auth: an unregistered key closes with 4403', async () => {
-    const there = await begin();
+  check('auth: an unregistered key closes with 4403', async (there) => {
     const live = await connect(there.wsUrl);
     live.send(auth(agentOf('Stranger')));
     expect(await live.next()).toEqual(errorOf('INVALID_AGENT', 'UNKNOWN_KEY'));
     expect((await live.closed).code).toBe(4403);
   });
 
-  test('auth: accepts any agent status, and upper-case hex', async () => {
-    const there = await begin();
+  check('auth: accepts any agent status, and upper-case hex', async (there) => {
     const ada = await there.join('Ada');
     await there.do(status(ada, { status: 'inactive' }), 200);
     const upper = { ...ada, publicKey: ada.publicKey.toUpperCase() };
@@ -109,8 +107,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await live.next()).type).toBe('agent_status');
   });
 
-  test('connections: a fifth closes the oldest of an agent with 4409', async () => {
-    const there = await begin();
+  check('connections: a fifth closes the oldest of an agent with 4409', async (there) => {
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const four: Live[] = [];
     for (let count = 0; count < 4; count += 1) four.push(await there.listen(ada!));
@@ -124,8 +121,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect((await others[0]!.closed).code).toBe(4409);
   });
 
-  test('connections: four of ten concurrent ones stay open', async () => {
-    const there = await begin();
+  check('connections: four of ten concurrent ones stay open', async (there) => {
     const ada = await there.join('Ada');
     const ten = await Promise.all(Array.from({ length: 10 }, () => connect(there.wsUrl)));
     for (const live of ten) live.send(auth(ada));
@@ -244,8 +240,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(await live.subscribe(['network'])).toMatchObject({ topics: ['blocks', 'network'] });
   });
 
-  test('debug: shows a connection only to its owner, even after it has closed', async () => {
-    const there = await begin();
+  check('debug: shows a connection only to its owner, even after it has closed', async (there) => {
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const live = await connect(there.wsUrl);
     const id = String((await live.auth(ada!)).connection_id);
@@ -285,9 +280,9 @@ const range = (from: number, to: number) =>
 
 describe.each(oneTransport)('resume over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
+  const check = testsWith(() => begin());
 
-  test('since: replays missed events, then continues, each once', async () => {
-    const there = await begin();
+  check('since: replays missed events, then continues, each once', async (there) => {
     const ada = await there.join('Ada');
     for (let count = 2; count <= 20; count += 1) await there.join(`agent ${count}`);
     const live = await connect(there.wsUrl);
@@ -300,8 +295,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual(range(6, 21));
   });
 
-  test('since: has no gap and no overlap while events are published', async () => {
-    const there = await begin();
+  check('since: has no gap and no overlap while events are published', async (there) => {
     const ada = await there.join('Ada');
     for (let count = 2; count <= 300; count += 1) {
       await there.do(status(ada, { status: 'active' }), 200);
@@ -330,8 +324,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     }
   });
 
-  test('since: replays only events of the topics', async () => {
-    const there = await begin();
+  check('since: replays only events of the topics', async (there) => {
     const ada = await there.join('Ada');
     await there.do(meme(ada, { file: 'Hi' }));
     await there.do(status(ada, { status: 'active' }), 200);
@@ -342,8 +335,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(await live.settled()).toMatchObject([{ type: 'meme_posted', seq: 2 }]);
   });
 
-  test('since: is allowed only in the first subscribe', async () => {
-    const there = await begin();
+  check('since: is allowed only in the first subscribe', async (there) => {
     const ada = await there.join('Ada');
     const live = await there.listen(ada, ['blocks']);
     const { epoch } = await there.read('/api/v1/meta');
@@ -352,8 +344,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(await live.subscribe(['social'])).toMatchObject({ topics: ['blocks', 'social'] });
   });
 
-  test('since: is still allowed after a refused subscribe', async () => {
-    const there = await begin();
+  check('since: is still allowed after a refused subscribe', async (there) => {
     const ada = await there.join('Ada');
     const live = await there.listen(ada);
     const { epoch } = await there.read('/api/v1/meta');
@@ -375,8 +366,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual([1, 2, 3]);
   });
 
-  test('since: the head is not a gap and replays nothing', async () => {
-    const there = await begin();
+  check('since: the head is not a gap and replays nothing', async (there) => {
     const ada = await there.join('Ada');
     const live = await connect(there.wsUrl);
     const { epoch } = await live.auth(ada);
@@ -386,8 +376,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
     expect(seqs(await live.settled())).toEqual([2]);
   });
 
-  test('topics: an event of two topics arrives once; seq increases strictly', async () => {
-    const there = await begin();
+  check('topics: an event of two topics arrives once; seq increases strictly', async (there) => {
     const [ada, bob] = await there.joinAll('Ada', 'Bob');
     const all = ['blocks', 'consensus', 'network', 'social', 'memes', 'proposals', 'outcomes'];
     const live = await there.listen(ada!, all);
@@ -413,9 +402,9 @@ const STRANGERS = 64;
 
 describe.each(oneTransport)('socket limits over %s', (transport) => {
   const begin = (around: Around = {}) => world({ transport, ...around });
+  const check = testsWith(() => begin());
 
-  test('auth: is accepted once; a replay closes with 4401 REPLAYED', async () => {
-    const there = await begin();
+  check('auth: is accepted once; a replay closes with 4401 REPLAYED', async (there) => {
     const ada = await there.join('Ada');
     const message = auth(ada);
     const own = await connect(there.wsUrl);
@@ -434,8 +423,7 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
     await there.listen(ada);
   });
 
-  test('auth: accepts one of two concurrent copies', async () => {
-    const there = await begin();
+  check('auth: accepts one of two concurrent copies', async (there) => {
     const message = auth(await there.join('Ada'));
     const two = await Promise.all([connect(there.wsUrl), connect(there.wsUrl)]);
     for (const live of two) live.send(message);
@@ -443,8 +431,7 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
     expect(types.sort()).toEqual(['auth_ok', 'error']);
   });
 
-  test('auth: a refused message may be sent again', async () => {
-    const there = await begin();
+  check('auth: a refused message may be sent again', async (there) => {
     const ada = await there.join('Ada');
     const good = auth(ada);
     const bad = await connect(there.wsUrl);
@@ -455,8 +442,7 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
     expect((await live.next()).type).toBe('auth_ok');
   });
 
-  test('auth: limits messages before auth_ok to 4 KiB', async () => {
-    const there = await begin();
+  check('auth: limits messages before auth_ok to 4 KiB', async (there) => {
     const ada = await there.join('Ada');
     const just = await connect(there.wsUrl);
     just.send(JSON.stringify(auth(ada)).padEnd(STRANGER_BYTES));

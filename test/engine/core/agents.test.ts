@@ -1,7 +1,14 @@
 /** Registration, status and memes: duplicates, replays, owners, quotas. */
 import { composeMeme, composeRegister, composeStatus, limits, type Registration } from 'folkmoot';
 import { instant } from '../../support/citizens.js';
-import { answerOf, expectRefused, newPopulation, type Population, word } from '../helpers.js';
+import {
+  answerOf,
+  expectRefused,
+  newPopulation,
+  type Population,
+  populated,
+  word,
+} from '../helpers.js';
 
 const data: Registration = {
   personality: 'lawful',
@@ -16,8 +23,7 @@ async function expectNoTrace(population: Population, act: () => Promise<void>): 
   expect(population.network.read.position).toEqual(before);
 }
 
-test('register: returns the id, the time and the status active', async () => {
-  const population = await newPopulation();
+populated('register: returns the id, the time and the status active', async (population) => {
   await population.wait(11);
   const outcome = await population.submit(
     composeRegister(population.key(), population.stamp(), data),
@@ -32,8 +38,7 @@ test('register: returns the id, the time and the status active', async () => {
   });
 });
 
-test('register: treats the same data in any form as a duplicate', async () => {
-  const population = await newPopulation();
+populated('register: treats the same data in any form as a duplicate', async (population) => {
   const key = population.key();
   const first = answerOf<'register'>(
     await population.submit(composeRegister(key, population.stamp(), data)),
@@ -62,8 +67,7 @@ test('register: the signature proves possession of the key', async () => {
   expectRefused(await population.submit(stolen), 'MISMATCH');
 });
 
-test('status: returns the previous and the current status', async () => {
-  const population = await newPopulation();
+populated('status: returns the previous and the current status', async (population) => {
   const ada = await population.join();
   const fields = { reason: 'upgrade', expected_duration: 'PT1H' };
   const first = await population.status(ada, 'maintenance', fields);
@@ -95,8 +99,7 @@ test.each([
   expect(word(await at('2025-01-01T00:00:00.001Z', 'active'))).toBe('accepted');
 });
 
-test('status: refuses a repeated timestamp of 1970 as a replay', async () => {
-  const population = await newPopulation();
+populated('status: refuses a repeated timestamp of 1970 as a replay', async (population) => {
   const ada = await population.join();
   const at = (stamp: string, status: 'active' | 'inactive') =>
     population.submit(composeStatus(ada, stamp, ada.id, { status }));

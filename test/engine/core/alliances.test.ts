@@ -11,7 +11,14 @@ import {
 } from 'folkmoot';
 import { type Citizen, instant } from '../../support/citizens.js';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
-import { answerOf, newPopulation, type Population, refusalOf, word } from '../helpers.js';
+import {
+  answerOf,
+  newPopulation,
+  type Population,
+  populated,
+  refusalOf,
+  word,
+} from '../helpers.js';
 
 const as = (
   role: 'founder' | 'member' | 'invited',
@@ -67,8 +74,7 @@ test('alliance: can be joined at the last instant, when its duration begins', as
   expect(last(population)).toMatchObject({ status: 'expired', members: [], duration: 'PT0S' });
 });
 
-test('alliance: points at an unknown invitee', async () => {
-  const population = await newPopulation();
+populated('alliance: points at an unknown invitee', async (population) => {
   const [ada, bob] = await population.joinMany(2);
   for (const id of [`agent_${'0'.repeat(32)}`, `agent_${'f'.repeat(32)}`]) {
     const unknown = { ...bob!, id };
@@ -79,8 +85,7 @@ test('alliance: points at an unknown invitee', async () => {
   }
 });
 
-test('alliance: refuses an invitation of the founder', async () => {
-  const population = await newPopulation();
+populated('alliance: refuses an invitation of the founder', async (population) => {
   const [ada, bob] = await population.joinMany(2);
   for (const targets of [[bob!, ada!], [ada!]]) {
     expect(refusalOf(await population.ally(ada!, targets))).toMatchObject({
@@ -90,15 +95,13 @@ test('alliance: refuses an invitation of the founder', async () => {
   }
 });
 
-test('alliance: accepts 31 invitees, which makes 32 members', async () => {
-  const population = await newPopulation();
+populated('alliance: accepts 31 invitees, which makes 32 members', async (population) => {
   const [ada, ...others] = await population.joinMany(32);
   await population.allied(ada!, others);
   expect(population.told('alliance_update').at(-1)?.members).toHaveLength(32);
 });
 
-test('alliance: lasts an hour by default', async () => {
-  const population = await newPopulation();
+populated('alliance: lasts an hour by default', async (population) => {
   const [ada, bob] = await population.joinMany(2);
   await population.allied(ada!, [bob!]);
   expect(population.told('alliance_update').at(-1)).toMatchObject({ duration: 'PT1H' });

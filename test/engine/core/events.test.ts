@@ -1,12 +1,11 @@
 /** Events: exact data, order, size and numbers. */
 import { GENESIS_HASH } from 'folkmoot';
 import { instant } from '../../support/citizens.js';
-import { answerOf, newPopulation } from '../helpers.js';
+import { answerOf, newPopulation, populated } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-test('events: block_proposal has hashes and types of its transactions', async () => {
-  const population = await newPopulation();
+populated('events: block_proposal has hashes and types of its transactions', async (population) => {
   const [ada, stranger] = [await population.join(both), population.key()];
   const transactions = [
     population.transaction(ada, '{"type":"transfer"}'),
@@ -48,8 +47,7 @@ test.each([
   expect(population.told('block_proposal')[0]?.transactions[0]?.type).toBe(type);
 });
 
-test('events: block_status and network_metrics have the final figures', async () => {
-  const population = await newPopulation();
+populated('events: block_status and network_metrics have the final figures', async (population) => {
   const [ada, bob, cem] = await population.joinMany(4, both);
   const transactions = ['1', '2', '3'].map((data) => population.transaction(ada!, data));
   const hash = await population.open(ada!, { transactions });
@@ -85,8 +83,7 @@ test('events: block_status and network_metrics have the final figures', async ()
   ]);
 });
 
-test('events: a finalizing vote emits all events that close the block', async () => {
-  const population = await newPopulation();
+populated('events: a finalizing vote emits all events that close the block', async (population) => {
   const voters = await population.joinMany(4, both);
   const hashes: string[] = [];
   for (const voter of voters) hashes.push(await population.open(voter));
@@ -106,8 +103,7 @@ test('events: a finalizing vote emits all events that close the block', async ()
   expect(updates).toEqual(ids.sort());
 });
 
-test('events: the event for the largest proposal fits in 256 KiB', async () => {
-  const population = await newPopulation();
+populated('events: the event for the largest proposal fits in 256 KiB', async (population) => {
   const ada = await population.join(both);
   const type = 'a'.repeat(32);
   const transactions = Array.from({ length: 1_000 }, (_, index) =>
@@ -120,8 +116,7 @@ test('events: the event for the largest proposal fits in 256 KiB', async () => {
   expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThanOrEqual(256 * 1024);
 });
 
-test('events: are numbered from 1 without gaps', async () => {
-  const population = await newPopulation();
+populated('events: are numbered from 1 without gaps', async (population) => {
   const voters = await population.joinMany(4, both);
   const hash = await population.open(voters[0]!);
   await population.votes(voters, hash, 'approve');
@@ -132,8 +127,7 @@ test('events: are numbered from 1 without gaps', async () => {
 
 // ---- Reputation: initial scores, one block by hand, and without conformity.
 
-test('reputation: begins at 50', async () => {
-  const population = await newPopulation();
+populated('reputation: begins at 50', async (population) => {
   const ada = await population.join();
   expect(population.network.read.reputation(ada.id)).toEqual({
     ...{ overall_score: 50, meme_quality: 50, decision_consistency: 50, peer_ratings: 50 },
@@ -141,8 +135,7 @@ test('reputation: begins at 50', async () => {
   });
 });
 
-test('reputation: matches a manual calculation of one finalized block', async () => {
-  const population = await newPopulation();
+populated('reputation: matches a manual calculation of one finalized block', async (population) => {
   const [ada, bob, cem, dan] = await population.joinMany(4, both);
   const hash = await population.open(dan!);
   await population.vote(ada!, hash, 'reject');

@@ -7,6 +7,7 @@ import {
   expectRefused,
   newPopulation,
   type Population,
+  populated,
   refusalOf,
   word,
 } from '../helpers.js';
@@ -60,8 +61,7 @@ async function finalize(population: Population, ada: Citizen, count: number): Pr
   answerOf(await population.vote(ada, await population.open(ada, { transactions })));
 }
 
-test('network: pending_transactions counts those of open blocks', async () => {
-  const population = await newPopulation();
+populated('network: pending_transactions counts those of open blocks', async (population) => {
   const [ada, bob] = [await population.join(both), await population.join(both)];
   const pending = () => population.network.read.networkState().pending_transactions;
   const transactions = ['one', 'two'].map((data) => population.transaction(ada, data));
@@ -74,8 +74,7 @@ test('network: pending_transactions counts those of open blocks', async () => {
   expect(pending()).toBe(0);
 });
 
-test('network: network_tps covers the last minute, with two decimals', async () => {
-  const population = await newPopulation();
+populated('network: network_tps covers the last minute, with two decimals', async (population) => {
   const ada = await population.join(both);
   const tps = () => population.network.read.networkState().network_tps;
   expect(tps()).toBe(0);
@@ -110,8 +109,7 @@ test('network: emits metrics every five seconds and when the rate becomes zero',
   expect(due).toEqual([...Array.from({ length: 12 }, (_, i) => 15_000 + i * 5_000), 72_345]);
 });
 
-test('network: writes nothing while idle or with empty blocks', async () => {
-  const population = await newPopulation();
+populated('network: writes nothing while idle or with empty blocks', async (population) => {
   const ada = await population.join(both);
   await finalize(population, ada, 0);
   const before = population.network.read.position;
@@ -120,8 +118,7 @@ test('network: writes nothing while idle or with empty blocks', async () => {
   expect(population.network.read.position).toEqual(before);
 });
 
-test('network: lists active agents by ascending id and by capability', async () => {
-  const population = await newPopulation();
+populated('network: lists active agents by ascending id and by capability', async (population) => {
   const citizens = [...(await population.joinMany(3, both)), await population.join(['producer'])];
   await population.status(citizens[0]!, 'maintenance');
   const { validators, producers } = population.network.read.activeAgents();
@@ -133,8 +130,7 @@ test('network: lists active agents by ascending id and by capability', async () 
   });
 });
 
-test('reads: shared responses are frozen', async () => {
-  const population = await newPopulation();
+populated('reads: shared responses are frozen', async (population) => {
   await population.join();
   const { read } = population.network;
   const { validators } = read.activeAgents();

@@ -9,12 +9,18 @@ import {
 } from 'folkmoot';
 import { type Citizen, instant, START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { answerOf, expectRefused, newPopulation, type Population, word } from '../helpers.js';
+import {
+  answerOf,
+  expectRefused,
+  newPopulation,
+  type Population,
+  populated,
+  word,
+} from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-test('propose: opens a block on the head and returns its deadline', async () => {
-  const population = await newPopulation();
+populated('propose: opens a block on the head and returns its deadline', async (population) => {
   const [ada] = await population.joinMany(4, both);
   await population.wait(7);
   const outcome = await population.propose(ada!);
@@ -34,8 +40,7 @@ test('propose: opens a block on the head and returns its deadline', async () => 
   });
 });
 
-test('propose: detects a duplicate before all other checks', async () => {
-  const population = await newPopulation();
+populated('propose: detects a duplicate before all other checks', async (population) => {
   const ada = await population.join(both);
   const request = population.proposal(ada);
   const first = answerOf<'propose'>(await population.submit(request));
@@ -59,8 +64,7 @@ test('propose: accepts exactly min_validators validators', async () => {
   expect(word(await population.propose(ada))).toBe('accepted');
 });
 
-test('propose: refuses a repeated transaction and returns its hash', async () => {
-  const population = await newPopulation();
+populated('propose: refuses a repeated transaction and returns its hash', async (population) => {
   const ada = await population.join(both);
   const transactions = ['one', 'two', 'one'].map((data) => population.transaction(ada, data));
   expectRefused(await population.propose(ada, { transactions }), 'DUPLICATE_TX', {
@@ -69,8 +73,7 @@ test('propose: refuses a repeated transaction and returns its hash', async () =>
   });
 });
 
-test('propose: treats the producer as sender like an absent sender', async () => {
-  const population = await newPopulation();
+populated('propose: treats the producer as sender like an absent sender', async (population) => {
   const ada = await population.join(both);
   const transactions = [
     population.transaction(ada, 'one'),
@@ -79,8 +82,7 @@ test('propose: treats the producer as sender like an absent sender', async () =>
   expect(word(await population.propose(ada, { transactions }))).toBe('DUPLICATE_TX');
 });
 
-test('propose: accepts the same data from two signers', async () => {
-  const population = await newPopulation();
+populated('propose: accepts the same data from two signers', async (population) => {
   const ada = await population.join(both);
   const stranger = population.key();
   const transactions = [
@@ -90,8 +92,7 @@ test('propose: accepts the same data from two signers', async () => {
   expect(word(await population.propose(ada, { transactions }))).toBe('accepted');
 });
 
-test('propose: checks duplicates again after a new final block', async () => {
-  const population = await newPopulation();
+populated('propose: checks duplicates again after a new final block', async (population) => {
   const [ada, bob] = [await population.join(both), await population.join(['producer'])];
   const { network } = population;
   const transactions = [population.transaction(population.key(), 'one', true)];
@@ -123,8 +124,7 @@ test('propose: checks transaction signatures last, and returns a pointer', async
   });
 });
 
-test('propose: treats a second valid signature as a duplicate', async () => {
-  const population = await newPopulation();
+populated('propose: treats a second valid signature as a duplicate', async (population) => {
   const ada = await population.join(both);
   const request = population.proposal(ada);
   await population.submit(request);
@@ -133,8 +133,7 @@ test('propose: treats a second valid signature as a duplicate', async () => {
   expect((await population.submit({ ...request, body: other })).result).toBe('duplicate');
 });
 
-test('propose: applies the state diff at finalization only', async () => {
-  const population = await newPopulation();
+populated('propose: applies the state diff at finalization only', async (population) => {
   const ada = await population.join(both);
   const state = () =>
     [...population.network.read.records('state')].map(({ key, value }) => [key, value]);
@@ -155,8 +154,7 @@ test('propose: applies the state diff at finalization only', async () => {
   expect(state().map(([key]) => key)).toEqual(['b', 'c']);
 });
 
-test('propose: blocks_produced counts finalized blocks', async () => {
-  const population = await newPopulation();
+populated('propose: blocks_produced counts finalized blocks', async (population) => {
   const ada = await population.join(both);
   const produced = () => population.network.read.activeAgents().producers[0]?.blocks_produced;
   await population.vote(ada, await population.open(ada), 'reject');
@@ -167,8 +165,7 @@ test('propose: blocks_produced counts finalized blocks', async () => {
 
 // ---- Votes: permission, order of checks, duplicates and equivocation.
 
-test('vote: is counted, and returns the tally', async () => {
-  const population = await newPopulation();
+populated('vote: is counted, and returns the tally', async (population) => {
   const [ada, bob] = await population.joinMany(4, ['validator', 'producer']);
   const hash = await population.open(ada!);
   await population.wait(10);
@@ -181,8 +178,7 @@ test('vote: is counted, and returns the tally', async () => {
   });
 });
 
-test('vote: refuses an unknown meme', async () => {
-  const population = await newPopulation();
+populated('vote: refuses an unknown meme', async (population) => {
   const ada = await population.join(['validator', 'producer']);
   const hash = await population.open(ada);
   const known = await population.meme(ada, 'gm');
@@ -264,8 +260,7 @@ test('deadline: logs the tick one millisecond after the deadline', async () => {
   ]);
 });
 
-test('deadline: events of a tick have the time of its entry', async () => {
-  const population = await newPopulation();
+populated('deadline: events of a tick have the time of its entry', async (population) => {
   const ada = await population.join(both);
   const hash = await population.open(ada);
   const mark = population.mark();

@@ -1,4 +1,6 @@
 /** A service under test, used through its sockets only. */
+
+import { testsWith } from '../fixture.js';
 import { type Live, listen } from './live.js';
 import { checkResponse } from './openapi-check.js';
 import type { Agent, Fields, Request } from './signer.js';
@@ -134,3 +136,6 @@ export async function begin(start: Start, limits: 'bench' | 'spec' = 'bench'): P
   onTestFinished(() => service.close());
   return new World(service);
 }
+
+/** Defines tests that each start a service. */
+export const testsOn = (start: Start) => testsWith(() => begin(start));

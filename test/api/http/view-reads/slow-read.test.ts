@@ -4,7 +4,7 @@ import { startServer } from 'folkmoot/api';
 import type { Snapshot } from '../../../../dist/api/view/model.js';
 import { applyRowBatch, createEmptySnapshot } from '../../../../dist/api/view/reducer.js';
 import { decodeRowBatch } from '../../../../dist/api/view/row-batch.js';
-import { temporaryFolder } from '../../../support/fixture.js';
+import { temporaryFolder, testsWith } from '../../../support/fixture.js';
 import { oneTransport, world } from '../../../support/service/server.js';
 import { type Agent, discuss, meme, status } from '../../../support/service/signer.js';
 import { expectError, type World } from '../../../support/service/world.js';
@@ -42,6 +42,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     const there = await world({ transport, server });
     return { there, agents: await town(there) };
   };
+  const check = testsWith(() => begin());
 
   test('view: shows the network after any entry; columns advance a snapshot', async () => {
     const { there } = await begin();
@@ -96,8 +97,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     }
   });
 
-  test('entries: show the request, the agent and every event once', async () => {
-    const { there, agents } = await begin();
+  check('entries: show the request, the agent and every event once', async ({ there, agents }) => {
     const { seq, event_seq } = await there.read('/api/v1/meta');
     const seqs: number[] = [];
     for (let entry = 0; entry <= Number(seq); entry += 1) {
@@ -110,8 +110,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     expect(seqs).toEqual(Array.from({ length: Number(event_seq) }, (_, index) => index + 1));
   });
 
-  test('log: returns lines like folkmoot log, from any entry', async () => {
-    const { there } = await begin();
+  check('log: returns lines like folkmoot log, from any entry', async ({ there }) => {
     const answer = await there.get('/api/v1/log?from=2&limit=3');
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
     const lines = answer.text
@@ -156,8 +155,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
     expect(await pages(`/api/v1/agents/${bob.agentId}/memes`, 'memes')).toEqual([]);
   });
 
-  test('refuses invalid and unknown values', async () => {
-    const { there } = await begin();
+  check('refuses invalid and unknown values', async ({ there }) => {
     const stranger = `agent_${'0'.repeat(32)}`;
     const bad = [
       ...['at=', 'at=x', 'at=-1', 'at=1.5', 'at=1e3'].map((query) => `view?${query}`),
