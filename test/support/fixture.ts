@@ -106,5 +106,5 @@ export const testsWith = <Scene>(begin: () => Promise<Scene>) =>
   Object.assign(
     (name: string, run: (scene: Scene) => Promise<void>) =>
       test(name, async () => run(await begin())),
-    { each: test.each },
+    { each: test.each.bind(test) },
   );
