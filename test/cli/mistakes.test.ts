@@ -1,4 +1,4 @@
-/** Command lines with a mistake: exit code, error in one line with the value, and no other output. */
+/** Command lines with a mistake: exit code, and one error that names the value. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, ScenarioError } from 'folkmoot/sim';

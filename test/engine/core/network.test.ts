@@ -13,7 +13,7 @@ import {
 } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
-/** Options without a dormancy limit, which dormancy.test.ts covers. */
+/** Options without a dormancy limit, which voting.test.ts covers. */
 const rest = { genesis: { voting_period_ms: 1_000, dormant_share_max: 10_000 } };
 
 /** Runs consecutive blocks that expire with few votes. */
