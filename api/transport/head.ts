@@ -45,9 +45,9 @@ export class Head {
     return refuse('CONTENT_LENGTH_INVALID', { length: shown(length) });
   }
 
-  /** True if a body follows the head. */
+  /** True if a body follows the head, or may follow. */
   get hasBody(): boolean {
-    return this.headers.has('content-length');
+    return this.declaredBytes !== 0;
   }
 
   /** Declared body length: 0 without a body, null if malformed. */
