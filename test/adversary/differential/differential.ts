@@ -26,22 +26,25 @@ async function outcome(url: string, { bytes, later }: RawCase, patienceMs: numbe
   return `${came.status} ${told ?? (came.status < 300 ? '' : '-')}`.trim();
 }
 
-/** Runs many cases concurrently, and returns the outcomes in order. */
+/**
+ * Returns the outcomes in order. Runs cases of two segments first, one by one, because a server
+ * waits a limited time for the end of a head. Runs the others concurrently.
+ */
 export async function outcomes(
   url: string,
   cases: readonly RawCase[],
   patienceMs: (name: string) => number,
 ): Promise<string[]> {
-  const found: string[] = [];
-  let next = 0;
-  const worker = async () => {
-    for (let at = next++; at < cases.length; at = next++) {
-      const one = cases[at]!;
-      found[at] = await outcome(url, one, patienceMs(one.name));
+  const found = new Map<RawCase, string>();
+  const work = async (queue: RawCase[]) => {
+    for (let one = queue.shift(); one; one = queue.shift()) {
+      found.set(one, await outcome(url, one, patienceMs(one.name)));
     }
   };
-  await Promise.all(Array.from({ length: 64 }, worker));
-  return found;
+  await work(cases.filter(({ later }) => later));
+  const others = cases.filter(({ later }) => !later);
+  await Promise.all(Array.from({ length: 64 }, () => work(others)));
+  return cases.map((one) => found.get(one)!);
 }
 
 export interface Row {
