@@ -1,9 +1,9 @@
 /** Encodes a step as canonical JSON, once for the digest, the disk and the subscribers. */
 import type { Step } from '../core/engine.js';
-import { canonical } from '../protocol/canonical.js';
 import type { Event, EventType } from '../protocol/schema/event.js';
 import type { BlockStatus } from '../protocol/schema/primitives.js';
 import { encodeKey, type RecordChange } from '../store/store.js';
+import { eventEncoders, recordEncoders } from './bundled/encoders.js';
 
 /** An event encoded as JSON. */
 export interface EncodedEvent {
@@ -37,12 +37,12 @@ export function encodeStep(step: Step): EncodedStep {
   const results: string[] = [];
   for (const event of step.events) {
     const { seq, type } = event;
-    const json = canonical(event);
+    const json = eventEncoders[type](event);
     events.push({ seq, type, json, status: statusOf(event), event });
     results.push(json);
   }
   for (const { table, key, value } of step.changes) {
-    const json = value === null ? null : canonical(value);
+    const json = value === null ? null : recordEncoders[table](value);
     changes.push({ table, key, json });
     // Builds the canonical JSON of [table, key, value] without encoding the value twice. Table
     // names need no escapes, and keys are strings, numbers or arrays of strings and numbers.
