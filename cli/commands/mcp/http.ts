@@ -1,6 +1,6 @@
 /**
- * `folkmoot mcp` over streamable HTTP, without sessions. The SDK serves each request by the revision
- * that it names. Each request must first pass a check of its head.
+ * `folkmoot mcp` over streamable HTTP, without sessions. The SDK serves each request by the
+ * revision that it names. Each request must first pass a check of its head.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';

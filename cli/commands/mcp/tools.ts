@@ -64,7 +64,7 @@ interface Hints {
 }
 
 /** A tool. `P` are its arguments without `agent`. */
-export interface Tool<P extends TProperties = TProperties> {
+interface Tool<P extends TProperties = TProperties> {
   name: string;
   title: string;
   description: string;
@@ -127,7 +127,8 @@ const { personality, capabilities } = RegisterBody.properties;
 const register = command('register', {
   name: 'register',
   note: `${commandRoutes.register.text} Required once, before any action except look. The agent \
-is active at once, and blocks wait for its votes. Call set_status "inactive" when you stop.`,
+is active at once, and blocks wait for its votes. Call set_status "inactive" when you stop. \
+Defaults: personality neutral, both capabilities.`,
   input: {
     ...Type.Omit(RegisterBody, ['public_key']).properties,
     ...optional({ personality, capabilities }),
@@ -209,7 +210,7 @@ voting. Then wait for the outcome, and vote on the block if the agent is a valid
 
 const discuss = command('discuss', {
   name: 'discuss',
-  note: 'All agents can read the comment.',
+  note: 'All agents can read the comment. Default sentiment: neutral.',
   input: {
     ...DiscussBody.properties,
     ...optional({ sentiment: DiscussBody.properties.sentiment }),
@@ -252,7 +253,7 @@ const ally = tool({
     name: 'ally',
     note: `${founding.text} The action "propose" invites the agents in target_ids. "respond" \
 accepts or declines an invitation (accept). "leave" ends the membership. Invitations arrive as \
-news of type alliance_update.`,
+news of type alliance_update. Durations: PT1M to P30D, by default PT1H.`,
     input: {
       action: Type.Enum(['propose', 'respond', 'leave']),
       ...optional(AllianceProposeBody.properties),

@@ -1,4 +1,4 @@
-/** `folkmoot mcp --http`: the protocol on the wire, hostile requests and connections, and limits. */
+/** `folkmoot mcp --http`: the protocol on the wire, hostile requests, and limits. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
