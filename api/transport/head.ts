@@ -102,7 +102,7 @@ class Discards {
   }
 }
 
-type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
+type Taking = Pick<IncomingRequest, 'readsBody' | 'take' | 'whenRefused'>;
 
 /**
  * Reads a body, and calls `give` once, after its end. The rest of a refused body is discarded
@@ -125,6 +125,7 @@ export class BodyReader {
     this.#inFlight = inFlight;
     this.#give = give;
     if (!request.readsBody) this.#refuse();
+    else request.whenRefused?.(() => this.#refuse());
   }
 
   /** True if the application refused the body. */
@@ -152,6 +153,7 @@ export class BodyReader {
   }
 
   #refuse(): void {
+    if (this.over || !this.#chunks) return;
     this.#chunks = null;
     const { discards, limits } = this.#inFlight;
     if (!discards.admit(this.#declared)) return this.#finish('unread');
