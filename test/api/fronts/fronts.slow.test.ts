@@ -62,6 +62,11 @@ test('fronts: lose no acknowledged write and no event when killed repeatedly', a
   expect([...seen].sort()).toEqual(ids);
   await expect.poll(async () => (await there.get('/metrics')).text).toMatch(/^folkmoot_fronts 2$/m);
   const { text } = await there.get('/metrics');
+  for (const name of ['cpu_seconds_total', 'resident_memory_bytes']) {
+    expect(
+      Number(new RegExp(`^folkmoot_fronts_${name} (\\d\\S*)$`, 'm').exec(text)?.[1]),
+    ).toBeGreaterThan(0);
+  }
   const restarts = Number(/^folkmoot_fronts_restarts_total (\d+)$/m.exec(text)?.[1]);
   // A front that is killed while starting is also restarted.
   expect(restarts).toBeGreaterThan(0);
