@@ -335,7 +335,7 @@ const created = new Set<CommandKind>([
 function answerOf(kind: CommandKind, outcome: Outcome): Answer {
   if ('refusal' in outcome) return { refusal: outcome.refusal };
   const status = outcome.result === 'accepted' && created.has(kind) ? 201 : 200;
-  const response = success(status, outcome.data);
+  const response = success(status, outcome.data, kind);
   if (kind === 'propose' && status === 201 && 'block_hash' in outcome.data) {
     response.headers.Location = `/api/v1/blocks/${outcome.data.block_hash}`;
   }
