@@ -40,18 +40,21 @@ async function reach(url, what) {
 await reach(`${asked.url}/healthz`, 'start a network with folkmoot serve, or set --url');
 await reach(`${OPENAI_BASE_URL}/models`, 'start a model, or set OPENAI_BASE_URL');
 
+const sdk = ['@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/server@2.4.0'];
 const { Client, StdioClientTransport } = await Promise.all([
-  import('@modelcontextprotocol/sdk/client/index.js'),
-  import('@modelcontextprotocol/sdk/client/stdio.js'),
+  import('@modelcontextprotocol/client'),
+  import('@modelcontextprotocol/client/stdio'),
+  import('@modelcontextprotocol/server'),
 ]).then(
   (modules) => Object.assign({}, ...modules),
-  () => fail('the MCP SDK is missing; run npm install @modelcontextprotocol/sdk@1.32.2'),
+  () => fail(`the MCP SDK is missing; run npm install ${sdk.join(' ')}`),
 );
 const folkmoot = fileURLToPath(
   new URL('dist/cli/main.js', import.meta.resolve('folkmoot/package.json')),
 );
 const args = [folkmoot, 'mcp', '--key', asked.key, '--url', asked.url];
-const network = new Client({ name: 'llm-agent', version: '1.0.0' });
+const versionNegotiation = { mode: { pin: '2026-07-28' } };
+const network = new Client({ name: 'llm-agent', version: '1.0.0' }, { versionNegotiation });
 await network
   .connect(new StdioClientTransport({ command: process.execPath, args }))
   .catch(() => fail('folkmoot mcp ended; see its message above'));

@@ -20,6 +20,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
+import { encodersCode } from './encoders.mjs';
 import { meterWasm } from './metering.mjs';
 
 /*
@@ -35,6 +36,18 @@ async function protocolSchemas() {
     ['schema/request', 'schema/genesis'].map(built),
   );
   return { ...unsigned, genesis: Genesis };
+}
+
+/** Returns the tables of encoders: events and records as logged, answers as sent. */
+async function encoderTables() {
+  const [{ eventShapes }, { records }, { answers }] = await Promise.all(
+    ['schema/event', 'schema/record', 'schema/view'].map(built),
+  );
+  return {
+    eventEncoders: { order: 'canonical', schemas: eventShapes },
+    recordEncoders: { order: 'canonical', schemas: records },
+    answerEncoders: { order: 'declared', schemas: answers },
+  };
 }
 
 /** Returns all schemas registered with `validator`. Loading a module registers its schemas. */
@@ -338,6 +351,13 @@ libraries.push(
     stdin: { contents: requestCode.join('\n'), resolveDir: bundled },
     external: ['./options.js'],
     outfile: join(bundled, 'validators.js'),
+  }),
+  await build({
+    ...options,
+    minifySyntax: true,
+    stdin: { contents: encodersCode(await encoderTables()), resolveDir: root },
+    external: ['../../protocol/canonical.js'],
+    outfile: join(root, 'dist/engine/node/bundled/encoders.js'),
   }),
 );
 

@@ -1,6 +1,6 @@
 /** Schemas for published events, errors, watch messages and WebSocket acknowledgements. */
-import { type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
-import { type Event, type EventType, eventData } from '../../engine/protocol/schema/event.js';
+import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { type Event, eventShapes } from '../../engine/protocol/schema/event.js';
 import { AgentId, Count, Timestamp } from '../../engine/protocol/schema/primitives.js';
 import { reasons } from '../../engine/protocol/schema/reason.js';
 import { WorldView } from './control.js';
@@ -10,14 +10,6 @@ export const Epoch = Type.String({
   description: 'identifies the history to which the event numbers belong',
 });
 export const Topics = Type.Array(Text);
-
-/** Schemas for published events, by type. */
-export const eventShapes = Object.fromEntries(
-  Object.entries(eventData).map(([type, data]) => [
-    type,
-    Type.Object({ type: Type.Literal(type), data, seq: Type.Integer({ minimum: 1 }) }),
-  ]),
-) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
 
 export const PublishedEvent = Type.Unsafe<Event>(Type.Union(Object.values(eventShapes)));
 

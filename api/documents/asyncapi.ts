@@ -1,6 +1,7 @@
 /** The AsyncAPI document, built from the tables of messages, topics and close codes. */
 import { eventRows, eventTypes } from '../../engine/protocol/event-types.js';
-import { acknowledgements, ErrorBody, eventShapes, tellings } from '../contract/answers.js';
+import { eventShapes } from '../../engine/protocol/schema/event.js';
+import { acknowledgements, ErrorBody, tellings } from '../contract/answers.js';
 import {
   clientMessages,
   closeCodes,

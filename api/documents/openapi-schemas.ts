@@ -1,5 +1,5 @@
 /** Schemas in the documents. Named schemas become references, and extensions are marked. */
-import { eventData } from '../../engine/protocol/schema/event.js';
+import { eventData, eventShapes } from '../../engine/protocol/schema/event.js';
 import {
   AgentId,
   AllianceId,
@@ -41,7 +41,7 @@ import {
   Tally,
 } from '../../engine/protocol/schema/view.js';
 import { agentId, allianceId, memeId, sha256Hex } from '../../engine/protocol/signing.js';
-import { acknowledgements, ErrorBody, ErrorDetails, eventShapes } from '../contract/answers.js';
+import { acknowledgements, ErrorBody, ErrorDetails } from '../contract/answers.js';
 import { clientMessages } from '../contract/channels.js';
 import { ClockView, ControlView, controlCommands } from '../contract/control.js';
 import { LoadView } from '../contract/load.js';

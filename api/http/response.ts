@@ -1,6 +1,9 @@
 /** HTTP responses: envelope, status, headers, files, and the record for the access log. */
 import { randomUUID } from 'node:crypto';
+import { answerEncoders } from '../../engine/node/bundled/encoders.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
+import type { Answer as CommandAnswer } from '../../engine/protocol/schema/view.js';
 import { type UnknownName, unknownHeader, withUnknownNames } from '../checks/unknown-members.js';
 import { type Coding, codings, type ServedFile } from '../documents/documents.js';
 import { refuseQuota } from '../limits/cost.js';
@@ -20,8 +23,14 @@ const json = (): Record<string, string> => ({
   'Cache-Control': 'no-store',
 });
 
-export const success = (status: number, data: unknown): HttpResponse =>
-  jsonResponse(status, JSON.stringify({ success: true, data }));
+/** `kind` is the command that `data` answers, if any. */
+export const success = (status: number, data: unknown, kind?: CommandKind): HttpResponse =>
+  jsonResponse(
+    status,
+    kind
+      ? `{"success":true,"data":${answerEncoders[kind](data as CommandAnswer)}}`
+      : JSON.stringify({ success: true, data }),
+  );
 
 export const jsonResponse = (status: number, body: string): HttpResponse => ({
   status,

@@ -45,9 +45,9 @@ export class Head {
     return refuse('CONTENT_LENGTH_INVALID', { length: shown(length) });
   }
 
-  /** True if a body follows the head. */
+  /** True if a body follows the head, or may follow. */
   get hasBody(): boolean {
-    return this.headers.has('content-length');
+    return this.declaredBytes !== 0;
   }
 
   /** Declared body length: 0 without a body, null if malformed. */
@@ -102,7 +102,7 @@ class Discards {
   }
 }
 
-type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
+type Taking = Pick<IncomingRequest, 'readsBody' | 'take' | 'whenRefused'>;
 
 /**
  * Reads a body, and calls `give` once, after its end. The rest of a refused body is discarded
@@ -125,6 +125,7 @@ export class BodyReader {
     this.#inFlight = inFlight;
     this.#give = give;
     if (!request.readsBody) this.#refuse();
+    else request.whenRefused?.(() => this.#refuse());
   }
 
   /** True if the application refused the body. */
@@ -152,6 +153,7 @@ export class BodyReader {
   }
 
   #refuse(): void {
+    if (this.over || !this.#chunks) return;
     this.#chunks = null;
     const { discards, limits } = this.#inFlight;
     if (!discards.admit(this.#declared)) return this.#finish('unread');

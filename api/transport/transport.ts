@@ -5,6 +5,7 @@
  */
 
 import { createServer } from 'node:net';
+import type { Prepared } from '../../engine/admit/admit.js';
 import { defineFailures, type Failure, type MessageTable } from '../../engine/protocol/messages.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
@@ -34,8 +35,13 @@ export interface IncomingRequest {
   readonly readsBody: boolean;
   /** Counts received bytes. Returns false if no further bytes may be kept. */
   take(bytes: number): boolean;
-  /** Responds, synchronously if possible. Never throws or rejects. Releases the request. */
-  answer(body: Body): HttpResponse | Promise<HttpResponse>;
+  /** Calls back if another process refuses the body while it arrives. */
+  whenRefused?(listener: () => void): void;
+  /**
+   * Responds, synchronously if possible. Never throws or rejects. Releases the request. `prepared`
+   * is present if a front has admitted the request and verified its signature.
+   */
+  answer(body: Body, prepared?: Prepared): HttpResponse | Promise<HttpResponse>;
   /** Returns a response, or the address key of the WebSocket to open. */
   upgrade(): UpgradeResult | Promise<UpgradeResult>;
   /** Responds after a timeout. The connection is closed. */
@@ -100,6 +106,8 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Path for WebSocket handshakes. */
   readonly socketPath: string;
+  /** Settings with which a front prepares requests; null if it must not prepare any. */
+  readonly preparation: Preparation | null;
   /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
   /** Begins a request. `declared` is the body length: 0 without a body, null if malformed. */
@@ -107,6 +115,24 @@ export interface Application {
   open(socket: Socket): SocketHandlers;
   /** Called with the status of a response that the transport gave on its own. */
   answered?(status: number): void;
+}
+
+/** Properties of the network on which the admission of a request depends. */
+export interface Preparation {
+  networkId: string;
+  /** Members that the network's decision rule does not read. */
+  unread: readonly string[];
+}
+
+/** Figures from the front processes. */
+export interface FrontsFigures {
+  running: number;
+  /** Number of front restarts. */
+  restarts: number;
+  /** CPU time used by all fronts, including fronts that have ended. */
+  cpuSeconds: number;
+  /** Resident memory used by the running fronts. */
+  residentBytes: number;
 }
 
 export interface Listening {
@@ -121,6 +147,8 @@ export interface Listening {
 export interface Address {
   host: string;
   port: number;
+  /** True to share the port with other processes. */
+  shared?: boolean;
 }
 
 export interface Transport {

@@ -37,7 +37,7 @@ import {
 type Uws = typeof import('uWebSockets.js');
 
 /** Returns the transport, or the reason why uWebSockets.js is unavailable and what to do. */
-async function uwsTransport(): Promise<Transport | { missing: string }> {
+export async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
     const module: Uws & { default?: Uws } = await import('uWebSockets.js');
@@ -76,7 +76,7 @@ const releases = {
 async function listen(
   uws: Uws,
   application: Application,
-  { host, port }: Address,
+  { host, port, shared = false }: Address,
 ): Promise<Listening> {
   const inFlight = new InFlight(application.limits);
   const app = uws.App();
@@ -87,7 +87,7 @@ async function listen(
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together, which its types do not cover.
     const listenOn = app.listen as unknown as ListenOn;
-    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
+    listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
   });
   if (!socket) throw await findListenProblem({ host, port });
   return {
@@ -434,7 +434,7 @@ function socketOf(app: Pick<TemplatedApp, 'publish'>, ws: WebSocket<SocketData>)
   };
 }
 
-interface ChosenTransport {
+export interface ChosenTransport {
   transport: Transport;
   /** Reason for using node:http, if the caller did not choose a transport. */
   fallback?: string;

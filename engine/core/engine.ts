@@ -229,11 +229,7 @@ export class Engine {
     assertInvariant(fault === undefined, 'ACTOR_FAULT', failure);
     const first = this.#last.event_seq + 1;
     const emitted = this.#state.outbox.take();
-    const events: Event[] = [];
-    for (let index = 0; index < emitted.length; index += 1) {
-      const { data, type } = emitted[index]!;
-      events.push({ data, seq: first + index, type } as Event);
-    }
+    const events = emitted.map(({ data, type }, at) => ({ data, seq: first + at, type }) as Event);
     this.#last.event_seq += events.length;
     return events;
   }

@@ -1,9 +1,10 @@
 /** Encodes a step as canonical JSON, once for the digest, the disk and the subscribers. */
+import type { Change } from '../core/changes.js';
 import type { Step } from '../core/engine.js';
-import { canonical } from '../protocol/canonical.js';
 import type { Event, EventType } from '../protocol/schema/event.js';
 import type { BlockStatus } from '../protocol/schema/primitives.js';
 import { encodeKey, type RecordChange } from '../store/store.js';
+import { eventEncoders, recordEncoders } from './bundled/encoders.js';
 
 /** An event encoded as JSON. */
 export interface EncodedEvent {
@@ -32,21 +33,25 @@ const statusOf = (event: Event) => (event.type === 'block_status' ? event.data.s
 
 /** Encodes a step's events and changed records as canonical JSON, once for all uses. */
 export function encodeStep(step: Step): EncodedStep {
-  const events: PublishedEvent[] = [];
-  const changes: RecordChange[] = [];
-  const results: string[] = [];
-  for (const event of step.events) {
-    const { seq, type } = event;
-    const json = canonical(event);
-    events.push({ seq, type, json, status: statusOf(event), event });
-    results.push(json);
-  }
-  for (const { table, key, value } of step.changes) {
-    const json = value === null ? null : canonical(value);
-    changes.push({ table, key, json });
-    // Builds the canonical JSON of [table, key, value] without encoding the value twice. Table
-    // names need no escapes, and keys are strings, numbers or arrays of strings and numbers.
-    results.push(`["${table}",${encodeKey(key)},${json ?? 'null'}]`);
-  }
-  return { events, changes, results };
+  const events = step.events.map(encodeEvent);
+  const changes = step.changes.map(encodeChange);
+  return { events, changes, results: [...events.map(jsonOf), ...changes.map(resultOf)] };
 }
+
+function encodeEvent(event: Event): PublishedEvent {
+  const { seq, type } = event;
+  return { seq, type, json: eventEncoders[type](event), status: statusOf(event), event };
+}
+
+function encodeChange({ table, key, value }: Change): RecordChange {
+  return { table, key, json: value === null ? null : recordEncoders[table](value) };
+}
+
+const jsonOf = ({ json }: EncodedEvent): string => json;
+
+/**
+ * Builds the canonical JSON of [table, key, value] without encoding the value twice. Table names
+ * need no escapes, and keys are strings, numbers or arrays of strings and numbers.
+ */
+const resultOf = ({ table, key, json }: RecordChange): string =>
+  `["${table}",${encodeKey(key)},${json ?? 'null'}]`;

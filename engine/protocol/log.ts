@@ -14,29 +14,34 @@ import type { Entry, EntryKind } from './schema/entry.js';
 
 const LENGTH_BYTES = 8;
 /** Longest text, in characters, that is written one character at a time. */
-const SHORT = 20;
+const SHORT = 24;
 const DIGEST_BYTES = 32;
 /** A stored entry: log digest, digest, frame. */
 const STORED_HEAD = 2 * DIGEST_BYTES;
+const BUFFER_BYTES = 64 * 1024;
 
-/** Writes frames into a reused buffer. */
+type Part = string | Uint8Array;
+
+/** Writes frames into a large buffer, which is cheaper than one buffer for each frame. */
 class FrameWriter {
-  #buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  readonly #keeps: boolean;
+  #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** View of the same bytes, which writes numbers three times as fast as a Buffer. */
   #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
-  /** Begins a frame after the bytes in `head`. */
-  begin(...head: Uint8Array[]): this {
-    this.#end = 0;
-    for (const bytes of head) this.#append(bytes);
-    return this;
+  /** @param keeps false if a frame is valid only until the next one, so that bytes are reused. */
+  constructor(keeps: boolean) {
+    this.#keeps = keeps;
   }
 
-  parts(parts: readonly (string | Uint8Array)[]): this {
+  /** Returns a view of two digests and the frame of the parts after them. */
+  write(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): Buffer {
+    const begin = this.#begin(parts);
+    this.#append(first);
+    this.#append(second);
     for (const part of parts) {
       const start = this.#end;
-      this.#reserve(LENGTH_BYTES);
       this.#end += LENGTH_BYTES;
       if (typeof part === 'string') this.#write(part);
       else this.#append(part);
@@ -44,52 +49,56 @@ class FrameWriter {
       this.#numbers.setUint32(start, 0);
       this.#numbers.setUint32(start + 4, this.#end - start - LENGTH_BYTES);
     }
-    return this;
+    return this.#buffer.subarray(begin, this.#end);
   }
 
-  /** Returns a view of the written bytes, valid until the next `begin`. */
-  view(): Buffer {
-    return this.#buffer.subarray(0, this.#end);
+  /** Returns the start of a frame, after which there is room for all of its parts. */
+  #begin(parts: readonly Part[]): number {
+    let bytes = STORED_HEAD;
+    // A UTF-16 unit takes at most three bytes in UTF-8.
+    for (const part of parts) {
+      bytes += LENGTH_BYTES + (typeof part === 'string' ? 3 * part.length : part.length);
+    }
+    if (!this.#keeps) this.#end = 0;
+    if (this.#end + bytes > this.#buffer.length) {
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, BUFFER_BYTES));
+      this.#numbers = new DataView(this.#buffer.buffer);
+      this.#end = 0;
+    }
+    return this.#end;
   }
 
   #write(text: string): void {
-    // A UTF-16 unit takes at most three bytes in UTF-8.
-    this.#reserve(3 * text.length);
     if (text.length <= SHORT && this.#writeShort(text)) return;
     this.#end += this.#buffer.write(text, this.#end);
   }
 
   /** Writes short ASCII texts in a loop, because a native call takes longer for them. */
   #writeShort(text: string): boolean {
+    const buffer = this.#buffer;
+    const end = this.#end;
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
       if (code > 0x7f) return false;
-      this.#buffer[this.#end + index] = code;
+      buffer[end + index] = code;
     }
-    this.#end += text.length;
+    this.#end = end + text.length;
     return true;
   }
 
   #append(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#end);
     this.#end += bytes.length;
   }
-
-  #reserve(bytes: number): void {
-    if (this.#end + bytes <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(2 * (this.#end + bytes));
-    grown.set(this.view());
-    this.#buffer = grown;
-    this.#numbers = new DataView(grown.buffer);
-  }
 }
 
-const writer = new FrameWriter();
+const keptFrames = new FrameWriter(true);
+const hashedFrames = new FrameWriter(false);
+const none = new Uint8Array();
 
 /** Encodes parts as a frame. */
-export function frame(parts: readonly (string | Uint8Array)[]): Uint8Array {
-  return Uint8Array.from(writer.begin().parts(parts).view());
+export function frame(parts: readonly Part[]): Uint8Array {
+  return Uint8Array.from(hashedFrames.write(none, none, parts));
 }
 
 /** Returns a Buffer over the same bytes. */
@@ -136,7 +145,7 @@ class FrameReader {
   }
 }
 
-const entryParts = (entry: Entry): (string | Uint8Array)[] => {
+const entryParts = (entry: Entry): Part[] => {
   const { seq, at, kind, public_key, target, timestamp, signature, body } = entry;
   return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
 };
@@ -186,13 +195,10 @@ export class Digests {
    * record, in order. Returns the stored entry: both digests after it, then its frame.
    */
   advance(entry: Entry, results: readonly string[]): Uint8Array {
-    // Reserves space for the new digests, so that the frame is written once.
-    const gap = this.#state;
-    const framed = writer.begin(gap, this.#log).parts(entryParts(entry)).view();
-    // Buffer.from uses a shared pool, which is cheaper than one ArrayBuffer per entry.
-    const stored = Buffer.from(framed);
+    // The first digest is a place for the new log digest.
+    const stored = keptFrames.write(this.#state, this.#log, entryParts(entry));
     this.#log = sha256(stored.subarray(DIGEST_BYTES));
-    this.#state = sha256(writer.begin(this.#state, this.#log).parts(results).view());
+    this.#state = sha256(hashedFrames.write(this.#state, this.#log, results));
     stored.set(this.#log, 0);
     stored.set(this.#state, DIGEST_BYTES);
     return stored;

@@ -3,9 +3,8 @@
  * blocks. Returns the ledger as memory, so any process can answer the next question, even after a
  * restart.
  */
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Server } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const decide = {
   name: 'decide',
@@ -26,10 +25,12 @@ function answerTo({ view: { block, memory } }) {
   };
 }
 
-const server = new Server({ name: 'ledger', version: '1.0.0' }, { capabilities: { tools: {} } });
-server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [decide] }));
-server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-  const answer = answerTo(params.arguments);
-  return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer };
+serveStdio(() => {
+  const server = new Server({ name: 'ledger', version: '1.0.0' }, { capabilities: { tools: {} } });
+  server.setRequestHandler('tools/list', () => ({ tools: [decide] }));
+  server.setRequestHandler('tools/call', ({ params }) => {
+    const answer = answerTo(params.arguments);
+    return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer };
+  });
+  return server;
 });
-await server.connect(new StdioServerTransport());

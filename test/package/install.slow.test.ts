@@ -30,7 +30,7 @@ test('install: brings at most 100 packages, no telemetry, and two install script
   expect(names.length + 1).toBeLessThanOrEqual(100);
   expect(names.filter((on) => /scarf|swagger|tree-sitter|core-js|rapidoc/.test(on))).toEqual([]);
   expect(names).not.toContain('uWebSockets.js');
-  expect(names).not.toContain('@modelcontextprotocol/sdk');
+  expect(names.filter((name) => name.startsWith('@modelcontextprotocol/'))).toEqual([]);
   const scripts = [...brought()].filter(([, { hasInstallScript }]) => hasInstallScript);
   // Both only look for a prebuilt binary, and work if scripts are disabled.
   expect(scripts.map(([path]) => path)).toEqual([
@@ -184,7 +184,7 @@ test('install: mcp without the SDK names the package to install', async () => {
   const mcp = [main, 'mcp', '--key', 'ada.key.json'];
   const ended = await run(process.execPath, mcp, here).catch((error) => error);
   expect([ended.code, ended.stdout]).toEqual([1, '']);
-  expect(ended.stderr).toMatch(/^folkmoot: .*@modelcontextprotocol\/sdk.* npm install .*\n$/);
+  expect(ended.stderr).toMatch(/^folkmoot: .*@modelcontextprotocol\/server.* npm install .*\n$/);
 });
 
 test('install: MCP deciders need the SDK, except with a cassette', async () => {
@@ -196,7 +196,7 @@ test('install: MCP deciders need the SDK, except with a cassette', async () => {
     (error) => error,
   );
   expect([asked.code, asked.stdout]).toEqual([2, '']);
-  expect(asked.stderr).toMatch(/^folkmoot: .*minds.*@modelcontextprotocol\/sdk/m);
+  expect(asked.stderr).toMatch(/^folkmoot: .*minds.*@modelcontextprotocol\/client/m);
   const taken = await run(process.execPath, [...sim, '--cassette', 'minds'], here).catch((e) => e);
   expect(taken.stderr).toMatch(/^folkmoot: cassette .*minds/m);
 });

@@ -19,6 +19,10 @@ export const counts = {
   fuzzHashes: pick({ quick: 500, full: 10_000 }),
   /** Values for comparing the two canonical encoders. */
   canonicalValues: pick({ quick: 1_000, full: 100_000 }),
+  /** Values for comparing a generated encoder with the general one, per schema. */
+  encodedValues: pick({ quick: 150, full: 20_000 }),
+  /** Random logs whose stored bytes are compared with their definition. */
+  loggedEntries: pick({ quick: 25, full: 2_000 }),
   /** Random runs whose requests write hex in random case, over HTTP and in process. */
   casedLives: pick({ quick: 4, full: 200 }),
   /** Certificates with a changed bit or member. */

@@ -1,6 +1,6 @@
 /**
- * Agents that a model can control, one per key, with the events that each agent receives. The keys
- * do not leave this module.
+ * Agents that a model can control, one per key, with the events that each agent can wait for. The
+ * keys do not leave this module.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter, once } from 'node:events';
@@ -91,9 +91,13 @@ function splitNamed(text: string): [name: string, file: string] {
 }
 
 /*
- * Events for one agent. The first wait opens one subscription, which persists across reconnects.
- * The subscription only tells which topics have newer events; a wait reads these events by pages.
+ * Waits for events of one agent. A wait starts at a cursor that the caller holds. Nothing here
+ * depends on earlier waits, so any process that holds the key can continue them. The one
+ * subscription per agent only wakes waits, which then read the events by pages.
  */
+
+/** Position of the last event read: the epoch of the server's history, and a sequence number. */
+export type Cursor = Position;
 
 interface FoundNews {
   events: Event[];
@@ -113,17 +117,11 @@ interface NewsWait {
 }
 
 export const topics: readonly string[] = [...allTopics];
-/**
- * Time to collect further events after the first event, because events from one commit arrive
- * together.
- */
+/** Time to collect further events after the first one, as events of a commit arrive together. */
 const GATHER_MS = 25;
 /** Minimum timeout for the first subscription, even for a wait of 0. */
 const SUBSCRIBED_MS = 5_000;
 const PAGE = 100;
-
-const within = (ms: number, { signal }: NewsWait) =>
-  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 
 /** Excludes network_metrics, because these events follow every block and can be read any time. */
 const topicsOf = ({ type }: Event): readonly string[] =>
@@ -131,10 +129,7 @@ const topicsOf = ({ type }: Event): readonly string[] =>
 
 interface Subscription {
   stream: EventStream;
-  /** Position after which `newest` is complete. */
-  from: Cursor;
-  /** For each topic, the `seq` of its newest event. */
-  newest: Map<string, number>;
+  /** Emits the topics of each event. */
   arrivals: EventEmitter;
   /** Rejects when the subscription has failed. */
   ended: Promise<void>;
@@ -156,17 +151,28 @@ export class EventInbox {
    * times out, {@link StreamError} if the server ends the subscription.
    */
   async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
-    const held = await this.#begun(within(Math.max(wait.waitMs, SUBSCRIBED_MS), wait));
-    const late = within(wait.waitMs, wait);
-    let from = given ?? { ...held.from, seq: Math.max(held.from.seq, ...held.newest.values()) };
+    const { topics: wanted, waitMs, signal } = wait;
+    const { arrivals, ended } = await this.#subscribed(Math.max(waitMs, SUBSCRIBED_MS), signal);
+    const late = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    let from = given ?? (await this.#position());
     for (;;) {
-      if (hasNews(held, from, wait.topics)) {
+      const woken = new AbortController();
+      const either = { signal: AbortSignal.any([late, woken.signal]) };
+      const arrived = [...wanted].map((topic) => once(arrivals, topic, either).catch(() => {}));
+      try {
+        const found = await this.#read(from, wait).catch((error) => {
+          // A restarting server does not end the wait.
+          if (late.aborted || !(error instanceof UnreachableError)) throw error;
+          return null;
+        });
+        if (found && (found.events.length > 0 || found.missed || late.aborted)) return found;
+        from = found?.cursor ?? from;
+        await Promise.race([...arrived, ended]);
+        if (found && late.aborted) return found;
         await sleep(late.aborted ? 0 : GATHER_MS);
-        const found = await this.#read(from, wait);
-        if (found.events.length > 0 || found.missed || late.aborted) return found;
-        from = found.cursor;
-      } else if (late.aborted) return { events: [], cursor: from, more: false, missed: false };
-      else await arrival(held, late);
+      } finally {
+        woken.abort();
+      }
     }
   }
 
@@ -176,9 +182,18 @@ export class EventInbox {
     await held?.stream.return();
   }
 
-  /** Subscribes. Fails at once if the agent is not registered. */
-  async #begun(late: AbortSignal): Promise<Subscription> {
-    this.#subscription ??= this.#subscribe();
+  async #position(): Promise<Cursor> {
+    const { epoch, event_seq: seq } = await this.#client.meta();
+    return { epoch, seq };
+  }
+
+  /** Subscribes once. Fails at once if the agent is not registered. */
+  async #subscribed(ms: number, signal: AbortSignal): Promise<Subscription> {
+    this.#subscription ??= this.#subscribe().catch((error) => {
+      this.#subscription = null;
+      throw error;
+    });
+    const late = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
     const aborted = once(late, 'abort').then(() => null);
     const held = late.aborted ? null : await Promise.race([this.#subscription, aborted]);
     if (held) return held;
@@ -186,38 +201,19 @@ export class EventInbox {
   }
 
   async #subscribe(): Promise<Subscription> {
-    try {
-      await this.#client.agent(this.#client.agentId);
-      const stream = this.#client.events(topics, {
-        onGap: (_, to) => {
-          held.from = to;
-          held.newest.clear();
-          held.arrivals.emit('event');
-        },
-      });
-      const held: Subscription = {
-        stream,
-        from: await stream.opened,
-        newest: new Map(),
-        arrivals: new EventEmitter(),
-        ended: Promise.resolve(),
-      };
-      held.ended = this.#follow(held);
-      held.ended.catch(() => {
-        this.#subscription = null;
-      });
-      return held;
-    } catch (error) {
+    await this.#client.agent(this.#client.agentId);
+    const arrivals = new EventEmitter().setMaxListeners(0);
+    const wake = (topic: string) => arrivals.emit(topic);
+    const stream = this.#client.events(topics, { onGap: () => topics.forEach(wake) });
+    await stream.opened;
+    const follow = async () => {
+      for await (const event of stream) topicsOf(event).forEach(wake);
+    };
+    const ended = follow();
+    ended.catch(() => {
       this.#subscription = null;
-      throw error;
-    }
-  }
-
-  async #follow({ stream, newest, arrivals }: Subscription): Promise<void> {
-    for await (const event of stream) {
-      for (const topic of topicsOf(event)) newest.set(topic, event.seq);
-      arrivals.emit('event');
-    }
+    });
+    return { stream, arrivals, ended };
   }
 
   /** Reads events page by page, and skips pages without a wanted event. */
@@ -240,22 +236,6 @@ export class EventInbox {
     }
   }
 }
-
-/** Returns true if there may be a wanted event after the cursor. */
-const hasNews = (
-  { from, newest }: Subscription,
-  { epoch, seq }: Cursor,
-  topics: Iterable<string>,
-) => epoch !== from.epoch || seq < from.seq || [...topics].some((one) => newest.get(one)! > seq);
-
-/** Resolves at the next event or at the timeout. */
-async function arrival({ arrivals, ended }: Subscription, late: AbortSignal): Promise<void> {
-  const arrived = once(arrivals, 'event', { signal: late }).catch(() => {});
-  await Promise.race([arrived, ended]);
-}
-
-/** Epoch and sequence number of the last event read. */
-export type Cursor = Position;
 
 const CURSOR_TEXT = /^([\w-]{1,64}):(\d{1,15})$/;
 export const CURSOR_PATTERN = definePattern(

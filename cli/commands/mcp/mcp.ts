@@ -60,12 +60,12 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   const { ActingAgents } = await import('./acting-agents.js');
   const agents = await ActingAgents.read(flags.url, flags.key);
   stopping.opened(() => agents.close());
-  if (flags.http === undefined) {
-    const { serveStdio } = await import('./session.js');
-    await serveStdio(agents, stopping);
-  } else {
+  const { McpService, serveStandardInput } = await import('./server.js');
+  const service = new McpService(agents);
+  if (flags.http === undefined) await serveStandardInput(service, stopping);
+  else {
     const { serveHttp } = await import('./http.js');
-    await serveHttp(agents, { ...flags, port: flags.http }, stopping);
+    await serveHttp(service, { ...flags, port: flags.http }, stopping);
   }
   await stopping.closeAll();
   endNow();
@@ -77,11 +77,10 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
  */
 async function expectSdk(): Promise<void> {
   try {
-    await import('@modelcontextprotocol/sdk/server/index.js');
+    await import('@modelcontextprotocol/server');
   } catch (error) {
-    const { isMissing, SDK_IS_MISSING } = await import(
-      '../../../sim/agents/deciders/mcp-adapter.js'
-    );
-    throw isMissing(error) ? listenError('CANNOT_SERVE', { reason: SDK_IS_MISSING }) : error;
+    const { isMissing, sdkIsMissing } = await import('../../../sim/agents/deciders/mcp-adapter.js');
+    if (!isMissing(error)) throw error;
+    throw listenError('CANNOT_SERVE', { reason: sdkIsMissing('server') });
   }
 }

@@ -4,6 +4,7 @@
  * untrusted.
  */
 import { ApiError, type BlockDetail, type NetworkClient } from '../../../api/client/index.js';
+import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { formatCursor } from './acting-agents.js';
 
 interface Untrusted {
@@ -97,21 +98,31 @@ function isTrusted(text: string, member: string): boolean {
   return operators.has(member) ? plain.test(text) : trusted.test(text);
 }
 
-/** Template tag for a sentence. Replaces every value that is not a known identifier with `?`. */
-export function sentence(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
-  const shown = values.map((value) => {
-    if (typeof value === 'number') return String(value);
-    return typeof value === 'string' && trusted.test(value) ? value : '?';
-  });
-  return String.raw({ raw: parts }, ...shown);
+/** Schema of marked text. */
+const Marked = Type.Object({ untrusted: Type.String(), characters: Type.Optional(Type.Integer()) });
+
+/** Returns the schema of a response after {@link markUntrusted}. */
+export function markSchema(schema: TSchema): TSchema {
+  const { type, properties, items, anyOf } = schema as {
+    type?: string;
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    anyOf?: TSchema[];
+  };
+  if (properties) {
+    const marked = Object.entries(properties).map(([name, one]) => [name, markSchema(one)]);
+    return { ...schema, properties: Object.fromEntries(marked) };
+  }
+  if (items) return { ...schema, items: markSchema(items) } as TSchema;
+  if (anyOf) return { ...schema, anyOf: anyOf.map(markSchema) } as TSchema;
+  const isFree = type === 'string' && !('pattern' in schema) && !('format' in schema);
+  return isFree ? { anyOf: [schema, Marked] } : schema;
 }
 
 export type Data = Record<string, unknown>;
 
 /** Limit on the votes and transactions listed for a block. */
 const MOST_ROWS = 20;
-
-const asData = (value: unknown) => markUntrusted(value) as Data;
 
 /** Returns the network state, the rules, and a cursor for later events. */
 export async function networkView(client: NetworkClient): Promise<Data> {
@@ -120,7 +131,7 @@ export async function networkView(client: NetworkClient): Promise<Data> {
   const rules = { policy, weights, voting_period_ms, min_validators };
   const cursor = formatCursor({ epoch: meta.epoch, seq: meta.event_seq });
   const { profile, per_minute } = limits;
-  return asData({ ...state, rules, limits: { profile, per_minute }, cursor });
+  return { ...state, rules, limits: { profile, per_minute }, cursor };
 }
 
 /** Returns a block with its proposal and votes. */
@@ -130,7 +141,7 @@ export async function blockView(client: NetworkClient, hash: string): Promise<Da
     client.votes(hash, { limit: MOST_ROWS }),
   ]);
   const { electorate, votes } = page;
-  return asData({
+  return {
     ...block,
     proposal: proposalOf(proposal),
     electorate: electorate.slice(0, MOST_ROWS).map(({ agent_id: id, weight }) => ({ id, weight })),
@@ -142,7 +153,7 @@ export async function blockView(client: NetworkClient, hash: string): Promise<Da
       meme_references,
     })),
     more_votes: page.next_cursor !== null,
-  });
+  };
 }
 
 function proposalOf({ transactions, state_diff, meme_content }: BlockDetail['proposal']) {
@@ -153,7 +164,7 @@ function proposalOf({ transactions, state_diff, meme_content }: BlockDetail['pro
 /** Returns an agent with its reputation. */
 export async function agentView(client: NetworkClient, id: string): Promise<Data> {
   const [agent, reputation] = await Promise.all([client.agent(id), client.reputation(id)]);
-  return asData({ ...agent, reputation });
+  return { ...agent, reputation };
 }
 
 /** Returns the acting agent, or `registered: false`. */

@@ -116,6 +116,18 @@ export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[Even
 /** A numbered event. `seq` counts from 1 without gaps. */
 export type Event = Emitted & { seq: number };
 
+/** Schemas of events, by type. */
+export const eventShapes = Object.fromEntries(
+  eventTypes.map((type) => [
+    type,
+    Type.Object({
+      type: Type.Literal(type),
+      data: eventData[type] as TSchema,
+      seq: Type.Integer({ minimum: 1 }),
+    }),
+  ]),
+) as Partial<Record<EventType, TSchema>> as Record<EventType, TSchema>;
+
 /** Topics by event type. `proposals` and `outcomes` are opt-in. */
 export const eventTopics = Object.fromEntries(
   eventTypes.map((type) => [type, eventRows[type].topics]),

@@ -26,7 +26,11 @@ export const AllianceId = identifier('ally');
 /** RFC 3339 with an offset. `parseInstant` checks the calendar. */
 export const Timestamp = Type.String({ maxLength: 64, format: 'date-time' });
 /** ISO 8601 duration. `isDuration` and `durationMs` validate the text. */
-export const Duration = Type.String({ maxLength: 64, format: 'duration' });
+export const Duration = Type.String({
+  maxLength: 64,
+  format: 'duration',
+  description: 'ISO 8601 duration, such as PT2H',
+});
 
 export const Capability = Type.Enum(['validator', 'producer']);
 /** Personalities that scripted agents use. A registration may name any personality. */
@@ -55,7 +59,10 @@ export const Tag = Type.String({
   description: `Letters, marks and numbers of Unicode ${UNICODE_VERSION}, _ or -`,
 });
 export const Tags = Type.Array(Tag, { maxItems: 10 });
-export const MemeReferences = Type.Array(MemeId, { maxItems: 16 });
+export const MemeReferences = Type.Array(MemeId, {
+  maxItems: 16,
+  description: 'memes that influenced the agent',
+});
 
 /** Engine time, milliseconds since 1970. */
 export const Milliseconds = Type.Integer({ minimum: 0 });

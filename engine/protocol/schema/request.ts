@@ -35,24 +35,36 @@ const word = definePattern(
   'one word of 1 to 32 letters, digits, underscores or hyphens, with a letter first',
 );
 
+/** Description of text that all agents can read. */
+const shown = 'visible to all agents';
+
 export const RegisterBody = Type.Object({
   public_key: PublicKey,
-  personality: Type.String({ pattern: word, maxLength: 32 }),
+  personality: Type.String({
+    pattern: word,
+    maxLength: 32,
+    description: 'one word, such as rational, lawful or chaotic',
+  }),
   name: Type.String({ minLength: 1, maxLength: 64, pattern: noControl }),
   description: Type.Optional(Type.String({ maxLength: 512 })),
-  capabilities: Type.Array(Capability, { minItems: 1, maxItems: 2, uniqueItems: true }),
+  capabilities: Type.Array(Capability, {
+    minItems: 1,
+    maxItems: 2,
+    uniqueItems: true,
+    description: 'validator: can vote. producer: can propose blocks. Cannot change',
+  }),
 });
 
 export const StatusBody = Type.Object({
   status: Status,
-  reason: Type.Optional(Type.String({ maxLength: 256 })),
+  reason: Type.Optional(Type.String({ maxLength: 256, description: shown })),
   expected_duration: Type.Optional(Duration),
 });
 
 export const VoteBody = Type.Object({
   block_hash: Hash,
   decision: Decision,
-  reason: Type.Optional(Type.String({ maxLength: 1024 })),
+  reason: Type.Optional(Type.String({ maxLength: 1024, description: shown })),
   meme_references: Type.Optional(MemeReferences),
   ballot: Type.Optional(Type.Unknown({ description: "validated by the network's rule" })),
   timestamp: Timestamp,
@@ -120,8 +132,13 @@ export const DiscussBody = Type.Object({
 });
 
 export const AllianceProposeBody = Type.Object({
-  target_ids: Type.Array(AgentId, { minItems: 1, maxItems: 31, uniqueItems: true }),
-  purpose: Type.String({ minLength: 1, maxLength: 256 }),
+  target_ids: Type.Array(AgentId, {
+    minItems: 1,
+    maxItems: 31,
+    uniqueItems: true,
+    description: 'agents to invite',
+  }),
+  purpose: Type.String({ minLength: 1, maxLength: 256, description: shown }),
   duration: Type.Optional(Duration),
 });
 

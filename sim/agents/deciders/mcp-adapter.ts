@@ -4,9 +4,7 @@
  */
 
 import { ReadableStream } from 'node:stream/web';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
 import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
 import { ScenarioError, scenarioError } from '../../scenario/problem.js';
@@ -87,7 +85,11 @@ class McpSession {
     this.#place = place;
     this.#tool = tool;
     // Version of the question protocol.
-    this.#client = new sdk.Client({ name: 'folkmoot', version: '1' });
+    this.#client = new sdk.Client(
+      { name: 'folkmoot', version: '1' },
+      // To probe a program for its revision would start it twice.
+      { versionNegotiation: { mode: 'url' in place ? 'auto' : 'legacy' } },
+    );
     this.#way = wayTo(sdk, place, (why) => this.#broken(why));
     // A failing client calls onclose before it reports the error, so wait one turn.
     this.#client.onclose = () => void setImmediate(() => this.#broken(this.#way.ends));
@@ -98,6 +100,8 @@ class McpSession {
   async ask(question: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {
     const failed = new Promise<never>((_, reject) => {
       this.#fail = reject;
+      // The client asks for the server's revision without this signal.
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
     try {
       return await Promise.race([this.#call(question, signal), failed]);
@@ -123,21 +127,21 @@ class McpSession {
       await this.#expectTool(options);
       this.#begun = true;
     }
-    const call = { name: this.#tool, arguments: question };
-    return (await this.#client.callTool(call, undefined, options)) as CallToolResult;
+    // The client's own callTool would compile and run the server's schemas.
+    const params = { name: this.#tool, arguments: question };
+    return this.#client.request({ method: 'tools/call', params }, options);
   }
 
   /**
    * Lists the tools page by page. The client's own list method would compile the server's schemas.
    */
   async #expectTool(options: { signal: AbortSignal; timeout: number }): Promise<void> {
-    const { ListToolsResultSchema } = this.#sdk;
     const names: string[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const request = { method: 'tools/list' as const, params };
-      const listed = await this.#client.request(request, ListToolsResultSchema, options);
+      const listed = await this.#client.request(request, options);
       names.push(...listed.tools.map(({ name }) => name));
       cursor = listed.nextCursor;
       if (names.includes(this.#tool)) return;
@@ -169,10 +173,13 @@ class McpSession {
   #told(error: unknown): Error {
     if (error instanceof NoAnswer || error instanceof ScenarioError) return error;
     if (isNoMessage(error)) return noMessage(error);
-    const { McpError, ErrorCode } = this.#sdk;
-    if (error instanceof McpError) {
-      const closed = error.code === ErrorCode.ConnectionClosed;
-      return closed ? this.#way.ends : new NoAnswer('MCP_ERROR', { detail: plainLine(error) });
+    const { ProtocolError, SdkError, SdkErrorCode } = this.#sdk;
+    if (error instanceof ProtocolError) {
+      const detail = plainLine(`MCP error ${error.code}: ${error.message}`);
+      return new NoAnswer('MCP_ERROR', { detail });
+    }
+    if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed) {
+      return this.#way.ends;
     }
     const { syscall = '' } = error as NodeJS.ErrnoException;
     if ('command' in this.#place && syscall.startsWith('spawn')) {
@@ -183,8 +190,7 @@ class McpSession {
   }
 
   #isRefusal(error: unknown): boolean {
-    const { McpError, ErrorCode } = this.#sdk;
-    return error instanceof McpError && error.code !== ErrorCode.ConnectionClosed;
+    return error instanceof this.#sdk.ProtocolError;
   }
 }
 
@@ -192,7 +198,8 @@ class McpSession {
 const isNoMessage = (error: unknown): error is Error =>
   error instanceof SyntaxError ||
   error instanceof RangeError ||
-  (error instanceof Error && error.name.endsWith('ZodError'));
+  (error instanceof Error && error.name.endsWith('ZodError')) ||
+  (error as { code?: unknown }).code === 'INVALID_RESULT';
 
 const noMessage = (error: Error) =>
   new NoAnswer('INVALID_MCP_MESSAGE', { detail: plainLine(error.message) });
@@ -214,6 +221,8 @@ interface Way {
 
 /** An answer can appear twice: escaped in text and as structured content. */
 const LARGEST_MESSAGE_BYTES = 4 * LARGEST_ANSWER_BYTES;
+/** Method that asks a server for its revisions. */
+const DISCOVER = 'server/discover';
 /** Timeout for closing a session. */
 const GRACE_MS = 2_000;
 
@@ -285,7 +294,12 @@ function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) 
       );
     });
     const { status, body } = answer;
-    if (init.method === 'POST' && !answer.ok) {
+    // A server of an earlier revision refuses this method, and the client then uses that revision.
+    const asksRevision = headers.some(
+      ([name, value]) => name === 'mcp-method' && value === DISCOVER,
+    );
+    const isOlder = asksRevision && status >= 400 && status < 500;
+    if (init.method === 'POST' && !answer.ok && !isOlder) {
       await body?.cancel();
       const after = waitMs(answer.headers.get('retry-after') ?? undefined);
       return broken(new NoAnswer('HTTP_STATUS', { status }, { afterMs: after }));
@@ -315,7 +329,7 @@ async function* bounded(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer)
 function valueIn({ isError, structuredContent, content }: CallToolResult): unknown {
   const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : []));
   if (isError) throw new NoAnswer('TOOL_FAILED', { detail: plainLine(texts.join(' ')) });
-  const given = structuredContent && bare(structuredContent);
+  const given = structuredContent && bare(structuredContent as Record<string, unknown>);
   if (given !== undefined && typeof given !== 'string') return checked(written(given));
   if (given === undefined && texts.length === 0) {
     throw new NoAnswer('EMPTY_RESULT', {});
@@ -348,9 +362,11 @@ function written(value: unknown): string {
   }
 }
 
-export const SDK_IS_MISSING =
-  '@modelcontextprotocol/sdk is not installed; ' +
-  'run npm install @modelcontextprotocol/sdk@1.32.2';
+/** Returns the problem that a package of the SDK is missing, and how to install it. */
+export function sdkIsMissing(side: 'client' | 'server'): string {
+  const name = `@modelcontextprotocol/${side}`;
+  return `${name} is not installed; run npm install ${name}@2.4.0`;
+}
 
 export const isMissing = (error: unknown): boolean =>
   (error as { code?: string }).code === 'ERR_MODULE_NOT_FOUND';
@@ -358,22 +374,11 @@ export const isMissing = (error: unknown): boolean =>
 type Sdk = Awaited<ReturnType<typeof sdkParts>>;
 
 async function sdkParts() {
-  const [{ Client }, { StdioClientTransport }, { StreamableHTTPClientTransport }, types] =
-    await Promise.all([
-      import('@modelcontextprotocol/sdk/client/index.js'),
-      import('@modelcontextprotocol/sdk/client/stdio.js'),
-      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-      import('@modelcontextprotocol/sdk/types.js'),
-    ]);
-  const { ErrorCode, ListToolsResultSchema, McpError } = types;
-  return {
-    Client,
-    StdioClientTransport,
-    StreamableHTTPClientTransport,
-    ErrorCode,
-    ListToolsResultSchema,
-    McpError,
-  };
+  const [client, stdio] = await Promise.all([
+    import('@modelcontextprotocol/client'),
+    import('@modelcontextprotocol/client/stdio'),
+  ]);
+  return { ...client, ...stdio };
 }
 
 /** @throws {ScenarioError} if the SDK is not installed. */
@@ -382,6 +387,6 @@ export async function loadSdk(group: string): Promise<Sdk> {
     return await sdkParts();
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw scenarioError('SDK_NOT_INSTALLED', { group, problem: SDK_IS_MISSING });
+    throw scenarioError('SDK_NOT_INSTALLED', { group, problem: sdkIsMissing('client') });
   }
 }

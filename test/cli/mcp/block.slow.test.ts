@@ -11,35 +11,43 @@ import {
   listening,
   overHttp,
   overStdio,
+  type Revision,
   secretOf,
 } from './clients.js';
 
 const ways = {
-  'standard input': (url: string, key: string) => overStdio(url, [key]),
-  HTTP: async (url: string, key: string) => overHttp(await listening(url, [key])),
+  'standard input': (url: string, key: string, revision: Revision) =>
+    overStdio(url, [key], revision),
+  HTTP: async (url: string, key: string, revision: Revision) =>
+    overHttp(await listening(url, [key]), revision),
 };
+const revisions: readonly Revision[] = ['2026-07-28', '2025-11-25'];
 
-/** Waits for an event of a type and returns its data. */
-async function heard(who: Host, type: string): Promise<Data> {
-  for (;;) {
-    const { events } = await who.done('wait_for_news');
-    const found = (events as { type: string; data: Data }[]).find((event) => event.type === type);
-    if (found) return found.data;
-  }
+/** Waits after a cursor for an event of a type. Returns its data and the cursor. */
+async function heard(who: Host, type: string, cursor: unknown): Promise<Data> {
+  const { events, cursor: reached } = await who.done('wait_for_news', { cursor });
+  const found = (events as { type: string; data: Data }[]).find((event) => event.type === type);
+  return found ? { ...found.data, cursor: reached } : heard(who, type, reached);
 }
 
+const cases = Object.entries(ways).flatMap(([name, connect]) =>
+  revisions.map((revision) => ({ name, revision, connect })),
+);
+
 test.each(
-  Object.entries(ways),
-)('mcp: finalizes a block over %s, and the log replays', async (_, connect) => {
+  cases,
+)('mcp: finalizes a block over $name by $revision, and the log replays', async (given) => {
+  const { connect, revision } = given;
   const folder = temporaryFolder();
   const data = join(folder, 'network');
   const server = await host({ data });
   const keys = [await keyFile(folder, 'ada'), await keyFile(folder, 'bob')];
-  const [ada, bob] = (await Promise.all(keys.map((key) => connect(server.url, key)))) as [
+  const [ada, bob] = (await Promise.all(keys.map((key) => connect(server.url, key, revision)))) as [
     Host,
     Host,
   ];
   expect(await ada.done('look', { what: 'me' })).toMatchObject({ registered: false });
+  const { cursor } = await ada.done('look', { what: 'network' });
   const { agent_id: adaId } = await ada.done('register', { name: 'Ada' });
   const { agent_id: bobId } = await bob.done('register', { name: 'Bob', personality: 'chaotic' });
 
@@ -52,7 +60,7 @@ test.each(
 
   const block = { transactions: ['hello'], set: { greeting: 'hello' }, delete: ['farewell'] };
   const { block_hash } = await ada.done('propose', block);
-  expect(await heard(bob, 'block_proposal')).toMatchObject({ block_hash });
+  expect(await heard(bob, 'block_proposal', cursor)).toMatchObject({ block_hash });
   const { blocks } = (await bob.done('look', { what: 'voting' })) as { blocks: Data[] };
   expect(blocks).toMatchObject([{ block_hash, status: 'voting' }]);
   const seen = await bob.done('look', { what: 'block', id: block_hash });
@@ -60,7 +68,8 @@ test.each(
 
   const said = { block_hash, message: 'well said', sentiment: 'positive' };
   await bob.done('discuss', said);
-  expect(await heard(ada, 'consensus_discussion')).toMatchObject({
+  const comment = await heard(ada, 'consensus_discussion', cursor);
+  expect(comment).toMatchObject({
     agent: { id: bobId },
     message: { untrusted: 'well said' },
   });
@@ -68,7 +77,8 @@ test.each(
   const vote = { block_hash, decision: 'approve', meme_references: [meme_id] };
   expect(await ada.done('vote', vote)).toMatchObject({ block_status: 'voting' });
   expect(await bob.done('vote', vote)).toMatchObject({ block_status: 'finalized' });
-  expect(await heard(ada, 'block_status')).toMatchObject({ block_hash, status: 'finalized' });
+  const closed = await heard(ada, 'block_status', comment.cursor);
+  expect(closed).toMatchObject({ block_hash, status: 'finalized' });
 
   const uri = `folkmoot://block/${block_hash}`;
   const [read] = (await ada.client.readResource({ uri })).contents as { text: string }[];

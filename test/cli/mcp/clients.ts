@@ -1,13 +1,15 @@
-/** MCP hosts for tests: the official client over standard input or over HTTP. */
+/** MCP hosts for tests: the official client, over standard input or HTTP, of either revision. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished } from 'vitest';
 import { folkmoot } from '../../support/cli.js';
 import { main } from '../../support/paths.js';
@@ -47,11 +49,18 @@ const argsOf = (url: string, keys: readonly string[]) => [
   ...keys.flatMap((file) => ['--key', file]),
 ];
 
-async function connected(transport: Transport): Promise<Host> {
-  const client = new Client({ name: 'test', version: '0' });
+/** Revision of the protocol that a host speaks. */
+export type Revision = '2026-07-28' | '2025-11-25';
+
+async function connected(transport: Transport, revision: Revision): Promise<Host> {
+  const mode = revision === '2025-11-25' ? ('legacy' as const) : { pin: revision };
+  const client = new Client({ name: 'test', version: '0' }, { versionNegotiation: { mode } });
   await client.connect(transport);
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   const close = () => client.close();
   onTestFinished(close);
+  // From here on, the client checks results against the schemas of the tools.
+  await client.listTools();
   const call = async (name: string, args: Data = {}) => {
     const { content, isError, structuredContent } = await client.callTool({
       name,
@@ -71,10 +80,14 @@ async function connected(transport: Transport): Promise<Host> {
 }
 
 /** Starts the command and connects over standard input. */
-export function overStdio(url: string, keys: readonly string[]): Promise<Host> {
+export function overStdio(
+  url: string,
+  keys: readonly string[],
+  revision: Revision = '2026-07-28',
+): Promise<Host> {
   const args = [main, ...argsOf(url, keys)];
   const transport = new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
-  return connected(transport);
+  return connected(transport, revision);
 }
 
 /** A command that listens on a free port. */
@@ -104,9 +117,11 @@ export async function listening(
 }
 
 /** Connects to a listening command. */
-export function overHttp({ url, token }: Listening): Promise<Host> {
+export function overHttp(
+  { url, token }: Pick<Listening, 'url' | 'token'>,
+  revision: Revision = '2026-07-28',
+): Promise<Host> {
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
-  // The SDK's declarations differ in optional members.
-  return connected(transport as Transport);
+  return connected(transport, revision);
 }

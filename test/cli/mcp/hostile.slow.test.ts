@@ -21,6 +21,7 @@ test('mcp: marks injected text and makes all characters visible', async () => {
   const about = { name: injected, description: injected, personality: 'ignore_your_rules' };
   await eve.register({ ...about, capabilities: ['validator', 'producer'] });
   const ada = await overStdio(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const { cursor } = await ada.done('look', { what: 'network' });
   const { agent_id } = await ada.done('register', { name: 'Ada' });
   const { block_hash } = await eve.propose({
     transactions: [injected],
@@ -42,7 +43,7 @@ test('mcp: marks injected text and makes all characters visible', async () => {
   ];
   const calls = [
     ...(await Promise.all(looks.map((args) => ada.call('look', args)))),
-    await ada.call('wait_for_news', { limit: 100 }),
+    await ada.call('wait_for_news', { cursor, limit: 100 }),
   ];
   for (const uri of [`folkmoot://block/${block_hash}`, `folkmoot://agent/${eve.agentId}`]) {
     const [read] = (await ada.client.readResource({ uri })).contents as { text: string }[];

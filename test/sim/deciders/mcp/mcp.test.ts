@@ -7,7 +7,15 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import type { Raw } from '../../fixture.js';
 import { atOnce, failing, runIn, town } from '../fixture.js';
 import { bad, events, onCall, structured, vote } from './failures.js';
-import { type Before, type McpDecider, mcpDecider, said, type Tool, votes } from './server.js';
+import {
+  type Before,
+  type McpDecider,
+  mcpDecider,
+  type Revision,
+  said,
+  type Tool,
+  votes,
+} from './server.js';
 
 const record = { deciders: { record: true } };
 const cassetteIn = (folder: string) => readFileSync(join(folder, 'decisions.cassette'), 'utf8');
@@ -34,15 +42,18 @@ async function decidedBy(
   return { result, deciders: result.deciders!, notes, cassette: cassetteIn(out) };
 }
 
-test.each([false, true])('mcp: a tool decides, and again on replay (JSON: %s)', async (json) => {
-  const decider = await mcpDecider(votes, json);
+test.each<Revision>([
+  '2026-07-28',
+  '2025-11-25',
+])('mcp: a tool decides, and again on replay, by revision %s', async (revision) => {
+  const decider = await mcpDecider(votes, revision);
   const { result, deciders } = await decidedBy(decider, { most_at_once: 3 }, {});
   const { questions, asked, calls, failures } = deciders;
   expect([asked, calls, failures]).toEqual([questions, questions, {}]);
   expect(decider.asked.length).toBe(questions);
   expect(result.groups.find(({ group }) => group === 'minds')!.votes).toBe(questions);
-  // Four minds in three sessions, all of which were ended.
-  expect([decider.begun, decider.sessions.size]).toEqual([3, 0]);
+  // Four minds, three clients.
+  expect(decider.begun).toBe(3);
   const [first] = decider.asked;
   expect(first).toMatchObject({ protocol: 1, kind: 'vote', number: 0 });
   expect(Object.keys(first!).sort()).toEqual(['agent', 'id', 'kind', 'number', 'protocol', 'view']);
@@ -106,15 +117,15 @@ test('mcp: reports a server that never starts as unreachable, once', async () =>
   expect(deciders.calls).toBe(deciders.questions + 3 * 2);
 });
 
-test('mcp: retries after a lost session and after downtime', async () => {
+test('mcp: retries at a new client after a refusal and after downtime', async () => {
   const decider = await mcpDecider();
   let calls = 0;
   decider.before = (_, response, { method }) => {
     if (method !== 'tools/call') return false;
     calls += 1;
-    if (calls % 3 === 0) decider.sessions.clear();
-    if (calls % 5 === 0) response.writeHead(503, { 'retry-after': '0' }).end();
-    return calls % 5 === 0;
+    const fails = calls % 3 === 0 || calls % 5 === 0;
+    if (fails) response.writeHead(calls % 3 === 0 ? 404 : 503, { 'retry-after': '0' }).end();
+    return fails;
   };
   const { deciders } = await decidedBy(decider, { retries: 5 }, {});
   expect([deciders.failures, decider.asked.length]).toEqual([{}, deciders.questions]);
@@ -136,7 +147,7 @@ test('mcp: a missing tool ends the run, unless it disappears later', async () =>
   expect(first!.failures).toEqual({});
   decider.tool = (question) => {
     decider.tools = [];
-    decider.sessions.clear();
+    decider.before = onCall((_, response) => response.writeHead(404).end());
     return votes(question);
   };
   const { deciders } = await decidedBy(decider, { most_at_once: 1 }, {});
@@ -168,7 +179,9 @@ test('mcp: does not run a pattern of the server', async () => {
     const outputSchema = { type: 'object', properties: { a: { type: 'string', pattern } } };
     const tools = [{ name: 'decide', inputSchema: { type: 'object' }, outputSchema }];
     const structuredContent = { a: `${'a'.repeat(60)}!` };
-    const result = method === 'tools/list' ? { tools } : { content: [], structuredContent };
+    const listed = { tools, ttlMs: 0, cacheScope: 'private' };
+    const called = { content: [], structuredContent };
+    const result = { resultType: 'complete', ...(method === 'tools/list' ? listed : called) };
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     return true;

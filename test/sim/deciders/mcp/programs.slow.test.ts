@@ -9,27 +9,26 @@ import { temporaryFolder } from '../../../support/fixture.js';
 import { root } from '../../../support/paths.js';
 import { cassetteIn, expectOneKey, expectResumed, mindsOf, notesKeys } from '../minds.js';
 
-const sdk = pathToFileURL(join(root, 'node_modules/@modelcontextprotocol/sdk/dist/esm')).href;
+const sdk = pathToFileURL(join(root, 'node_modules/@modelcontextprotocol/server/dist')).href;
 
 /** A server of the SDK; `first` runs at its start, `how` before each answer. */
 const program = (how: string, first: string) => `
-import { Server } from '${sdk}/server/index.js';
-import { StdioServerTransport } from '${sdk}/server/stdio.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '${sdk}/types.js';
+import { Server } from '${sdk}/index.mjs';
+import { serveStdio } from '${sdk}/stdio.mjs';
 import { appendFileSync } from 'node:fs';
 ${first}
 const server = new Server({ name: 'mind', version: '1' }, { capabilities: { tools: {} } });
-server.setRequestHandler(ListToolsRequestSchema, () => ({
+server.setRequestHandler('tools/list', () => ({
   tools: [{ name: 'decide', inputSchema: { type: 'object' } }],
 }));
-server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+server.setRequestHandler('tools/call', async ({ params }) => {
   const { id, view } = params.arguments;
   appendFileSync('asked.txt', id + '\\n');
   ${how}
   const decision = view.block.soundness >= 80 ? 'approve' : 'reject';
   return { content: [], structuredContent: { commands: [{ do: 'vote', decision }] } };
 });
-await server.connect(new StdioServerTransport());
+serveStdio(() => server);
 `;
 
 const townOf = (how = '', strategy = '', { agents = 4, first = '' } = {}) =>

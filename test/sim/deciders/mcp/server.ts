@@ -1,15 +1,7 @@
 /** A decider as an MCP server, with the official SDK over streamable HTTP. */
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ListToolsRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import { type CallToolResult, createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
 import { bySoundness, type Posted } from '../fixture.js';
 
@@ -30,8 +22,7 @@ export interface McpDecider {
   /** Names of the listed tools. */
   tools: string[];
   before: Before;
-  sessions: Map<string, Server>;
-  /** Number of sessions started. */
+  /** Number of clients that have connected. */
   begun: number;
   close(): Promise<void>;
 }
@@ -43,45 +34,41 @@ export const said = (value: unknown): CallToolResult => ({
 export const votes: Tool = (question) =>
   said(bySoundness(question, undefined as never, undefined as never));
 
-/** Starts a server; closes it at the end of the test. @param json true to answer without events. */
-export async function mcpDecider(tool: Tool = votes, json = false): Promise<McpDecider> {
-  const transports = new Map<string, StreamableHTTPServerTransport>();
-  async function begun(): Promise<StreamableHTTPServerTransport> {
-    const server = serverOf();
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      enableJsonResponse: json,
-      onsessioninitialized(id) {
-        decider.begun += 1;
-        transports.set(id, transport);
-        decider.sessions.set(id, server);
-      },
-    });
-    server.onclose = () => void decider.sessions.delete(transport.sessionId ?? '');
-    await server.connect(transport as Transport);
-    return transport;
-  }
+/** Revision that a server speaks. */
+export type Revision = '2026-07-28' | '2025-11-25';
+
+/** Starts a server; closes it at the end of the test. */
+export async function mcpDecider(
+  tool: Tool = votes,
+  revision: Revision = '2026-07-28',
+): Promise<McpDecider> {
   function serverOf(): Server {
     const server = new Server({ name: 'minds', version: '1' }, { capabilities: { tools: {} } });
-    server.setRequestHandler(ListToolsRequestSchema, () => ({
+    server.setRequestHandler('tools/list', () => ({
       tools: decider.tools.map((name) => ({ name, inputSchema: { type: 'object' as const } })),
     }));
-    server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+    server.setRequestHandler('tools/call', ({ params }) => {
       const question = params.arguments as unknown as Posted;
       decider.asked.push(question);
       return decider.tool(question);
     });
     return server;
   }
+  const handler = createMcpHandler(serverOf, { legacy: 'stateless' });
+  const first = revision === '2026-07-28' ? 'server/discover' : 'initialize';
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = await textOf(request);
-    const message = text === '' ? {} : JSON.parse(text);
+    const body = await textOf(request);
+    const message = body === '' ? {} : JSON.parse(body);
+    if (message.method === first) decider.begun += 1;
     if (decider.before(request, response, message)) return;
-    const id = request.headers['mcp-session-id'];
-    const known = id === undefined ? await begun() : transports.get(String(id));
-    if (known && (id === undefined || decider.sessions.has(String(id)))) {
-      await known.handleRequest(request, response, message);
-    } else response.writeHead(404).end();
+    if (revision === '2025-11-25' && message.method === 'server/discover') {
+      return void response.writeHead(404).end();
+    }
+    const headers = Object.entries(request.headers) as [string, string][];
+    const asked = new Request(decider.url, { method: request.method!, headers, body });
+    const answer = await handler.fetch(asked);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    response.end(Buffer.from(await answer.arrayBuffer()));
   }
   const http = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
@@ -99,7 +86,6 @@ export async function mcpDecider(tool: Tool = votes, json = false): Promise<McpD
     tool,
     tools: ['decide'],
     before: () => false,
-    sessions: new Map(),
     begun: 0,
     close,
   };
