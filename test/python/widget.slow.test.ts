@@ -8,6 +8,7 @@ import { root } from '../support/paths.js';
 import { suiteFolder } from '../support/runs.js';
 
 const folder = suiteFolder();
+const needs = `(needs ${executablePath})`;
 const widget = readFileSync(join(root, 'python/src/folkmoot/widget.js'), 'utf8');
 
 interface Widget {
@@ -35,7 +36,7 @@ async function rendered(html: string) {
   return page;
 }
 
-test.skipIf(!hasBrowser)(`widget: shows the page of a run (needs ${executablePath})`, async () => {
+test.skipIf(!hasBrowser)(`widget: shows the page of a run ${needs}`, async () => {
   const run = join(folder, 'run');
   expect((await folkmoot(['sim', '--agents', '12', '--blocks', '2', '--out', run])).code).toBe(0);
   expect((await folkmoot(['explore', run, '--export'])).code).toBe(0);
@@ -48,13 +49,10 @@ test.skipIf(!hasBrowser)(`widget: shows the page of a run (needs ${executablePat
   expect(await page.locator('iframe').count()).toBe(0);
 });
 
-test.skipIf(!hasBrowser)(
-  `widget: a hostile page cannot read its host (needs ${executablePath})`,
-  async () => {
-    const attack = `<p></p><script>try { document.querySelector('p').textContent = parent.document.title }
+test.skipIf(!hasBrowser)(`widget: a hostile page cannot read its host ${needs}`, async () => {
+  const attack = `<p></p><script>try { document.querySelector('p').textContent = parent.document.title }
     catch (error) { document.querySelector('p').textContent = error.name }</script>`;
-    const page = await rendered(attack);
-    const text = page.frameLocator('iframe').locator('p');
-    await expect.poll(() => text.innerText()).toBe('SecurityError');
-  },
-);
+  const page = await rendered(attack);
+  const text = page.frameLocator('iframe').locator('p');
+  await expect.poll(() => text.innerText()).toBe('SecurityError');
+});
