@@ -50,7 +50,8 @@ test.skipIf(!hasBrowser)(`widget: shows the page of a run ${needs}`, async () =>
 });
 
 test.skipIf(!hasBrowser)(`widget: a hostile page cannot read its host ${needs}`, async () => {
-  const attack = `<p></p><script>try { document.querySelector('p').textContent = parent.document.title }
+  const attack = `<p></p><script>
+    try { document.querySelector('p').textContent = parent.document.title }
     catch (error) { document.querySelector('p').textContent = error.name }</script>`;
   const page = await rendered(attack);
   const text = page.frameLocator('iframe').locator('p');
