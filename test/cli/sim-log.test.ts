@@ -11,6 +11,7 @@ test.each([
   ['--out', 'never-written'],
   ['--store', 'memory'],
   ['--verifier', 'inline'],
+  ['--verify-threads', '2'],
   ['--watch'],
   ['--check-determinism'],
   ['--verify-trace', '0123456789abcdef'],

@@ -224,7 +224,7 @@ test('packages: some may be imported only in one place', () => {
     '@grpc/grpc-js': /^cluster\/etcd\/bundled\/grpc/,
     '@grpc/proto-loader': /^cluster\/etcd\/bundled\/grpc/,
     'fs-native-extensions': /^engine\/store\/folder/,
-    piscina: /^(engine\/crypto\/pool\.|bench\/load\/sign)/,
+    piscina: /^(engine\/crypto\/threads\.|bench\/load\/sign)/,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^(engine\/protocol\/bundled\/options|tools\/bundle)/,
     'seedrandom/lib/alea.js': /^sim\/rng/,
