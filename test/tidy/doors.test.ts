@@ -219,7 +219,7 @@ test('packages: the package depends on what it imports, except for bundled libra
 
 test('packages: some may be imported only in one place', () => {
   const importers: Record<string, RegExp> = {
-    lmdb: /^(engine\/store\/|bench\/plain-server)/,
+    lmdb: /^(engine\/store\/|bench\/servers\/plain-state)/,
     fastify: /^bench\/plain-server/,
     '@grpc/grpc-js': /^cluster\/etcd\/bundled\/grpc/,
     '@grpc/proto-loader': /^cluster\/etcd\/bundled\/grpc/,
