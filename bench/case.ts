@@ -59,6 +59,7 @@ const figure = {
   wanted: optional('goal of the ratio'),
   allowed: optional('upper limit of the value'),
   cpu_us: optional('CPU time per item over all threads, microseconds'),
+  cores: optional('cores of the server; the text shows these rows as one line'),
   idle: optional('share of time in which the threads of the verifier pool did not run'),
   note: Type.Optional(Type.String(about('note, such as a verdict of the load tester'))),
 };

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { alignColumns } from '../report/shared/format.js';
 import { type BenchComparison, type ComparedRow, LOWEST_RELATIVE } from './against.js';
 import type { BenchResult, Case, Round, Row, Size } from './case.js';
+import { coresCase } from './cases/cores.js';
 import { engineCase } from './cases/engine.js';
 import { feedCase } from './cases/feed.js';
 import { logCase } from './cases/log.js';
@@ -21,6 +22,7 @@ import { median, rawVerifications } from './raw/raw.js';
 /** All cases, in the order in which they run and are printed. */
 export const cases: readonly Case[] = [
   serverCase,
+  coresCase,
   plainCase,
   readsCase,
   feedCase,
@@ -135,7 +137,8 @@ export function printResult(result: BenchResult): string {
   const names = [...new Set(cases.map((row) => row.case))];
   const sections = names.map((name) => {
     const rows = cases.filter((row) => row.case === name && !isGoal(row));
-    return table(name, rows).join('\n');
+    const single = rows.filter(({ cores }) => cores === undefined);
+    return [...coresTable(rows), ...table(name, single)].join('\n');
   });
   const wanted = goals.length === 0 ? [] : [wantedTable(goals)];
   return `${[...head(result), ...sections, ...wanted].filter(Boolean).join('\n\n')}\n`;
@@ -175,6 +178,26 @@ function table(name: string, rows: readonly Measured[]): string[] {
   const used = columns.filter(({ text }) => rows.some((row) => text(row) !== undefined));
   const cells = rows.map((row) => [row.name, ...used.map(({ text }) => text(row) ?? '')]);
   return alignColumns([[name, ...used.map(({ title }) => title)], ...cells]);
+}
+
+/** Formats the rows of each number of cores as one line. */
+function coresTable(all: readonly Measured[]): string[] {
+  const rows = all.filter(({ cores }) => cores !== undefined);
+  const titleOf = ({ name }: Measured) => name.replace(/ \(cores: \d+\)$/, '');
+  const titles = [...new Set(rows.map(titleOf))];
+  const counts = [...new Set(rows.map(({ cores }) => cores!))];
+  const lines = titles.flatMap((title) => {
+    const same = rows.filter((row) => titleOf(row) === title);
+    const of = (count: number) => same.find(({ cores }) => cores === count);
+    return columns
+      .filter(({ text }) => same.some((row) => text(row) !== undefined))
+      .map((column, index) => [
+        index === 0 ? title : column.title,
+        ...counts.map((count) => (of(count) && column.text(of(count)!)) ?? ''),
+      ]);
+  });
+  // One column per number of cores: so many figures do not fit into one line.
+  return lines.length === 0 ? [] : alignColumns([['cores', ...counts.map(String)], ...lines]);
 }
 
 function wantedTable(goals: readonly Measured[]): string {

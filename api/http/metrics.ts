@@ -72,6 +72,10 @@ export class Metrics {
       gauge('disk_free_bytes', 'Free space for the data folder', () => freeBytes(folder));
     }
     gauge('limit_subjects', 'Addresses and agents with usage of limits', () => limits.subjects);
+    const threads = () => network.stats.threads;
+    gauge('verify_threads', 'Threads of the verifier', () => threads().running);
+    gauge('verify_threads_limit', 'Most threads of the verifier', () => threads().limit);
+    gauge('verify_threads_busy', 'Threads that have signatures', () => threads().busy);
     gauge('ws_connections', 'Open WebSocket connections', () => connections.openCount);
     gauge('ws_watchers', 'Watching connections', () => connections.watchers?.size ?? 0);
     gauge('ws_subscribers', 'Connections with a subscription', () => connections.feed.subscribers);

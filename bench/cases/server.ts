@@ -15,9 +15,9 @@ interface ServerOptions {
 }
 
 /** With fewer requests in flight, the server would spend most of the time waiting for the disk. */
-const CONNECTIONS = 512;
+export const CONNECTIONS = 512;
 /** With fewer agents, blocks would end too often. */
-const VOTES = {
+export const VOTES = {
   workload: 'votes',
   agents: 4_000,
   concurrency: CONNECTIONS,
@@ -26,7 +26,7 @@ const VOTES = {
   warmupMs: 3_000,
 } as const;
 /** Concurrent proposals, so that the next proposal is ready when a block is decided. */
-const TRANSACTIONS = { workload: 'transactions', concurrency: 4, batch: 1_000 } as const;
+export const TRANSACTIONS = { workload: 'transactions', concurrency: 4, batch: 1_000 } as const;
 
 async function measureServer({ seconds }: ServerOptions, { r, seed }: Round): Promise<Row[]> {
   const measure = (options: Omit<ServerLoadOptions, 'durationMs' | 'seed'>) =>
@@ -152,14 +152,14 @@ interface ReadsOptions {
   seconds: number;
 }
 
-const PATH = '/api/v1/network/state';
+export const STATE_PATH = '/api/v1/network/state';
 
 async function measureReads({ seconds }: ReadsOptions, { r }: Round): Promise<Row[]> {
   const { folkmoot, body } = await withFolkmoot(async (server) => {
-    const body = await (await fetch(server.url + PATH)).text();
-    return { folkmoot: await getRate(server, PATH, seconds), body };
+    const body = await (await fetch(server.url + STATE_PATH)).text();
+    return { folkmoot: await getRate(server, STATE_PATH, seconds), body };
   });
-  const bare = await withBare(body, (server) => getRate(server, PATH, seconds));
+  const bare = await withBare(body, (server) => getRate(server, STATE_PATH, seconds));
   const row = (name: string, { perSecond, cpuUs }: typeof bare): Row => ({
     name,
     per_s: perSecond,
@@ -169,7 +169,7 @@ async function measureReads({ seconds }: ReadsOptions, { r }: Round): Promise<Ro
   const answers = 'GET network/state: responses/s, relative to a bare handler';
   const cpu = 'GET network/state: responses per CPU time, relative to a bare handler';
   return [
-    row(`GET ${PATH}`, folkmoot),
+    row(`GET ${STATE_PATH}`, folkmoot),
     row('the same bytes, bare uWebSockets.js', bare),
     { name: answers, ratio: folkmoot.perSecond / bare.perSecond, wanted: 0.5 },
     { name: cpu, ratio: bare.cpuUs / folkmoot.cpuUs, wanted: 0.75 },

@@ -223,9 +223,10 @@ export class AgentPool {
   async gather(): Promise<void> {
     const surroundings = await readSurroundings(this.asker);
     if (this.#closed) throw loadError('RUN_OVER', {});
-    const { seed } = this.context.options;
+    const { seed, signingThreads } = this.context.options;
     const networkId = surroundings.networkId ?? '';
-    this.#found = { surroundings, signers: new Signers({ seed, run: this.run, networkId }) };
+    const signers = new Signers({ seed, run: this.run, networkId }, signingThreads);
+    this.#found = { surroundings, signers };
   }
 
   get surroundings(): Surroundings {

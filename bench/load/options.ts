@@ -26,6 +26,8 @@ export interface LoadOptions {
   finalityTimeoutMs: number;
   /** Maximum number of HTTP connections. */
   connections: number;
+  /** Most threads that sign. Default: all cores but two. */
+  signingThreads?: number;
   /** Seed for keys and random choices; random by default. */
   seed: string;
   /** True if the user named the seed, so that an earlier run may have used it. */

@@ -1,10 +1,8 @@
 /**
- * Signing threads (piscina), so that the generator thread never signs; signed requests; and
+ * Signing threads, so that the generator thread never signs; signed requests; and
  * supplies of requests signed ahead, with a count of the requests that were ready in time.
  */
-import { availableParallelism } from 'node:os';
-import type { Piscina } from 'piscina';
-import { startPool } from '../../engine/crypto/pool.js';
+import { Threads } from '../../engine/crypto/threads.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
 import type {
   LinkedBlock,
@@ -14,26 +12,19 @@ import type {
   WorkerSetting,
 } from './request-texts.js';
 
-/** Number of signing threads. More threads would sign faster than one thread can send. */
-const THREADS = 4;
 /** Signatures per task: about 10 ms of work, so that urgent tasks do not wait long. */
 export const signShare = 256;
+/** Work of a task, relative to that of starting a thread. */
+const TASK_WORK = 0.25;
 export const signatureBytes = 64;
 
 export class Signers {
-  readonly #pool: Piscina;
-  readonly #end: () => Promise<void>;
+  readonly #threads: Threads;
 
-  constructor(setting: WorkerSetting) {
-    const threads = Math.min(THREADS, availableParallelism());
-    const { pool, end } = startPool({
-      filename: new URL('./signing-worker.js', import.meta.url).href,
-      minThreads: threads,
-      maxThreads: threads,
-      workerData: setting,
-    });
-    this.#pool = pool;
-    this.#end = end;
+  /** @param most most threads. Default: all cores but two. */
+  constructor(setting: WorkerSetting, most?: number) {
+    const program = new URL('./signing-worker.js', import.meta.url);
+    this.#threads = new Threads({ program, most, workerData: setting });
   }
 
   async publicKeys(ordinals: readonly number[]): Promise<string[]> {
@@ -68,11 +59,11 @@ export class Signers {
 
   /** Cancels pending tasks, whose promises reject. */
   close(): Promise<void> {
-    return this.#end();
+    return this.#threads.close();
   }
 
-  #run(name: string, task: unknown): Promise<unknown> {
-    return this.#pool.run(task, { name });
+  #run(name: string, value: unknown): Promise<unknown> {
+    return this.#threads.run({ name, message: () => ({ value, transfer: [] }), work: TASK_WORK });
   }
 }
 

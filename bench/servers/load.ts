@@ -30,9 +30,6 @@ export type ServerLoadOptions = Pick<
 > &
   Partial<LoadOptions>;
 
-/** Default number of threads in a server's verifier pool. */
-const POOL_THREADS = 2;
-
 export async function load(
   server: FolkmootServer,
   wanted: ServerLoadOptions,
@@ -76,6 +73,8 @@ interface Sample {
   cpuSeconds: number;
   entries: number;
   signatures: number;
+  /** Threads of the verifier pool. */
+  poolThreads: number;
   threads: Map<string, number> | null;
 }
 
@@ -87,6 +86,7 @@ async function sampleOf(server: FolkmootServer): Promise<Sample> {
     cpuSeconds: metric('process_cpu_seconds_total'),
     entries: metric('committed_entries_total'),
     signatures: metric('verified_total'),
+    poolThreads: metric('verify_threads'),
     threads: threadSeconds(server.pid),
   };
 }
@@ -98,9 +98,9 @@ function figuresBetween(pid: number, first: Sample, last: Sample) {
   const spentUs = 1e6 * (last.cpuSeconds - first.cpuSeconds);
   const threads =
     first.threads && last.threads
-      ? spentBetween(pid, first.threads, last.threads, POOL_THREADS)
+      ? spentBetween(pid, first.threads, last.threads, last.poolThreads)
       : null;
-  const poolSeconds = (POOL_THREADS * (last.atMs - first.atMs)) / 1000;
+  const poolSeconds = (last.poolThreads * (last.atMs - first.atMs)) / 1000;
   return {
     cpuUs: spentUs / entries,
     cpuUsPerSignature: spentUs / signatures,

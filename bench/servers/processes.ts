@@ -119,11 +119,14 @@ export function withBare<T>(
   });
 }
 
+/** Runs the plain server. With `processes`, that many processes share its port and its file. */
 export function withPlain<T>(
   networkId: string,
   work: (server: MeasuredServer) => Promise<T>,
+  processes?: number,
 ): Promise<T> {
-  return withFolder((path) => withChildServer('plain-server', [path, networkId], work));
+  const more = processes === undefined ? [] : [String(processes)];
+  return withFolder((path) => withChildServer('plain-server', [path, networkId, ...more], work));
 }
 
 /** Unit of CPU time in /proc on Linux, independent of the kernel clock. */

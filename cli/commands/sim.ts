@@ -10,7 +10,7 @@ import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Determinism } from '../../sim/compare/determinism.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
 import { httpUrl, omitAbsent } from '../options/client.js';
-import { CliCommand, integer, watchedSpeed } from '../options/options.js';
+import { CliCommand, integer, threadsOption, watchedSpeed } from '../options/options.js';
 import {
   type DeciderFlags,
   deciderOptions,
@@ -34,6 +34,7 @@ import { build } from '../output/provenance.js';
 
 interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
   verifier: VerifierKind;
+  verifyThreads?: number;
   out?: string;
   store?: 'lmdb' | 'memory';
   log?: 'full' | 'none';
@@ -60,6 +61,7 @@ export function simCommand(): CliCommand {
       ['pool', 'inline', 'reference', 'off'],
       'pool',
     )
+    .addOption(threadsOption('verifying'))
     .option('--unsigned', 'disable signatures (recorded in the genesis)')
     .option('--no-audit', 'disable the independent audit of every step')
     .choice('--store <name>', 'storage without --out', ['lmdb', 'memory'], 'lmdb')
@@ -72,7 +74,7 @@ export function simCommand(): CliCommand {
         .argParser(httpUrl)
         .conflicts([
           ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store', 'log', 'verifyTrace'],
-          ...['record', 'cassette', 'mostCalls'],
+          ...['verifyThreads', 'record', 'cassette', 'mostCalls'],
         ]),
     )
     .option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)', watchedSpeed)
@@ -115,6 +117,10 @@ same command continues it. See docs/deciders.md.`,
 
 async function run(file: string | undefined, flags: SimFlags, command: CliCommand): Promise<void> {
   if (flags.log === 'none') assertLogFlags(command);
+  if (flags.verifyThreads !== undefined && flags.verifier !== 'pool') {
+    const values = { option: '--verify-threads', required: '--verifier pool' };
+    throw new UsageError('OPTION_REQUIRES', values);
+  }
   if (flags.checkDeterminism) {
     const option = '--check-determinism';
     if (flags.url !== undefined) {
@@ -147,7 +153,7 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
   const { Interrupted, simulate } = await import('../../sim/run/simulate.js');
   const shown = `seed=${scenario.seed} agents=${scenario.population} ${scenario.consensus.policy}`;
   writeStderr(`folkmoot sim: ${scenario.title} (${shown})`);
-  const { verifier, store, out, audit, url, scriptSeconds: limit } = flags;
+  const { verifier, store, out, audit, url, scriptSeconds: limit, verifyThreads } = flags;
   const made = build();
   const interrupt = interruption();
   const progress = showProgress();
@@ -157,7 +163,7 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
   const hooks = { onProgress: progress.update, signal, made, onNote, ...watchHooks };
   const scriptMs = limit === undefined ? undefined : limit * 1_000;
   const kept = omitAbsent({ out, folder, scriptMs });
-  const options = { ...kept, verifier, audit, deciders, ...omitAbsent({ store }) };
+  const options = { ...kept, verifier, audit, deciders, ...omitAbsent({ store, verifyThreads }) };
   const unrecorded = { ...kept, audit, deciders, log: 'none' } as const;
   try {
     const live = url === undefined ? null : await import('../../sim/run/remote-run.js');
@@ -177,7 +183,15 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
 
 /** Refuses options that need a log. */
 function assertLogFlags(command: CliCommand): void {
-  const needing = ['out', 'store', 'verifier', 'watch', 'checkDeterminism', 'verifyTrace'];
+  const needing = [
+    'out',
+    'store',
+    'verifier',
+    'verifyThreads',
+    'watch',
+    'checkDeterminism',
+    'verifyTrace',
+  ];
   for (const { attributeName, long } of command.options.map((option) => ({
     attributeName: option.attributeName(),
     long: option.long,
@@ -303,7 +317,7 @@ async function watching(
 /**
  * Runs `folkmoot sim` twice, in two processes. Sets the exit code to 12 if the runs differ, or else
  * to the run's exit code.
- * @param given arguments after `sim`. The check overrides --out, --verifier and --store.
+ * @param given arguments after `sim`. The check overrides --out, --store and the verifier.
  */
 async function checkDeterminism(given: readonly string[]): Promise<void> {
   const { comparedVerifiers, compareRuns } = await import('../../sim/compare/determinism.js');
@@ -330,6 +344,8 @@ async function checkDeterminism(given: readonly string[]): Promise<void> {
   }
 }
 
+const overridden = ['--out', '--verifier', '--verify-threads', '--store'];
+
 /** Removes the overridden arguments. */
 function passedOn(given: readonly string[]): { args: string[]; json: boolean } {
   const args: string[] = [];
@@ -337,7 +353,7 @@ function passedOn(given: readonly string[]): { args: string[]; json: boolean } {
   for (let index = 0; index < given.length; index += 1) {
     const [name] = given[index]!.split('=', 1) as [string];
     if (name === '--json') json = true;
-    else if (['--out', '--verifier', '--store'].includes(name)) {
+    else if (overridden.includes(name)) {
       if (name === given[index]) index += 1;
     } else if (name !== '--check-determinism') args.push(given[index]!);
   }

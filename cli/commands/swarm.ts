@@ -59,7 +59,8 @@ async function run(flags: Flags): Promise<void> {
   writeStderr(`folkmoot swarm: scenarios ${first} to ${first + seeds - 1}, ${how}`);
   const queue = await spreadOver(flags, { title: 'swarm' });
   const interrupt = interruption();
-  const progress = showCount(seeds, 'scenarios');
+  const progress = showCount(seeds, 'scenarios', flags.queue === undefined ? jobs : 1);
+  progress.update(0);
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
   let result: SwarmResult;
   try {

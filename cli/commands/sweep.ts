@@ -123,7 +123,8 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
   writeStderr(`folkmoot sweep ${file}: ${each}, ${which}${how}, in ${out}`);
   const interrupt = interruption();
   const { showCount } = await import('../output/progress.js');
-  const progress = showCount(runs, 'runs');
+  // The number of remote workers is unknown and changes.
+  const progress = showCount(runs, 'runs', flags.queue === undefined ? flags.jobs : 1);
   let result: SweepResult;
   try {
     result = await sweepIn(out, plan, flags, interrupt.signal, progress.update);

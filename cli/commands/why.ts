@@ -126,7 +126,7 @@ async function attributed(
     throw new UsageError('INVALID_VALUE', { option, value, expected });
   }
   const { signal, end } = interruption();
-  const progress = showCount(0, 'forks');
+  const progress = showCount(0, 'forks', jobs ?? availableParallelism());
   try {
     const found = await attribute(store, folder, block, {
       kinds: kind,

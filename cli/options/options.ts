@@ -135,6 +135,16 @@ export function wholeNumber(least: number, most: number): Parser<number> {
   });
 }
 
+/**
+ * The bound is `limits.mostThreads` of the engine, which the help does not load.
+ * @param kind what the threads do.
+ */
+export const threadsOption = (kind: 'signing' | 'verifying'): Option =>
+  new Option(
+    '--verify-threads <n>',
+    `maximum ${kind} threads (default: all cores but 2)`,
+  ).argParser(integer(1, 256));
+
 const textList = { type: 'array', items: { type: 'string', minLength: 1 } };
 
 /** Collects the values of a repeatable option. */

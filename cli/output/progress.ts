@@ -49,20 +49,23 @@ const asked = (calls: number | undefined, before: string): string =>
  *
  * @param first initial total, which `update` can raise.
  * @param what plural noun of the items.
+ * @param jobs number of items in progress at the same time.
  */
-export function showCount(first: number, what: string): CountDisplay {
-  const at: Counted = { done: 0, of: first };
-  const estimate = estimating();
+export function showCount(first: number, what: string, jobs = 1): CountDisplay {
+  const at: Counted = { done: 0, of: first, left: '' };
+  const estimate = new TimeLeft(jobs);
   const display = show<Counted>({
     total: 1,
     done: ({ done, of }) => (of === 0 ? 1 : done / of),
-    format: `{done}/{of} ${what} | {eta_formatted} left`,
-    fields: (counted) => ({ ...counted, what }),
-    line: ({ done, of }) => `${done}/${of} ${what}${estimate(done, of)}`,
+    format: `{done}/{of} ${what}{left}`,
+    fields: ({ done, of, left }) => ({ done, of, ...(isStructured() ? { what } : { left }) }),
+    line: ({ done, of, left }) => `${done}/${of} ${what}${left}`,
   });
   return {
     update(done, of = at.of) {
-      Object.assign(at, { done, of });
+      const leftMs = estimate.update(done, of);
+      const left = leftMs === null || leftMs < 10_000 ? '' : `, about ${roughTime(leftMs)} left`;
+      Object.assign(at, { done, of, left });
       display.update(at);
     },
     stop: display.stop,
@@ -72,6 +75,8 @@ export function showCount(first: number, what: string): CountDisplay {
 interface Counted {
   done: number;
   of: number;
+  /** Text with the time left, or empty. */
+  left: string;
 }
 
 export interface CountDisplay {
@@ -79,15 +84,60 @@ export interface CountDisplay {
   stop(): void;
 }
 
-/** Estimates from the rate since the first update, because items finished earlier took no time. */
-function estimating(): (done: number, of: number) => string {
-  let first: { done: number; atMs: number } | null = null;
-  return (done, of) => {
-    first ??= { done, atMs: performance.now() };
-    if (done === first.done || done >= of) return '';
-    const leftMs = ((performance.now() - first.atMs) * (of - done)) / (done - first.done);
-    return leftMs < 10_000 ? '' : `, about ${roughTime(leftMs)} left`;
-  };
+/**
+ * Estimates the time until parallel workers have done all items. The rate since the start would be
+ * wrong in the first wave, whose items end together, and in the last one, in which workers idle.
+ * This class assumes that the oldest item in progress ends first, so items of unequal duration
+ * count by their mean.
+ */
+export class TimeLeft {
+  readonly #jobs: number;
+  readonly #now: () => number;
+  /** Start times of the items in progress, oldest first. */
+  readonly #started: number[] = [];
+  /** Items done. Null before the first update, since items done by then took no time. */
+  #done: number | null = null;
+  /** Worker time of recent items, in milliseconds, and their number. */
+  #spentMs = 0;
+  #count = 0;
+
+  /** @param now monotonic clock in milliseconds. */
+  constructor(jobs: number, now: () => number = () => performance.now()) {
+    this.#jobs = Math.max(1, jobs);
+    this.#now = now;
+  }
+
+  /** Records that `done` of `of` items are done. Returns milliseconds; null if unknown. */
+  update(done: number, of: number): number | null {
+    const at = this.#now();
+    const ended = Math.max(0, done - (this.#done ?? done));
+    this.#done = done;
+    for (const start of this.#started.splice(0, ended)) this.#spentMs += at - start;
+    this.#count += ended;
+    // Recent items count more, because the duration may depend on the place in a design.
+    if (this.#count > Math.max(50, 4 * this.#jobs)) {
+      this.#spentMs /= 2;
+      this.#count /= 2;
+    }
+    const open = Math.max(0, of - done);
+    this.#started.length = Math.min(this.#started.length, open);
+    while (this.#started.length < Math.min(this.#jobs, open)) this.#started.push(at);
+    if (this.#count === 0 || open === 0) return null;
+    return this.#makespan(this.#spentMs / this.#count, open, at);
+  }
+
+  /** Time until the last of `open` items ends, if each takes `eachMs` of its worker. */
+  #makespan(eachMs: number, open: number, at: number): number {
+    const waiting = open - this.#started.length;
+    const waves = Math.floor(waiting / this.#jobs);
+    // When each worker has its last items but one.
+    // An item that is overdue is expected to take as long again.
+    const ends = this.#started.map((start) => Math.abs(eachMs - (at - start)));
+    ends.sort((a, b) => a - b);
+    const rest = waiting - waves * this.#jobs;
+    const last = rest > 0 ? ends[rest - 1]! + eachMs : 0;
+    return waves * eachMs + Math.max(last, ends.at(-1)!);
+  }
 }
 
 /** Formats a duration roughly, such as `12 min`. */

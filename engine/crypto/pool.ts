@@ -3,13 +3,11 @@
  * The queue holds a bounded number of signatures.
  */
 
-import { createRequire } from 'node:module';
-import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
-import type { Piscina } from 'piscina';
 import { countSize, Durations, limits } from '../protocol/limits.js';
 import { createInlineVerifier, sodium, verifyFastest } from './keys.js';
 import { createReferenceVerifier } from './reference.js';
+import { assertThreads, Threads } from './threads.js';
 import {
   assertJob,
   createDirectVerifier,
@@ -29,42 +27,67 @@ import {
  */
 const smallestShare = 8;
 
+/**
+ * Parts into which waiting votes are cut. The network applies requests one by one, so more and
+ * smaller batches would only cost the calling thread more.
+ */
+const mostParts = 4;
+
+/** Minimum size of a batch of bulk jobs, which are split over all threads. */
+const smallestBulk = 32;
+
 /** Queue length at which a batch starts before the turn ends. */
 const worthwhile = 64;
+
+/** Verifications that take as long as starting a thread. */
+const startingCost = 1_000;
 
 export interface PoolVerifier extends Verifier {
   /** Current threads. The pool replaces a thread that dies. */
   readonly threads: readonly Worker[];
 }
 
+/** Options of {@link createPoolVerifier}. */
+interface PoolOptions {
+  /** Most worker threads. Default: all cores but two. */
+  threads?: number | undefined;
+  /** Module that exports `verifyPacked`, and the limit after which a thread counts as hung. */
+  program?: URL;
+  patienceMs?: number;
+}
+
 /**
  * Creates a pool. Callers must not change jobs until the call is settled, because jobs are copied
  * only when their batch is formed.
- * @param options.threads worker threads. Default: 2, or 1 on a machine with one core.
+ * @throws {RangeError} for a number of threads outside the bounds.
  */
-export function createPoolVerifier(options: { threads?: number } = {}): PoolVerifier {
-  const threads = options.threads ?? Math.min(2, availableParallelism());
-  if (!Number.isInteger(threads) || threads < 1) {
-    throw new RangeError(`threads: expected an integer of 1 or more, got ${threads}`);
-  }
-  return new Pool(threads);
-}
+export const createPoolVerifier = (options: PoolOptions = {}): PoolVerifier => new Pool(options);
 
 class Pool implements PoolVerifier {
   readonly name = 'pool';
-  readonly stats = newStats();
-  readonly #queue = new VerifyQueue(this.stats.waits);
+  readonly stats: VerifierStats;
+  readonly #queue: VerifyQueue;
   /** Number of unsettled calls. */
   #open = 0;
-  readonly #threads: VerifyThreads;
-  #freeSlots: number;
+  /** Number of batches in threads. */
+  #batches = 0;
+  readonly #threads: Threads;
   #pumpPlanned = false;
   #closed: Promise<void> | null = null;
   #drained: (() => void) | null = null;
 
-  constructor(threads: number) {
-    this.#threads = new VerifyThreads(threads);
-    this.#freeSlots = this.#threads.slots;
+  constructor({ threads: most, patienceMs, program }: PoolOptions) {
+    const threads = new Threads({
+      program: program ?? new URL('./pool-worker.js', import.meta.url),
+      ...{ most, patienceMs },
+      onFree: (wasFull) => this.#pump(wasFull),
+    });
+    this.#threads = threads;
+    this.stats = Object.defineProperty(newStats(), 'threads', {
+      enumerable: true,
+      get: () => threads.counts,
+    });
+    this.#queue = new VerifyQueue(this.stats.waits);
   }
 
   get threads(): readonly Worker[] {
@@ -90,16 +113,13 @@ class Pool implements PoolVerifier {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#drain().then(() => this.#threads.destroy());
+    this.#closed ??= this.#drain().then(() => this.#threads.close());
     return this.#closed;
   }
 
-  /**
-   * Checks for free slots too, because batches from a failed call can run after the call is
-   * settled.
-   */
+  /** Checks for batches too, because those of a failed call can run after the call is settled. */
   #isIdle(): boolean {
-    return this.#open === 0 && this.#freeSlots === this.#threads.slots;
+    return this.#open === 0 && this.#batches === 0;
   }
 
   async #drain(): Promise<void> {
@@ -115,52 +135,56 @@ class Pool implements PoolVerifier {
    * contains enough jobs, starts at once, so that the threads are not idle.
    */
   #planPump(): void {
-    if (this.#freeSlots === 0) return;
-    if (this.#queue.waiting >= worthwhile) this.#pump();
+    if (this.#queue.waiting >= worthwhile) this.#pump(false);
     else if (!this.#pumpPlanned) {
       this.#pumpPlanned = true;
       setImmediate(() => {
         this.#pumpPlanned = false;
-        this.#pump();
+        this.#pump(false);
       });
     }
   }
 
-  #pump(): void {
-    while (this.#freeSlots > 0 && this.#queue.waiting > 0) {
-      const share = Math.ceil(this.#queue.waiting / this.#freeSlots);
-      const size = Math.min(limits.verifyBatch, Math.max(smallestShare, share));
-      this.#freeSlots -= 1;
-      void this.#run(this.#queue.take(size));
+  /** @param waited true if no thread was free before: the jobs of the first batch have waited. */
+  #pump(waited: boolean): void {
+    for (let isFirst = true; this.#queue.waiting > 0; isFirst = false) {
+      const { free } = this.#threads;
+      if (free === 0) break;
+      const batch = this.#nextBatch(this.#threads.idle || free);
+      if (waited && isFirst) this.#threads.addBacklog(countJobs(batch) / startingCost);
+      void this.#run(batch);
     }
-  }
-
-  async #run(batch: readonly BatchPart[]): Promise<void> {
-    try {
-      this.#resolve(batch, await this.#attempt(batch));
-    } catch (reason) {
-      this.#fail(batch, reason);
-    }
-    this.#freeSlots += 1;
-    this.#pump();
     if (this.#isIdle()) this.#drained?.();
   }
 
-  /** Packs the jobs again for each attempt, because the buffer is lost with a thread that dies. */
-  async #attempt(batch: readonly BatchPart[]): Promise<Uint8Array> {
-    const jobs: VerifyJob[] = [];
-    for (const { request, from, to } of batch) {
-      for (let index = from; index < to; index += 1) jobs.push(request.jobs[index]!);
+  /** Takes the share of one of `parts` threads. */
+  #nextBatch(parts: number): BatchPart[] {
+    const { waiting, bulk } = this.#queue;
+    const share = Math.ceil(waiting / Math.min(parts, mostParts));
+    const size = Math.min(limits.verifyBatch, Math.max(smallestShare, share));
+    const bulkShare = Math.max(smallestBulk, Math.ceil(bulk / parts));
+    return this.#queue.take(size, Math.min(limits.verifyBulk, bulkShare));
+  }
+
+  async #run(batch: readonly BatchPart[]): Promise<void> {
+    const count = countJobs(batch);
+    this.#batches += 1;
+    try {
+      const verdicts = await this.#threads.run({
+        name: 'verifyPacked',
+        message: () => {
+          const packed = packJobs(batch, count);
+          return { value: packed, transfer: [packed] };
+        },
+        accepts: (answer) => areVerdicts(answer, count),
+      });
+      this.#batches -= 1;
+      this.#resolve(batch, verdicts as Uint8Array);
+    } catch (reason) {
+      this.#batches -= 1;
+      this.#fail(batch, reason);
     }
-    for (let retries = 0; ; retries++) {
-      try {
-        const verdicts = await this.#threads.run(packJobs(jobs));
-        if (verdicts.length === jobs.length) return verdicts;
-        throw new Error(`expected ${jobs.length} verdicts, got ${verdicts.length}`);
-      } catch (reason) {
-        if (retries === limits.verifyRetries) throw reason;
-      }
-    }
+    if (this.#isIdle()) this.#drained?.();
   }
 
   #resolve(batch: readonly BatchPart[], verdicts: Uint8Array): void {
@@ -188,7 +212,7 @@ class Pool implements PoolVerifier {
   }
 
   #fail(batch: readonly BatchPart[], cause: unknown): void {
-    const attempts = 1 + limits.verifyRetries;
+    const attempts = 1 + limits.threadRetries;
     for (const { request } of batch) {
       this.#queue.drop(request);
       this.#settles(request);
@@ -231,6 +255,7 @@ class VerifyQueue {
   readonly #bulk: VerifyRequest[] = [];
   readonly #waits: Durations;
   #waiting = 0;
+  #bulkWaiting = 0;
 
   constructor(waits: Durations) {
     this.#waits = waits;
@@ -241,33 +266,47 @@ class VerifyQueue {
     return this.#waiting;
   }
 
+  /** Number of those jobs that belong to bulk requests. */
+  get bulk(): number {
+    return this.#bulkWaiting;
+  }
+
   add(request: VerifyRequest): void {
-    const line = request.jobs.length > limits.verifyBulk ? this.#bulk : this.#small;
+    const line = this.#lineOf(request);
     line.push(request);
-    this.#waiting += request.jobs.length;
+    this.#count(line, request.jobs.length);
   }
 
   /**
-   * Takes the next batch of at most `size` jobs. While small requests wait, bulk requests get a
-   * quarter of the batch. Bulk jobs never exceed `limits.verifyBulk`, since the next vote has to
-   * wait for the batch.
+   * Takes the next batch of at most `size` jobs, of which at most `bulk` belong to bulk requests,
+   * since the next vote has to wait for the batch. While small requests wait, bulk requests get a
+   * quarter of the batch.
    */
-  take(size: number): BatchPart[] {
+  take(size: number, bulk: number): BatchPart[] {
     const batch: BatchPart[] = [];
     // The quarter is reserved, so that a steady stream of votes cannot starve a bulk request.
-    const kept = this.#bulk.length === 0 ? 0 : Math.min(limits.verifyBulk, Math.ceil(size / 4));
+    const kept = this.#bulk.length === 0 ? 0 : Math.min(bulk, Math.ceil(size / 4));
     const taken = this.#takeFrom(this.#small, size - kept, batch);
-    this.#takeFrom(this.#bulk, Math.min(limits.verifyBulk, size - taken), batch);
+    this.#takeFrom(this.#bulk, Math.min(bulk, size - taken), batch);
     return batch;
   }
 
   /** Removes a failed request's remaining jobs. */
   drop(request: VerifyRequest): void {
-    const line = request.jobs.length > limits.verifyBulk ? this.#bulk : this.#small;
+    const line = this.#lineOf(request);
     const index = line.indexOf(request);
     if (index === -1) return;
     line.splice(index, 1);
-    this.#waiting -= request.jobs.length - request.taken;
+    this.#count(line, request.taken - request.jobs.length);
+  }
+
+  #lineOf({ jobs }: VerifyRequest): VerifyRequest[] {
+    return jobs.length > limits.verifyBulk ? this.#bulk : this.#small;
+  }
+
+  #count(line: VerifyRequest[], jobs: number): void {
+    this.#waiting += jobs;
+    if (line === this.#bulk) this.#bulkWaiting += jobs;
   }
 
   #takeFrom(line: VerifyRequest[], size: number, batch: BatchPart[]): number {
@@ -286,7 +325,7 @@ class VerifyQueue {
     }
     // One splice per batch, because one shift() per request would be quadratic in a long queue.
     line.splice(0, finished);
-    this.#waiting -= size - room;
+    this.#count(line, room - size);
     return size - room;
   }
 }
@@ -297,24 +336,37 @@ class VerifyQueue {
  * message.
  */
 
-/** Copies jobs into a transferable buffer. */
-function packJobs(jobs: readonly VerifyJob[]): ArrayBuffer {
-  const headerBytes = 4 * (1 + jobs.length);
-  let totalBytes = headerBytes + jobs.length * (publicKeyBytes + signatureBytes);
-  for (const job of jobs) totalBytes += job.message.length;
-  const buffer = new ArrayBuffer(totalBytes);
-  const header = new Uint32Array(buffer, 0, 1 + jobs.length);
-  const bytes = new Uint8Array(buffer);
-  header[0] = jobs.length;
+const countJobs = (batch: readonly BatchPart[]): number =>
+  batch.reduce((sum, { from, to }) => sum + to - from, 0);
+
+/** Copies the `count` jobs of a batch into a transferable buffer. */
+function packJobs(batch: readonly BatchPart[], count: number): ArrayBuffer {
+  const headerBytes = 4 * (1 + count);
+  const lengths = new Uint32Array(1 + count);
+  lengths[0] = count;
+  let totalBytes = headerBytes + count * (publicKeyBytes + signatureBytes);
+  let next = 0;
+  for (const { request, from, to } of batch) {
+    for (let index = from; index < to; index += 1) {
+      const { length } = request.jobs[index]!.message;
+      next += 1;
+      lengths[next] = length;
+      totalBytes += length;
+    }
+  }
+  const bytes = new Uint8Array(totalBytes);
+  bytes.set(new Uint8Array(lengths.buffer));
   let offset = headerBytes;
-  jobs.forEach((job, index) => {
-    header[1 + index] = job.message.length;
-    bytes.set(job.publicKey, offset);
-    bytes.set(job.signature, offset + publicKeyBytes);
-    bytes.set(job.message, offset + publicKeyBytes + signatureBytes);
-    offset += publicKeyBytes + signatureBytes + job.message.length;
-  });
-  return buffer;
+  for (const { request, from, to } of batch) {
+    for (let index = from; index < to; index += 1) {
+      const job = request.jobs[index]!;
+      bytes.set(job.publicKey, offset);
+      bytes.set(job.signature, offset + publicKeyBytes);
+      bytes.set(job.message, offset + publicKeyBytes + signatureBytes);
+      offset += publicKeyBytes + signatureBytes + job.message.length;
+    }
+  }
+  return bytes.buffer;
 }
 
 /** Decodes a buffer from `packJobs`. The jobs are views into the buffer. */
@@ -334,125 +386,9 @@ export function unpackJobs(buffer: ArrayBuffer): VerifyJob[] {
   }));
 }
 
-/*
- * The pool's worker threads (piscina). Each batch resolves to verdicts, or is rejected if its
- * thread dies.
- */
-
-/**
- * Batches per thread. The second batch waits in the thread's port, so that the thread is not idle
- * while the calling thread is busy. In measurements, 1 was about 3% slower and 3 gained nothing.
- */
-const tasksPerThread = 2;
-
-class VerifyThreads {
-  /** Maximum number of concurrent batches. */
-  readonly slots: number;
-  readonly #count: number;
-  #end: () => Promise<void> = async () => {};
-  #piscina: Piscina<ArrayBuffer, Uint8Array>;
-
-  constructor(count: number) {
-    this.slots = count * tasksPerThread;
-    this.#count = count;
-    this.#piscina = this.#start();
-  }
-
-  get workers(): readonly Worker[] {
-    return this.#piscina.threads;
-  }
-
-  /** Transfers `packed` to a thread. Returns one byte per job, 1 for valid. */
-  run(packed: ArrayBuffer): Promise<Uint8Array> {
-    return this.#piscina.run(packed, { transferList: [packed] });
-  }
-
-  destroy(): Promise<void> {
-    return this.#end();
-  }
-
-  #start(): Piscina<ArrayBuffer, Uint8Array> {
-    const { pool, end } = startPool<ArrayBuffer, Uint8Array>({
-      filename: new URL('./pool-worker.js', import.meta.url).href,
-      name: 'verifyPacked',
-      minThreads: this.#count,
-      maxThreads: this.#count,
-      concurrentTasksPerWorker: tasksPerThread,
-      // If the threads die, all batches can return to the queue at once.
-      maxQueue: this.slots,
-      // The pool measures waiting times itself.
-      recordTiming: false,
-    });
-    this.#end = end;
-    // A thread that fails while idle holds no batch, and piscina replaces the thread.
-    pool.on('error', () => {});
-    // piscina emits the event before it starts a replacement, hence the microtask.
-    pool.on('workerDestroy', () => queueMicrotask(() => this.#revive(pool)));
-    return pool;
-  }
-
-  /**
-   * piscina 5.3 stops replacing threads after one has died while starting, so its queue can be left
-   * without a thread. A new piscina then replaces the old one, and destroying the old one rejects
-   * its queue. If the queue is empty, waits for the next batch, so that threads that cannot start
-   * are not restarted forever.
-   */
-  #revive(piscina: Piscina<ArrayBuffer, Uint8Array>): void {
-    if (piscina !== this.#piscina || piscina.threads.length > 0 || piscina.queueSize === 0) return;
-    this.#piscina = this.#start();
-    void piscina.destroy();
-  }
-}
-
-/*
- * Starts and ends a pool of worker threads for any task. Ending the pool first waits until all
- * threads have loaded, because in Node 20, terminating a thread while it loads a module can crash
- * the process (v8::Module::IsGraphAsync).
- */
-
-/** Time limit for a thread to load. After the limit, the thread is terminated anyway. */
-const LOADING_MS = 5_000;
-
-type PoolOptions = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
-
-/** Loads piscina on demand, since most commands start no threads. */
-const load = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
-
-/** Starts a pool. Call `end` to end the pool. */
-export function startPool<Task, Answer>(options: PoolOptions) {
-  const { Piscina } = load();
-  const pool = new Piscina<Task, Answer>(options);
-  return { pool, end: endOf(pool) };
-}
-
-/** Resolves when a thread has loaded (indicated by its first message) or has ended. */
-const loaded = (thread: Worker) =>
-  new Promise<void>((resolve) => {
-    for (const event of ['message', 'exit', 'error']) thread.once(event, () => resolve());
-  });
-
-/** Must be called in the turn that creates the pool. */
-function endOf(pool: Piscina): () => Promise<void> {
-  const watched = new WeakSet<Worker>();
-  const loading = new Set<Promise<unknown>>();
-  const watch = () => {
-    for (const thread of pool.threads) {
-      if (watched.has(thread)) continue;
-      watched.add(thread);
-      const one: Promise<unknown> = loaded(thread).then(() => loading.delete(one));
-      loading.add(one);
-    }
-  };
-  watch();
-  // piscina emits the event before it starts a replacement, hence the microtask.
-  pool.on('workerDestroy', () => queueMicrotask(watch));
-  return async () => {
-    watch();
-    const patience = new Promise((resolve) => setTimeout(resolve, LOADING_MS).unref());
-    await Promise.race([Promise.all(loading), patience]);
-    await pool.destroy();
-  };
-}
+/** Returns true for one byte per job, 1 for valid or 0 for invalid. */
+const areVerdicts = (answer: unknown, count: number): boolean =>
+  answer instanceof Uint8Array && answer.length === count && answer.every((byte) => byte <= 1);
 
 /*
  * Lazy start of the pool. Starting a thread costs as much as about a thousand verifications, so a
@@ -491,6 +427,7 @@ function sumOf(a: VerifierStats, b: VerifierStats): VerifierStats {
   const waits = new Durations();
   for (const { waits: part } of [a, b]) waits.merge(part);
   return {
+    threads: b.threads,
     verified: a.verified + b.verified,
     rejected: a.rejected + b.rejected,
     batches: a.batches + b.batches,
@@ -508,7 +445,10 @@ export type VerifierKind = 'pool' | 'inline' | 'reference' | 'off';
 
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
-  /** Worker threads for `pool`. Default: 2, or 1 on a machine with one core. */
+  /**
+   * Most worker threads for `pool`, from 1 to 256. Threads start on demand. Default: all cores that
+   * this process may use but two, and at least 1.
+   */
   threads?: number;
   /** Signatures that `pool` verifies in this thread before it uses workers. Default: 0. */
   threadsAfter?: number;
@@ -542,7 +482,8 @@ export function createVerifier(kind: VerifierKind, options: VerifierOptions = {}
   switch (kind) {
     case 'pool': {
       const { threads, threadsAfter = 0 } = options;
-      const start = () => createPoolVerifier(threads === undefined ? {} : { threads });
+      if (threads !== undefined) assertThreads(threads);
+      const start = () => createPoolVerifier({ threads });
       return threadsAfter > 0 ? createLazyVerifier(threadsAfter, start) : start();
     }
     case 'inline':

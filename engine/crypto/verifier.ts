@@ -28,6 +28,18 @@ export interface VerifierStats {
   batchSizes: number[];
   /** Times from each call to its first batch; empty for a verifier without a queue. */
   waits: Durations;
+  /** Worker threads now; all 0 for a verifier without threads. */
+  threads: ThreadCounts;
+}
+
+/** Number of a verifier's worker threads. */
+export interface ThreadCounts {
+  /** Threads that have started or are starting. */
+  running: number;
+  /** Most threads. */
+  limit: number;
+  /** Threads that have a batch. */
+  busy: number;
 }
 
 export const newStats = (): VerifierStats => ({
@@ -36,6 +48,7 @@ export const newStats = (): VerifierStats => ({
   batches: 0,
   batchSizes: [],
   waits: new Durations(),
+  threads: { running: 0, limit: 0, busy: 0 },
 });
 
 /** Verifies Ed25519 signatures in batches. */

@@ -36,8 +36,12 @@ export const limits = {
    * request.
    */
   verifyBulk: 64,
-  /** Retries for a batch whose worker died. */
-  verifyRetries: 3,
+  /** Worker threads of a pool. */
+  mostThreads: 256,
+  /** Retries for a task whose thread died, hung or gave a wrong answer. */
+  threadRetries: 3,
+  /** Time without an answer after which a thread counts as hung. A large batch takes seconds. */
+  threadPatienceMs: 20_000,
   /** Entries and bytes that are not yet durable. Further requests are refused with QUEUE_FULL. */
   pendingEntries: 16_384,
   pendingBytes: 64 * 1024 * 1024,

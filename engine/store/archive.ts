@@ -336,9 +336,9 @@ async function moveSegment(
     await giveName(folder, written);
     return written;
   });
-  const record = Buffer.from(JSON.stringify(segment));
-  await inTransaction(environment, () => {
-    environment.archive.putSync(segment.first, record, { append: false });
+  const record = JSON.stringify(segment);
+  await inTransaction(environment, (rows) => {
+    rows.put(environment.archive, segment.first, record);
   });
   archive.add(segment);
   crashPoint('archive.recorded');
@@ -442,9 +442,9 @@ async function trimStep(
     }
   }
   if (held.length === 0) return false;
-  await inTransaction(environment, () => {
+  await inTransaction(environment, (rows) => {
     for (const { database, first, last } of held) {
-      for (let seq = first; seq <= last; seq += 1) database.removeSync(seq);
+      for (let seq = first; seq <= last; seq += 1) rows.remove(database, seq);
     }
   });
   crashPoint('archive.trimmed');
@@ -490,7 +490,10 @@ function storedRow({ log }: Environment, seq: number): Uint8Array {
   return row;
 }
 
-async function inTransaction(environment: Environment, write: () => void): Promise<void> {
+async function inTransaction(
+  environment: Environment,
+  write: Parameters<Environment['transaction']>[0],
+): Promise<void> {
   try {
     await environment.transaction(write);
   } catch (cause) {

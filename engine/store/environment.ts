@@ -19,12 +19,18 @@ import {
   type StoreMeta,
 } from './store.js';
 
-/** An ordered database. Text values are written as UTF-8. */
+/** An ordered database. */
 export interface Database<Value> {
   get(key: RecordKey): Value | undefined;
   getRange(options: object): Iterable<{ key: RecordKey; value: Value }>;
-  putSync(key: RecordKey, bytes: Uint8Array, options: { append: boolean }): boolean;
-  removeSync(key: RecordKey): boolean;
+}
+
+/** Rows that a transaction writes. Text values are written as UTF-8. */
+export interface Rows {
+  put(database: Database<unknown>, key: RecordKey, value: Uint8Array | string): void;
+  /** Puts a row after all rows of the database. */
+  append(database: Database<unknown>, key: number, value: Uint8Array | string): void;
+  remove(database: Database<unknown>, key: RecordKey): void;
 }
 
 /** A folder's databases. */
@@ -42,10 +48,10 @@ export interface Environment {
   /** Moves reads to the newest batch. Iterations that are already running keep their snapshot. */
   refresh(): void;
   /**
-   * Runs `write` in a transaction. Resolves when the transaction is durable; rejects if the outcome
-   * is unknown.
+   * Writes the rows that `write` passes on, in one transaction. Resolves when the transaction is
+   * durable; rejects if the outcome is unknown. `write` can be called several times.
    */
-  transaction(write: () => void): Promise<void>;
+  transaction(write: (rows: Rows) => void): Promise<void>;
   /** Writes a copy without free pages into an empty folder. */
   copyTo(folder: string): Promise<void>;
   /** Runs after the data is closed and before the writer's lock is released. */
@@ -60,8 +66,6 @@ export const metaKey = 'meta';
 export const emptyDatabase: Database<never> = {
   get: () => undefined,
   getRange: () => [],
-  putSync: () => false,
-  removeSync: () => false,
 };
 
 /** Returns the stored meta, or null in a new folder. @throws {StoreError} `CORRUPT` */
@@ -137,7 +141,10 @@ export function retryInterrupted<Result>(work: () => Result): Result {
   }
 }
 
-const anywhere = { append: false };
+interface ScratchDatabase extends Database<string> {
+  putSync(key: RecordKey, bytes: Uint8Array): boolean;
+  removeSync(key: RecordKey): boolean;
+}
 
 /** Temporary records on disk, for a replay whose state does not fit in memory. */
 export interface Scratch {
@@ -164,12 +171,12 @@ export function openScratch(tables: readonly string[]): Scratch {
     pageSize: 8192,
   });
   const named = (name: string) =>
-    root.openDB(name, { encoding: 'string' }) as unknown as Database<string>;
+    root.openDB(name, { encoding: 'string' }) as unknown as ScratchDatabase;
   const databases = root.transactionSync(
     () => new Map(tables.map((name) => [name, named(name)] as const)),
   );
   if (process.platform !== 'win32') rmSync(folder, { recursive: true });
-  const database = (name: string): Database<string> => databases.get(name)!;
+  const database = (name: string): ScratchDatabase => databases.get(name)!;
   return {
     get: (table, key) => database(table).get(key),
     *range(table, options = {}) {
@@ -180,7 +187,7 @@ export function openScratch(tables: readonly string[]): Scratch {
       root.transactionSync(() => {
         for (const { table, key, json } of changes) {
           if (json === null) database(table).removeSync(key);
-          else database(table).putSync(key, Buffer.from(json), anywhere);
+          else database(table).putSync(key, Buffer.from(json));
         }
       });
     },

@@ -14,9 +14,10 @@ import { open, type RootDatabase } from 'lmdb';
 import { type Database, type Environment, emptyDatabase, retryInterrupted } from './environment.js';
 import { dataFileName, lockFolder, OWNER_FILE, prepareFolder } from './folder.js';
 import { checkWholeFile } from './lmdb-pages.js';
+import { LmdbWriter, type WriteThread } from './lmdb-writer.js';
 import { storeError } from './messages.js';
 
-export type Root = RootDatabase<Uint8Array, string>;
+type Root = RootDatabase<Uint8Array, string>;
 
 type Databases = Pick<
   Environment,
@@ -26,6 +27,8 @@ type Databases = Pick<
 /** A use of a shared environment. */
 export interface RootUse {
   root: Root;
+  /** Shared by all uses. Its transactions must not overlap. */
+  writer: LmdbWriter;
   databases: Databases;
   /** Ends this use. The last use to end closes the environment. Must be called once. */
   leave(): Promise<void>;
@@ -33,6 +36,7 @@ export interface RootUse {
 
 interface SharedRoot {
   root: Root;
+  writer: LmdbWriter;
   readOnly: boolean;
   users: number;
   /** Databases by name. Contains only databases that exist in the file. */
@@ -85,6 +89,7 @@ export function useRoot(folder: string, tables: readonly string[], readOnly: boo
   shared.set(key, used);
   return {
     root: used.root,
+    writer: used.writer,
     databases: databasesOf(used, tables),
     async leave() {
       used.users -= 1;
@@ -113,14 +118,13 @@ function openRoot(folder: string, tables: number, readOnly: boolean): SharedRoot
     // Without this option, lmdb takes a path that contains a dot for a file.
     noSubdir: false,
     overlappingSync: false,
-    // Turn batching creates a second promise, whose rejection is unhandled when a commit fails.
-    eventTurnBatching: false,
     encoding: 'binary',
     maxDbs: tables + Object.keys(ownDatabases).length,
     pageSize: PAGE_BYTES,
     readOnly,
   });
-  return { root, readOnly, users: 0, databases: new Map() };
+  const writer = new LmdbWriter(root as unknown as WriteThread);
+  return { root, writer, readOnly, users: 0, databases: new Map() };
 }
 
 /** Opens all databases at once, because opening a database later would end running iterations. */
@@ -157,46 +161,6 @@ function databasesOf({ databases }: SharedRoot, tables: readonly string[]): Data
     meta: named('meta'),
     archive: named('archive'),
     tables: new Map(tables.map((name) => [name, named(`records/${name}`)])),
-  };
-}
-
-/*
- * Reports by lmdb. If a commit fails, lmdb prints the error with its stack, then rejects the commit
- * with the same error, which the caller reports.
- */
-
-const isLmdbReport = ([error, ...more]: unknown[]) =>
-  more.length === 0 &&
-  error instanceof Error &&
-  typeof (error as { code?: unknown }).code === 'number' &&
-  /[\\/]lmdb[\\/]/.test(error.stack ?? '');
-
-/** Number of commits in progress. The last one to end restores `console.error`. */
-let committing = 0;
-let restore = () => {};
-
-/** Runs a commit, and drops what lmdb prints about it. */
-export async function withoutReport<Result>(commit: () => Promise<Result>): Promise<Result> {
-  if (committing === 0) restore = dropReports();
-  committing += 1;
-  try {
-    return await commit();
-  } finally {
-    committing -= 1;
-    if (committing === 0) restore();
-  }
-}
-
-function dropReports(): () => void {
-  const printer = globalThis.console;
-  const print = printer.error;
-  const printOthers = (...values: unknown[]) => {
-    if (!isLmdbReport(values)) print(...values);
-  };
-  printer.error = printOthers;
-  return () => {
-    // Another module may have replaced the function in the meantime.
-    if (printer.error === printOthers) printer.error = print;
   };
 }
 

@@ -2,9 +2,8 @@
  * A store in one LMDB environment. Each batch is one transaction. Readers take no lock and see
  * whole batches.
  *
- * Relies on two properties of lmdb 3.5.6. With `overlappingSync: false`, a transaction's promise
- * resolves after the flush to disk. A callback that throws does not roll back the transaction, so
- * all values are encoded before the transaction starts.
+ * Relies on a property of lmdb 3.5.6: with `overlappingSync: false`, a transaction ends after the
+ * flush to disk.
  */
 import { limits } from '../protocol/limits.js';
 import { withArchive } from './archive.js';
@@ -15,6 +14,7 @@ import {
   interruptions,
   isInterruption,
   metaKey,
+  type Rows,
   readMeta,
   withMutex,
 } from './environment.js';
@@ -31,15 +31,8 @@ import {
   openingLock,
   prepareFolder,
 } from './folder.js';
-import {
-  isOpenHere,
-  PAGE_BYTES,
-  type Root,
-  type RootUse,
-  tryOpening,
-  useRoot,
-  withoutReport,
-} from './lmdb-guards.js';
+import { isOpenHere, PAGE_BYTES, type RootUse, tryOpening, useRoot } from './lmdb-guards.js';
+import type { LmdbWriter } from './lmdb-writer.js';
 import { StoreError, storeError } from './messages.js';
 import { crashPoint, trackCommit } from './process-end.js';
 import {
@@ -202,7 +195,7 @@ function openEnvironment(
 }
 
 function lifecycle(
-  { root, leave }: RootUse,
+  { root, writer, leave }: RootUse,
   release: () => void,
   opening: OpeningLock,
 ): Pick<Environment, 'refresh' | 'transaction' | 'copyTo' | 'close'> {
@@ -212,7 +205,7 @@ function lifecycle(
     transaction: withMutex(async (write) => {
       if (!opening.tryTake()) await opening.take();
       try {
-        for (let left = interruptions; !(await done(root, write, left)); ) left -= 1;
+        for (let left = interruptions; !(await done(writer, write, left)); ) left -= 1;
       } catch (error) {
         state = 'failed';
         throw error;
@@ -239,30 +232,22 @@ function lifecycle(
 }
 
 /** Runs a transaction. Returns false if it was interrupted and can be retried. */
-async function done(root: Root, write: () => void, triesLeft: number): Promise<boolean> {
+async function done(
+  writer: LmdbWriter,
+  write: (rows: Rows) => void,
+  triesLeft: number,
+): Promise<boolean> {
   try {
-    const begin = () =>
-      root.transaction(() => {
-        write();
-      });
-    await withoutReport(() => trackCommit(begin));
+    await trackCommit(() => writer.run(write));
     return true;
   } catch (error) {
-    // lmdb rejects a second promise with the cause. An unhandled rejection would end the process.
-    const { commitError } = error as { commitError?: Promise<never> };
-    const cause = await Promise.race([commitError, undefined]).then(
-      () => error,
-      (reason: unknown) => reason,
-    );
-    if (triesLeft === 0 || !isInterruption(cause)) throw cause;
+    if (triesLeft === 0 || !isInterruption(error)) throw error;
     return false;
   }
 }
 
 /* The store over an open {@link Environment}. All writes in a batch go into one transaction. */
 
-const append = { append: true };
-const anywhere = { append: false };
 /** Time for which a measurement of free disk space is reused. */
 const ROOM_KNOWN_MS = 20;
 
@@ -296,15 +281,15 @@ function createDiskStore(environment: Environment, options: DiskStoreOptions): S
     if (state !== 'open') throw new Error(`${folder}: commit while the store is ${state}`);
     if (readOnly) throw new Error(`${folder}: commit into a store opened for reading`);
     assertBatch(batch, readMeta(environment));
+    for (const { table } of batch.changes) getTable(environment, table);
     look();
     // Callers of hasRoom stop at the limit. A batch in progress may use half of the reserved space.
     const needed = freeSpaceBytes / 2;
     if (free < needed) throw storeError('NO_ROOM_FOR_BATCH', { path: folder, free, needed });
-    const write = encode(environment, batch);
     crashPoint('commit.before');
     state = 'committing';
     try {
-      await environment.transaction(write);
+      await environment.transaction((rows) => writeBatch(environment, batch, rows));
     } catch (cause) {
       state = 'failed';
       throw commitFailed(folder, cause);
@@ -367,28 +352,16 @@ function reads(environment: Environment, readOnly: boolean): Reads {
   };
 }
 
-/**
- * Encodes a batch, and returns the callback for its transaction. The callback must not throw,
- * because writes made before the error would stay in the transaction.
- */
-function encode(environment: Environment, batch: Batch): () => void {
+function writeBatch(environment: Environment, batch: Batch, rows: Rows): void {
   const { log, history, blobs, index, meta } = environment;
-  const events = batch.events.map(({ seq, json }) => ({ seq, bytes: Buffer.from(json) }));
-  const changes = batch.changes.map(({ table, key, json }) => ({
-    database: getTable(environment, table),
-    key,
-    bytes: json === null ? null : Buffer.from(json),
-  }));
-  const metaBytes = Buffer.from(JSON.stringify(batch.meta));
-  return () => {
-    for (const { seq, bytes } of batch.entries) log.putSync(seq, bytes, append);
-    for (const { seq, bytes } of events) history.putSync(seq, bytes, append);
-    for (const { hash, bytes } of batch.blobs) blobs.putSync(hash, bytes, anywhere);
-    for (const { seq, bytes } of batch.index ?? []) index.putSync(seq, bytes, append);
-    for (const { database, key, bytes } of changes) {
-      if (bytes === null) database.removeSync(key);
-      else database.putSync(key, bytes, anywhere);
-    }
-    meta.putSync(metaKey, metaBytes, anywhere);
-  };
+  for (const { seq, bytes } of batch.entries) rows.append(log, seq, bytes);
+  for (const { seq, json } of batch.events) rows.append(history, seq, json);
+  for (const { hash, bytes } of batch.blobs) rows.put(blobs, hash, bytes);
+  for (const { seq, bytes } of batch.index ?? []) rows.append(index, seq, bytes);
+  for (const { table, key, json } of batch.changes) {
+    const database = getTable(environment, table);
+    if (json === null) rows.remove(database, key);
+    else rows.put(database, key, json);
+  }
+  rows.put(meta, metaKey, JSON.stringify(batch.meta));
 }

@@ -1,10 +1,9 @@
 /**
- * Ends the process safely while a commit is in progress. LMDB writes in a thread that calls back on
- * the main thread. If the process exits in between, Node waits for that thread while the thread
- * waits for the main thread, which is a deadlock. So {@link exitProcess} waits for commits in
- * progress. On any other exit, the process is killed rather than left hanging, which does not
- * affect commits. This module imports nothing from the engine, since the command line uses it
- * before the engine is loaded.
+ * Ends the process safely while a commit is in progress. LMDB writes in a thread that reads the
+ * memory of the main thread, and Node waits for that thread at exit, for as long as the disk takes.
+ * So {@link exitProcess} waits for commits in progress. On any other exit, the process is killed
+ * rather than left hanging, which does not affect commits. This module imports nothing from the
+ * engine, since the command line uses it before the engine is loaded.
  */
 import { inspect } from 'node:util';
 import { isMainThread } from 'node:worker_threads';

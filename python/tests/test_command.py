@@ -19,8 +19,14 @@ LONG = {"length": {"blocks": 100_000}}
 
 
 def children_of(pid: int) -> list[int]:
-    shown = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
-    return [int(word) for word in shown.stdout.split()]
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
 
 
 def exists(pid: int) -> bool:

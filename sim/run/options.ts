@@ -21,6 +21,8 @@ export interface SimOptions {
   seed?: string;
   /** Signature verifier. Scenarios without verified signatures use `off`. */
   verifier?: VerifierKind;
+  /** Most threads of the verifier `pool`. Default: all cores but two. */
+  verifyThreads?: number;
   /** Folder in which to save log, state and tables. */
   out?: string;
   /** Base folder for script modules. */

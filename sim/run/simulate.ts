@@ -100,18 +100,18 @@ export async function simulateWithFaults(
 
 /** @throws {TypeError} if an option or a hook of a run without a log needs a log. */
 function assertLogOptions(
-  { log, out, store, verifier }: SimOptions,
+  { log, out, store, verifier, verifyThreads }: SimOptions,
   { onNetwork, inTransit }: FaultHooks,
 ): void {
   if (log !== 'none') return;
-  const given = { out, store, verifier, onNetwork, inTransit };
+  const given = { out, store, verifier, verifyThreads, onNetwork, inTransit };
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     throw new TypeError(`${name} needs a log; omit ${name}, or run with log: 'full'`);
   }
 }
 
-/** Number of signatures whose verification in this thread takes as long as starting two threads. */
+/** Number of signatures whose verification takes twice as long as starting a thread. */
 const THREADS_AFTER = 2_000;
 
 type RunNetwork = Network | UnrecordedNetwork;
@@ -169,7 +169,9 @@ class Run {
     const { onNetwork } = this.#hooks;
     const kind =
       this.#scenario.signatures === 'verified' ? (this.#options.verifier ?? 'pool') : 'off';
-    const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER });
+    const { verifyThreads } = this.#options;
+    const threads = verifyThreads === undefined ? {} : { threads: verifyThreads };
+    const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER, ...threads });
     this.#closers.push(() => verifier.close());
     this.#verifier = { kind, verified: () => verifier.stats.verified };
     // Loaded only for runs with a log, because LMDB takes longer to load than a small run.

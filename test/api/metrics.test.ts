@@ -45,7 +45,9 @@ test('metrics: count a block by its final status', async () => {
 });
 
 test('metrics: expose totals as counters, and other values as gauges', async () => {
-  const there = await world();
+  const verifier = createVerifier('pool', { threads: 3 });
+  onTestFinished(() => verifier.close());
+  const there = await world({ verifier });
   await there.join('Ada');
   const { text } = await there.get('/metrics');
   const counters = [
@@ -53,10 +55,15 @@ test('metrics: expose totals as counters, and other values as gauges', async () 
     ...['commits_total', 'committed_entries_total', 'commit_seconds_total', 'commit_sizes_total'],
     ...['ws_dropped_total', 'ws_resumed_total'],
   ];
-  const gauges = ['commit_backlog', 'ws_connections', 'ws_subscribers'];
+  const threads = ['verify_threads', 'verify_threads_limit', 'verify_threads_busy'];
+  const gauges = ['commit_backlog', 'ws_connections', 'ws_subscribers', ...threads];
   const types = (names: string[]) => names.map((name) => [name, typeOf(text, name)]);
   expect(types(counters)).toEqual(counters.map((name) => [name, 'counter']));
   expect(types(gauges)).toEqual(gauges.map((name) => [name, 'gauge']));
+  const values = threads.map(
+    (name) => new RegExp(`^folkmoot_${name} (\\d+)$`, 'm').exec(text)?.[1],
+  );
+  expect(values).toEqual(['1', '3', '0']);
   // The values are computed on each read, never accumulated.
   const again = (await there.get('/metrics')).text;
   const verified = /^folkmoot_verified_total (\d+)$/m;

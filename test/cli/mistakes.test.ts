@@ -74,6 +74,9 @@ const invalid: Row[] = [
     sim --blocks ${'9'.repeat(30)}
     sim --verifier trust
     replay
+    serve --verify-threads 0
+    load --verify-threads 257
+    sim --verifier inline --verify-threads 2
     replay . --verifier off
     replay . --to -1
     log . --from x
@@ -246,6 +249,7 @@ const named: Row[] = [
     ['--out', 'never-written'],
     ['--store', 'memory'],
     ['--verifier', 'inline'],
+    ['--verify-threads', '2'],
     ['--watch'],
     ['--check-determinism'],
     ['--verify-trace', '0123456789abcdef'],

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ends, openStore, startWriter } from '../engine/store/fixture.js';
+import { ends, openStore } from '../engine/store/fixture.js';
+import { startWriter } from '../engine/store/start-writer.js';
 import { Endurance } from '../live/clients/endurance.js';
 import { counts } from '../support/counts.js';
 import { temporaryFolder } from '../support/fixture.js';

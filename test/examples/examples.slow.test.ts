@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import type { AgentClient } from 'folkmoot/client';
 import { keyFile } from '../cli/mcp/clients.js';
 import { agentOf, live } from '../client/helpers.js';
-import { document, fenced } from '../own-client/markdown.js';
 import { python } from '../own-client/programs.js';
 import { freePort, temporaryFolder } from '../support/fixture.js';
 import { main, root } from '../support/paths.js';
@@ -57,13 +56,13 @@ test('examples: the agent with a language model looks, speaks, votes and leaves'
   expect(validators.map(({ id }) => id)).toEqual([ada.agentId]);
 });
 
-test('examples: the Python agent, alone in a folder, votes and leaves', async (context) => {
+test('examples: the Python agent, with an installed package, votes and leaves', async (context) => {
   if (!python) return context.skip('needs python3-nacl and python3-websockets');
   const { url } = await live();
   const ada = await agentOf(url);
   const program = join(temporaryFolder(), 'agent.py');
   copyFileSync(example('python-agent.py'), program);
-  const ended = run(python, [program, url, '2']);
+  const ended = run(python, [program, url, '2'], { PYTHONPATH: join(root, 'python/src') });
   expect(await proposed(ada, ['hello'])).toBe('finalized');
   expect(await proposed(ada, ['buy SPAM'])).toBe('rejected');
   const { stdout } = await ended;
@@ -81,21 +80,6 @@ test('examples: the Python agent sets itself inactive at a signal', async (conte
   await expect.poll(async () => (await ada.agents()).validators.length).toBe(2);
   child.kill('SIGTERM');
   expect([await ended, (await ada.agents()).validators.length]).toEqual([[0, null], 1]);
-});
-
-/** Returns the functions of a Python program by name, without docstrings. */
-function functionsOf(program: string): Map<string, string> {
-  const found = program.matchAll(/^def (\w+)\(.*\n(?:[ \t].*\n|\n(?=[ \t]))+/gm);
-  return new Map([...found].map(([text, name]) => [name!, text.replace(/ {4}"""[^"]*"""\n/, '')]));
-}
-
-test('examples: the Python agent has the functions of own-client.md', () => {
-  const explained = functionsOf(fenced(document('docs/own-client.md'), 'python').join('\n'));
-  const shown = functionsOf(document('examples/python-agent.py'));
-  for (const name of ['sha256', 'sign', 'now', 'jcs', 'signed_by_header', 'signed_inside']) {
-    expect(explained.has(name), name).toBe(true);
-    expect(shown.get(name), name).toBe(explained.get(name));
-  }
 });
 
 /** Expects a failing program to print exactly one line on standard error. */

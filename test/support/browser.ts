@@ -7,9 +7,9 @@ const shell = '/usr/bin/chromium-headless-shell';
  * Path of Debian's headless shell if installed, or else of Chromium. Both use the same engine, and
  * the shell needs less than half the time per page.
  */
-const executablePath =
+export const executablePath =
   process.env.CHROMIUM_PATH ?? (existsSync(shell) ? shell : '/usr/bin/chromium');
-const hasBrowser = existsSync(executablePath);
+export const hasBrowser = existsSync(executablePath);
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath, args: ['--no-sandbox'] });

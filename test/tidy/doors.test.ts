@@ -200,12 +200,12 @@ test('packages: the package depends on what it imports, except for bundled libra
 
 test('packages: some may be imported only in one place', () => {
   const importers: Record<string, RegExp> = {
-    lmdb: /^(engine\/store\/|bench\/plain-server)/,
+    lmdb: /^(engine\/store\/|bench\/servers\/plain-state)/,
     fastify: /^bench\/plain-server/,
     '@grpc/grpc-js': /^cluster\/etcd\/bundled\/grpc/,
     '@grpc/proto-loader': /^cluster\/etcd\/bundled\/grpc/,
     'fs-native-extensions': /^engine\/store\/folder/,
-    piscina: /^(engine\/crypto\/pool\.|bench\/load\/sign)/,
+    piscina: /^(engine\/crypto\/threads\.|bench\/load\/sign)/,
     'uWebSockets.js': /^(api\/transport\/uws|bench\/bare-server)/,
     ajv: /^(engine\/protocol\/bundled\/options|tools\/bundle)/,
     'seedrandom/lib/alea.js': /^sim\/rng/,

@@ -16,6 +16,7 @@ import {
   collect,
   duration,
   ratePerSecond,
+  threadsOption,
   typed,
   wholeNumber,
 } from '../../options/options.js';
@@ -230,6 +231,7 @@ interface LoadFlags extends WatchFlags, ShardFlags {
   timeout?: number;
   finalityTimeout?: number;
   connections?: number;
+  verifyThreads?: number;
   keepAgents?: boolean;
   traces?: string;
   saturate?: boolean;
@@ -281,6 +283,7 @@ function addLoadOptions(command: CliCommand): CliCommand {
     .option('--timeout <d>', 'request timeout (default: 5s)', span(10, HOUR_MS))
     .option('--finality-timeout <d>', 'transaction timeout (default: 30s)', span(10, HOUR_MS))
     .option('--connections <n>', 'maximum HTTP connections (default: 128)', wholeNumber(1, 10_000))
+    .addOption(threadsOption('signing'))
     .addOption(
       new Option('--keep-going', 'measure outages of the server, in an open loop').conflicts([
         'concurrency',
@@ -353,6 +356,7 @@ function loadOptions(flags: LoadFlags): LoadOptions {
     timeoutMs: flags.timeout ?? defaults.timeoutMs,
     finalityTimeoutMs: flags.finalityTimeout ?? defaults.finalityTimeoutMs,
     connections: flags.connections ?? defaults.connections,
+    ...(flags.verifyThreads === undefined ? {} : { signingThreads: flags.verifyThreads }),
     seed: flags.seed ?? randomBytes(8).toString('hex'),
     seedNamed: flags.seed !== undefined,
     // The generators share their agents, and do not end at the same time.

@@ -18,7 +18,14 @@ import {
   type SecretSource,
   type Settings,
 } from '../../options/config.js';
-import { CliCommand, commaList, integer, shortName, typed } from '../../options/options.js';
+import {
+  CliCommand,
+  commaList,
+  integer,
+  shortName,
+  threadsOption,
+  typed,
+} from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import { exitCodes, listenError, report, StopSignal, UsageError } from '../../output/exit.js';
@@ -116,7 +123,9 @@ async function start(
   }
   const genesis = await resolveGenesis(flags, genesisOf(flags), wanted);
   if (await stopping.isAsked()) return;
-  const verifier = createVerifier('pool', { warn: (line) => log.warn(line) });
+  const { verifyThreads: threads } = flags;
+  const warn = (line: string) => log.warn(line);
+  const verifier = createVerifier('pool', { ...omitAbsent({ threads }), warn });
   stopping.opened(() => verifier.close());
   const opened = await openNetwork(flags, genesis, verifier, log, stopping.signal);
   if (opened === null) return;
@@ -341,6 +350,7 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   logLevel: string;
   traces?: string;
   archiveAfter?: number;
+  verifyThreads?: number;
 }
 
 const commaOption = (flags: string, text: string, initial: string) =>
@@ -386,6 +396,7 @@ function addServeOptions(command: CliCommand): CliCommand {
       'recent entries to keep uncompressed (default: all)',
       integer(1_000, 2 ** 53 - 1),
     )
+    .addOption(threadsOption('verifying'))
     .choice(
       '--log-level <level>',
       'log level (debug: requests, trace: request times)',

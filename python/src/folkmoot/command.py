@@ -59,11 +59,9 @@ def find() -> tuple[str, ...]:
         return _command_in(Path(named), required=True)
     on_path = shutil.which("folkmoot")
     checkout = Path(__file__).resolve().parents[3]
-    places = [Path(on_path)] if on_path else []
-    if (checkout / "cli" / "main.ts").exists():
-        places.append(checkout)
-    for place in [*places, installation()]:
-        found = _command_in(place, required=place == checkout)
+    for place in [*([Path(on_path)] if on_path else []), checkout, installation()]:
+        is_checkout = (place / "cli" / "main.ts").exists()
+        found = _command_in(place, required=is_checkout)
         if found:
             return found
     raise FolkmootError("folkmoot not found", code="COMMAND_NOT_FOUND", advice=INSTALL)

@@ -47,6 +47,11 @@ class Question:
     number: int
     view: dict[str, Any] = field(repr=False)
 
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Question:
+        """Makes a question of its JSON object. Raises KeyError, and TypeError for another value."""
+        return cls(asked["id"], asked["agent"], asked["kind"], asked["number"], asked["view"])
+
     @property
     def block(self) -> dict[str, Any]:
         """The block in question."""
@@ -142,11 +147,6 @@ def answer_of(given: Any) -> dict[str, Any] | None:
     return {"commands": list(given)}
 
 
-def _question(text: bytes | str) -> Question:
-    asked = json.loads(text)
-    return Question(asked["id"], asked["agent"], asked["kind"], asked["number"], asked["view"])
-
-
 def _print_failure(error: DeciderError) -> None:
     traceback.print_exception(error.__cause__ or error)
     print(error, file=sys.stderr, flush=True)
@@ -205,7 +205,7 @@ class _Answering:
     def read(self, lines: IO[bytes]) -> None:
         try:
             for line in iter(lambda: lines.readline(LONGEST_QUESTION), b""):
-                question = _question(line)
+                question = Question.of(json.loads(line))
                 self._batches.ask(question, functools.partial(self._write, question.id))
         except OSError:
             pass
@@ -313,7 +313,7 @@ class DeciderHttp:
                     length = int(self.headers.get("Content-Length", ""))
                     if not 0 <= length <= LONGEST_QUESTION:
                         raise ValueError("body too long")
-                    question = _question(self.rfile.read(length))
+                    question = Question.of(json.loads(self.rfile.read(length)))
                 except (ValueError, KeyError, TypeError):
                     self.close_connection = True
                     return self._send(400, {"error": "expected a question"})

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import command, tables
+from . import command, tables, widget
 from .decide import Decider, DeciderServer
 from .errors import FolkmootError
 from .progress import Shown, showing
@@ -39,6 +39,10 @@ class Saved:
                 f"no {name} in {self.folder}", code="NO_TABLE", advice=_NEEDS.get(name)
             )
         return tables.read_table(path)
+
+    def report(self, height: int = 640) -> Any:
+        """Returns the report with its charts, for the output of a notebook cell."""
+        return widget.show((self.folder / "report.html").read_text("utf-8"), height)
 
     def _json(self, name: str) -> Any:
         try:
@@ -156,9 +160,8 @@ class Run(Saved):
 
     def page(self, height: int = 640) -> Any:
         """Returns a widget with the page of the run, for the output of a notebook cell."""
-        from .widget import page_of
-
-        return page_of(self, height)
+        held = _Temporary()
+        return widget.show(self.export_page(held.path / "run.html").read_text("utf-8"), height)
 
 
 class Sweep(Saved):

@@ -57,12 +57,15 @@ test('serve: reads options from the environment; a flag takes precedence', async
     FOLKMOOT_CORS: 'https://a.example',
     FOLKMOOT_LOG_LEVEL: 'silent',
     FOLKMOOT_TRANSPORT: 'node',
+    FOLKMOOT_VERIFY_THREADS: '3',
   };
   const server = await start('environment', ['--limits', 'spec'], env);
   expect(await server.world.read('/api/v1/meta')).toMatchObject({
     ...{ network_id: 'from-env', policy: 'majority', weights: 'reputation' },
     ...{ voting_period_ms: 1234, min_validators: 2, limits: { profile: 'spec' } },
   });
+  const metrics = (await server.world.get('/metrics')).text;
+  expect(metrics).toMatch(/^folkmoot_verify_threads_limit 3$/m);
   const Origin = 'https://a.example';
   const { headers } = await fetch(`${server.url}/healthz`, { headers: { Origin } });
   expect(headers.get('access-control-allow-origin')).toBe('https://a.example');

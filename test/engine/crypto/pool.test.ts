@@ -1,11 +1,13 @@
 /** The pool: order, limits, fairness and thread deaths. */
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import { createPoolVerifier, type PoolVerifier } from '../../../dist/engine/crypto/pool.js';
 import { VerifierBusy, type VerifyJob } from '../../../dist/engine/crypto/verifier.js';
 import { limits } from '../../../dist/engine/protocol/limits.js';
+import { temporaryFolder } from '../../support/fixture.js';
 
 const keyPair = keyPairFromSeed(new Uint8Array(32).fill(7));
 const valid = signedJob('a vote');
@@ -57,7 +59,9 @@ test('pool: throws a RangeError for wrong lengths, without effect on other calls
   await expect(pool.verify([signature])).rejects.toThrow(RangeError);
   expect(await good).toEqual([true]);
   expect(pool.stats.verified).toBe(1);
-  expect(() => createPoolVerifier({ threads: 0 })).toThrow(RangeError);
+  for (const threads of [0, 257, 1.5, Number.NaN]) {
+    expect(() => createPoolVerifier({ threads })).toThrow(RangeError);
+  }
 });
 
 test('pool: a vote does not wait for an earlier request of 1,000 signatures', async () => {
@@ -89,8 +93,8 @@ test('pool: a stream of votes does not starve a bulk request', async () => {
 });
 
 test('pool: completes batches whose threads are terminated', async () => {
-  const pool = open(2);
-  await Promise.all(pool.threads.map(loaded));
+  const pool = await openAll(2);
+  const before = countVerdicts(pool);
   const slow = [slowJob(1024 * 1024, true), slowJob(1024 * 1024, false)];
   for (let round = 0; round < 3; round++) {
     const expected = Array.from({ length: 40 }, (_, index) => index % 3 === 0);
@@ -111,7 +115,7 @@ test('pool: completes batches whose threads are terminated', async () => {
     expect(pool.threads.some((thread) => killed.includes(thread))).toBe(false);
     await Promise.all(others);
   }
-  expect(pool.stats.verified + pool.stats.rejected).toBe(3 * 80);
+  expect(countVerdicts(pool) - before).toBe(3 * 80);
 });
 
 test('pool: rejects a batch whose threads keep dying, and continues', async () => {
@@ -133,6 +137,54 @@ test('pool: rejects a batch whose threads keep dying, and continues', async () =
   }
   expect(String(outcome)).toBe('Error: 60 signatures not verified: 4 attempts failed');
   expect(await pool.verify([valid, invalid])).toEqual([true, false]);
+});
+
+test.each([1, 2, 5])('pool: %i threads start on demand and share a block', async (most) => {
+  const pool = open(most);
+  expect(pool.stats.threads).toEqual({ running: 1, limit: most, busy: 0 });
+  expect(await verifyBlock(pool)).toBe(1);
+  expect(pool.stats.threads.running).toBe(1);
+  await expect.poll(() => verifyBlock(pool), { timeout: 60_000, interval: 1 }).toBe(most);
+  await verifyBlock(pool);
+  expect(pool.stats.threads).toEqual({ running: most, limit: most, busy: 0 });
+});
+
+test('pool: few callers need one thread, however long they call', async () => {
+  const pool = open(5);
+  const call = async () => {
+    for (let calls = 0; calls < 200; calls += 1) await pool.verify([valid]);
+  };
+  await Promise.all(Array.from({ length: 16 }, call));
+  expect(pool.stats).toMatchObject({ verified: 3_200, threads: { running: 1 } });
+});
+
+describe('pool: verifies each signature once, although a thread', () => {
+  test.each([
+    ['dies', 'die', 3],
+    ['hangs', 'hang', 3],
+    ['gives too few verdicts', 'short', 3],
+    ['gives no verdicts', 'garbage', 3],
+    ['gives a text', 'text', 1],
+    ['throws', 'throw', 3],
+    ['dies while loading', 'unloadable', 1],
+  ])('%s', async (_, fault, most) => {
+    const pool = openFaulty(most, fault);
+    const jobs = Array.from({ length: 600 }, (_, index) => (index % 3 === 0 ? invalid : valid));
+    const calls = [pool.verify(jobs), ...jobs.map((job) => pool.verify([job]))];
+    const verdicts = await Promise.all(calls);
+    const expected = jobs.map((job) => job === valid);
+    expect(verdicts[0]).toEqual(expected);
+    expect(verdicts.slice(1).flat()).toEqual(expected);
+    expect(pool.stats).toMatchObject({ verified: 800, rejected: 400 });
+    expect(await pool.verify([valid, invalid])).toEqual([true, false]);
+  });
+
+  test('always hangs: the call is rejected, and the pool closes', async () => {
+    const pool = openFaulty(1, 'hang always', 1_000);
+    await expect(pool.verify([valid])).rejects.toThrow('1 signatures not verified');
+    await pool.close();
+    expect(pool.stats).toMatchObject({ verified: 0, rejected: 0 });
+  });
 });
 
 test('pool: close settles pending calls, then refuses new ones', async () => {
@@ -157,6 +209,35 @@ const loaded = (thread: Worker) =>
 
 function open(threads: number): PoolVerifier {
   const pool = createPoolVerifier({ threads });
+  opened.push(pool);
+  return pool;
+}
+
+const countVerdicts = ({ stats }: PoolVerifier) => stats.verified + stats.rejected;
+
+const block = Array.from({ length: 1_000 }, (_, index) => (index % 7 === 0 ? invalid : valid));
+
+/** Verifies a block. Returns the number of threads that shared it. */
+async function verifyBlock(pool: PoolVerifier): Promise<number> {
+  const verdicts = pool.verify(block);
+  const { busy } = pool.stats.threads;
+  expect(await verdicts).toEqual(block.map((job) => job === valid));
+  return busy;
+}
+
+/** Opens a pool, and verifies blocks until all threads have started and loaded. */
+async function openAll(threads: number): Promise<PoolVerifier> {
+  const pool = open(threads);
+  for (let shared = 0; shared < threads; ) shared = await verifyBlock(pool);
+  return pool;
+}
+
+/** Opens a pool in which a thread has a fault once: see faulty-child.mjs. */
+function openFaulty(threads: number, fault: string, patienceMs = 10_000): PoolVerifier {
+  const program = new URL('./faulty-child.mjs', import.meta.url);
+  process.env.FAULT = fault;
+  process.env.FAULT_ONCE = join(temporaryFolder(), 'fault');
+  const pool = createPoolVerifier({ threads, program, patienceMs });
   opened.push(pool);
   return pool;
 }

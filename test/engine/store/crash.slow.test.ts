@@ -1,7 +1,8 @@
 /** Crashes between durable steps, and full disks. */
 import { spawnSync } from 'node:child_process';
 import type { Store } from '../../../dist/engine/store/store.js';
-import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
+import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
+import { startWriter } from './start-writer.js';
 
 const full = expect.objectContaining({ name: 'StoreError', code: 'FULL' });
 

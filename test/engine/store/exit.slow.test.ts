@@ -1,5 +1,6 @@
 /** A process that exits during a commit does not hang, and the folder is intact. */
-import { ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
+import { ends, endsAfter, openStore, tempFolder } from './fixture.js';
+import { startWriter } from './start-writer.js';
 
 /** At the start of a commit, LMDB's thread waits for the main thread, so a bare exit would hang. */
 const turns = [0, 1, 2, 5];

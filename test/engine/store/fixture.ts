@@ -1,6 +1,5 @@
 /** Fixtures for store tests: folders, stores and batches. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,44 +74,3 @@ export function endsAfter(count: number): Record<string, unknown> {
 }
 
 // ---- Starts processes that write to a store and can be killed.
-
-export interface Child {
-  process: ChildProcess;
-  /** Lines printed so far. */
-  lines: string[];
-  /** Resolves when the process has printed this line. */
-  printed(line: string): Promise<void>;
-  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-}
-
-/** Runs writer.mjs, which documents its arguments. */
-export function startWriter(args: string[], env: Record<string, string> = {}): Child {
-  const script = join(import.meta.dirname, 'writer.mjs');
-  const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, ...env },
-    stdio: 'pipe',
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const lines: string[] = [];
-  let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  const waiting = new Map<string, () => void>();
-  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    child.on('close', (code, signal) => resolve({ code, signal }));
-  });
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    for (const line of text.split('\n').filter((part) => part !== '')) {
-      lines.push(line);
-      waiting.get(line)?.();
-    }
-  });
-  const printed = (line: string) =>
-    new Promise<void>((resolve, reject) => {
-      if (lines.includes(line)) resolve();
-      waiting.set(line, resolve);
-      void ended.then(() => reject(new Error(`the child ended: ${lines.join(', ')}\n${errors}`)));
-    });
-  return { process: child, lines, printed, ended };
-}

@@ -1,5 +1,6 @@
 /** One writer and several readers in different processes. */
-import { batchAt, ends, endsAfter, openStore, startWriter, tempFolder } from './fixture.js';
+import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
+import { startWriter } from './start-writer.js';
 
 const code = (name: string) => expect.objectContaining({ name: 'StoreError', code: name });
 

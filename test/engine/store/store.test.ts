@@ -102,6 +102,25 @@ function suite(name: string, create: () => Store, commitsOf = (batches: number) 
       expect(read.map((bytes, index) => bytes.equals(made[index]!))).toEqual(Array(5).fill(true));
     });
 
+    test('store.commit: stores many rows and large values in one batch', async () => {
+      const store = create();
+      const text = (row: number) => `${row} ${'ü🎉x'.repeat(row % 400 === 1 ? 80_000 : row % 200)}`;
+      const at = (row: number) => [row % 9, 'key'.repeat(row % 170)];
+      const rows = Array.from({ length: 3_000 }, (_, row) => row);
+      const changes = rows.map((row) => put([row, ...at(row)], text(row)));
+      const large = new Uint8Array(3_000_001).fill(7);
+      const blobs = [{ hash: 'ab'.repeat(32), bytes: large }];
+      await store.commit(batchAt(1, { changes, blobs }));
+      await store.commit(batchAt(2, { changes: [put('last')] }));
+      const wrong = rows.filter((row) => store.get('votes', [row, ...at(row)]) !== text(row));
+      expect(wrong).toEqual([]);
+      expect(keysOf(store)).toHaveLength(rows.length + 1);
+      expect(Buffer.compare(store.blob('ab'.repeat(32))!, large)).toBe(0);
+      const removed = rows.map((row) => ({ ...put([row, ...at(row)]), json: null }));
+      await store.commit(batchAt(3, { changes: removed }));
+      expect(keysOf(store)).toEqual(['last']);
+    });
+
     test('store.get: finds nothing for invalid keys', () => {
       const store = create();
       expect(store.get('votes', 'x'.repeat(10_000))).toBe(undefined);
