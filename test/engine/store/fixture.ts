@@ -1,5 +1,4 @@
 /** Fixtures for store tests: folders, stores and batches. */
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,5 +71,3 @@ export function endsAfter(count: number): Record<string, unknown> {
   const all = Array.from({ length: count }, (_, index) => index + 1);
   return { meta: count, entries: all, events: all, votes: all };
 }
-
-// ---- Starts processes that write to a store and can be killed.
