@@ -255,7 +255,7 @@ function pairsOf({ options, votes }: TestPoll) {
   const rankings = rankingsOf(votes).map(({ weight, ranking }) => {
     return {
       weight,
-      tiers: ranking.map((tier) => [tier].flat().map((name) => options.indexOf(name))),
+      ballot: ranking.map((tier) => [tier].flat().map((name) => options.indexOf(name))),
     };
   });
   return comparePairs(rankings, options.length);
