@@ -53,13 +53,7 @@ const newProgram = () =>
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError('(see --help for the options)')
     .exitOverride()
-    .explain({
-      examples: [
-        'sim --seed 7 --out runs/7',
-        'sim healthy-town --set population=300',
-        'help sweep',
-      ],
-    });
+    .examples('sim --seed 7 --out runs/7', 'sim healthy-town --set population=300', 'help sweep');
 
 /**
  * Added after the commands, which copy the program's settings and would copy this command too.

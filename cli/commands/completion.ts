@@ -94,16 +94,14 @@ export function completionCommand(): CliCommand {
   return new CliCommand('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
-    .explain({
-      notes: `
+    .notes(`
 Completes commands, options, option values, scenario names and folders with
-runs. The script calls folkmoot, which must be on the path or an alias.`,
-      examples: [
-        'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
-        'completion zsh > ~/.zfunc/_folkmoot',
-        'completion fish > ~/.config/fish/completions/folkmoot.fish',
-      ],
-    })
+runs. The script calls folkmoot, which must be on the path or an alias.`)
+    .examples(
+      'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
+      'completion zsh > ~/.zfunc/_folkmoot',
+      'completion fish > ~/.config/fish/completions/folkmoot.fish',
+    )
     .action((shell: Shell) => writeStdout(...scripts[shell].trimEnd().split('\n')));
 }
 

@@ -39,8 +39,7 @@ export function exploreCommand(): CliCommand {
       ).conflicts(['port', 'host', 'open', 'verify']),
     )
     .option('--json', 'print one JSON object when ready')
-    .explain({
-      notes: `
+    .notes(`
 Serves the folder read-only until SIGTERM or SIGINT. Write requests get
 READ_ONLY. New entries appear as another process commits them. Only view/ and
 history/ in the folder are written. They are caches and can be deleted. For a
@@ -50,15 +49,14 @@ load run, the page shows the result: verdict, rates, latencies and errors.
 file needs no server and opens at any entry, such as run.html?at=1200. It
 contains all that the page shows, with memes up to 256 KiB and proposals up to
 1 MB, but no requests and no signatures. 100,000 events take about 0.5 MB; the
-limit is 2,000,000 events. The report of the run links to DIR/run.html.`,
-      examples: [
-        'explore runs/7',
-        'explore folkmoot-data --port 8081 --open no',
-        'explore runs/7 --verify',
-        'explore runs/7 --export',
-        'explore folkmoot-data --export today.html',
-      ],
-    })
+limit is 2,000,000 events. The report of the run links to DIR/run.html.`)
+    .examples(
+      'explore runs/7',
+      'explore folkmoot-data --port 8081 --open no',
+      'explore runs/7 --verify',
+      'explore runs/7 --export',
+      'explore folkmoot-data --export today.html',
+    )
     .action(async (folder: string, flags: ExploreFlags) => {
       if (flags.export === undefined || isLoadRun(folder)) {
         return runExplore(folder, flags, new StopSignal());

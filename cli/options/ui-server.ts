@@ -45,7 +45,7 @@ export function assertUiServerFlags(flags: WatchFlags): void {
   }
 }
 
-const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+export const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Returns the page address. Warns if other machines can reach the page. */
 export function resolveAddress({ port = 0, host = '127.0.0.1' }: UiServerFlags) {

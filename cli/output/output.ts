@@ -73,6 +73,18 @@ export function writeStderr(...lines: readonly string[]): void {
   else for (const text of lines) writeMessage({ type: 'note', text });
 }
 
+/** Breaks a text into lines of at most `columns` characters. */
+export function wrapWords(text: string, columns: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
+}
+
 /** Minimum terminal width, because a redrawn line must not wrap. */
 const NARROWEST = 80;
 

@@ -12,7 +12,7 @@ import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { findPage } from '../../../bench/load/server.js';
 import { resolveAddress, type WatchFlags } from '../../options/ui-server.js';
-import { listenError } from '../../output/exit.js';
+import { aborted, listenError } from '../../output/exit.js';
 import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
@@ -58,12 +58,6 @@ export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
     },
   };
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 class PageThread {
   /** Address for a browser. */
