@@ -10,7 +10,7 @@ import { barriers } from '../../../report/access.js';
 import { collisions, faults, type Setting, show } from '../../../report/browser.js';
 import { executablePath, hasBrowser, launch } from '../../../support/browser.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { loadResult, nothing, saturation, tiers } from '../fixture.js';
+import { loadResult, nothing, saturation } from '../fixture.js';
 
 async function reportOf(result: LoadResult): Promise<{ file: string; page: string; text: string }> {
   const folder = temporaryFolder();
@@ -45,7 +45,7 @@ const silent = (): LoadResult =>
 
 const results: Record<string, { result: () => LoadResult; figures: number }> = {
   'votes with a stall': {
-    result: () => loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }),
+    result: () => loadResult({ stall: true, failing: 0.03 }),
     figures: 6,
   },
   'a mixed load of many operations': {
@@ -69,7 +69,7 @@ const results: Record<string, { result: () => LoadResult; figures: number }> = {
 };
 
 test('report: shows the verdict, the measurements, and commands to reproduce them', async () => {
-  const result = loadResult({ stall: true, failing: 0.02 }, { tiers: tiers() });
+  const result = loadResult({ stall: true, failing: 0.02 });
   const { page, text } = await reportOf(result);
   expect(headings(page)).toEqual([
     'Load test: votes, 1,000/s',
@@ -81,8 +81,6 @@ test('report: shows the verdict, the measurements, and commands to reproduce the
     'Response times over time',
     'Requests',
     'Failed requests',
-    'Tiers',
-    'Throughput by tier',
     'Server, generator and machine',
     'Reproduce',
   ]);
@@ -182,7 +180,7 @@ test.skipIf(!hasBrowser)(`hostile: text of a server stays text ${needs}`, async 
 test.skipIf(!hasBrowser)(
   `report: is accessible in every mode (needs ${executablePath})`,
   async () => {
-    const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
+    const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }));
     expect(await barriers(browser, file)).toEqual([]);
   },
 );
