@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-
 import type { Segment, Store } from '../../engine/store/store.js';
 import { CliCommand, integer } from '../options/options.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';

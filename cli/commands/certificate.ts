@@ -1,6 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-
 import type { CertificateHolds } from '../../engine/certificate/check.js';
 import type { TrustedDigest } from '../../engine/certificate/statement.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';

@@ -2,7 +2,6 @@
  * `folkmoot explore`: serves the page for a stored network or a load result, read-only. `--export`
  * recomputes the log, then writes the network and its page as one file.
  */
-
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -139,9 +138,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/**
- * Opens a browser without waiting for it. If the browser cannot be started, prints a notice.
- */
+/** Opens a browser without waiting for it. If the browser cannot be started, prints a notice. */
 function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program!, [...args, url], { stdio: 'ignore', detached: true });

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-
 import type { TieBreak } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule, GivenParameters } from '../../sim/rules/chosen-rule.js';
 import type { RecordedPoll, Undecided } from '../../sim/rules/recorded-polls.js';

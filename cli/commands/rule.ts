@@ -189,9 +189,7 @@ async function check(named: string, flags: CheckFlags): Promise<void> {
 
 /** Reports a file without a rule. A wrong name, path or parameter is a usage error. */
 function refuse(named: string, { problem, inFile }: NoRule, json = false): void {
-  if (!inFile) {
-    throw new UsageError('INVALID_ARGUMENT', { option: 'rule', value: named, problem });
-  }
+  if (!inFile) throw new UsageError('INVALID_ARGUMENT', { option: 'rule', value: named, problem });
   if (json) printJson({ rule: named, holds: false, problem });
   else writeStderr(`folkmoot: invalid rule: ${named}: ${problem}`);
   setExitCode(exitCodes.differs);

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { CliCommand, integer } from '../options/options.js';

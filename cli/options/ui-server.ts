@@ -40,9 +40,7 @@ export const watchOption = (what: string): Option =>
 export function assertUiServerFlags(flags: WatchFlags): void {
   if (flags.watch) return;
   const stray = (['port', 'host'] as const).find((name) => flags[name] !== undefined);
-  if (stray) {
-    throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--watch' });
-  }
+  if (stray) throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--watch' });
 }
 
 export const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);

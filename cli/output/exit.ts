@@ -3,7 +3,6 @@
  * code in every command. A wrong option, or a path that is wrong or not permitted, is a usage error
  * (2). Data that is damaged or locked, and a failed disk, are failures (13).
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   defineFailures,

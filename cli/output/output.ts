@@ -2,7 +2,6 @@
  * All command line output. Every function writes whole lines and escapes control characters,
  * because the text may come from a server, a file or an argument and must not control the terminal.
  */
-
 import { once } from 'node:events';
 import type { Divergence } from '../../engine/replay/recompute.js';
 import { io } from './io.js';

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
 import { CliCommand, expectOrdered, integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';

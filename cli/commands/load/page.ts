@@ -2,7 +2,6 @@
  * `folkmoot load --watch`: the page for a load run. A thread serves the page, and receives
  * snapshots of the run only while a browser has the page open.
  */
-
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { LoadState } from '../../../api/contract/load.js';
