@@ -53,17 +53,9 @@ const newProgram = () =>
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError('(see --help for the options)')
     .exitOverride()
-    .explain({
-      examples: [
-        'sim --seed 7 --out runs/7',
-        'sim healthy-town --set population=300',
-        'help sweep',
-      ],
-    });
+    .examples('sim --seed 7 --out runs/7', 'sim healthy-town --set population=300', 'help sweep');
 
-/**
- * Added after the commands, which copy the program's settings and would copy this command too.
- */
+/** Added after the commands, which copy the program's settings and would copy this command too. */
 const helpCommand = () =>
   new Command('help')
     .helpOption(false)
@@ -105,9 +97,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     mcp: () => import('./commands/mcp/mcp.js').then((of) => of.mcpCommand()),
     keygen: () => import('./commands/agent.js').then((of) => of.keygenCommand()),
   },
-  'Load-test:': {
-    load: () => import('./commands/load/load.js').then((of) => of.loadCommand()),
-  },
+  'Load-test:': { load: () => import('./commands/load/load.js').then((of) => of.loadCommand()) },
   'Operate:': {
     completion: () => import('./commands/completion.js').then((of) => of.completionCommand()),
     config: () => import('./commands/config.js').then((of) => of.configCommand()),

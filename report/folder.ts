@@ -2,7 +2,6 @@
  * Output folder of a run. At the start, the folder must not contain another output. Each file is
  * written whole, and its rename is flushed to disk.
  */
-
 import {
   closeSync,
   createReadStream,

@@ -2,7 +2,6 @@
  * HTML page for a report: escaping templates, the style sheet, the parts that all reports share,
  * and the script that downloads charts.
  */
-
 import { createHash } from 'node:crypto';
 import type { Provenance } from './folder.js';
 import { format, showInvisible } from './shared/format.js';

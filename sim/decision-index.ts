@@ -3,7 +3,6 @@
  * millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
  * source, so every line is validated.
  */
-
 import { existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -61,11 +61,7 @@ export interface Stream {
    * @throws {RangeError} unless the probability is from 0 to 1.
    */
   chance(probability: number): boolean;
-  /**
-   * Picks an item with equal probability.
-   *
-   * @throws {RangeError} if the list is empty.
-   */
+  /** Picks an item with equal probability. @throws {RangeError} if the list is empty. */
   pick<T>(from: readonly T[]): T;
   /** Draws a number from 0 (inclusive) to 1 (exclusive), a multiple of 2^-53. */
   real(): number;

@@ -2,7 +2,6 @@
  * Last build step: bundles third-party code and its licences into dist/, so that the package does
  * not depend on the bundled packages.
  */
-
 import { createHash } from 'node:crypto';
 import {
   chmodSync,

@@ -202,10 +202,7 @@ function standing(): { text: string; tone: string } {
   const how = mode === 'playing' ? 'replaying' : 'paused';
   if (behind <= 0) return follows ? { text: how, tone: 'calm' } : finished;
   const where = follows ? 'behind live' : 'before the end';
-  return {
-    text: `${how}, ${plural(behind, 'entry', 'entries')} ${where}`,
-    tone: 'calm',
-  };
+  return { text: `${how}, ${plural(behind, 'entry', 'entries')} ${where}`, tone: 'calm' };
 }
 
 const finished = { text: 'finished run', tone: 'calm' };

@@ -2,11 +2,10 @@
  * Playback controls at the foot of every view: pause, step, speed, a slider over the whole history,
  * and the matching keys. Playback affects only this page, never the network.
  */
-
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { format, plural } from '../report/shared/format.js';
-import { moment } from './components/labels.js';
+import { moment, watchScheme } from './components/labels.js';
 import { postToWorker } from './data/connect.js';
 import type { PageOverview } from './data/messages.js';
 import { clock, overview, position } from './data/store.js';
@@ -141,12 +140,11 @@ function Scrubber() {
     const draw = () => drawHistory(element, all, { here, last });
     const observer = new ResizeObserver(draw);
     observer.observe(element);
-    const schemes = matchMedia('(prefers-color-scheme: dark)');
-    schemes.addEventListener('change', draw);
+    const unwatch = watchScheme(draw);
     draw();
     return () => {
       observer.disconnect();
-      schemes.removeEventListener('change', draw);
+      unwatch();
     };
   }, [all, Math.floor((200 * here) / Math.max(1, last)), Math.floor(last / 100)]);
   return (

@@ -2,18 +2,19 @@
  * Network clock control, if the server offers it: control token, commands, the panel in the header,
  * and replay progress.
  */
-
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { ControlCommand } from '../api/contract/control.js';
+import type { ProofView } from '../api/contract/server.js';
 import { format } from '../report/shared/format.js';
+import { Button } from './components/lists.js';
 import { data } from './components/requests.js';
-import type { WorldCommand, WorldStatus } from './data/messages.js';
+import type { WorldStatus } from './data/messages.js';
 import { capabilities, clock, link, notice, world } from './data/store.js';
 import { home } from './home.js';
 import { pageText } from './messages.js';
-import type { partNames } from './verify/messages.js';
 
-const untils: readonly { name: string; command: WorldCommand }[] = [
+const untils: readonly { name: string; command: ControlCommand }[] = [
   { name: 'a block is proposed', command: { do: 'until', until: { what: 'block' } } },
   { name: 'a block is decided', command: { do: 'until', until: { what: 'outcome' } } },
   {
@@ -55,9 +56,9 @@ export function StartBand() {
       </p>
       {getToken() !== null && (
         <>
-          <button type="button" class="button main" onClick={() => controlWorld({ do: 'resume' })}>
+          <Button class="button main" onClick={() => controlWorld({ do: 'resume' })}>
             Start the {what}
-          </button>
+          </Button>
           <Buttons now={now} />
         </>
       )}
@@ -168,14 +169,10 @@ function Locked() {
 
 function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
   const waits = isWaitingToStart();
-  const may = (command: WorldCommand['do']) => can.includes(command);
+  const may = (command: ControlCommand['do']) => can.includes(command);
   if (clock.over) {
     if (!clock.paused) return null;
-    return (
-      <button type="button" class="button" onClick={() => controlWorld({ do: 'resume' })}>
-        End the command
-      </button>
-    );
+    return <Button onClick={() => controlWorld({ do: 'resume' })}>End the command</Button>;
   }
   return (
     <div class="controls">
@@ -230,7 +227,9 @@ const Reference = () =>
   home.docs ? <a href={home.docs}>the API reference</a> : <>the API reference</>;
 
 /** Status with its arrival time, from `performance.now()`. */
-type Heard = WorldStatus & { heard: number };
+interface Heard extends WorldStatus {
+  heard: number;
+}
 
 const CONTROL_PATH = '/api/v1/control';
 
@@ -245,8 +244,8 @@ function hearWorld(world: WorldStatus): void {
 
 /** Estimates the network time in a live network; null if not live. The local clock may be wrong. */
 export function networkNow(): number | null {
-  const { kind, clock, heard } = worldClock.value ?? {};
-  if (kind !== 'live' || !clock || heard === undefined) return null;
+  if (worldClock.value?.kind !== 'live') return null;
+  const { clock, heard } = worldClock.value;
   const isHeld = clock.paused && clock.holds === 'network';
   return Date.parse(clock.at) + (isHeld ? 0 : performance.now() - heard);
 }
@@ -260,7 +259,7 @@ async function askWorld(): Promise<void> {
   }
 }
 
-async function controlWorld(command: WorldCommand): Promise<void> {
+async function controlWorld(command: ControlCommand): Promise<void> {
   try {
     const answer = await home.ask(CONTROL_PATH, {
       method: 'POST',
@@ -293,34 +292,12 @@ export function takeToken(): void {
 
 export const getToken = (): string | null => sessionStorage.getItem(TOKEN_KEY);
 
-interface CommandProof {
-  state: 'running' | 'match' | 'differs' | 'failed';
-  /** Last recomputed entry, and last entry in the log. */
-  entry: number | null;
-  end: number;
-  signatures: boolean;
-  divergence: CommandDivergence | null;
-  /** Reason for the failure. */
-  problem: string | null;
-}
-
-export interface CommandDivergence {
-  entry: number;
-  kind: string;
-  what: keyof typeof partNames;
-  which: string | null;
-  actor: { kind: string; id: string; name: string | null } | null;
-  field: string | null;
-  expected: string;
-  found: string;
-}
-
 const PROOF_EVERY_MS = 1_000;
 
 /** Null unless the command is replaying a log. */
-export const commandProof = signal<CommandProof | null>(null);
+export const commandProof = signal<ProofView | null>(null);
 
-export const countRecomputed = ({ entry }: CommandProof): number => (entry ?? -1) + 1;
+export const countRecomputed = ({ entry }: ProofView): number => (entry ?? -1) + 1;
 
 /** Polls the proof while the replay runs, and after every clock status. */
 export function useCommandProof(): void {
@@ -330,7 +307,7 @@ export function useCommandProof(): void {
     let timer = 0;
     let wanted = true;
     const look = async () => {
-      const found = await data<CommandProof>('/api/v1/proof').catch(() => null);
+      const found = await data<ProofView>('/api/v1/proof').catch(() => null);
       if (!wanted || !found) return;
       commandProof.value = found;
       if (found.state === 'running') timer = setTimeout(() => void look(), PROOF_EVERY_MS);

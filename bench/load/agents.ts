@@ -3,7 +3,6 @@
  * clock. Keys are derived from the run's seed. Agents are registered before the run and set
  * inactive after the run, so that no validators remain that never vote.
  */
-
 import { setMaxListeners } from 'node:events';
 import { authInput, sha256Hex } from '../../engine/protocol/signing.js';
 import { loadError, note } from './messages.js';

@@ -3,7 +3,6 @@
  * next block can build on it and its votes can be signed before the server has seen the block. When
  * the server's chain takes a different branch, signing restarts from the head of that branch.
  */
-
 import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
 import { type Signers, signatureBytes, signShare } from './signers.js';
 

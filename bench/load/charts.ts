@@ -16,7 +16,6 @@ import {
   format,
   formatMs,
   formatTick,
-  formatValue,
   LOGARITHMIC,
   timeScale,
 } from '../../report/shared/format.js';
@@ -220,23 +219,6 @@ export function saturationChart({ brackets, slo }: Saturation): Chart | null {
         ),
       ],
     }),
-  };
-}
-
-export function tiersChart(tiers: LoadResult['tiers'], r: number | null): Chart | null {
-  if (tiers.length === 0) return null;
-  const bars = tiers.map(({ name, per_s, of_r }): Bar => {
-    const label = `${name}: ${formatValue(per_s, 'per_s')}, ${formatValue(of_r, 'of_r')}`;
-    return { name, value: per_s, color: 'var(--c1)', label };
-  });
-  return {
-    title: 'Throughput by tier',
-    caption:
-      `The same workload through an increasing part of the server, measured with this run: ` +
-      `the loss at a tier is its cost. R is the verification rate of libsodium alone on one core` +
-      `${r === null ? '' : `, ${formatValue(r, 'per_s')}`}. ` +
-      `${bars.map(({ label }) => label).join('; ')}.`,
-    draw: () => namedBars(bars, 'per second'),
   };
 }
 

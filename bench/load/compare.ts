@@ -49,13 +49,7 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   const moved = machineMoved(a, b);
   return {
     usable: usable(a) && usable(b),
-    r: {
-      a: a.r,
-      b: b.r,
-      change: a.r && b.r ? b.r / a.r - 1 : null,
-      moved,
-      scaled: isScaled(a, b),
-    },
+    r: { a: a.r, b: b.r, change: a.r && b.r ? b.r / a.r - 1 : null, moved, scaled: isScaled(a, b) },
     warnings: [
       ...doubts('A', a),
       ...doubts('B', b),

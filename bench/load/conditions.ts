@@ -1,5 +1,4 @@
 /** Conditions on a result in their text form: `p99>200ms`, `errors>1%`, `tps<-5%`. */
-
 import { roundedValue } from '../../report/shared/format.js';
 import { type Change, compareFigure, computeChange, early, roundedChange } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
@@ -120,9 +119,7 @@ function assertSource(
       if (!keepGoing) throw unmeasuredError('NO_OUTAGES', named);
       return;
     case 'delivery':
-      if (produces !== 'delivery') {
-        throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
-      }
+      if (produces !== 'delivery') throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
       return;
     default: {
       if (schedules.includes(source)) return;

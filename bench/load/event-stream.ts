@@ -4,7 +4,6 @@
  * reconnects after each loss, and resumes after the last event that it received. Events during the
  * outage therefore arrive once, late.
  */
-
 import { WebSocket } from 'ws';
 import { loadError } from './messages.js';
 import type { Nodes } from './nodes.js';

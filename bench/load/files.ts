@@ -2,7 +2,6 @@
  * The folder of a load run. Writes the result, tables, histograms and report, and reads a result
  * and validates it against the schema.
  */
-
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeSystemError } from '../../engine/protocol/messages.js';

@@ -2,7 +2,6 @@
  * Connects schedule, sender and recorder. Sends a run's requests, records their outcomes, and
  * builds the result, both during the run and at its end.
  */
-
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';

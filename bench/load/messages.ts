@@ -68,9 +68,7 @@ export const loadError = defineFailures('server', {
 
 /** An invalid condition or objective: a usage error. */
 export const conditionError = defineFailures('user', {
-  SYNTAX: {
-    text: 'invalid {option}: {condition} (expected the form p99>200ms or errors>1%)',
-  },
+  SYNTAX: { text: 'invalid {option}: {condition} (expected the form p99>200ms or errors>1%)' },
   UNKNOWN_FIGURE: {
     text: 'invalid {option}: {condition}: unknown figure: {figure} (expected {known})',
   },
@@ -191,9 +189,7 @@ const verdictMessages = {
   },
   CLOCK_UNKNOWN: { text: 'clock of generator {number} is unknown: no server_time' },
   INTERRUPTED: { text: 'run interrupted' },
-  OUTAGES: {
-    text: 'server unreachable for {seconds} s in {outages}: {failed} requests failed',
-  },
+  OUTAGES: { text: 'server unreachable for {seconds} s in {outages}: {failed} requests failed' },
   OUTAGE_LASTS: {
     text: 'server still unreachable at the end, after {seconds} s: {failed} requests failed',
   },

@@ -278,7 +278,7 @@ function probesTable({ brackets }: Search): LoadTable {
 }
 
 function resultTables(result: LoadResult): LoadTable[] {
-  const { operations, outages = [], nodes = [], shards = [], tiers } = result;
+  const { operations, outages = [], nodes = [], shards = [] } = result;
   return [
     latenciesTable(result),
     requestsTable(operations),
@@ -319,12 +319,6 @@ function resultTables(result: LoadResult): LoadTable[] {
         ...[`${one.number}/${one.count}`, one.verdict, one.sent, one.accepted, one.finalized],
         ...[one.lag_p99, one.clock_offset_ms],
       ]),
-    ),
-    tableOf(
-      'tiers',
-      'Throughput by tier',
-      { tier: 'text', rate: 'per_s', 'relative to R': 'of_r' },
-      tiers.map(({ name, per_s, of_r }) => [name, per_s, of_r]),
     ),
   ];
 }

@@ -3,7 +3,6 @@
  * counts by operation and cause, figures per second, and transactions per block. Warm-up requests
  * are ignored.
  */
-
 import { build, encodeIntoCompressedBase64, type Histogram } from './bundled/hdr.js';
 import type { Nodes } from './nodes.js';
 import {

@@ -19,19 +19,13 @@ import {
 } from '../../report/page.js';
 import { commandLine, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
-import {
-  failuresChart,
-  percentileChart,
-  saturationChart,
-  tiersChart,
-  timeChart,
-} from './charts.js';
+import { failuresChart, percentileChart, saturationChart, timeChart } from './charts.js';
 import { describeLoad } from './model.js';
 import { loadDefaults, workloads } from './options.js';
 import type { LoadResult } from './result.js';
 
 export function loadReport(result: LoadResult): string {
-  const { saturation, tiers } = result;
+  const { saturation } = result;
   const model = describeLoad(result, result);
   const title = `Load test: ${model.title}`;
   const [key, setup] = model.facts;
@@ -67,7 +61,6 @@ export function loadReport(result: LoadResult): string {
       tableOf('failures'),
     ),
     sectionOf('Outages and servers', tableOf('outages'), tableOf('nodes')),
-    sectionOf('Tiers', figures(tiersChart(tiers, result.r))),
     sectionOf(setup!.title, factList(setup!), tableOf('shards')),
     section('Reproduce', commandsSection(result)),
     madeBy({ commit: result.commit, node: result.node }),

@@ -164,10 +164,7 @@ export const Outage = Type.Object(
     duration_ms: count('end_ms minus start_ms; until the end of the run if end_ms is null'),
     failed: Type.Array(
       Type.Object(
-        {
-          operation: Type.String(about('as in operations')),
-          count: count('failed requests'),
-        },
+        { operation: Type.String(about('as in operations')), count: count('failed requests') },
         strictly,
       ),
       about('requests of the measured time that failed in the outage'),

@@ -3,7 +3,6 @@
  * holds and a rate that fails. Searches are independent of each other, and R is measured with every
  * probe.
  */
-
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../engine/protocol/messages.js';
 import { rawSpeed } from '../raw/raw.js';
@@ -291,10 +290,7 @@ const DOUBLING = 2;
 const LEAST_RATE = 1;
 const MOST_RATE = 1_000_000;
 
-/**
- * Finds a bracket.
- * @param holdsAt probes a rate; null ends the search.
- */
+/** Finds a bracket. @param holdsAt probes a rate; null ends the search. */
 export async function findBracket(
   { rate: first, step: firstStep }: Start,
   holdsAt: (rate: number) => Promise<boolean | null>,

@@ -3,7 +3,6 @@
  * the workload has a call and a connection is free. A queued request keeps its intended time. The
  * schedule also measures the generator's lag.
  */
-
 import { Ticker } from './ticker.js';
 import type { Call, Wait } from './workload.js';
 

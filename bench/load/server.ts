@@ -215,9 +215,7 @@ export async function readHead(asker: ServerClient): Promise<Head> {
 export async function validatorKeys(asker: ServerClient): Promise<string[]> {
   const target = '/api/v1/network/agents';
   const { validators } = (await asker.read(target)).data;
-  if (!Array.isArray(validators)) {
-    throw loadError('NO_VALIDATORS', { url: asker.url, target });
-  }
+  if (!Array.isArray(validators)) throw loadError('NO_VALIDATORS', { url: asker.url, target });
   return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
 }
 

@@ -257,9 +257,7 @@ function generatorProblems({
   const busy = { percent: figure(100 * utilization) };
   const unsigned = { percent: figure(100 * held.signatures) };
   const all = [
-    held.signatures > MOSTLY && {
-      reason: note('GENERATOR_UNSIGNED', unsigned),
-    },
+    held.signatures > MOSTLY && { reason: note('GENERATOR_UNSIGNED', unsigned) },
     (lagP99 ?? 0) > LATE_MS && {
       reason: note('GENERATOR_LATE', lag),
       note: note('LAG_INCLUDED', lag),

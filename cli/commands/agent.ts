@@ -47,23 +47,25 @@ const [ada, bob] = ['agent_7d3e90ab', 'agent_c41f2277'];
 const alliance = 'ally_19ac03d5';
 
 export function agentCommand(): CliCommand {
-  const agent = new CliCommand('agent').description('act as an agent of a live network').explain({
-    notes: `
+  const agent = new CliCommand('agent')
+    .description('act as an agent of a live network')
+    .notes(`
 Each command prints one JSON object; watch prints one per line. Refusals go to
 standard error as code, reason and message. Use one key per network, because
 requests do not name the network.
 
 With several servers in --url, the client fails over to the next one. watch
-continues there after the last event that it printed.`,
-    examples: [
+continues there after the last event that it printed.`)
+    .examples(
       'keygen --out ada.key.json',
       'agent register --key ada.key.json --name Ada',
       'agent propose --key ada.key.json --tx hello',
       `agent vote --key ada.key.json ${block} approve`,
-    ],
-  });
+    );
   const add = (usage: string, text: string, ...examples: string[]) =>
-    withKey(agent.command(usage)).description(text).explain(examplesOf(examples));
+    withKey(agent.command(usage))
+      .description(text)
+      .examples(...examples.map((one) => `agent ${one}`));
   addSelf(add);
   addConsensus(add);
   addSocial(add);
@@ -73,11 +75,6 @@ continues there after the last event that it printed.`,
 }
 
 type Add = (usage: string, text: string, ...examples: string[]) => CliCommand;
-
-/** Returns the examples of a subcommand. */
-const examplesOf = (examples: readonly string[]) => ({
-  examples: examples.map((one) => `agent ${one}`),
-});
 
 /** Reads the key, calls the server, and prints the response. */
 async function act(
@@ -286,17 +283,15 @@ function addSocial(add: Add): void {
 function allyCommand(): CliCommand {
   const ally = new CliCommand('ally')
     .description('propose, answer or leave an alliance')
-    .explain(
-      examplesOf([
-        'ally propose Bob --purpose "calm growth"',
-        `ally respond ${alliance} accept`,
-        `ally leave ${alliance}`,
-      ]),
+    .examples(
+      'agent ally propose Bob --purpose "calm growth"',
+      `agent ally respond ${alliance} accept`,
+      `agent ally leave ${alliance}`,
     );
   const add = (usage: string, text: string, ...examples: string[]) =>
     withKey(ally.command(usage))
       .description(text)
-      .explain(examplesOf(examples.map((one) => `ally ${one}`)));
+      .examples(...examples.map((one) => `agent ally ${one}`));
   add(
     'propose',
     'found an alliance and invite agents',
@@ -433,16 +428,14 @@ export function keygenCommand(): CliCommand {
     .option('--seed-hex <hex>', '32-byte seed in hex (default: random)')
     .option('--out <file>', 'new key file to write (mode 0600)')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 private_key is the 32-byte seed of RFC 8032 in hex. Keep it secret: it controls
-the agent. With --out, only the file contains it.`,
-      examples: [
-        'keygen --out ada.key.json',
-        'keygen --json',
-        'keygen --seed-hex "$(openssl rand -hex 32)"',
-      ],
-    })
+the agent. With --out, only the file contains it.`)
+    .examples(
+      'keygen --out ada.key.json',
+      'keygen --json',
+      'keygen --seed-hex "$(openssl rand -hex 32)"',
+    )
     .action(generateKey);
 }
 
@@ -471,34 +464,28 @@ export function networkCommand(): CliCommand {
   const rows = integer(1, 1_000);
   const network = new CliCommand('network')
     .description('read the state of a live network')
-    .explain({
-      notes: 'Each command prints one JSON object. No key is needed.',
-      examples: [
-        'network state',
-        'network agents --limit 10',
-        'network blocks --status finalized --limit 3',
-      ],
-    });
+    .notes('Each command prints one JSON object. No key is needed.')
+    .examples(
+      'network state',
+      'network agents --limit 10',
+      'network blocks --status finalized --limit 3',
+    );
   withUrls(network.command('state'))
     .description('print height, head, active agents and throughput')
-    .explain({
-      examples: [
-        'network state',
-        'network state --url http://10.0.0.1:8080',
-        'network state | jq .block_height',
-      ],
-    })
+    .examples(
+      'network state',
+      'network state --url http://10.0.0.1:8080',
+      'network state | jq .block_height',
+    )
     .action((flags: UrlsFlags) => look(flags, (client) => client.networkState()));
   withUrls(network.command('agents'))
     .description('list the active validators and producers')
     .option('--limit <n>', 'maximum number of each', rows)
-    .explain({
-      examples: [
-        'network agents',
-        'network agents --limit 10',
-        'network agents --url http://10.0.0.1:8080',
-      ],
-    })
+    .examples(
+      'network agents',
+      'network agents --limit 10',
+      'network agents --url http://10.0.0.1:8080',
+    )
     .action(({ url, ...query }: UrlsFlags & { limit?: number }) =>
       look({ url }, (client) => client.agents(query)),
     );
@@ -513,13 +500,11 @@ export function networkCommand(): CliCommand {
     ])
     .option('--limit <n>', 'maximum number of blocks', rows)
     .option('--cursor <text>', 'next_cursor of the previous page')
-    .explain({
-      examples: [
-        'network blocks',
-        'network blocks --status voting',
-        'network blocks --status finalized --limit 3',
-      ],
-    })
+    .examples(
+      'network blocks',
+      'network blocks --status voting',
+      'network blocks --status finalized --limit 3',
+    )
     .action(({ url, ...query }: UrlsFlags & BlockFlags) =>
       look({ url }, (client) => client.blocks(query)),
     );

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-
 import type { Segment, Store } from '../../engine/store/store.js';
 import { CliCommand, integer } from '../options/options.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
@@ -22,21 +21,19 @@ export function archiveCommand(): CliCommand {
     .option('--dry-run', 'print the entries to move, and change nothing')
     .option('--no-compact', 'keep the free space inside data.mdb for reuse')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Moves entries and their events into DIR/archive/*.seg and shrinks data.mdb.
 replay, log and serve read the archive transparently, and no digest changes.
 Copy DIR/archive together with the folder.
 
 Entry 0, the last entry, and all entries since the oldest block in voting stay.
 Records and meme files stay too. The command can be killed at any time: the
-folder stays valid, and the next run continues.`,
-      examples: [
-        'archive folkmoot-data --before 1000000 --dry-run',
-        'archive folkmoot-data --before 1000000',
-        'serve --archive-after 200000',
-      ],
-    })
+folder stays valid, and the next run continues.`)
+    .examples(
+      'archive folkmoot-data --before 1000000 --dry-run',
+      'archive folkmoot-data --before 1000000',
+      'serve --archive-after 200000',
+    )
     .action(run);
 }
 

@@ -1,11 +1,10 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-
 import type { CertificateHolds } from '../../engine/certificate/check.js';
 import type { TrustedDigest } from '../../engine/certificate/statement.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { blockInFile, blockName, blockSyntax, findStoredBlock } from '../options/ids.js';
-import { CliCommand, integer } from '../options/options.js';
+import { CliCommand, collect, integer } from '../options/options.js';
 import { exitCodes, UsageError } from '../output/exit.js';
 import { io, setExitCode } from '../output/io.js';
 import { canRedraw, printJson, redraw, writeStderr, writeStdout } from '../output/output.js';
@@ -29,18 +28,16 @@ export function certifyCommand(): CliCommand {
     .option('--bridge <kib>', 'size limit for results of other entries, in KiB', sizes, 1024)
     .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--out <file>', 'file to write (default: standard output)')
-    .explain({
-      notes: `
+    .notes(`
 Replays the log up to the block, which must be finalized or rejected, and uses
 no stored state. The certificate contains the genesis, the electorate, the
 signed proposal and every counted vote. The digest chain binds them to the log.
-See docs/certificates.md.`,
-      examples: [
-        'certify runs/7 12 --out c.json',
-        'certify folkmoot-data 3f9a0c11 --through 5000 > c.json',
-        'check-certificate c.json',
-      ],
-    })
+See docs/certificates.md.`)
+    .examples(
+      'certify runs/7 12 --out c.json',
+      'certify folkmoot-data 3f9a0c11 --through 5000 > c.json',
+      'check-certificate c.json',
+    )
     .action(certifyBlock);
 }
 
@@ -111,29 +108,22 @@ export function checkCertificateCommand(): CliCommand {
       trustedDigest,
       [],
     )
-    .option(
-      '--rule <file>',
-      'decision rule to run, may be repeated',
-      (file: string, before: string[]) => [...before, file],
-      [],
-    )
+    .option('--rule <file>', 'decision rule to run, may be repeated', collect, [])
     .option('--most <kib>', 'size limit of the certificate, in KiB', sizes, 16 * 1024)
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Recomputes all digests, hashes, signatures, weights and sums. Prints what the
 certificate proves and what it assumes. Exits with code 12 if the certificate is
 invalid.
 
 A decision rule that is a module runs, in a sandbox, only if --rule gives a file
-with the same text. Otherwise the check proves all but the decision.`,
-      examples: [
-        'check-certificate c.json',
-        'check-certificate c.json --rule sixty.js',
-        'certify runs/7 12 | folkmoot check-certificate -',
-        'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
-      ],
-    })
+with the same text. Otherwise the check proves all but the decision.`)
+    .examples(
+      'check-certificate c.json',
+      'check-certificate c.json --rule sixty.js',
+      'certify runs/7 12 | folkmoot check-certificate -',
+      'check-certificate c.json --trusted-digest 5000:$(cat digest.txt)',
+    )
     .action(check);
 }
 

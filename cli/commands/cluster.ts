@@ -14,42 +14,36 @@ interface Flags extends ClusterFlags {
 export function clusterCommand(): CliCommand {
   const cluster = new CliCommand('cluster')
     .description('inspect and maintain the nodes of a cluster')
-    .explain({
-      examples: [
-        'cluster status --cluster etcd://127.0.0.1 --network-id town',
-        'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
-        'cluster status --network-id town | jq .nodes',
-      ],
-    });
+    .examples(
+      'cluster status --cluster etcd://127.0.0.1 --network-id town',
+      'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+      'cluster status --network-id town | jq .nodes',
+    );
   withNetwork(cluster.command('status'))
     .description('print the status of all nodes and etcd members')
-    .explain({
-      notes: `
+    .notes(`
 Prints one JSON object after two seconds. A node is alive if it updated its card
 in etcd in that time. bad_cards lists invalid cards, which all nodes ignore. A
 live node replaces its card, and cluster forget deletes the others. Exits with
-code 12 if nodes have different digests at the same entry.`,
-      examples: [
-        'cluster status --cluster etcd://127.0.0.1 --network-id town',
-        'cluster status --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
-        'cluster status --network-id town | jq .parted',
-      ],
-    })
+code 12 if nodes have different digests at the same entry.`)
+    .examples(
+      'cluster status --cluster etcd://127.0.0.1 --network-id town',
+      'cluster status --cluster etcd://10.0.0.1,10.0.0.2 --network-id town',
+      'cluster status --network-id town | jq .parted',
+    )
     .action((flags: Flags) => over(flags, status));
   withNetwork(cluster.command('forget'))
     .argument('<node>', 'node name')
     .description('remove a node that will not return')
-    .explain({
-      notes: `
+    .notes(`
 etcd keeps each batch of requests until every node has it. Remove a lost node so
 that etcd can delete its batches. A running node of this name exits. Also
-deletes a bad card of this name.`,
-      examples: [
-        'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
-        'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
-        'cluster forget n3 --network-id town',
-      ],
-    })
+deletes a bad card of this name.`)
+    .examples(
+      'cluster forget n3 --cluster etcd://127.0.0.1 --network-id town',
+      'cluster forget n3 --cluster etcd://10.0.0.1 --network-id town',
+      'cluster forget n3 --network-id town',
+    )
     .action((node: string, flags: Flags) => over(flags, (order) => forget(order, node)));
   return cluster;
 }

@@ -13,20 +13,18 @@ export function compareCommand(): CliCommand {
     .argument('<b>', 'second run')
     .option('--out <file>', 'HTML file to write, with charts and votes')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Prints the first difference in the scenarios and in the logs, each block with a
 different outcome (approving to rejecting weight), and each measure that differs
 (b minus a). If the runs share a prefix, also counts flipped votes.
 
 One pair of runs cannot show whether a difference is significant. For that, use
-folkmoot fork RUN --replicates.`,
-      examples: [
-        'compare runs/7 runs/7-fork',
-        'compare runs/7 runs/7-fork --out comparison.html',
-        'compare runs/7 runs/8 --json | jq .measures',
-      ],
-    })
+folkmoot fork RUN --replicates.`)
+    .examples(
+      'compare runs/7 runs/7-fork',
+      'compare runs/7 runs/7-fork --out comparison.html',
+      'compare runs/7 runs/8 --json | jq .measures',
+    )
     .action(run);
 }
 
@@ -83,7 +81,7 @@ export function forkLines({ added, prefix }: Forked): string[] {
   return [
     ...acted,
     row('prefix', `logs diverge at ${difference!.where}, before the first change${what}`),
-    ...Object.entries(difference!.details).map(([name, text]) => row(`  ${name}`, text)),
+    ...details(difference!.details),
   ];
 }
 

@@ -5,106 +5,34 @@
  * adds. Names of files are foreign text, so the scripts never evaluate an answer or a word of the
  * line.
  */
-
-import { type Dirent, existsSync, readdirSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command, type Option } from 'commander';
 import type { Parser } from '../options/options.js';
 import { CliCommand } from '../options/options.js';
 import { escapeControls, printHelp, writeStdout } from '../output/output.js';
 
-/** Hidden command that the scripts call. */
-const COMPLETE = '__complete';
+const shells = ['bash', 'zsh', 'fish'];
 
-const bash = `# bash completion for folkmoot
-_folkmoot() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} line value paths=none
-  COMPREPLY=()
-  while IFS= read -r line; do
-    case $line in
-      :*) paths=\${line#:} ;;
-      *)
-        value=\${line%%$'\\t'*}
-        COMPREPLY+=("$(printf %q "$value")")
-        ;;
-    esac
-  done < <(folkmoot ${COMPLETE} bash "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
-  [[ $cur == '=' ]] && cur=
-  local kind=-f
-  [[ $paths == none ]] && return
-  [[ $paths == folders ]] && kind=-d
-  compopt -o filenames 2> /dev/null
-  while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen $kind -- "$cur")
-}
-complete -F _folkmoot folkmoot
-`;
-
-const zsh = `#compdef folkmoot
-# zsh completion for folkmoot
-_folkmoot() {
-  local -a lines values shown
-  local line paths=none
-  lines=("\${(@f)$(folkmoot ${COMPLETE} zsh "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
-  for line in "\${lines[@]}"; do
-    if [[ $line == :* ]]; then
-      paths=\${line#:}
-    elif [[ -n $line ]]; then
-      values+=("\${line%%$'\\t'*}")
-      shown+=("\${line/$'\\t'/  }")
-    fi
-  done
-  (( \${#values} )) && compadd -l -d shown -a values
-  case $paths in
-    files) _files ;;
-    folders) _files -/ ;;
-  esac
-}
-if [[ \${zsh_eval_context[-1]} == loadautofunc ]]; then
-  _folkmoot "$@"
-else
-  compdef _folkmoot folkmoot
-fi
-`;
-
-const fish = `# fish completion for folkmoot
-function __folkmoot_complete
-    set -l words (commandline -opc) (commandline -ct)
-    set -l paths none
-    for line in (folkmoot ${COMPLETE} fish $words[2..-1] 2> /dev/null)
-        if string match -q ':*' -- $line
-            set paths (string sub -s 2 -- $line)
-        else
-            echo $line
-        end
-    end
-    switch $paths
-        case files
-            __fish_complete_path (commandline -ct)
-        case folders
-            __fish_complete_directories (commandline -ct)
-    end
-end
-complete -c folkmoot -f -a '(__folkmoot_complete)'
-`;
-
-const scripts = { bash, zsh, fish };
-type Shell = keyof typeof scripts;
+/** Folder with a script for each shell. The scripts call the hidden command `__complete`. */
+const scripts = new URL('../../../deploy/completion/', import.meta.url);
 
 export function completionCommand(): CliCommand {
   return new CliCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
-    .explain({
-      notes: `
+    .addArgument(new Argument('<shell>', 'shell').choices(shells))
+    .notes(`
 Completes commands, options, option values, scenario names and folders with
-runs. The script calls folkmoot, which must be on the path or an alias.`,
-      examples: [
-        'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
-        'completion zsh > ~/.zfunc/_folkmoot',
-        'completion fish > ~/.config/fish/completions/folkmoot.fish',
-      ],
-    })
-    .action((shell: Shell) => writeStdout(...scripts[shell].trimEnd().split('\n')));
+runs. The script calls folkmoot, which must be on the path or an alias.`)
+    .examples(
+      'completion bash > ~/.folkmoot.bash && source ~/.folkmoot.bash',
+      'completion zsh > ~/.zfunc/_folkmoot',
+      'completion fish > ~/.config/fish/completions/folkmoot.fish',
+    )
+    .action((shell: string) => {
+      const script = readFileSync(new URL(`folkmoot.${shell}`, scripts), 'utf8');
+      writeStdout(...script.trimEnd().split('\n'));
+    });
 }
 
 interface Completion {

@@ -20,18 +20,16 @@ export function configCommand(): CliCommand {
   return new CliCommand('config')
     .description('check a configuration file, and show effective values')
     .enablePositionalOptions()
-    .explain({
-      notes: `
+    .notes(`
 A value comes from the first of these sources that has it: a flag, an
 environment variable, the YAML file of --config or FOLKMOOT_CONFIG, the default.
 The file has one section per command: serve and load. See
-docs/configuration.md.`,
-      examples: [
-        'config check folkmoot.yaml',
-        'config show serve --config folkmoot.yaml --port 9000',
-        'config show --json load',
-      ],
-    })
+docs/configuration.md.`)
+    .examples(
+      'config check folkmoot.yaml',
+      'config show serve --config folkmoot.yaml --port 9000',
+      'config show --json load',
+    )
     .addCommand(checkCommand())
     .addCommand(showCommand());
 }
@@ -40,16 +38,14 @@ function checkCommand(): CliCommand {
   return new CliCommand('check')
     .description('check a configuration file without starting anything')
     .argument('<file>', 'YAML file')
-    .explain({
-      notes: `
+    .notes(`
 Checks the file alone, without environment variables and flags. An unknown key,
-an invalid value or a conflict is an error that names the file and the line.`,
-      examples: [
-        'config check folkmoot.yaml',
-        'config check folkmoot.yaml && systemctl reload folkmoot',
-        'config check folkmoot.yaml || exit',
-      ],
-    })
+an invalid value or a conflict is an error that names the file and the line.`)
+    .examples(
+      'config check folkmoot.yaml',
+      'config check folkmoot.yaml && systemctl reload folkmoot',
+      'config check folkmoot.yaml || exit',
+    )
     .action(check);
 }
 
@@ -73,17 +69,15 @@ function showCommand(): CliCommand {
     .option('--json', 'print one JSON object')
     .passThroughOptions()
     .allowUnknownOption()
-    .explain({
-      notes: `
+    .notes(`
 Prints a section of a configuration file, with the source of each value as a
 comment. Secrets and passwords are shown as ***. Write --json before the
-command.`,
-      examples: [
-        'config show serve',
-        'config show serve --config folkmoot.yaml --port 9000',
-        'config show --json load --rate 500',
-      ],
-    })
+command.`)
+    .examples(
+      'config show serve',
+      'config show serve --config folkmoot.yaml --port 9000',
+      'config show --json load --rate 500',
+    )
     .action(show);
 }
 

@@ -29,19 +29,17 @@ export function conformanceCommand(): CliCommand {
     .option('--partial', 'accept missing lines and outcomes')
     .option('--list', 'print the names of all cases')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 The suite contains signed requests with their outcomes, events, records and
 digests, and the log of every shipped scenario. Its bytes are the same on every
 machine. README.md in the suite describes the files and the format of results.
 
---check exits with code 12 at the first difference.`,
-      examples: [
-        'conformance --out suite',
-        'conformance --out suite --only life,alliances,healthy-town',
-        'conformance --check results.ndjson --against suite',
-      ],
-    })
+--check exits with code 12 at the first difference.`)
+    .examples(
+      'conformance --out suite',
+      'conformance --out suite --only life,alliances,healthy-town',
+      'conformance --check results.ndjson --against suite',
+    )
     .action(run);
 }
 
@@ -115,17 +113,15 @@ export function verifyCommand(): CliCommand {
   return new CliCommand('verify')
     .description('verify Ed25519 signatures from standard input')
     .choice('--verifier <name>', 'signature verifier', ['pool', 'inline', 'reference'], 'pool')
-    .explain({
-      notes: `
+    .notes(`
 Reads NDJSON {public_key, message, signature} in hex. Prints one line per input
 line, in order: {"valid": true|false}, or {"valid": false, "error": "..."} for a
-malformed line. All verifiers give the same results.`,
-      examples: [
-        'verify < signatures.ndjson',
-        'verify < signatures.ndjson | grep -c true',
-        'verify --verifier reference < signatures.ndjson',
-      ],
-    })
+malformed line. All verifiers give the same results.`)
+    .examples(
+      'verify < signatures.ndjson',
+      'verify < signatures.ndjson | grep -c true',
+      'verify --verifier reference < signatures.ndjson',
+    )
     .action(runVerify);
 }
 

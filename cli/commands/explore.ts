@@ -2,7 +2,6 @@
  * `folkmoot explore`: serves the page for a stored network or a load result, read-only. `--export`
  * recomputes the log, then writes the network and its page as one file.
  */
-
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -39,8 +38,7 @@ export function exploreCommand(): CliCommand {
       ).conflicts(['port', 'host', 'open', 'verify']),
     )
     .option('--json', 'print one JSON object when ready')
-    .explain({
-      notes: `
+    .notes(`
 Serves the folder read-only until SIGTERM or SIGINT. Write requests get
 READ_ONLY. New entries appear as another process commits them. Only view/ and
 history/ in the folder are written. They are caches and can be deleted. For a
@@ -50,15 +48,14 @@ load run, the page shows the result: verdict, rates, latencies and errors.
 file needs no server and opens at any entry, such as run.html?at=1200. It
 contains all that the page shows, with memes up to 256 KiB and proposals up to
 1 MB, but no requests and no signatures. 100,000 events take about 0.5 MB; the
-limit is 2,000,000 events. The report of the run links to DIR/run.html.`,
-      examples: [
-        'explore runs/7',
-        'explore folkmoot-data --port 8081 --open no',
-        'explore runs/7 --verify',
-        'explore runs/7 --export',
-        'explore folkmoot-data --export today.html',
-      ],
-    })
+limit is 2,000,000 events. The report of the run links to DIR/run.html.`)
+    .examples(
+      'explore runs/7',
+      'explore folkmoot-data --port 8081 --open no',
+      'explore runs/7 --verify',
+      'explore runs/7 --export',
+      'explore folkmoot-data --export today.html',
+    )
     .action(async (folder: string, flags: ExploreFlags) => {
       if (flags.export === undefined || isLoadRun(folder)) {
         return runExplore(folder, flags, new StopSignal());
@@ -141,9 +138,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/**
- * Opens a browser without waiting for it. If the browser cannot be started, prints a notice.
- */
+/** Opens a browser without waiting for it. If the browser cannot be started, prints a notice. */
 function openBrowser(url: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program!, [...args, url], { stdio: 'ignore', detached: true });

@@ -2,8 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Forked } from '../../sim/fork/fork.js';
 import type { KeptRun } from '../../sim/fork/kept-run.js';
 import type { DeciderOptions, Scenario } from '../../sim/index.js';
-import type { FailureKind, SweepResult } from '../../sim/sweep/runs.js';
-import { CliCommand, integer } from '../options/options.js';
+import { CliCommand, collect, integer } from '../options/options.js';
 import { mostCallsOption, readDeciderFlags, warnUnusedDeciders } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
@@ -26,12 +25,7 @@ export function forkCommand(): CliCommand {
   return new CliCommand('fork')
     .description('re-run a saved run with changes, and verify the prefix')
     .argument('<run>', 'saved run, written by sim --out or fork')
-    .option(
-      '--intervention <yaml>',
-      'change to apply, may be repeated',
-      (text: string, before: string[]) => [...before, text],
-      [],
-    )
+    .option('--intervention <yaml>', 'change to apply, may be repeated', collect, [])
     .option('--out <dir>', 'folder to write (default: RUN-fork)')
     .option('--folder <dir>', "folder with the run's scripts and data files")
     .option(
@@ -48,7 +42,8 @@ export function forkCommand(): CliCommand {
     .option('--record', 'call external deciders for answers not in the cassette')
     .addOption(mostCallsOption())
     .option('--json', 'print one JSON object')
-    .explain({ notes, examples })
+    .notes(notes)
+    .examples(...examples)
     .action(run);
 }
 
@@ -192,22 +187,17 @@ async function forkOverSeeds(kept: KeptRun, scenario: Scenario, flags: OverSeeds
   writeStderr(`folkmoot fork of ${kept.folder}: ${plan.runs} runs, ${jobs} in parallel, in ${out}`);
   const made = build();
   const interrupt = interruption();
-  const progress = showCount(plan.runs, 'runs');
-  let result: SweepResult;
-  try {
-    const { signal } = interrupt;
-    const how = { out, made, resume, jobs, signal, deciders };
-    result = await sweep(plan, { ...how, onProgress: progress.update });
-  } finally {
-    progress.stop();
-  }
+  const { update: onProgress, stop } = showCount(plan.runs, 'runs');
+  const how = { out, made, resume, jobs, signal: interrupt.signal, deciders };
+  const result = await sweep(plan, { ...how, onProgress }).finally(stop);
   const differences = result.finished ? await differencesIn(out) : [];
   if (flags.json) printJson({ out, ...result, differences });
   else if (result.finished) await writeStdoutAsync(...luckLines(differences, flags.replicates));
   if (result.failed) {
     const { kind, message, seed } = result.failed;
     writeStderr(`folkmoot: the run with seed ${seed} failed (${kind}): ${message}`);
-    setExitCode(codes[kind]);
+    const { failureKinds } = await import('./sweep.js');
+    setExitCode(failureKinds[kind].code);
   } else if (result.finished) {
     writeStderr(`saved in ${out}; report: ${out}/report.html, differences.csv`);
   } else {
@@ -215,14 +205,6 @@ async function forkOverSeeds(kept: KeptRun, scenario: Scenario, flags: OverSeeds
     interrupt.end();
   }
 }
-
-const codes: Record<FailureKind, number> = {
-  safety: exitCodes.safety,
-  scenario: exitCodes.usage,
-  crash: exitCodes.crash,
-  differs: exitCodes.differs,
-  unanswered: exitCodes.unanswered,
-};
 
 /** Difference in one measure: the value with the change minus the value without it. */
 interface Difference {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-
 import type { TieBreak } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule, GivenParameters } from '../../sim/rules/chosen-rule.js';
 import type { RecordedPoll, Undecided } from '../../sim/rules/recorded-polls.js';
@@ -67,8 +66,7 @@ export function recountCommand(): CliCommand {
     .option('--out <file>', 'HTML file to write, with charts, or CSV file')
     .option('--raw-cells', 'CSV file: leave formulas in text as they are')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Counts each block again with the recorded votes. Prints the blocks with a
 different status or choice, and the pivotal voters: those whose absence or
 opposite decision would change the outcome. Agents do not vote again.
@@ -81,15 +79,14 @@ An elector that had not voted counts as absent. See docs/rules.md.
 
 Election data has the type soc, soi, toc or toi (PrefLib) or pb (Pabulib).
 Several files give one table of choices. The command runs no module of the
-network, only modules in --rule.`,
-      examples: [
-        'recount runs/7 --rule majority --rule veto --out recount.html',
-        'recount folkmoot-data --rule threshold --parameter for_bps=6000',
-        'recount runs/7 --rule sixty.js --json | jq .rules',
-        'recount 00004-00000001.soc --rule schulze --rule instant_runoff',
-        'recount polls/*.toc --rule schulze --skip-invalid --out choices.csv',
-      ],
-    })
+network, only modules in --rule.`)
+    .examples(
+      'recount runs/7 --rule majority --rule veto --out recount.html',
+      'recount folkmoot-data --rule threshold --parameter for_bps=6000',
+      'recount runs/7 --rule sixty.js --json | jq .rules',
+      'recount 00004-00000001.soc --rule schulze --rule instant_runoff',
+      'recount polls/*.toc --rule schulze --skip-invalid --out choices.csv',
+    )
     .action(run);
 }
 

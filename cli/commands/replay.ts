@@ -8,7 +8,7 @@ import type { Store, StoreMeta } from '../../engine/store/store.js';
 import { omitAbsent } from '../options/client.js';
 import { CliCommand, expectOrdered, integer } from '../options/options.js';
 import { assertUiServerFlags, uiServerOptions, watchOption } from '../options/ui-server.js';
-import { exitCodes, interruption, isUsage, UsageError } from '../output/exit.js';
+import { aborted, exitCodes, interruption, isUsage, UsageError } from '../output/exit.js';
 import { endNow, setExitCode } from '../output/io.js';
 import {
   canRedraw,
@@ -31,22 +31,20 @@ export function replayCommand(): CliCommand {
     .option('--json', 'print one JSON object')
     .addOption(watchOption('the replay'))
     .addOptions(uiServerOptions())
-    .explain({
-      notes: `
+    .notes(`
 Compares both digest chains, all stored events and records, the event index and
 all bytes of archive/. For a printed log, compares the digests of its lines.
 Exits with code 12 at the first difference.
 
 --watch serves a page with the progress and the first difference: entry, actor,
 field, expected and found value. The token in its address allows pausing. The
-page stays until SIGTERM or SIGINT.`,
-      examples: [
-        'replay runs/7',
-        'replay runs/7 --signatures',
-        'replay runs/7 --signatures --watch',
-        'replay run.ndjson --json',
-      ],
-    })
+page stays until SIGTERM or SIGINT.`)
+    .examples(
+      'replay runs/7',
+      'replay runs/7 --signatures',
+      'replay runs/7 --signatures --watch',
+      'replay run.ndjson --json',
+    )
     .action(run);
 }
 
@@ -96,12 +94,6 @@ async function watched(source: string, flags: Flags, verifier?: Verifier): Promi
   if (failure !== undefined) throw failure;
   endNow();
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 async function replayAndMatch(
   source: string,
@@ -179,17 +171,15 @@ export function logCommand(): CliCommand {
     .argument('<dir>', 'saved run or data folder')
     .option('--from <n>', 'first entry', position, 0)
     .option('--to <n>', 'last entry', position)
-    .explain({
-      notes: `
+    .notes(`
 Each line contains one entry: {seq, at, kind, public_key, target, timestamp,
 signature, body, log_digest, digest}. A meme also contains its file in base64.
-See docs/protocol.md for the digests.`,
-      examples: [
-        'log runs/7 --from 10 --to 12',
-        'log runs/7 | jq .kind',
-        'log runs/7 > run.ndjson && folkmoot replay run.ndjson',
-      ],
-    })
+See docs/protocol.md for the digests.`)
+    .examples(
+      'log runs/7 --from 10 --to 12',
+      'log runs/7 | jq .kind',
+      'log runs/7 > run.ndjson && folkmoot replay run.ndjson',
+    )
     .action(printLog);
 }
 
@@ -237,8 +227,7 @@ export function checkCommand(): CliCommand {
     .argument('<dir>', 'data folder or saved run, not open in a server')
     .option('--pages', 'check the page structure only')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 First checks the pages of data.mdb as plain bytes: each page is used once or
 free, and all keys are in order. Then a second process replays the log and
 compares every entry, event, record and file, including archive/. It therefore
@@ -246,9 +235,8 @@ also reports data that crashes the reader, and segments of another network in
 archive/. The folder is not changed.
 
 Exits with code 13 if the folder is damaged. Restore it from a copy, or replay
-the part that folkmoot log still prints.`,
-      examples: ['check folkmoot-data', 'check runs/7 --pages', 'check runs/7 --json'],
-    })
+the part that folkmoot log still prints.`)
+    .examples('check folkmoot-data', 'check runs/7 --pages', 'check runs/7 --json')
     .action(runCheck);
 }
 

@@ -7,33 +7,29 @@ import { CliCommand, integer } from '../options/options.js';
 import { expectRule, parameterOption, ruleSyntax } from '../options/rule.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
-import { printJson, writeStderr, writeStdout } from '../output/output.js';
+import { printJson, wrapWords, writeStderr, writeStdout } from '../output/output.js';
 import { showCount } from '../output/progress.js';
 
 export function ruleCommand(): CliCommand {
-  const rule = new CliCommand('rule').description('list, show and check decision rules').explain({
-    notes: `
+  const rule = new CliCommand('rule')
+    .description('list, show and check decision rules')
+    .notes(`
 A decision rule says when a block is finalized, rejected or expired, and which
-of its options is chosen. See docs/rules.md.`,
-    examples: ['rule list', 'rule show schulze', 'rule check sixty.js'],
-  });
+of its options is chosen. See docs/rules.md.`)
+    .examples('rule list', 'rule show schulze', 'rule check sixty.js');
   rule
     .command('list')
     .description('list the named rules')
     .option('--json', 'print one JSON array')
-    .explain({
-      examples: ['rule list', 'rule list --json', "rule list --json | jq -r '.[].name'"],
-    })
+    .examples('rule list', 'rule list --json', "rule list --json | jq -r '.[].name'")
     .action(list);
   rule
     .command('show')
     .description('print a rule, its parameters and its ballot schema')
     .argument('<rule>', ruleSyntax)
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: 'A module is loaded in a sandbox.',
-      examples: ['rule show schulze', 'rule show sixty.js', 'rule show score --json | jq .ballot'],
-    })
+    .notes('A module is loaded in a sandbox.')
+    .examples('rule show schulze', 'rule show sixty.js', 'rule show score --json | jq .ballot')
     .action(show);
   addCheck(rule);
   return rule;
@@ -48,8 +44,7 @@ function addCheck(rule: CliCommand): void {
     .option('--seed <text>', 'random seed for the polls', '1')
     .option('--polls <n>', 'number of polls', integer(1, 1_000_000), 200)
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Counts random polls with random ballots that the rule accepts. Compares counter
 with tally after each vote. The rule must not fail on an accepted ballot, must
 decide each poll that is over, and must keep its decision when further votes
@@ -58,14 +53,13 @@ SHA-256, the outcomes, and the time for a vote as a multiple of the time under
 bft. Warns about outcomes and lines that occur in no poll.
 
 Exits with code 12 if the file contains no rule, or the rule violates this
-contract.`,
-      examples: [
-        'rule check sixty.js',
-        'rule check sixty.js --parameter for_bps=7500',
-        'rule check town.yaml --polls 5000 --seed 7',
-        'rule check sixty.js --json | jq .sha256',
-      ],
-    })
+contract.`)
+    .examples(
+      'rule check sixty.js',
+      'rule check sixty.js --parameter for_bps=7500',
+      'rule check town.yaml --polls 5000 --seed 7',
+      'rule check sixty.js --json | jq .sha256',
+    )
     .action(check);
 }
 
@@ -115,7 +109,7 @@ async function show(named: string, { json }: { json?: boolean }): Promise<void> 
     ...(decides_early === false ? ['decides at the end of voting'] : []),
   ];
   writeStdout(`${named}: ${title}`, `kind        ${kind} rule: ${about.join(', ')}`);
-  for (const paragraph of definition ?? []) writeStdout('', ...wrap(paragraph));
+  for (const paragraph of definition ?? []) writeStdout('', ...wrapWords(paragraph, COLUMNS));
   if (lines) writeStdout('', ...lines.map(describeLine));
   if (module !== null) writeStdout('', ...module.trimEnd().split('\n'));
   writeStdout('', 'Parameters:', ...parameterLines(parameters));
@@ -164,16 +158,6 @@ function describeSchema(schema: BallotSchema): string {
 
 const COLUMNS = 80;
 
-function wrap(text: string): string[] {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
-    if (line.length + 1 + word.length > COLUMNS) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines;
-}
-
 interface CheckFlags {
   parameter?: GivenParameters;
   seed: string;
@@ -205,9 +189,7 @@ async function check(named: string, flags: CheckFlags): Promise<void> {
 
 /** Reports a file without a rule. A wrong name, path or parameter is a usage error. */
 function refuse(named: string, { problem, inFile }: NoRule, json = false): void {
-  if (!inFile) {
-    throw new UsageError('INVALID_ARGUMENT', { option: 'rule', value: named, problem });
-  }
+  if (!inFile) throw new UsageError('INVALID_ARGUMENT', { option: 'rule', value: named, problem });
   if (json) printJson({ rule: named, holds: false, problem });
   else writeStderr(`folkmoot: invalid rule: ${named}: ${problem}`);
   setExitCode(exitCodes.differs);

@@ -8,48 +8,42 @@ import { escapeControls, printJson, writeStderr, writeStdout } from '../output/o
 export function scenarioCommand(): CliCommand {
   const scenario = new CliCommand('scenario')
     .description('list, show and check scenarios')
-    .explain({
-      notes: `
+    .notes(`
 A scenario is a YAML or JSON file that describes a simulation. Shipped scenarios
-have a name and need no path. See docs/scenarios.md for all keys.`,
-      examples: [
-        'scenario list',
-        'scenario show byzantine --set agents.adversaries.share=0.4',
-        'scenario check experiments/*.yaml',
-      ],
-    });
+have a name and need no path. See docs/scenarios.md for all keys.`)
+    .examples(
+      'scenario list',
+      'scenario show byzantine --set agents.adversaries.share=0.4',
+      'scenario check experiments/*.yaml',
+    );
   scenario
     .command('check')
     .description('check scenario files')
     .argument('<file...>', 'scenario files or names')
     .option('--no-scripts', 'do not load the scripts of a scenario')
-    .explain({
-      notes: `
+    .notes(`
 Prints one line per file: ok, or bad with the first problem. Checks every cell
 of a sweep. Exits with code 2 if a file is invalid.
 
 Loading a script runs its top-level code. --no-scripts prevents this. Types of
 TypeScript scripts are checked with the TypeScript installed next to the
-scenario or in the current folder. External deciders are not started.`,
-      examples: [
-        'scenario check town.yaml',
-        'scenario check town.yaml byzantine',
-        'scenario check downloaded.yaml --no-scripts',
-      ],
-    })
+scenario or in the current folder. External deciders are not started.`)
+    .examples(
+      'scenario check town.yaml',
+      'scenario check town.yaml byzantine',
+      'scenario check downloaded.yaml --no-scripts',
+    )
     .action(check);
   scenario
     .command('show')
     .description('print a scenario with all defaults')
     .argument('<file>', 'scenario file or name')
     .option('--json', 'print one JSON object')
-    .explain({
-      examples: [
-        'scenario show healthy-town > town.yaml',
-        'scenario show byzantine --set agents.adversaries.share=0.4',
-        'scenario show town.yaml --json',
-      ],
-    })
+    .examples(
+      'scenario show healthy-town > town.yaml',
+      'scenario show byzantine --set agents.adversaries.share=0.4',
+      'scenario show town.yaml --json',
+    )
     .addOption(setOption())
     .action(showOne);
   addReferences(scenario);
@@ -60,25 +54,17 @@ function addReferences(scenario: CliCommand): void {
   scenario
     .command('schema')
     .description('print the JSON Schema of scenarios')
-    .explain({
-      examples: [
-        'scenario schema',
-        'scenario schema > scenario.schema.json',
-        "scenario schema | jq '.properties | keys'",
-      ],
-    })
+    .examples(
+      'scenario schema',
+      'scenario schema > scenario.schema.json',
+      "scenario schema | jq '.properties | keys'",
+    )
     .action(printSchema);
   scenario
     .command('list')
     .description('list the shipped scenarios')
     .option('--json', 'print one JSON array')
-    .explain({
-      examples: [
-        'scenario list',
-        'scenario list --json',
-        "scenario list --json | jq -r '.[].name'",
-      ],
-    })
+    .examples('scenario list', 'scenario list --json', "scenario list --json | jq -r '.[].name'")
     .action(list);
 }
 

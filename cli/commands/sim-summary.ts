@@ -1,5 +1,4 @@
 /** Text summary of a simulation. */
-
 import { decidedText } from '../../report/shared/verdicts.js';
 import { describeElections } from '../../sim/elections/rule-ballots.js';
 import type { Finding, SimResult } from '../../sim/index.js';

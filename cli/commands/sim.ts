@@ -82,8 +82,7 @@ export function simCommand(): CliCommand {
     .addOption(scriptSeconds())
     .addOptions([...uiServerOptions(), ...deciderOptions()])
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 The same scenario and seed give the same digest on every machine. Progress lines
 show how much of the log is durable.
 
@@ -103,15 +102,14 @@ pacing). Watching does not change the digest.
 A scenario can use external programs or models as deciders. --record calls them
 and records their answers in DIR/decisions.cassette. --cassette replays recorded
 answers. With both, missing answers are called. If --most-calls stops a run, the
-same command continues it. See docs/deciders.md.`,
-      examples: [
-        'sim --seed 7 --agents 300 --blocks 20',
-        'sim healthy-town --out runs/town',
-        'sim byzantine --set agents.adversaries.share=0.4',
-        'sim meme-storm --speed 10 --watch',
-        'sim models.yaml --record --most-calls 500 --out runs/models',
-      ],
-    })
+same command continues it. See docs/deciders.md.`)
+    .examples(
+      'sim --seed 7 --agents 300 --blocks 20',
+      'sim healthy-town --out runs/town',
+      'sim byzantine --set agents.adversaries.share=0.4',
+      'sim meme-storm --speed 10 --watch',
+      'sim models.yaml --record --most-calls 500 --out runs/models',
+    )
     .action(run);
 }
 
@@ -123,17 +121,13 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
   }
   if (flags.checkDeterminism) {
     const option = '--check-determinism';
-    if (flags.url !== undefined) {
-      const advice = 'runs against a server are not reproducible';
-      throw new UsageError('OPTION_CONFLICT', { option, other: '--url', advice });
-    }
-    if (flags.out !== undefined) {
-      const advice = 'the check saves no run; save one with a second command';
-      throw new UsageError('OPTION_CONFLICT', { option, other: '--out', advice });
-    }
-    if (flags.record) {
-      const advice = 'record the answers first, then compare with --cassette';
-      throw new UsageError('OPTION_CONFLICT', { option, other: '--record', advice });
+    const conflicts = [
+      ['--url', flags.url, 'runs against a server are not reproducible'],
+      ['--out', flags.out, 'the check saves no run; save one with a second command'],
+      ['--record', flags.record, 'record the answers first, then compare with --cassette'],
+    ] as const;
+    for (const [other, value, advice] of conflicts) {
+      if (value !== undefined) throw new UsageError('OPTION_CONFLICT', { option, other, advice });
     }
     return checkDeterminism(io().argv.slice(1));
   }
@@ -192,15 +186,13 @@ function assertLogFlags(command: CliCommand): void {
     'checkDeterminism',
     'verifyTrace',
   ];
-  for (const { attributeName, long } of command.options.map((option) => ({
-    attributeName: option.attributeName(),
-    long: option.long,
-  }))) {
-    if (!needing.includes(attributeName)) continue;
-    if (command.getOptionValueSource(attributeName) !== 'cli') continue;
-    const advice = 'it needs the log of the run';
-    throw new UsageError('OPTION_CONFLICT', { option: long!, other: '--log none', advice });
-  }
+  const given = command.options.find((option) => {
+    const name = option.attributeName();
+    return needing.includes(name) && command.getOptionValueSource(name) === 'cli';
+  });
+  if (!given) return;
+  const advice = 'it needs the log of the run';
+  throw new UsageError('OPTION_CONFLICT', { option: given.long!, other: '--log none', advice });
 }
 
 /** Returns the trace digest in a run folder or a result, or the given digest itself. */

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { CliCommand, integer } from '../options/options.js';
@@ -28,21 +27,19 @@ export function swarmCommand(): CliCommand {
     .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)')
     .addOptions(queueOptions())
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 The number of a scenario determines its agents, strategies, policy, weights,
 links, faults and length. An independent model audits every run, and one in ten
 runs twice. A failure is a broken rule, a crash, a different digest in the
 second run, or no progress under good conditions.
 
 The first failure is shrunk and written with the command that reproduces it.
-With --queue, workers execute the runs, and this process shrinks the failure.`,
-      examples: [
-        'swarm --seeds 200',
-        'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
-        'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
-      ],
-    })
+With --queue, workers execute the runs, and this process shrinks the failure.`)
+    .examples(
+      'swarm --seeds 200',
+      'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
+      'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
+    )
     .action(run);
 }
 
@@ -62,24 +59,15 @@ async function run(flags: Flags): Promise<void> {
   const progress = showCount(seeds, 'scenarios', flags.queue === undefined ? jobs : 1);
   progress.update(0);
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-  let result: SwarmResult;
-  try {
-    result = await swarm({
-      seeds,
-      first,
-      jobs,
-      ...queue?.given,
-      signal: interrupt.signal,
-      goesOn: () => performance.now() < until,
-      onProgress: progress.update,
-      onShrink: (tried, agents) => {
-        writeStderr(`shrinking: ${agents} agents after ${tried} runs`);
-      },
-    });
-  } finally {
+  const result = await swarm({
+    ...{ seeds, first, jobs, ...queue?.given, signal: interrupt.signal },
+    goesOn: () => performance.now() < until,
+    onProgress: progress.update,
+    onShrink: (tried, agents) => writeStderr(`shrinking: ${agents} agents after ${tried} runs`),
+  }).finally(() => {
     progress.stop();
     queue?.close();
-  }
+  });
   const kept = result.failure && (await keep(result.failure, flags));
   if (flags.json) printJson(shown(result, kept));
   else writeStdout(...readable(result, seeds));

@@ -70,8 +70,7 @@ export function sweepCommand(): CliCommand {
     .option('--run-minutes <n>', 'time limit of a run, in minutes', integer(1, 10_000), 60)
     .addOptions([...deciderOptions(), ...queueOptions()])
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Writes sweep.json, runs/, runs.csv, run_groups.csv, summary.csv (mean, standard
 deviation and 95 % interval by cell and measure) and report.html. After any
 interruption, --resume continues and gives the same bytes, except for data.mdb,
@@ -96,15 +95,14 @@ shards. --queue distributes the runs to folkmoot worker processes of the same
 build through etcd. Both give the same bytes as one machine.
 
 --record calls external deciders and writes one cassette per run. See
-docs/deciders.md.`,
-      examples: [
-        'sweep byzantine --out sweeps/byzantine',
-        'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
-        'sweep byzantine --until-interval 0.02 --most-replicates 200',
-        'sweep byzantine --keep --out sweeps/with-logs',
-        'sweep byzantine --queue etcd://10.0.0.1:2379',
-      ],
-    })
+docs/deciders.md.`)
+    .examples(
+      'sweep byzantine --out sweeps/byzantine',
+      'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
+      'sweep byzantine --until-interval 0.02 --most-replicates 200',
+      'sweep byzantine --keep --out sweeps/with-logs',
+      'sweep byzantine --queue etcd://10.0.0.1:2379',
+    )
     .action(runSweep);
 }
 
@@ -125,12 +123,8 @@ async function runSweep(file: string, flags: SweepFlags): Promise<void> {
   const { showCount } = await import('../output/progress.js');
   // The number of remote workers is unknown and changes.
   const progress = showCount(runs, 'runs', flags.queue === undefined ? flags.jobs : 1);
-  let result: SweepResult;
-  try {
-    result = await sweepIn(out, plan, flags, interrupt.signal, progress.update);
-  } finally {
-    progress.stop();
-  }
+  const { signal } = interrupt;
+  const result = await sweepIn(out, plan, flags, signal, progress.update).finally(progress.stop);
   if (flags.json) printJson({ out, ...(shard ? { shard } : {}), ...result });
   else writeStdout(...sweepSummary(out, result, shard));
   printEmpty(result);
@@ -237,7 +231,7 @@ function sweepSummary(out: string, result: SweepResult, shard?: Shard): string[]
   ];
 }
 
-const failureKinds = {
+export const failureKinds = {
   safety: { code: exitCodes.safety, what: 'broken rule' },
   scenario: { code: exitCodes.usage, what: 'invalid scenario or script' },
   unanswered: { code: exitCodes.unanswered, what: 'missing answer of a decider' },
@@ -302,18 +296,16 @@ export function mergeCommand(): CliCommand {
     .requiredOption('--out <dir>', 'folder to write')
     .option('--resume', 'continue an interrupted merge into --out')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Combines the folders of folkmoot sweep --shard i/n into one sweep with tables
 and report, byte for byte the same as on one machine. All shards must be of one
 sweep and of this build. If a run is missing, prints the missing runs and exits
-with code 2. A file that differs from runs.sha256 counts as damaged.`,
-      examples: [
-        'merge shards/1 shards/2 --out sweeps/byzantine',
-        'merge shards/* --out sweeps/byzantine --json',
-        'merge shards/* --out sweeps/byzantine --resume',
-      ],
-    })
+with code 2. A file that differs from runs.sha256 counts as damaged.`)
+    .examples(
+      'merge shards/1 shards/2 --out sweeps/byzantine',
+      'merge shards/* --out sweeps/byzantine --json',
+      'merge shards/* --out sweeps/byzantine --resume',
+    )
     .action(runMerge);
 }
 
@@ -374,22 +366,20 @@ export function workerCommand(): CliCommand {
       'exit after idle time, in minutes (default: never)',
       integer(1, 100_000),
     )
-    .explain({
-      notes: `
+    .notes(`
 Executes runs of the oldest queue. The worker claims each run with a lease and
 stores the result only while it holds the lease, so a lost worker loses no run
 and no result is stored twice. Ctrl+C returns the claimed runs.
 
 The worker must have the same build and Node version as the sweep. The queue
 delivers scenarios, data files and scripts. A script is a program: it runs only
-with --scripts.`,
-      examples: [
-        'worker --queue etcd://10.0.0.1:2379',
-        'worker --queue etcd://10.0.0.1,10.0.0.2 --jobs 8 --idle-minutes 10',
-        `worker --queue etcd://10.0.0.1 --queue-ca ca.pem \\
+with --scripts.`)
+    .examples(
+      'worker --queue etcd://10.0.0.1:2379',
+      'worker --queue etcd://10.0.0.1,10.0.0.2 --jobs 8 --idle-minutes 10',
+      `worker --queue etcd://10.0.0.1 --queue-ca ca.pem \\
       --queue-cert client.pem --queue-key client.key`,
-      ],
-    })
+    )
     .action(runWorker);
 }
 

@@ -1,5 +1,4 @@
 /** Output lines for `why`. Equal rows share a line, and long lists are truncated. */
-
 import type { Ablation, AblationRow, Attribution } from '../../sim/attribution/ablation.js';
 import type {
   Explanation,
@@ -159,9 +158,7 @@ function ablationLines({ ablation, candidates }: Attribution): string[] {
   ];
 }
 
-/**
- * States the detectable effect size, because an effect that was not detected can still exist.
- */
+/** States the detectable effect size, because an effect that was not detected can still exist. */
 function openLines({ rows }: Ablation): string[] {
   const open = rows.filter((row) => row.measured && !row.significant && !row.within_margin);
   const [first] = open;

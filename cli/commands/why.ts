@@ -49,8 +49,7 @@ export function whyCommand(): CliCommand {
     .option('--folder <dir>', "folder with the run's scripts and data files")
     .option('--jobs <n>', 'parallel runs (default: one per core)', integer(1, 256))
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 The first line answers why: the count, the votes that it needed, and the causes
 that new runs have shown. Then prints the voting power of the electorate (exact
 Banzhaf and Shapley-Shubik indices) and the swing votes: individual votes that
@@ -61,15 +60,14 @@ For a saved run, also tests candidates (kinds: ${kinds.join(', ')}): re-runs
 the simulation with and without each, in pairs with common random numbers.
 Intervals are 95 %. p is exact, with Holm correction. --most-replicates adds
 pairs for undecided candidates. --margin tests for effects smaller than d. See
-docs/attribution.md.`,
-      examples: [
-        'why runs/7 12',
-        'why runs/7 12 --kind meme --most 40 --replicates 30',
-        'why runs/7 12 --kind agent --most-replicates 320 --margin 0.1',
-        'why folkmoot-data 3f9a0c11',
-        'why runs/7 12 --mechanical --json | jq .swings',
-      ],
-    })
+docs/attribution.md.`)
+    .examples(
+      'why runs/7 12',
+      'why runs/7 12 --kind meme --most 40 --replicates 30',
+      'why runs/7 12 --kind agent --most-replicates 320 --margin 0.1',
+      'why folkmoot-data 3f9a0c11',
+      'why runs/7 12 --mechanical --json | jq .swings',
+    )
     .action(run);
 }
 

@@ -2,7 +2,6 @@
  * Options and results for commands that call a live server. Key files are created with mode 0600.
  * Reading a key file that other users can read prints a warning.
  */
-
 import { closeSync, fstatSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AgentKeys, ApiError } from '../../api/client/index.js';

@@ -27,10 +27,7 @@ export const clusterOptions = (): Option[] =>
     new Option('--cluster-key <file>', 'key of the client certificate (PEM)'),
   ].map((option) => option.env(variableOf(option)));
 
-/**
- * Reads the TLS files, or returns undefined if no option names a file.
- * @throws {Failure}
- */
+/** Reads the TLS files, or returns undefined if no option names a file. @throws {Failure} */
 export async function readTlsFlags(flags: ClusterFlags): Promise<EtcdTls | undefined> {
   const { readTls } = await import('../../cluster/etcd/wire.js');
   const { clusterCa, clusterCert, clusterKey } = flags;
@@ -71,10 +68,7 @@ export const queueOptions = (presence: 'required' | 'optional' = 'optional'): Op
   new Option('--queue-key <file>', 'key of the client certificate (PEM)'),
 ];
 
-/**
- * Connects to etcd and checks that etcd responds.
- * @throws {Failure} @throws {EtcdError}
- */
+/** Connects to etcd and checks that etcd responds. @throws {Failure} @throws {EtcdError} */
 export async function openEtcd({ queue = '', queueCa, queueCert, queueKey }: QueueFlags) {
   const { EtcdClient } = await import('../../cluster/etcd/client.js');
   const { parseEndpoints, readTls } = await import('../../cluster/etcd/wire.js');

@@ -141,9 +141,7 @@ function* storedBlocks(store: Store, range: RangeOptions): Generator<Listed> {
 export async function blockInFile(file: string, text: string): Promise<string> {
   const name = blockName(text);
   if ('hash' in name) return name.hash;
-  if (!statSync(file).isFile()) {
-    throw new UsageError('FULL_HASH_REQUIRED', { source: file });
-  }
+  if (!statSync(file).isFile()) throw new UsageError('FULL_HASH_REQUIRED', { source: file });
   const { fileLines } = await import('../../engine/replay/lines.js');
   const { replay } = await import('../../engine/replay/replay.js');
   const blocks = new Map<string, Listed>();

@@ -23,18 +23,19 @@ export class CliCommand extends Command {
     return this;
   }
 
+  /** Adds paragraphs after the options, at most 80 columns wide. */
+  notes(text: string): this {
+    return this.addHelpText('after', `\n${text.trim()}`);
+  }
+
   /**
-   * Adds a text after the options, at most 80 columns wide.
-   *
-   * @param notes paragraphs.
-   * @param examples three to five command lines without the program name. A long command line
-   * continues on an indented line.
+   * Ends the help with three to five command lines without the program name, and a reference. A
+   * long command line continues on an indented line.
    */
-  explain({ notes, examples }: { notes?: string; examples: readonly string[] }): this {
+  examples(...examples: readonly string[]): this {
     const lines = examples.map((example) => `  $ folkmoot ${example}`).join('\n');
-    const paragraphs = notes === undefined ? '' : `\n${notes.trim()}\n`;
     const codes = 'Exit codes: folkmoot help exit-codes';
-    return this.addHelpText('after', `${paragraphs}\nExamples:\n${lines}\n\n${codes}`);
+    return this.addHelpText('after', `\nExamples:\n${lines}\n\n${codes}`);
   }
 }
 

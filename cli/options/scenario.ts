@@ -1,5 +1,4 @@
 /** Options for commands that run a scenario: file, changes and external deciders. */
-
 import { Option } from 'commander';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { Change, Scenario } from '../../sim/index.js';

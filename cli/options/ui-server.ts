@@ -40,12 +40,10 @@ export const watchOption = (what: string): Option =>
 export function assertUiServerFlags(flags: WatchFlags): void {
   if (flags.watch) return;
   const stray = (['port', 'host'] as const).find((name) => flags[name] !== undefined);
-  if (stray) {
-    throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--watch' });
-  }
+  if (stray) throw new UsageError('OPTION_REQUIRES', { option: `--${stray}`, required: '--watch' });
 }
 
-const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+export const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Returns the page address. Warns if other machines can reach the page. */
 export function resolveAddress({ port = 0, host = '127.0.0.1' }: UiServerFlags) {

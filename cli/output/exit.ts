@@ -3,7 +3,6 @@
  * code in every command. A wrong option, or a path that is wrong or not permitted, is a usage error
  * (2). Data that is damaged or locked, and a failed disk, are failures (13).
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   defineFailures,
@@ -17,7 +16,7 @@ import {
 import { exitProcess } from '../../engine/store/process-end.js';
 import { onFinished } from './io.js';
 import { listenMessages, outputMessages, refusedMessages, usageMessages } from './messages.js';
-import { isStructured, writeMessage, writeStderr } from './output.js';
+import { isStructured, wrapWords, writeMessage, writeStderr } from './output.js';
 
 export const exitCodes = {
   done: 0,
@@ -59,20 +58,10 @@ const COLUMNS = 80;
 export function exitCodesHelp(): string {
   const rows = Object.entries(exitCodes).map(([name, code]) => {
     const text = exitCodeTexts[name as keyof typeof exitCodes];
-    return `  ${String(code).padEnd(INDENT - 2)}${wrapped(text).join(`\n${' '.repeat(INDENT)}`)}`;
+    const lines = wrapWords(text, COLUMNS - INDENT);
+    return `  ${String(code).padEnd(INDENT - 2)}${lines.join(`\n${' '.repeat(INDENT)}`)}`;
   });
   return `Exit codes of all commands:\n\n${rows.join('\n')}\n`;
-}
-
-function wrapped(text: string): string[] {
-  const lines: string[] = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
-    if (line === '') lines[lines.length - 1] = word;
-    else if (INDENT + line.length + 1 + word.length > COLUMNS) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
-  }
-  return lines;
 }
 
 type UsageKey = keyof typeof usageMessages;
@@ -220,6 +209,12 @@ export function interruption(): { signal: AbortSignal; end: () => void } {
   };
   return { signal: controller.signal, end };
 }
+
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 /*
  * Stops a server on SIGTERM or SIGINT, or when the parent npx process exits. The first signal

@@ -2,7 +2,6 @@
  * All command line output. Every function writes whole lines and escapes control characters,
  * because the text may come from a server, a file or an argument and must not control the terminal.
  */
-
 import { once } from 'node:events';
 import type { Divergence } from '../../engine/replay/recompute.js';
 import { io } from './io.js';
@@ -71,6 +70,18 @@ export const printJson = (value: unknown): void => writeStdout(JSON.stringify(va
 export function writeStderr(...lines: readonly string[]): void {
   if (!isStructured()) io().stderr.write(textOf(lines));
   else for (const text of lines) writeMessage({ type: 'note', text });
+}
+
+/** Breaks a text into lines of at most `columns` characters. */
+export function wrapWords(text: string, columns: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines;
 }
 
 /** Minimum terminal width, because a redrawn line must not wrap. */

@@ -1,5 +1,4 @@
 /** Progress on standard error: a bar on a terminal, or elsewhere one line per tenth. */
-
 import { createRequire } from 'node:module';
 import type { Progress } from '../../sim/index.js';
 import { io } from './io.js';

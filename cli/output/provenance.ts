@@ -2,7 +2,6 @@
  * Version, commit and Node version of this build, and the command line that reproduces a run,
  * quoted for a POSIX shell.
  */
-
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, relative } from 'node:path';

@@ -177,6 +177,30 @@ export class Agents {
   }
 }
 
+/** Largest number of agents whose positions fit beside 8 hex digits in a double. */
+const MOST_SORTED = 2 ** 21;
+
+/**
+ * Returns agents by ascending id. Sorts by the first digits as numbers, because comparing strings
+ * takes ten times as long.
+ */
+export function sortById(agents: readonly Agent[]): Agent[] {
+  if (agents.length > MOST_SORTED) return [...agents].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const start = 'agent_'.length;
+  const keys = Float64Array.from(
+    agents,
+    ({ id }, at) => Number.parseInt(id.slice(start, start + 8), 16) * MOST_SORTED + at,
+  ).sort();
+  const sorted = Array.from(keys, (key) => agents[key % MOST_SORTED]!);
+  // Only agents with equal first digits are still in the wrong order.
+  for (let end = 1; end < sorted.length; end += 1) {
+    for (let at = end; at > 0 && sorted[at]!.id < sorted[at - 1]!.id; at -= 1) {
+      [sorted[at - 1], sorted[at]] = [sorted[at]!, sorted[at - 1]!];
+    }
+  }
+  return sorted;
+}
+
 interface StatusChange {
   reason: string;
   expected_duration: string;

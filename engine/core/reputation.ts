@@ -6,7 +6,7 @@
 import { assertInvariant } from '../protocol/invariants.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Decision, formatInstant } from '../protocol/schema/primitives.js';
-import { SCALE } from './agents.js';
+import { SCALE, sortById } from './agents.js';
 import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
@@ -192,21 +192,19 @@ function updateOverall({ standings }: State, ordinal: number): void {
 
 function publishMoves(state: State, ordinals: readonly number[], reason: string): void {
   const { standings, agents } = state;
-  const moved = ordinals
-    .filter((ordinal) => {
-      const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
-      return Math.abs(step) >= TOLD_STEP;
-    })
-    .map((ordinal) => agents.at(ordinal))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  for (const { ordinal, id } of moved) {
+  const moved = ordinals.filter((ordinal) => {
+    const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
+    return Math.abs(step) >= TOLD_STEP;
+  });
+  const timestamp = formatInstant(state.now);
+  for (const { ordinal, id } of sortById(moved.map((one) => agents.at(one)))) {
     const overall = standings.get(ordinal, 'overall');
     const data = {
       agent_id: id,
       new_score: overall / (SCALE / 100),
       old_score: standings.get(ordinal, 'told') / (SCALE / 100),
       reason,
-      timestamp: formatInstant(state.now),
+      timestamp,
     };
     standings.set(ordinal, 'told', overall);
     state.outbox.emit({ type: 'reputation_update', data });

@@ -9,7 +9,17 @@
  * - A block without options is finalized or rejected in the same way, without a choice.
  */
 import type { BallotSchema } from './ballots.js';
-import type { Ended, Parameter, PollBlock, Tie, Values, VoteRule } from './rule.js';
+import type {
+  Elector,
+  Ended,
+  Parameter,
+  PollBlock,
+  PollVote,
+  Tie,
+  Values,
+  Verdict,
+  VoteRule,
+} from './rule.js';
 
 /** Ballot of an approving vote. */
 interface Preference<Ballot> {
@@ -69,16 +79,18 @@ export class TieSearch {
   }
 }
 
-/** A method of counting ballots, for one rule. */
-interface Method<Ballot> {
+/** A method of counting ballots, for one rule. `Read` is the form of a ballot that it counts. */
+interface Method<Ballot, Read> {
   title: string;
   source: string;
   parameters?: Readonly<Record<string, Parameter>>;
   ballot: BallotSchema;
   accepts(ballot: Ballot, values: Values, block: PollBlock): boolean;
+  /** Returns a function that reads a ballot for these options, when its vote arrives. */
+  reader(options: readonly string[]): (ballot: Ballot) => Read;
   /** Counts the ballots. There is at least one option. */
   elect(
-    preferences: readonly Preference<Ballot>[],
+    preferences: readonly Preference<Read>[],
     options: readonly string[],
     values: Values,
   ): Elected;
@@ -102,6 +114,11 @@ export const approvals = {
   },
   accepts: ({ approved }: Approvals, _: Values, { options }: PollBlock): boolean =>
     approved.every((name) => options.includes(name)),
+  /** Reads the positions of the approved options. */
+  reader:
+    (options: readonly string[]) =>
+    ({ approved }: Approvals): readonly number[] =>
+      approved.map((name) => options.indexOf(name)),
 } as const;
 
 export interface Approvals {
@@ -118,22 +135,55 @@ export const turnoutParameter = {
   },
 } as const;
 
+/** The votes on one block, for a method. */
+class ElectionCount<Ballot, Read> {
+  readonly #method: Method<Ballot, Read>;
+  readonly #electors: readonly Elector[];
+  readonly #options: readonly string[];
+  readonly #read: (ballot: Ballot) => Read;
+  readonly #sums = { approve: 0, reject: 0 };
+  readonly #preferences: Preference<Read>[] = [];
+
+  constructor(
+    method: Method<Ballot, Read>,
+    electors: readonly Elector[],
+    { options }: PollBlock,
+    votes: readonly PollVote[] = [],
+  ) {
+    this.#method = method;
+    this.#electors = electors;
+    this.#options = options;
+    this.#read = method.reader(options);
+    for (const vote of votes) this.add(vote);
+  }
+
+  add({ elector, decision, ballot }: PollVote): void {
+    const { weight } = this.#electors[elector]!;
+    this.#sums[decision] += weight;
+    if (decision === 'reject' || ballot === undefined) return;
+    this.#preferences.push({ weight, ballot: this.#read(ballot as Ballot) });
+  }
+
+  end(values: Values): { status: Ended; elected: Elected | null } {
+    const total = this.#electors.reduce((sum, { weight }) => sum + weight, 0);
+    const options = this.#options;
+    const isChoice = options.length > 0;
+    const elected = isChoice ? this.#method.elect(this.#preferences, options, values) : null;
+    return { status: endPoll(this.#sums, total, values), elected };
+  }
+
+  verdict(over: boolean, values: Values): Verdict {
+    if (!over) return { status: null };
+    const { status, elected } = this.end(values);
+    if (!elected) return { status };
+    const { choice, standings } = elected;
+    return status === 'finalized' ? { status, choice, standings } : { status, standings };
+  }
+}
+
 /** Creates the rule for a method of counting ballots. */
-export function createElection<Ballot>(method: Method<Ballot>): VoteRule {
-  const { title, source, parameters, ballot, accepts, elect } = method;
-  const count: Count = ({ block: { options }, electors, votes }, values) => {
-    const sums = { approve: 0, reject: 0 };
-    const preferences: Preference<Ballot>[] = [];
-    for (const { elector, decision, ballot } of votes) {
-      const { weight } = electors[elector]!;
-      sums[decision] += weight;
-      if (decision === 'reject' || ballot === undefined) continue;
-      preferences.push({ weight, ballot: ballot as Ballot });
-    }
-    const total = electors.reduce((sum, { weight }) => sum + weight, 0);
-    const status = endPoll(sums, total, values);
-    return { status, elected: options.length > 0 ? elect(preferences, options, values) : null };
-  };
+export function createElection<Ballot, Read>(method: Method<Ballot, Read>): VoteRule {
+  const { title, source, parameters, ballot, accepts } = method;
   return {
     title,
     source,
@@ -141,24 +191,18 @@ export function createElection<Ballot>(method: Method<Ballot>): VoteRule {
     ballot,
     accepts,
     usesOptions: true,
-    tally(poll, values) {
-      if (!poll.over) return { status: null };
-      const { status, elected } = count(poll, values);
-      if (!elected) return { status };
-      const { choice, standings } = elected;
-      return status === 'finalized' ? { status, choice, standings } : { status, standings };
-    },
-    findTie(poll, values) {
-      const { status, elected } = count(poll, values);
+    tally: ({ block, electors, votes, over }, values) =>
+      new ElectionCount(method, electors, block, over ? votes : []).verdict(over, values),
+    findTie({ block, electors, votes }, values) {
+      const { status, elected } = new ElectionCount(method, electors, block, votes).end(values);
       return status === 'finalized' && elected ? elected.findTie() : null;
+    },
+    counter(electors, values, block) {
+      const count = new ElectionCount(method, electors, block);
+      return { add: (vote) => count.add(vote), verdict: (over) => count.verdict(over, values) };
     },
   };
 }
-
-type Count = (...poll: Parameters<VoteRule['tally']>) => {
-  status: Ended;
-  elected: Elected | null;
-};
 
 /**
  * Returns the decision at the end of voting: `expired` below the turnout, else `finalized` if more
@@ -226,11 +270,11 @@ interface RankedBallot {
   ranking: readonly (string | readonly string[])[];
 }
 
-/** Ranking with the weight of its voter: tiers of equal options by position, best tier first. */
-export interface Ranking {
-  weight: number;
-  tiers: readonly (readonly number[])[];
-}
+/** Tiers of equal options by position, best tier first. */
+type Tiers = readonly (readonly number[])[];
+
+/** A ballot's ranking, with the weight of its voter. */
+export type Ranking = Preference<Tiers>;
 
 const equalNames = {
   type: 'array',
@@ -259,7 +303,7 @@ export function createRankedElection(method: {
   elect(rankings: readonly Ranking[], options: readonly string[], values: Values): Elected;
 }): VoteRule {
   const { title, source, parameters = {}, takesTies, elect } = method;
-  return createElection<RankedBallot>({
+  return createElection<RankedBallot, Tiers>({
     title,
     source,
     parameters,
@@ -269,21 +313,18 @@ export function createRankedElection(method: {
       const isKnown = names.every((name) => options.includes(name));
       return isKnown && new Set(names).size === names.length;
     },
-    elect: (preferences, options, values) =>
-      elect(toRankings(preferences, options), options, values),
+    reader: createRankingReader,
+    elect,
   });
 }
 
-function toRankings(
-  preferences: readonly Preference<RankedBallot>[],
-  options: readonly string[],
-): Ranking[] {
+function createRankingReader(options: readonly string[]): (ballot: RankedBallot) => Tiers {
   const positions = new Map(options.map((name, position) => [name, position]));
   // Rankings share the tiers of one option, because an election can have very many rankings.
   const singles = new Map(options.map((name, position) => [name, [position]]));
   const toTier = (tier: string | readonly string[]) =>
     typeof tier === 'string' ? singles.get(tier)! : tier.map((name) => positions.get(name)!);
-  return preferences.map(({ weight, ballot }) => ({ weight, tiers: ballot.ranking.map(toTier) }));
+  return ({ ranking }) => ranking.map(toTier);
 }
 
 /** Weights by pairs of options: `pairs[a][b]` is the weight that prefers option a to option b. */
@@ -291,17 +332,20 @@ export type Pairs = readonly (readonly number[])[];
 
 /** Compares the options in pairs. */
 export function comparePairs(rankings: readonly Ranking[], count: number): Pairs {
-  const pairs = createSquare(count);
-  for (const { weight, tiers } of rankings) {
-    const below = new Set(pairs.keys());
+  // One array of numbers takes a tenth of the time of sets and nested arrays.
+  const sums = new Float64Array(count * count);
+  const below = new Uint8Array(count);
+  for (const { weight, ballot: tiers } of rankings) {
+    below.fill(1);
     for (const tier of tiers) {
-      for (const option of tier) below.delete(option);
+      for (const option of tier) below[option] = 0;
       for (const better of tier) {
-        for (const worse of below) pairs[better]![worse]! += weight;
+        const row = better * count;
+        for (let worse = 0; worse < count; worse += 1) sums[row + worse]! += weight * below[worse]!;
       }
     }
   }
-  return pairs;
+  return Array.from({ length: count }, (_, a) => [...sums.subarray(a * count, (a + 1) * count)]);
 }
 
 /** Measure of the strength of won pairs. */

@@ -67,10 +67,7 @@ export interface Rounded {
   value: number;
 }
 
-/**
- * Rounds a value for display.
- * @param more number of extra decimals.
- */
+/** Rounds a value for display. @param more number of extra decimals. */
 export function roundedValue(unit: Unit, value: number, more = 0): Rounded {
   const { name, size } = scaleOf(unit, value);
   const amount = value / size;

@@ -258,11 +258,7 @@ export const measures = {
     'largest difference of two decisions for one slot, among slots whose decisions are integers',
 } as const satisfies Readonly<Record<string, string>>;
 
-/**
- * Measure name.
- *
- * @useDeclaredType
- */
+/** Measure name. @useDeclaredType */
 export type MeasureName = keyof typeof measures;
 
 /*

@@ -86,11 +86,7 @@ export const outcomes = {
   finalized: { color: 'c1', sign: 'circle', meaning: 'enough electors approved' },
   rejected: { color: 'c2', sign: 'times', meaning: 'enough electors rejected' },
   expired: { color: 'c5', sign: 'cross', meaning: 'its voting period ended without a decision' },
-  orphaned: {
-    color: 'c8',
-    sign: 'diamond',
-    meaning: 'another block of its height was finalized',
-  },
+  orphaned: { color: 'c8', sign: 'diamond', meaning: 'another block of its height was finalized' },
 } as const satisfies Record<string, Shown>;
 
 export type OutcomeName = keyof typeof outcomes;

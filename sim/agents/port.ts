@@ -3,7 +3,6 @@
  * world drives a behaviour and collects the questions that agents put to deciders. Agents leave
  * notes for the measures. Keys are derived from the seed, so a repeated run signs identical bytes.
  */
-
 import { keyPairFromSeed, signatory } from '../../engine/crypto/keys.js';
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';

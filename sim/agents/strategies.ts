@@ -2,7 +2,6 @@
  * Built-in strategies: the default that follows a personality, simple rules, and adversaries.
  * Scripts and external deciders are defined elsewhere.
  */
-
 import { mix } from '../rng.js';
 import type { External, StrategyOf, Strategy as Wanted } from '../scenario/schema/strategies.js';
 import {
@@ -116,10 +115,7 @@ const flipFlop: Strategy = {
   },
 };
 
-const silent: Strategy = {
-  ...byPersonality,
-  vote() {},
-};
+const silent: Strategy = { ...byPersonality, vote() {} };
 
 /** Draw rounds for the second vote. The first vote determines which round is used. */
 const AGAIN = { approve: 1, reject: 2 } as const;

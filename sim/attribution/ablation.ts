@@ -3,7 +3,6 @@
  * candidate: a meme, an agent or an alliance. Attribution works only for saved runs, not for a
  * server's data folder.
  */
-
 import { storedLines } from '../../engine/replay/lines.js';
 import type { Store } from '../../engine/store/store.js';
 import { forkError, type KeptRun, readKept, readKeptResult } from '../fork/kept-run.js';

@@ -2,7 +2,6 @@
  * Explains a block's outcome from its votes: each elector's power, swing votes, and recounts
  * without an agent, a meme or an alliance.
  */
-
 import type { BlockStatus, Decision } from '../../engine/protocol/schema/primitives.js';
 import { ruleOf } from '../../engine/rules/network-rule.js';
 import { createElectors, PollCounter } from '../../engine/rules/poll-counter.js';

@@ -2,7 +2,6 @@
  * A block's electorate and votes: agents' weights, dormancy, the votes (one byte per agent, never
  * deleted), and the decision under each policy.
  */
-
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { Verdict } from '../../engine/rules/rule.js';

@@ -23,11 +23,7 @@ export const findingTexts = {
   UNKNOWN_WAKE: 'no call of `wake` with the name in `cancel` is pending',
 } as const satisfies Record<IgnoredWhy | Contradiction['name'] | 'TOO_MANY_SLOTS', string>;
 
-/**
- * Name of a finding.
- *
- * @useDeclaredType
- */
+/** Name of a finding. @useDeclaredType */
 export type FindingName = keyof typeof findingTexts;
 
 /** Findings with one name. */

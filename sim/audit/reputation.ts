@@ -1,5 +1,4 @@
 /** Integer reputation scores, and their changes after closed blocks and equivocation. */
-
 import { getDecision, getVote, getWeight, onScoreChange } from './electorate.js';
 import { emit } from './events.js';
 import { type Agent, type Alliance, type Block, type State, WHOLE } from './state.js';

@@ -2,7 +2,6 @@
  * Safety rules, which check events and answers without the model. They find errors that the model
  * shares with the network.
  */
-
 import type { Outcome } from '../../engine/core/state.js';
 import type { ValuesOf } from '../../engine/protocol/messages.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
@@ -49,9 +48,7 @@ export class Safety {
   /** Checks that event numbers are consecutive and event times do not decrease. */
   #number({ seq, data }: Event, at: number): BrokenRule | null {
     const expected = this.#seq + 1;
-    if (seq !== expected) {
-      return broken('EVENT_NUMBER', `event ${seq}`, { seq: expected });
-    }
+    if (seq !== expected) return broken('EVENT_NUMBER', `event ${seq}`, { seq: expected });
     this.#seq = seq;
     const { timestamp } = data;
     if (timestamp < this.#lastInstant || timestamp > instantText(at)) {
@@ -75,9 +72,7 @@ export class Safety {
     if (outcome?.result !== 'accepted' || command?.kind !== 'propose') {
       return broken('NOT_PROPOSED', hash);
     }
-    if (this.#open.has(hash) || this.#ended.has(hash)) {
-      return broken('PROPOSED_TWICE', hash);
-    }
+    if (this.#open.has(hash) || this.#ended.has(hash)) return broken('PROPOSED_TWICE', hash);
     if (parent !== this.#head.hash || height !== this.#head.height + 1) return this.#apart(data);
     for (const other of this.#open.values()) {
       if (other.producer === producer.id) return broken('TWO_OPEN_BLOCKS', producer.id);
@@ -371,11 +366,7 @@ function countHead({ groups }: WatchedBlock, personality: string, decision: Deci
   else groups.set(personality, { approve: 0, reject: 0, [decision]: 1 });
 }
 
-/**
- * Checks that the observed votes allow this status.
- *
- * @param isDue true after the deadline.
- */
+/** Checks that the observed votes allow this status. @param isDue true after the deadline. */
 function findBrokenEnd(
   genesis: Genesis,
   block: WatchedBlock,

@@ -2,7 +2,6 @@
  * Model state: plain data about a network, its deadlines, remembered requests and metrics. The
  * other files in this folder contain the rules.
  */
-
 import TinyQueue from 'tinyqueue';
 import type { MemeCommand, ProposeCommand } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';

@@ -1,7 +1,4 @@
-/**
- * Finds the first difference between two logs, the events in two logs, or two saved runs.
- */
-
+/** Finds the first difference between two logs, the events in two logs, or two saved runs. */
 import { join } from 'node:path';
 import { type JsonDifference, jsonDifference } from '../../engine/protocol/canonical.js';
 import { type Entry, type EntryKind, targetId } from '../../engine/protocol/schema/entry.js';
@@ -60,9 +57,7 @@ function about(
   return { seq, kind, actor, ...parted, ...difference };
 }
 
-/**
- * Lists members by significance. The signature follows the members that it covers.
- */
+/** Lists members by significance. The signature follows the members that it covers. */
 function shape({ entry, logDigest, digest }: LogLine) {
   const { kind, public_key, target, at, timestamp, signature } = entry;
   const body = bodyOf(entry);
@@ -148,10 +143,7 @@ export interface Side {
 /** Returns the difference between two runs with different digests. */
 export async function requireDifference(a: Side, b: Side): Promise<RunDifference> {
   return (
-    (await findDifference(a, b)) ?? {
-      where: 'only the digests of the runs differ',
-      details: {},
-    }
+    (await findDifference(a, b)) ?? { where: 'only the digests of the runs differ', details: {} }
   );
 }
 

@@ -1,5 +1,4 @@
 /** Compares two saved runs: the first differing entry, and the blocks and measures that differ. */
-
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';

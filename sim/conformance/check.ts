@@ -1,5 +1,4 @@
 /** Compares another implementation's results with the suite, line by line. */
-
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';

@@ -1,5 +1,4 @@
 /** Line formats of the conformance suite; see docs/conformance.md. */
-
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { definePattern, digestPattern } from '../../engine/protocol/patterns.js';
 import { reasons } from '../../engine/protocol/schema/reason.js';
@@ -105,41 +104,17 @@ export type InputRequest = Static<typeof InputRequest>;
  * @interface
  */
 export type InputLine = Static<typeof InputLine>;
-/**
- * Expected outcome of a request.
- *
- * @interface
- */
+/** Expected outcome of a request. @interface */
 export type ExpectedOutcome = Static<typeof ExpectedOutcome>;
-/**
- * Entry that the line must add to the log, with both digests after the entry.
- *
- * @interface
- */
+/** Entry that the line must add to the log, with both digests after the entry. @interface */
 export type ExpectedEntry = Static<typeof ExpectedEntry>;
-/**
- * Expected effects of a line. Genesis and the passing of time have no outcome.
- *
- * @interface
- */
+/** Expected effects of a line. Genesis and the passing of time have no outcome. @interface */
 export type ExpectedLine = Static<typeof ExpectedLine>;
-/**
- * Another implementation's result. Each member of an expected line is optional.
- *
- * @interface
- */
+/** Another implementation's result. Each member of an expected line is optional. @interface */
 export type ResultLine = Static<typeof ResultLine>;
-/**
- * Case in the suite.
- *
- * @interface
- */
+/** Case in the suite. @interface */
 export type CaseRow = Static<typeof CaseRow>;
-/**
- * Contents of suite.json.
- *
- * @interface
- */
+/** Contents of suite.json. @interface */
 export type SuiteFile = Static<typeof SuiteFile>;
 
 /** JSON Schemas written with the suite, by name. */

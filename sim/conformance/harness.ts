@@ -2,7 +2,6 @@
  * Runs a case on a network in virtual time and records each request, its outcome and its log
  * entries.
  */
-
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,11 +129,7 @@ function expectedOf(played: readonly Played[], steps: readonly ExpectedEntry[]):
   const lines = played.map(({ input, outcome, seq }): ExpectedLine => {
     const entries = steps.slice(from, seq + 1);
     from = seq + 1;
-    return {
-      line: input.line,
-      ...(outcome ? { outcome: expectedOutcome(outcome) } : {}),
-      entries,
-    };
+    return { line: input.line, ...(outcome ? { outcome: expectedOutcome(outcome) } : {}), entries };
   });
   return [{ line: 0, entries: steps.slice(0, 1) }, ...lines];
 }

@@ -1,5 +1,4 @@
 /** Writes the conformance suite: vectors, logs of the shipped scenarios, schemas and a README. */
-
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -62,9 +61,7 @@ const pretty = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 async function prepare(out: string): Promise<void> {
   try {
     await mkdir(out, { recursive: true });
-    if ((await readdir(out)).length > 0) {
-      throw suiteError('OUTPUT_NOT_EMPTY', { path: out });
-    }
+    if ((await readdir(out)).length > 0) throw suiteError('OUTPUT_NOT_EMPTY', { path: out });
     for (const folder of ['logs', 'vectors', 'schemas']) await mkdir(join(out, folder));
     for (const [name, schema] of Object.entries(schemas)) {
       await writeFile(join(out, 'schemas', `${name}.schema.json`), pretty(schema));

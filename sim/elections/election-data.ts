@@ -4,7 +4,6 @@
  *
  * Formats: PrefLib-Data, FORMAT_SPECIFICATION.md (2025); pabulib.org/format (2025).
  */
-
 import {
   formatMessage,
   type MessageRow,
@@ -96,10 +95,7 @@ const shorten = (value: string): string => {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 };
 
-/**
- * Returns the type of a file, by its extension.
- * @throws {ElectionError}
- */
+/** Returns the type of a file, by its extension. @throws {ElectionError} */
 export function findDataType(file: string): DataType {
   const ending = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
   const found = dataTypes.find((type) => type === ending);
@@ -112,10 +108,7 @@ export interface ReadOptions {
   skipInvalid?: boolean;
 }
 
-/**
- * Reads election data.
- * @throws {ElectionError} with the line of the first problem.
- */
+/** Reads election data. @throws {ElectionError} with the line of the first problem. */
 export function readElection(
   text: string,
   type: DataType,
@@ -710,9 +703,7 @@ class VoteReader {
 
   #readBallot(line: number, vote: string, points: string): Preference {
     const named = readProjectIds(line, vote, this.#positions);
-    if (this.#form === 'points') {
-      return rankByPoints(named, readPoints(line, points, named.length));
-    }
+    if (this.#form === 'points') return rankByPoints(named, readPoints(line, points, named.length));
     if (named.length === 0) return { tiers: [] };
     return { tiers: this.#form === 'ranking' ? named.map((one) => this.#singles[one]!) : [named] };
   }

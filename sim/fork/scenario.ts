@@ -1,5 +1,4 @@
 /** Fork scenarios: the run's scenario with more interventions, checked against the run. */
-
 import { isMap, parseDocument } from 'yaml';
 import { completeScenario } from '../scenario/complete.js';
 import { ScenarioError, scenarioError } from '../scenario/problem.js';

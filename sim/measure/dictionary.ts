@@ -151,11 +151,7 @@ export const tables = {
   },
 } as const satisfies Record<string, Dictionary>;
 
-/**
- * File name of a table in a saved run.
- *
- * @useDeclaredType
- */
+/** File name of a table in a saved run. @useDeclaredType */
 export type TableName = keyof typeof tables;
 /** Row of a table, keyed by column. */
 export type Row<T extends TableName> = Record<keyof (typeof tables)[T], string | number | null>;

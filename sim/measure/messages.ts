@@ -1,5 +1,4 @@
 /** Counts messages by kind as they would be on the wire, and the memes that they carry. */
-
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import { type MessageKind, messageKinds } from '../world/messages.js';
 import type { Cause, Traffic } from '../world/observer.js';

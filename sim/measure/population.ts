@@ -287,10 +287,7 @@ export class Alliances {
     const size = new Mean();
     const lifetime = new Mean();
     const counted = [...this.#active.values()].filter(({ beforeMeasuring }) => !beforeMeasuring);
-    const still = counted.map(({ largest, since }) => ({
-      largest,
-      lifetimeMs: endMs - since,
-    }));
+    const still = counted.map(({ largest, since }) => ({ largest, lifetimeMs: endMs - since }));
     for (const { largest, lifetimeMs } of [...this.#over, ...still]) {
       size.add(largest);
       lifetime.add(lifetimeMs);

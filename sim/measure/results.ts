@@ -2,7 +2,6 @@
  * Results of a run: its measures and the rows for its tables, computed at the end from the
  * collected data and the network reads.
  */
-
 import type { Views } from '../../engine/node/views.js';
 import type { Tie } from '../../engine/rules/rule.js';
 import type { DecisionAudit } from '../audit/decisions.js';

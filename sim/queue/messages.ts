@@ -2,7 +2,6 @@
  * Queue formats: the head, which names the build and the runs' limits, the files that are
  * transferred with the queue, a job on its way to a worker, and the outcome on its way back.
  */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { parseJsonOrUndefined } from '../../cluster/order/order.js';
@@ -16,13 +15,7 @@ import { sha256Hex } from '../../engine/protocol/signing.js';
 import { excerpt } from '../../engine/protocol/text.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { Provenance } from '../../report/folder.js';
-import {
-  type Job,
-  type JobLimits,
-  type LastingResult,
-  lastingMembers,
-  type Outcome,
-} from '../run/jobs.js';
+import { type Job, type LastingResult, lastingMembers, type Outcome } from '../run/jobs.js';
 import { complete } from '../scenario/complete.js';
 import { fileInside } from '../scenario/files.js';
 import { listExternals, scriptModules } from '../scenario/population.js';
@@ -223,29 +216,21 @@ export function parseOutcome(told: string): Outcome<LastingResult> | null {
 /** Queue format version. */
 const FORMAT = 1;
 
-interface CarriedFile {
-  /** Path relative to the scenario's folder. */
-  path: string;
-  sha256: string;
-  bytes: number;
-}
-
-export interface QueueHead {
-  /** Title shown to a worker's operator. */
-  title: string;
-  made: Provenance;
-  limits: JobLimits;
-  /** True if some files are programs. */
-  scripts: boolean;
-  files: CarriedFile[];
-}
-
 /** Longest delay of a timer. A longer delay would end every run at once. */
 const MOST_WALL_MS = 2_147_483_647;
 const MOST_MEMORY_MB = 1_048_576;
 
+const CarriedFile = Type.Object({
+  /** Path relative to the scenario's folder. */
+  path: Type.String({ maxLength: 1_000 }),
+  sha256: Type.String({ pattern: digestPattern }),
+  bytes: Type.Integer({ minimum: 0 }),
+});
+type CarriedFile = Static<typeof CarriedFile>;
+
 const Head = Type.Object({
   format: Type.Literal(FORMAT),
+  /** Title shown to a worker's operator. */
   title: Type.String({ maxLength: 1_000 }),
   made: Type.Object({
     version: Type.String(),
@@ -256,15 +241,12 @@ const Head = Type.Object({
     wallMs: Type.Integer({ minimum: 1, maximum: MOST_WALL_MS }),
     memoryMb: Type.Integer({ minimum: 16, maximum: MOST_MEMORY_MB }),
   }),
+  /** True if some files are programs. */
   scripts: Type.Boolean(),
-  files: Type.Array(
-    Type.Object({
-      path: Type.String({ maxLength: 1_000 }),
-      sha256: Type.String({ pattern: digestPattern }),
-      bytes: Type.Integer({ minimum: 0 }),
-    }),
-  ),
+  files: Type.Array(CarriedFile),
 });
+export type QueueHead = Omit<Static<typeof Head>, 'format'>;
+
 const headProblem = validator('queue_head', Head);
 
 /** @throws {Failure} if there are too many files. */
@@ -320,9 +302,7 @@ export function readFiles({
     const sha256 = sha256Hex(body);
     if (sha256 !== expected) throw queueError('FILE_CHANGED', { path });
     total += body.length;
-    if (total > CARRIED_BYTES) {
-      throw queueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
-    }
+    if (total > CARRIED_BYTES) throw queueError('FILES_TOO_LARGE', { limit: CARRIED_BYTES });
     if (scripts.includes(path)) assertNoImports(path, body.toString('utf8'));
     return { path: posix.normalize(path), sha256, bytes: body.length, body };
   });

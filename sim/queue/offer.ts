@@ -277,10 +277,7 @@ class Workers {
     let workers = 0;
     this.slots = 0;
     for (const { name, value } of await host.workers()) {
-      const about = parseQueued(value) as {
-        jobs?: unknown;
-        refused?: unknown;
-      } | null;
+      const about = parseQueued(value) as { jobs?: unknown; refused?: unknown } | null;
       if (typeof about?.refused === 'string') this.#tellOnce(name, about.refused);
       const jobs = Number(about?.jobs);
       if (!Number.isSafeInteger(jobs) || jobs < 1 || jobs > MOST_JOBS) continue;

@@ -134,11 +134,9 @@ export function reputationChart(
       describeShades(shades) +
       describeDownsampling('instants', instants, MOST_STEPS),
     legend: [
-      ...curves.slice(0, COLORED).map(({ group }, index) => ({
-        color: getColor(index),
-        dash: getDash(index),
-        text: group,
-      })),
+      ...curves
+        .slice(0, COLORED)
+        .map(({ group }, index) => ({ color: getColor(index), dash: getDash(index), text: group })),
       ...(curves.length > COLORED ? [{ color: OTHERS, dash: '', text: 'other groups' }] : []),
     ],
     draw: drawOverTime({ unit: x, lastMs: last.ms, shades }, (_, narrow) => ({

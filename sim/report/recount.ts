@@ -87,10 +87,7 @@ function outcomesChart({ policy, rules, blocks }: DescribedRecount): Chart {
   return {
     title: 'Outcomes by rule',
     caption: `Number of blocks by status. n = ${format(blocks.length)} blocks for each rule.`,
-    legend: statuses.map((status) => ({
-      color: variable(outcomes[status].color),
-      text: status,
-    })),
+    legend: statuses.map((status) => ({ color: variable(outcomes[status].color), text: status })),
     draw: (_, narrow) => ({
       height: 30 * names.length + 70,
       marginLeft: marginOf(names, narrow),

@@ -1,5 +1,4 @@
 /** Run report: its question, verdict, charts, measures and the commands that reproduce the run. */
-
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import { type Chart, figure } from '../../report/figure.js';
 import { hasFile, parseNumber, readJson, type TableRow, tableRows } from '../../report/folder.js';

@@ -1,5 +1,4 @@
 /** Timeline of a run for charts: shaded periods, closed blocks and outages. */
-
 import { type Markish, type PlotOptions, rect, ruleX, text } from '../../report/bundled/plot.js';
 import type { Chart } from '../../report/figure.js';
 import { parseNumber, tableRows } from '../../report/folder.js';

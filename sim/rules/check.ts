@@ -149,9 +149,7 @@ function checkPoll(
       const problem = (code: CheckCode, other: Verdict): Violation => {
         return { code, votes, over, expected, found: other, thrown: null };
       };
-      if (fault) {
-        return { ...problem(fault, found ?? expected), thrown: form.thrown(votes, over) };
-      }
+      if (fault) return { ...problem(fault, found ?? expected), thrown: form.thrown(votes, over) };
       if (found) return problem(form.code, found);
       if (decided && !isSameDecision(decided, expected)) {
         return { ...problem('CHANGED', expected), expected: decided };

@@ -2,7 +2,6 @@
  * Counts recorded votes under other decision rules. Each block is counted alone: agents do not vote
  * again, and no block gets a different parent. A vote without a ballot means what the rule says.
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';

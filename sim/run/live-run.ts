@@ -1,5 +1,4 @@
 /** Scripted agents on a live network in wall time. `populate` adds them to a local network. */
-
 import type { Network } from '../../engine/node/network.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { scenarioError } from '../scenario/problem.js';

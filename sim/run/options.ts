@@ -43,11 +43,7 @@ export interface SimOptions {
   watch?: string;
   /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;
-  /**
-   * Script modules that the caller has prepared for many runs.
-   *
-   * @internal
-   */
+  /** Script modules that the caller has prepared for many runs. @internal */
   modules?: GivenModules;
   /** Source of external deciders' answers. Required if the scenario uses external deciders. */
   deciders?: DeciderOptions;

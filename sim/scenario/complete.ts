@@ -287,9 +287,7 @@ const sizesProblem: Check = (scenario) => {
   const rest = agents.flatMap(({ count, share }, index) =>
     count === undefined && share === undefined ? [index] : [],
   );
-  if (rest.length > 1) {
-    return problem(`agents.${rest[1]}`, finding('SECOND_REST', {}));
-  }
+  if (rest.length > 1) return problem(`agents.${rest[1]}`, finding('SECOND_REST', {}));
   const sum = groupSizes(scenario).reduce((total, size) => total + size, 0);
   if (sum === population) return null;
   return problem('agents', finding('WRONG_SUM', { sum, population }));

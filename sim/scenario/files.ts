@@ -184,9 +184,7 @@ export function findOptions(
  */
 export function loadData(scenario: Scenario, folder: string | undefined): ScenarioData {
   const [first] = namedFiles(scenario);
-  if (folder === undefined && first) {
-    throw scenarioError('UNKNOWN_FOLDER', { file: first.file });
-  }
+  if (folder === undefined && first) throw scenarioError('UNKNOWN_FOLDER', { file: first.file });
   const found = readData(scenario, folder ?? '.');
   if ('problem' in found) throw problemError(found.problem);
   return found.data;

@@ -2,7 +2,6 @@
  * Checks on interventions beyond the schema: moments, agents, values, modules, and contradictions
  * between interventions. Conditions and traits are checked here for the whole scenario.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { type Static, Value } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';

@@ -2,7 +2,6 @@
  * Static properties of interventions: the agents that they select, their conditions, the values
  * that they can set, and their descriptions.
  */
-
 import type { Static, TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { Streams } from '../rng.js';
 import { drawAgents, type Inhabitant, inhabitants } from './population.js';
@@ -132,12 +131,7 @@ export function getConditions({ until = [] }: Scenario['length']): Condition[] {
 /** Fills in the optional members. `reaches` is short for `at_least`. */
 export function toCondition(given: Static<typeof Given>): Condition {
   const { reaches, held_ms = 0, held_blocks = 0, ...rest } = given;
-  return {
-    ...rest,
-    ...(reaches === undefined ? {} : { at_least: reaches }),
-    held_ms,
-    held_blocks,
-  };
+  return { ...rest, ...(reaches === undefined ? {} : { at_least: reaches }), held_ms, held_blocks };
 }
 
 /** Describes a condition: `reputation_mean of town at_most 40 for 60000 ms`. */

@@ -2,7 +2,6 @@
  * Loads YAML or JSON scenario files, and the scenarios shipped with the package. Problems are
  * reported with file, line and path.
  */
-
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,10 +103,9 @@ export interface Shipped {
 /** Returns the shipped scenarios, sorted by name. */
 export function shippedScenarios(): Shipped[] {
   const files = readdirSync(folder).filter((file) => file.endsWith(ENDING));
-  return files.sort().map((file) => ({
-    name: file.slice(0, -ENDING.length),
-    path: join(folder, file),
-  }));
+  return files
+    .sort()
+    .map((file) => ({ name: file.slice(0, -ENDING.length), path: join(folder, file) }));
 }
 
 /** Returns the path to a file or shipped scenario, or null if neither exists. */

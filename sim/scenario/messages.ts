@@ -68,10 +68,7 @@ export const scenarioMessages = {
     text: 'the decider of group {group} is a program: {command}',
     fix: 'name its working directory with --folder',
   },
-  SOURCE_NOT_FOUND: {
-    text: 'run file not found: {file}',
-    fix: 'name its folder with --folder',
-  },
+  SOURCE_NOT_FOUND: { text: 'run file not found: {file}', fix: 'name its folder with --folder' },
   SOURCE_CHANGED: {
     text: 'file changed since the run: {file} (expected SHA-256 {sha256})',
     fix: 'use --folder to name a folder with the original file',
@@ -103,9 +100,7 @@ export const problemMessages = {
   TOO_MANY_ITEMS: { text: 'has {count} items; expected {expected}' },
   TOO_MANY_VALUES: { text: 'has more than {limit} values; expected fewer' },
   TOO_DEEP: { text: 'is nested too deeply; expected at most {limit} levels' },
-  TOO_DENSE: {
-    text: 'is {value}, or {neighbours} neighbours per agent; expected at most {limit}',
-  },
+  TOO_DENSE: { text: 'is {value}, or {neighbours} neighbours per agent; expected at most {limit}' },
   TOO_LARGE: { text: 'is {kind} with {population} agents; expected at most {limit}' },
   WRONG_SUM: { text: 'add up to {sum}; expected {population}, the population' },
   SECOND_REST: { text: 'has neither count nor share; only one group can take the rest' },

@@ -2,7 +2,6 @@
  * Problems in a scenario, each at a path such as `agents.town.share`, and changes to values at such
  * paths.
  */
-
 import {
   type FailureSource,
   formatMessage,
@@ -20,23 +19,11 @@ export class ScenarioError extends Error {
   override name = 'ScenarioError';
   /** @internal */
   readonly source: FailureSource = 'user';
-  /**
-   * Message key, such as `INVALID`. Null for errors outside the message table.
-   *
-   * @internal
-   */
+  /** Message key, such as `INVALID`. Null for errors outside the message table. @internal */
   code: string | null = null;
-  /**
-   * Part of the message that says what to do.
-   *
-   * @internal
-   */
+  /** Part of the message that says what to do. @internal */
   fix?: string;
-  /**
-   * Problem with the invalid value, if any.
-   *
-   * @internal
-   */
+  /** Problem with the invalid value, if any. @internal */
   problem: Problem | null = null;
 }
 

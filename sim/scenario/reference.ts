@@ -1,5 +1,4 @@
 /** Tables of docs/scenarios.md, and the JSON Schema for editors, from the scenario schema. */
-
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';
 import { describeAllowed } from './schema/common.js';

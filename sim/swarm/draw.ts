@@ -253,10 +253,7 @@ const strategies: Record<Kind, (rng: Stream, groups: readonly string[]) => Raw> 
   follower: (rng) => ({ hears: between(rng, 1, 5), patience_ms: between(rng, 0, 5_000) }),
   lazy: (rng) => ({ effort: share(rng) }),
   flip_flop: () => ({}),
-  meme_spammer: (rng) => ({
-    memes: between(rng, 1, 8),
-    stance: rng.pick(['approve', 'reject']),
-  }),
+  meme_spammer: (rng) => ({ memes: between(rng, 1, 8), stance: rng.pick(['approve', 'reject']) }),
   sybil: (rng) => ({ approves: share(rng) }),
   silent: () => ({}),
   vote_exhauster: (rng) => ({ every_ms: between(rng, 300, 3_000) }),
@@ -278,10 +275,7 @@ const faultKinds: Record<Fault['kind'], (rng: Stream) => Raw> = {
   pause: () => ({}),
   slow_link: (rng) => ({ factor: between(rng, 2, 50) }),
   clock_skew: (rng) => ({ skew_ms: between(rng, -3_600_000, 3_600_000) }),
-  churn: (rng) => ({
-    stay_ms: between(rng, 1_000, 30_000),
-    away_ms: between(rng, 1_000, 30_000),
-  }),
+  churn: (rng) => ({ stay_ms: between(rng, 1_000, 30_000), away_ms: between(rng, 1_000, 30_000) }),
 };
 
 /** Maximum start and length of faults in calm scenarios, in voting periods. */

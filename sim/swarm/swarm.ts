@@ -3,7 +3,6 @@
  * coverage counts how often each feature was drawn. A count of 0 means that the feature was not
  * tested.
  */
-
 import { weightings } from '../../engine/protocol/schema/genesis.js';
 import {
   type Job,
@@ -33,11 +32,7 @@ export interface SwarmOptions {
   first?: number;
   jobs?: number;
   signal: AbortSignal;
-  /**
-   * Job runner. Default: local processes, `jobs` at a time.
-   *
-   * @internal
-   */
+  /** Job runner. Default: local processes, `jobs` at a time. @internal */
   spread?: JobRunner;
   /** Called before each scenario. The swarm ends if the function returns false. */
   goesOn?: () => boolean;

@@ -84,11 +84,7 @@ function chosen(design: Sweep['design'], factors: readonly Factor[], index: numb
   return reversed.reverse();
 }
 
-/**
- * Value that a sweep assigns to a scenario key.
- *
- * @useDeclaredType
- */
+/** Value that a sweep assigns to a scenario key. @useDeclaredType */
 export type FactorValue = NonNullable<Factor['values']>[number];
 
 /** Index of the equal-width step that contains a place from 0 to 1. */

@@ -2,7 +2,6 @@
  * Sweep folder: sweep.json describes the sweep, runs/ contains one file per finished run, and
  * runs.sha256 seals a finished shard.
  */
-
 import { createHash } from 'node:crypto';
 import {
   closeSync,

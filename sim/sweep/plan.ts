@@ -2,7 +2,6 @@
  * Sweep plan. All cells are completed and validated before the first run, and then the plan yields
  * the tasks. A shard is a part of the plan that one machine runs.
  */
-
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { canonical } from '../../engine/protocol/canonical.js';
@@ -173,10 +172,7 @@ function checkCells(plan: Uncounted): Checked {
   return { ...named, asksDeciders, keys };
 }
 
-/**
- * Checks the responses that scripts report.
- * @param groups groups of any cell.
- */
+/** Checks the responses that scripts report. @param groups groups of any cell. */
 function checkReported(
   sweep: Sweep,
   scripts: ReadonlySet<string>,

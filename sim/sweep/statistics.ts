@@ -259,11 +259,7 @@ export const LEVEL_97_5: Level = { share: 0.975, normal: 2.2414027276049464 };
 
 const known = new Map<Level, Map<number, number>>();
 
-/**
- * Returns the two-sided quantile of Student's t.
- *
- * @param freedom degrees of freedom, from 1.
- */
+/** Returns the two-sided quantile of Student's t. @param freedom degrees of freedom, from 1. */
 export function studentQuantile(freedom: number, level: Level = LEVEL_95): number {
   const ofLevel = known.get(level) ?? new Map<number, number>();
   known.set(level, ofLevel);

@@ -71,11 +71,7 @@ export interface SweepOptions {
   /** Run only this part. `mergeSweep` combines all parts. */
   shard?: Shard;
   jobs?: number;
-  /**
-   * Job runner. Default: local processes, `jobs` in parallel.
-   *
-   * @internal
-   */
+  /** Job runner. Default: local processes, `jobs` in parallel. @internal */
   spread?: JobRunner;
   /**
    * Effect of a failed run. `stop` (default) ends the sweep and the runs in progress. `continue`

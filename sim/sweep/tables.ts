@@ -2,7 +2,6 @@
  * Writes a finished sweep's tables in several passes over its runs: runs.csv, run_groups.csv,
  * summary.csv, differences.csv and indices.csv.
  */
-
 import {
   getBounds,
   isMeasure,

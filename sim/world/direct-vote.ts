@@ -24,10 +24,7 @@ const memeId = /^meme_[0-9a-f]{32}$/;
 const LAST_INSTANT = 253_402_300_799_999;
 
 /** Size of a body without its reason and references, by decision. */
-const bareBytes = {
-  approve: bareSize('approve'),
-  reject: bareSize('reject'),
-} as const;
+const bareBytes = { approve: bareSize('approve'), reject: bareSize('reject') } as const;
 
 function bareSize(decision: string): number {
   const timestamp = formatInstant(0);

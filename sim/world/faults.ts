@@ -1,5 +1,4 @@
 /** Active faults in a run, looked up for every message and call. */
-
 import { selectAgents } from '../scenario/population.js';
 import type { Fault, FaultOf } from '../scenario/schema/network.js';
 import type { Scenario } from '../scenario/schema/scenario.js';

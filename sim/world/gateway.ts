@@ -1,5 +1,4 @@
 /** Gateways from a live world to its network, in this process or on a server. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import {

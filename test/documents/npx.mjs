@@ -24,12 +24,12 @@ function set(option, value) {
 
 /**
  * Interrupts the command once it has printed a line. A search on a busy machine repeats its probes
- * for minutes; an interrupted search saves what it has found.
+ * for minutes; an interrupted search saves what it has found. After SIGINT, bash would end as well.
  */
 function interruptAfter(line) {
   const write = process.stderr.write.bind(process.stderr);
   process.stderr.write = (text, ...more) => {
-    if (line.test(String(text))) process.kill(process.pid, 'SIGINT');
+    if (line.test(String(text))) process.kill(process.pid, 'SIGTERM');
     return write(text, ...more);
   };
 }

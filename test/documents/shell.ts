@@ -105,8 +105,8 @@ wait_for() {
 
 # Sends a command to the clock of a page.
 control() {
-  curl -s -X POST -H "Authorization: Bearer $token" -H 'Content-Type: application/json' \\
-    -d "$1" "$url/api/v1/control" || true
+  curl -sS --fail-with-body -X POST -H "Authorization: Bearer $token" \\
+    -H 'Content-Type: application/json' -d "$1" "$url/api/v1/control"
 }
 
 # Reads the address of a page, and opens the page.
@@ -126,23 +126,32 @@ function serverStep(command: string, log: string): string[] {
   return [`{ ${line}\n} > ${log} 2>&1 &`, 'pid=$!', `wait_for ${log} '${ready}'`];
 }
 
+/** A run that waits is started; others may be over by now, and a load run has no speed. */
+function startOf(command: string): string[] {
+  const start = `control '{"do":"resume"}'`;
+  if (/--watch=paused\b/.test(command)) return [start];
+  if (isLoad(command)) return [];
+  return [`control '{"do":"speed","speed":null}' || true`, `${start} || true`];
+}
+
 function watchStep(command: string, log: string): string[] {
   return [
     `{ ${withoutComment(command)}\n} > ${log} 2>&1 &`,
     'pid=$!',
     `open_page ${log}`,
-    `control '{"do":"speed","speed":null}'`,
-    `control '{"do":"resume"}'`,
+    ...startOf(command),
     ...(isPage(command)
       ? ['kill -INT -- -$pid', 'wait $pid || true']
       : ['code=0', 'wait $pid || code=$?', `cat ${log}`, accept(command)]),
   ];
 }
 
-const accept = (command: string) =>
-  isLoad(command)
-    ? 'case $code in 0|14|15|17) ;; *) exit $code ;; esac'
-    : '[ $code = 0 ] || exit $code';
+/** A search ends by the interrupt of npx.mjs, with the code of that signal. */
+function accept(command: string): string {
+  if (!isLoad(command)) return '[ $code = 0 ] || exit $code';
+  const codes = `0|14|15|17${/--saturate\b/.test(command) ? '|143' : ''}`;
+  return `case $code in ${codes}) ;; *) exit $code ;; esac`;
+}
 
 const foreground = (command: string) =>
   isLoad(command) ? ['code=0', `{ ${command}\n} || code=$?`, accept(command)] : [`{ ${command}\n}`];

@@ -1,11 +1,11 @@
 /**
  * SVG charts for a load run, with the same axes as its report: lines over time, and dots for rates.
  */
-
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { format, formatTick, timeScale } from '../../report/shared/format.js';
 import { getColor } from '../../report/shared/palette.js';
+import { useWidth } from './labels.js';
 
 /** Axis label, with its position as a fraction of the axis. */
 interface Tick {
@@ -84,15 +84,7 @@ const TICK_ROOM = 80;
 
 function Plot({ label, height, scale, across, ticks, onPoint, draw }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const element = box.current!;
-    const look = () => setWidth(Math.floor(element.clientWidth));
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    look();
-    return () => observer.disconnect();
-  }, []);
+  const width = useWidth(box);
   const wide = Math.max(1, width - room.left - room.right);
   const foot = height - room.bottom;
   const plane: Plane = {

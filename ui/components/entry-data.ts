@@ -43,26 +43,37 @@ export function buildPath(path: string, entry: number | null, more: Record<strin
 /** Minimum time between requests, because a live snapshot changes many times per second. */
 const LEAST_ASK_MS = 500;
 
-/** Asks the worker again at every entry. Returns null until the first answer. */
-export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
-  const [answer, set] = useState<T | null>(null);
-  const entry = position.value?.entry ?? -1;
+/** Asks when `key` changes. Keeps the previous answer until the next one or a failure. */
+export function useAsked<T>(key: string, asking: () => Promise<T>, leastMs = LEAST_ASK_MS) {
+  const [{ found, why }, set] = useState<{ found: T | null; why: string }>(nothing);
+  const [turn, again] = useState(0);
   const asked = useRef(0);
   useEffect(() => {
     let wanted = true;
-    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
-    const timer = setTimeout(() => {
+    const ask = () => {
       asked.current = performance.now();
-      askWorker<T>(name, parameters()).then(
-        (got) => wanted && set(got),
-        // The worker reports connection faults, and the view keeps the previous answer.
-        () => undefined,
+      asking().then(
+        (answer) => wanted && set({ found: answer, why: '' }),
+        (error: Error) => wanted && set({ found: null, why: error.message }),
       );
-    }, wait);
+    };
+    const timer = setTimeout(ask, Math.max(0, asked.current + leastMs - performance.now()));
     return () => {
       clearTimeout(timer);
       wanted = false;
     };
-  }, [name, key, entry]);
-  return answer;
+  }, [key, turn]);
+  return { found, why, again: () => again(turn + 1) };
+}
+
+const nothing = { found: null, why: '' };
+
+/** Asks the worker again at every entry. Returns null until the first answer. */
+export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
+  const entry = position.value?.entry ?? -1;
+  const last = useRef<T | null>(null);
+  const { found } = useAsked(`${name} ${key} ${entry}`, () => askWorker<T>(name, parameters()));
+  // The worker reports connection faults, and the view keeps the previous answer.
+  last.current = found ?? last.current;
+  return last.current;
 }

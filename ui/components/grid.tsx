@@ -18,7 +18,7 @@ import {
   layOut,
   neighbour,
 } from './bands.js';
-import { cleanText, describeAgent } from './labels.js';
+import { cleanText, describeAgent, useWidth, watchScheme } from './labels.js';
 import { groups } from './requests.js';
 
 interface GridProps {
@@ -129,30 +129,6 @@ export function Tip({
       {describeAgent(at.number)}
     </p>
   );
-}
-
-/** The width of an element in CSS pixels; 0 before the first layout. */
-export function useWidth(box: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const element = box.current!;
-    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
-    observer.observe(element);
-    setWidth(Math.floor(element.clientWidth));
-    return () => observer.disconnect();
-  }, []);
-  return width;
-}
-
-const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'];
-
-/** Calls a function when the system changes its colours. Returns the function that ends this. */
-export function watchScheme(changed: () => void): () => void {
-  const lists = media.map((query) => matchMedia(query));
-  for (const list of lists) list.addEventListener('change', changed);
-  return () => {
-    for (const list of lists) list.removeEventListener('change', changed);
-  };
 }
 
 /** Theme colours, updated when the system changes its colour scheme. */

@@ -1,9 +1,8 @@
 /**
  * Names and short texts: sanitized agent texts, links to agents, blocks and entries, descriptions
- * of agents, elapsed times, and hooks for the clock and narrow screens.
+ * of agents, elapsed times, and hooks for the clock, sizes and colour schemes.
  */
-
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { MessageKind } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { approves, DORMANT, rejects } from '../data/messages.js';
@@ -161,6 +160,30 @@ export function useNarrow(): boolean {
     return () => narrowScreen.removeEventListener('change', change);
   }, []);
   return narrow;
+}
+
+/** The width of an element in CSS pixels; 0 before the first layout. */
+export function useWidth(box: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    observer.observe(element);
+    setWidth(Math.floor(element.clientWidth));
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+const media = ['(prefers-color-scheme: dark)', '(forced-colors: active)'];
+
+/** Calls a function when the system changes its colours. Returns the function that ends this. */
+export function watchScheme(changed: () => void): () => void {
+  const lists = media.map((query) => matchMedia(query));
+  for (const list of lists) list.addEventListener('change', changed);
+  return () => {
+    for (const list of lists) list.removeEventListener('change', changed);
+  };
 }
 
 const ANNOUNCE_EVERY_MS = 5_000;

@@ -1,11 +1,56 @@
 /**
- * Shared figures, tables and lists: a chart with its data as a table, named facts, pages of rows,
- * and long lists of links with a roving tab index.
+ * Shared panels, figures, tables and lists: a chart with its data as a table, named facts, buttons,
+ * pages of rows, and long lists of links with a roving tab index.
  */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { useAmong } from '../route.js';
 import { cleanText } from './labels.js';
+
+export const Button = (props: ComponentProps<'button'>) => (
+  <button type="button" class="button" {...props} />
+);
+
+interface SegmentsProps<T extends string> {
+  name: string;
+  all: readonly T[];
+  here: T;
+  onChoose(one: T): void;
+  /** True to hide the name and to move the buttons to the end of the line. */
+  push?: boolean;
+}
+
+/** Buttons that choose one of several values. */
+export function Segments<T extends string>(props: SegmentsProps<T>) {
+  const { name, all, here, onChoose, push = false } = props;
+  return (
+    <fieldset class={push ? 'segments push' : 'segments'}>
+      <legend class={push ? 'unseen' : 'faint'}>{name}</legend>
+      {all.map((one) => (
+        <Button key={one} aria-pressed={one === here} onClick={() => onChoose(one)}>
+          {one}
+        </Button>
+      ))}
+    </fieldset>
+  );
+}
+
+interface PanelProps {
+  title: string;
+  class?: string;
+  children: ComponentChildren;
+}
+
+export function Panel({ title, class: look = '', children }: PanelProps) {
+  return (
+    <section class={`panel ${look}`} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+      </header>
+      {children}
+    </section>
+  );
+}
 
 interface FigureProps {
   title: string;
@@ -24,15 +69,14 @@ export function Figure({ title, caption, chart, table, children }: FigureProps) 
       <header>
         <h2>{title}</h2>
         {children}
-        <button
-          type="button"
+        <Button
           class="button twin"
           aria-pressed={asTable}
           aria-label={`${title} as a table`}
           onClick={() => turn(!asTable)}
         >
           Table
-        </button>
+        </Button>
       </header>
       {asTable ? <Scroll name={`${title}, as a table`}>{table()}</Scroll> : chart()}
       <figcaption class="faint">{caption}</figcaption>
@@ -43,14 +87,16 @@ export function Figure({ title, caption, chart, table, children }: FigureProps) 
 interface RowsProps {
   caption: string;
   head: readonly string[];
-  /** Indices of numeric columns. */
+  /** Indices of numeric columns, and of columns with long texts. */
   numeric?: readonly number[];
+  wide?: readonly number[];
   rows: readonly (readonly ComponentChildren[])[];
 }
 
 /** Table with row headers in the first column. */
-export function Rows({ caption, head, rows, numeric = [] }: RowsProps) {
-  const kind = (column: number) => (numeric.includes(column) ? 'number' : '');
+export function Rows({ caption, head, rows, numeric = [], wide = [] }: RowsProps) {
+  const kind = (column: number) =>
+    numeric.includes(column) ? 'number' : wide.includes(column) ? 'wide' : '';
   return (
     <table>
       <caption>{caption}</caption>
@@ -153,18 +199,13 @@ export function Pages({ of, page, onTurn }: PagesProps) {
   const here = Math.min(page, last);
   return (
     <p class="pages">
-      <button type="button" class="button" disabled={here === 0} onClick={() => onTurn(here - 1)}>
+      <Button disabled={here === 0} onClick={() => onTurn(here - 1)}>
         Previous
-      </button>{' '}
+      </Button>{' '}
       page {here + 1} of {last + 1}{' '}
-      <button
-        type="button"
-        class="button"
-        disabled={here === last}
-        onClick={() => onTurn(here + 1)}
-      >
+      <Button disabled={here === last} onClick={() => onTurn(here + 1)}>
         Next
-      </button>
+      </Button>
     </p>
   );
 }

@@ -8,6 +8,7 @@ import { limits } from '../../engine/protocol/limits.js';
 import { PageError } from '../messages.js';
 import { readImageSize } from './image-size.js';
 import { AgentLink, cleanText, EntryLink, toSentence } from './labels.js';
+import { Button } from './lists.js';
 import { fetchPath } from './requests.js';
 
 type MemeState =
@@ -36,13 +37,11 @@ export function Meme({ meme }: { meme: MemeRow }) {
         <EntryLink entry={meme.entry} />
       </p>
       {state.is === 'open' ? (
-        <button type="button" class="button" onClick={() => set({ is: 'closed' })}>
-          Close
-        </button>
+        <Button onClick={() => set({ is: 'closed' })}>Close</Button>
       ) : (
-        <button type="button" class="button" disabled={state.is === 'coming'} onClick={open}>
+        <Button disabled={state.is === 'coming'} onClick={open}>
           {state.is === 'coming' ? 'Loading …' : meme.type === 'text' ? 'Show text' : 'Show image'}
-        </button>
+        </Button>
       )}
     </div>
   );

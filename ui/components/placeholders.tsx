@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { home, type Requirement } from '../home.js';
 import type { Verdict } from '../verify/messages.js';
 import { toSentence } from './labels.js';
+import { Button } from './lists.js';
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -16,9 +17,7 @@ export function Failed({ why, onAgain }: { why: string; onAgain: () => void }) {
   return (
     <div class="failed" role="alert">
       <p>{toSentence(why)}</p>
-      <button type="button" class="button" onClick={onAgain}>
-        Retry
-      </button>
+      <Button onClick={onAgain}>Retry</Button>
     </div>
   );
 }

@@ -1,7 +1,8 @@
 /** Requests to the server: errors, paginated lists, a fetch hook, cluster state and scenario. */
-
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ClusterView } from '../../api/contract/server.js';
+import type { ScenarioView } from '../../api/contract/views.js';
 import { canAsk, network } from '../data/store.js';
 import { home } from '../home.js';
 import { PageError, type PageProblem, type PageValues } from '../messages.js';
@@ -128,34 +129,10 @@ export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchStat
   return [state.of === key ? state : { is: 'coming' }, anew];
 }
 
-export interface ClusterState {
-  /** Name of the node that serves this page. */
-  node: string;
-  /**
-   * Time since the node lost contact with etcd, which orders requests, in ms; 0 while connected.
-   */
-  cut_off_ms: number;
-  nodes: NodeView[];
-  /** Null if etcd did not respond in time. */
-  etcd: { members: number; answering: number; leader: boolean } | null;
-}
-
-interface NodeView {
-  node: string;
-  alive: boolean;
-  /** Start time of a live node, or the time a silent node was last seen. */
-  since: string;
-  batch: number;
-  behind: number;
-  entry: number;
-  digest: string;
-  version: string;
-}
-
 const CLUSTER_EVERY_MS = 2_000;
 
 /** Null without a cluster and before the first response. */
-export const cluster = signal<ClusterState | null>(null);
+export const cluster = signal<ClusterView | null>(null);
 
 /** Polls the cluster while the page is visible. */
 export function useCluster(): void {
@@ -167,7 +144,7 @@ export function useCluster(): void {
     const look = async () => {
       const found = document.hidden
         ? null
-        : await data<ClusterState>('/api/v1/cluster').catch(() => null);
+        : await data<ClusterView>('/api/v1/cluster').catch(() => null);
       if (!wanted) return;
       if (found) cluster.value = found;
       timer = setTimeout(() => void look(), CLUSTER_EVERY_MS);
@@ -187,12 +164,6 @@ interface Groups {
   names: readonly string[];
   /** Index into `names` by agent id. */
   places: ReadonlyMap<string, number>;
-}
-
-interface Scenario {
-  groups: { name: string; agents: string[] }[];
-  /** Names in election data, by option; only those that differ. */
-  labels?: Readonly<Record<string, string>>;
 }
 
 /** Null until a scenario is loaded, and on a server without one. */
@@ -216,7 +187,7 @@ export function useScenario(): Groups | null {
     askedEpoch = epoch;
     groups.value = null;
     labels.value = {};
-    data<Scenario>('/api/v1/scenario').then(
+    data<ScenarioView>('/api/v1/scenario').then(
       (found) => {
         if (askedEpoch !== epoch) return;
         groups.value = grouped(found.groups);
@@ -229,7 +200,7 @@ export function useScenario(): Groups | null {
   return groups.value;
 }
 
-function grouped(all: Scenario['groups']): Groups | null {
+function grouped(all: ScenarioView['groups']): Groups | null {
   const places = new Map(all.flatMap(({ agents: ids }, place) => ids.map((id) => [id, place])));
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
 }

@@ -1,5 +1,5 @@
 /** Messages between the page and its player worker. Only the worker holds the whole network. */
-
+import type { ControlView } from '../../api/contract/control.js';
 import type {
   AgentRow,
   AllianceRow,
@@ -124,33 +124,8 @@ export type LinkState =
   | { is: 'lost'; why: string; since: number; againAt: number }
   | { is: 'damaged'; why: string };
 
-/** Commands to the network clock. */
-export type WorldCommand =
-  | { do: 'pause' | 'resume' | 'step' }
-  | { do: 'until'; until: { what: 'block' | 'outcome' | 'time'; status?: string; ms?: number } }
-  | { do: 'speed'; speed: number | null };
-
-/** State of the network clock, and the optional parts of the API. */
-export interface WorldStatus {
-  kind: 'live' | 'sim' | 'folder' | 'replay' | 'load';
-  clock: {
-    /** Effect of a pause. */
-    holds: 'network' | 'agents' | 'run' | 'nothing';
-    paused: boolean;
-    speed: number | null;
-    /** Clock time when the status was sent, ISO 8601. */
-    at: string;
-    /** True if the run has ended. */
-    over?: boolean;
-  };
-  can: WorldCommand['do'][];
-  /** Reason that no further data will arrive. */
-  lost?: string;
-  /** Optional reads that the server supports. */
-  knows?: KnownPart[];
-}
-
-export type KnownPart = 'history' | 'scenario' | 'neighbours' | 'decisions' | 'cluster';
+/** State of the network clock. Updates that concern only the clock omit `knows`. */
+export type WorldStatus = Omit<ControlView, 'knows'> & Partial<Pick<ControlView, 'knows'>>;
 
 export interface Notice {
   text: string;

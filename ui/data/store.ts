@@ -4,6 +4,7 @@
  * to 10,000 agents.
  */
 import { computed, signal } from '@preact/signals';
+import type { KnownPart } from '../../api/contract/control.js';
 import type { AgentRow, AllianceRow, MemeRow, Message, Totals } from '../../api/view/model.js';
 import type { NetworkParameters } from '../../api/view/reducer.js';
 import {
@@ -11,7 +12,6 @@ import {
   approves,
   type BlockItem,
   type ClockState,
-  type KnownPart,
   type LinkState,
   type Notice,
   type PageOverview,

@@ -2,7 +2,6 @@
  * An unpacked run: the player's source, and the responses that a server would send. Requests for
  * data that the file does not contain are refused with a message.
  */
-
 import {
   type AgentRow,
   type BlockRow,

@@ -1,28 +1,11 @@
 /** Facts and tables of a load run; the failures as bars, and the search as marks. */
-import type { ComponentChildren } from 'preact';
 import type { LoadFacts, LoadTable } from '../../api/contract/load.js';
 import { format, formatValue } from '../../report/shared/format.js';
 import { countScale, DotKey, Dots } from '../components/chart.js';
 import { cleanText } from '../components/labels.js';
-import { Fact, Figure, Rows, Scroll } from '../components/lists.js';
+import { Fact, Figure, Panel, Rows, Scroll } from '../components/lists.js';
 
 const MOST_TEXT = 200;
-
-interface PanelProps {
-  title: string;
-  children: ComponentChildren;
-}
-
-function Panel({ title, children }: PanelProps) {
-  return (
-    <section class="panel" aria-label={title}>
-      <header>
-        <h2>{title}</h2>
-      </header>
-      {children}
-    </section>
-  );
-}
 
 export const FactPanel = ({ facts: { title, rows } }: { facts: LoadFacts }) => (
   <Panel title={title}>

@@ -98,9 +98,7 @@ export function progressText(load: LoadState): string {
 export function verdictText({ verdict, tables }: LoadState): { title: string; text: string } {
   if (!verdict) return { title: 'No verdict yet', text: '' };
   const { verdict: name, ended } = verdict;
-  if (ended === null && name === 'VALID') {
-    return { title: 'No problems so far', text: '' };
-  }
+  if (ended === null && name === 'VALID') return { title: 'No problems so far', text: '' };
   if (ended === null) {
     return { title: `Preliminary verdict: ${name}`, text: loadVerdictText(name, false) };
   }

@@ -2,7 +2,6 @@
  * Answers to the page's questions, by name: votes in the current snapshot, messages from agents,
  * and rows around an entry.
  */
-
 import {
   formatRowValue,
   type Message,
@@ -73,11 +72,7 @@ export interface MessagePage {
 export const getMessageKey = ({ kind, what, stance, text }: Message): string =>
   kind === 'reason' ? `${kind} ${stance} ${text}` : `${kind} ${what} ${stance} ${text}`;
 
-/**
- * Groups messages with equal keys into lines, newest first.
- *
- * @param all messages in log order
- */
+/** Groups messages with equal keys into lines, newest first. @param all messages in log order */
 export function groupMessages(all: readonly Message[]): MessageLine[] {
   const lines = new Map<string, MessageLine>();
   for (let place = all.length - 1; place >= 0; place -= 1) addTo(lines, all[place]!);

@@ -37,9 +37,7 @@ export class Changes {
   #said = true;
   /** Number of agents whose rows the page has received. */
   #told = 0;
-  /**
-   * Block that the reader chose. Null focuses the current block; see `findCurrentBlock`.
-   */
+  /** Block that the reader chose. Null focuses the current block; see `findCurrentBlock`. */
   #chosen: number | null = null;
   #focus: number | null = null;
   /** Number of the focused block's ballots that the page has received; -1 if the page needs all. */

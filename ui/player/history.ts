@@ -2,7 +2,6 @@
  * A network's history: row batches, fetched once per page; keyframes, which are copies of
  * snapshots; the entries that closed blocks; and step targets.
  */
-
 import {
   type Overview,
   type RowBatch,

@@ -2,7 +2,6 @@
  * The page's position in the network: live, in playback at some speed, or at an entry that the
  * reader chose. Runs in the worker, and only reads from the network.
  */
-
 import type { RowBatch, Snapshot } from '../../api/view/model.js';
 import { applyRowBatch } from '../../api/view/reducer.js';
 import type { ClockState, Mode, Patch } from '../data/messages.js';

@@ -2,7 +2,6 @@
  * Runs the engine over a server's log, entry by entry, and stops at the first divergence from the
  * server's data. A certificate is collected during such a run.
  */
-
 import { checkCertificate } from '../../dist/engine/certificate/check.js';
 import { Collector } from '../../dist/engine/certificate/collect.js';
 import { certificateText } from '../../dist/engine/certificate/format.js';

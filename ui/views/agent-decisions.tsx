@@ -1,9 +1,11 @@
 /** Explanations of an agent's votes, as recorded by the run: the contribution of each factor. */
 import type { ComponentChildren } from 'preact';
+import type { AnswerOf } from '../../api/contract/route.js';
+import type { shownReads } from '../../api/contract/views.js';
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
 import { BlockLink, cleanText, EntryLink, toSentence } from '../components/labels.js';
-import { Figure, Rows } from '../components/lists.js';
+import { Button, Figure, Panel, Rows } from '../components/lists.js';
 import { Failed } from '../components/placeholders.js';
 import { data, RequestError } from '../components/requests.js';
 import { agents, canAsk, clock, position } from '../data/store.js';
@@ -24,16 +26,8 @@ export function Why({ number }: { number: number }) {
   if (list.length === 0) return lacking > 0 ? <Unrecorded why={lackingText(lacking)} /> : null;
   return (
     <Chosen list={list} lacking={lacking}>
-      {cursor !== null && (
-        <button type="button" class="button" onClick={() => turn(null)}>
-          Newest
-        </button>
-      )}
-      {next !== null && (
-        <button type="button" class="button" onClick={() => turn(next)}>
-          Older
-        </button>
-      )}
+      {cursor !== null && <Button onClick={() => turn(null)}>Newest</Button>}
+      {next !== null && <Button onClick={() => turn(next)}>Older</Button>}
     </Chosen>
   );
 }
@@ -47,12 +41,9 @@ const lackingText = (lacking: number) =>
 
 function Unrecorded({ why }: { why: string }) {
   return (
-    <section class="panel" aria-labelledby="why">
-      <header>
-        <h2 id="why">Vote explanation</h2>
-      </header>
+    <Panel title="Vote explanation">
       <p class="faint">{toSentence(cleanText(why, 300))}</p>
-    </section>
+    </Panel>
   );
 }
 
@@ -237,28 +228,12 @@ function memesText(heard: number, turned: number): string {
 
 const factors = ['content', 'neighbours', 'memes', 'whim'] as const;
 type Factor = (typeof factors)[number];
-type ByFactor<T> = Record<Factor, T>;
 
-/** Members in the record of a vote decided by judgement. */
-interface Judgement {
-  score: number;
-  threshold: number;
-  opinions: ByFactor<number>;
-  contributions: ByFactor<number>;
-  without: ByFactor<'approve' | 'reject'>;
-  shapley_24ths: ByFactor<number>;
-  turned_by: string[];
-}
+type AgentDecisions = AnswerOf<(typeof shownReads)['agent_decisions']>;
+type Reasoned = AgentDecisions['decisions'][number];
 
-interface Reasoned extends Record<keyof Judgement, unknown> {
-  block_hash: string;
-  height: number;
-  decision: 'approve' | 'reject';
-  entry: number;
-  basis: 'judgement' | 'content' | 'neighbours' | 'script' | 'unknown';
-  reason: string | null;
-  memes: string[];
-}
+/** Record of a vote decided by judgement. */
+type Judgement = { [K in keyof Reasoned]: NonNullable<Reasoned[K]> };
 
 /**
  * Explanations, newest first, with the number of recorded votes; or the reason that there are none.
@@ -281,11 +256,8 @@ async function reasonsOf(
   const path = `/api/v1/agents/${encodeURIComponent(id)}/decisions`;
   const more = { limit: REASON_ROWS, ...(cursor === null ? {} : { cursor }) };
   try {
-    const { decisions, next_cursor, recorded } = await data<{
-      decisions: Reasoned[];
-      next_cursor: string | null;
-      recorded: number;
-    }>(buildPath(path, entry, more));
+    const found = await data<AgentDecisions>(buildPath(path, entry, more));
+    const { decisions, next_cursor, recorded } = found;
     return { list: decisions, next: next_cursor, recorded };
   } catch (error) {
     if (error instanceof RequestError && error.reason === 'NO_DECISIONS')
@@ -296,4 +268,4 @@ async function reasonsOf(
 
 /** Returns null for a vote without a judgement. */
 const judgementOf = (one: Reasoned): Judgement | null =>
-  one.basis === 'judgement' && one.contributions ? (one as unknown as Judgement) : null;
+  one.basis === 'judgement' && one.contributions ? (one as Judgement) : null;

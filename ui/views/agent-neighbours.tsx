@@ -1,4 +1,6 @@
 /** An agent's ego network: its neighbours in the scenario, drawn as a ring with their votes. */
+import type { AnswerOf } from '../../api/contract/route.js';
+import type { shownReads } from '../../api/contract/views.js';
 import { format, plural } from '../../report/shared/format.js';
 import { buildPath, useEntryData } from '../components/entry-data.js';
 import { DecisionLegend } from '../components/grid.js';
@@ -11,7 +13,7 @@ import {
   toSentence,
   useNarrow,
 } from '../components/labels.js';
-import { Figure, Rows } from '../components/lists.js';
+import { Figure, Panel, Rows } from '../components/lists.js';
 import { Failed } from '../components/placeholders.js';
 import { data, RequestError } from '../components/requests.js';
 import { approves, rejects } from '../data/messages.js';
@@ -25,12 +27,9 @@ export function Ego({ number }: { number: number }) {
   if (!last) return null;
   if ('none' in last.data) {
     return (
-      <section class="panel" aria-labelledby="ego">
-        <header>
-          <h2 id="ego">Neighbours</h2>
-        </header>
+      <Panel title="Neighbours">
         <p class="faint">{toSentence(cleanText(last.data.none, 300))}</p>
-      </section>
+      </Panel>
     );
   }
   return <KnownEgo number={number} ego={last.data} />;
@@ -139,7 +138,7 @@ function Ring({ number, ego }: { number: number; ego: EgoNetwork }) {
     <nav class="ego" aria-label={`Neighbours of ${getAgentName(number)}`}>
       <svg viewBox={`${-half} ${-high} ${2 * half} ${2 * high}`} style={{ width: `${2 * half}px` }}>
         <title>{`Neighbours of ${getAgentName(number)}`}</title>
-        {ego.links.map(([a, b]) =>
+        {ego.links.map(([a = -1, b = -1]) =>
           at[a] && at[b] ? <Line key={`${a} ${b}`} from={at[a]} to={at[b]} kind="faint" /> : null,
         )}
         {drawn.map((one, place) => (
@@ -242,22 +241,8 @@ function EgoLegend({ cut }: { cut: boolean }) {
   );
 }
 
-interface Neighbour {
-  agent_id: string;
-  /** Null for an agent that never registered. */
-  number: number | null;
-  /** True if the neighbour's messages reach the agent, and vice versa. */
-  hears: boolean;
-  heard: boolean;
-}
-
-interface EgoNetwork {
-  topology: string;
-  total: number;
-  neighbours: Neighbour[];
-  /** Links between neighbours, as indices into `neighbours`. */
-  links: [number, number][];
-}
+type EgoNetwork = AnswerOf<(typeof shownReads)['agent_neighbours']>;
+type Neighbour = EgoNetwork['neighbours'][number];
 
 /** The server's page size limit. */
 const NEIGHBOUR_ROWS = '1000';

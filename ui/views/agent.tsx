@@ -1,4 +1,5 @@
 /** The agent view: profile, scores, votes, memes, messages and alliances. */
+import type { AgentView, ReputationView } from '../../engine/protocol/schema/view.js';
 import { format, plural } from '../../report/shared/format.js';
 import { Glyph } from '../components/block.js';
 import { buildPath, useEntryData, useWorkerAnswer } from '../components/entry-data.js';
@@ -111,7 +112,7 @@ function Joined({ number }: { number: number }) {
   );
 }
 
-const scoreNames: Readonly<Record<keyof Scores, string>> = {
+const scoreNames: Readonly<Record<keyof ReputationView, string>> = {
   overall_score: 'overall',
   meme_quality: 'memes',
   decision_consistency: 'decisions',
@@ -168,7 +169,11 @@ function Profile({ number }: { number: number }) {
           <tbody>
             {here?.scores ? (
               Object.entries(here.scores).map(([name, value]) => (
-                <Score key={name} text={scoreNames[name as keyof Scores] ?? ''} value={value} />
+                <Score
+                  key={name}
+                  text={scoreNames[name as keyof ReputationView] ?? ''}
+                  value={value}
+                />
               ))
             ) : (
               <Score text="overall" value={getReputation(number)} />
@@ -205,24 +210,11 @@ function Score({ text, value }: { text: string; value: number }) {
   );
 }
 
-interface AgentData {
-  description: string;
-  reason: string;
-  registration_time: string;
-}
-interface Scores {
-  overall_score: number;
-  meme_quality: number;
-  decision_consistency: number;
-  peer_ratings: number;
-  alliance_strength: number;
-}
-
 interface Standing {
   /** Without scores, this is the newest entry's data, and only its constant members are valid. */
-  agent: AgentData;
+  agent: AgentView;
   /** Null if the server keeps no history. */
-  scores: Scores | null;
+  scores: ReputationView | null;
 }
 
 /** When live, refetches after each decided block and each change in status or reputation. */
@@ -235,8 +227,8 @@ function useStanding(number: number, id: string) {
 async function fetchStanding(id: string, entry: number | null): Promise<Standing> {
   const part = encodeURIComponent(id);
   const read = async (of: number | null) => ({
-    agent: await data<AgentData>(buildPath(`/api/v1/agents/${part}`, of)),
-    scores: await data<Scores>(buildPath(`/api/v1/social/reputation/${part}`, of)),
+    agent: await data<AgentView>(buildPath(`/api/v1/agents/${part}`, of)),
+    scores: await data<ReputationView>(buildPath(`/api/v1/social/reputation/${part}`, of)),
   });
   if (entry === null || canAsk('history')) return read(entry);
   return { agent: (await read(null)).agent, scores: null };

@@ -13,7 +13,7 @@ import {
   getStatus,
   useNarrow,
 } from '../components/labels.js';
-import { Facts, Pages, pageStart, slicePage } from '../components/lists.js';
+import { Button, Facts, Pages, pageStart, Segments, slicePage } from '../components/lists.js';
 import { groups, useScenario } from '../components/requests.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
@@ -64,14 +64,9 @@ export function View() {
           here={banding}
           onChoose={(one: Banding) => setQuery({ band: one === mainBanding ? null : one })}
         />
-        <button
-          type="button"
-          class="button"
-          aria-pressed={asTable}
-          onClick={() => setQuery({ as: asTable ? null : 'table' })}
-        >
+        <Button aria-pressed={asTable} onClick={() => setQuery({ as: asTable ? null : 'table' })}>
           Table
-        </button>
+        </Button>
       </header>
       {count === 0 && <NoAgentsYet />}
       {chosen !== null && <Card number={chosen} onClose={close} />}
@@ -138,22 +133,7 @@ function Choice<T extends string>({ name, all, here, onChoose }: ChoiceProps<T>)
       </label>
     );
   }
-  return (
-    <fieldset class="segments">
-      <legend class="faint">{name}</legend>
-      {all.map((one) => (
-        <button
-          key={one}
-          type="button"
-          class="button"
-          aria-pressed={one === here}
-          onClick={() => onChoose(one)}
-        >
-          {one}
-        </button>
-      ))}
-    </fieldset>
-  );
+  return <Segments {...{ name, all, here, onChoose }} />;
 }
 
 function NoAgentsYet() {
@@ -330,9 +310,7 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
         <a class="button" href={href('agent', row.id)}>
           Open agent
         </a>
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
+        <Button onClick={onClose}>Close</Button>
       </header>
       <Facts of={facts} />
     </aside>

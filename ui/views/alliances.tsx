@@ -3,7 +3,7 @@ import type { AllianceRow } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import { AgentLink, cleanText, getAgentName, moment } from '../components/labels.js';
-import { Figure, Pages, slicePage } from '../components/lists.js';
+import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty } from '../components/placeholders.js';
 import { alliances, position } from '../data/store.js';
 import type { Agreement } from '../player/opinion.js';
@@ -53,37 +53,20 @@ function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
   const [page, turn] = usePage();
   return (
     <>
-      <table>
-        <caption>Alliances, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">purpose</th>
-            <th scope="col">status</th>
-            <th scope="col">proposed</th>
-            <th scope="col">last change</th>
-            <th scope="col" class="number">
-              agreement
-            </th>
-            <th scope="col">members</th>
-          </tr>
-        </thead>
-        <tbody>
-          {slicePage(all, page).map((one) => (
-            <tr key={one.number}>
-              <th scope="row" class="wide">
-                <bdi>{cleanText(one.purpose, 80)}</bdi>
-              </th>
-              <td>{one.status}</td>
-              <td>{moment(one.proposed_at)}</td>
-              <td>{moment(one.at)}</td>
-              <td class="number">{shareOf(alike, one.number)}</td>
-              <td class="wide">
-                <Members row={one} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Rows
+        caption="Alliances, newest first"
+        head={['purpose', 'status', 'proposed', 'last change', 'agreement', 'members']}
+        numeric={[4]}
+        wide={[0, 5]}
+        rows={slicePage(all, page).map((one) => [
+          <bdi key="purpose">{cleanText(one.purpose, 80)}</bdi>,
+          one.status,
+          moment(one.proposed_at),
+          moment(one.at),
+          shareOf(alike, one.number),
+          <Members key="members" row={one} />,
+        ])}
+      />
       <Pages of={all.length} page={page} onTurn={turn} />
     </>
   );

@@ -1,5 +1,4 @@
 /** Block data: as stored on the server, as of the current entry, and as checked in a worker. */
-
 import type { BlockView } from '../../engine/protocol/schema/view.js';
 import { data, pages } from '../components/requests.js';
 import type { BlockItem } from '../data/messages.js';

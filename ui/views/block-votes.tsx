@@ -5,7 +5,7 @@
 import { format, plural } from '../../report/shared/format.js';
 import { networkRule } from '../components/block.js';
 import { AgentLink, cleanText } from '../components/labels.js';
-import { Pages, Scroll, slicePage } from '../components/lists.js';
+import { Pages, Scroll, Segments, slicePage } from '../components/lists.js';
 import { Mark } from '../components/placeholders.js';
 import { labelOption } from '../components/requests.js';
 import { agents } from '../data/store.js';
@@ -59,25 +59,16 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
       <header>
         <h2 id="votes">{plural(votes.length, 'vote')}</h2>
         <p>{plural(missing, 'elector')} without a vote</p>
-        <fieldset class="segments push">
-          <legend class="unseen">Vote filter</legend>
-          {voteFilters
-            .filter((one) => signed || one !== 'failed')
-            .map((one) => (
-              <button
-                key={one}
-                type="button"
-                class="button"
-                aria-pressed={one === show}
-                onClick={() => {
-                  choose(one);
-                  turn(0);
-                }}
-              >
-                {one}
-              </button>
-            ))}
-        </fieldset>
+        <Segments
+          name="Vote filter"
+          all={voteFilters.filter((one) => signed || one !== 'failed')}
+          here={show}
+          onChoose={(one) => {
+            choose(one);
+            turn(0);
+          }}
+          push
+        />
       </header>
       <Reasons of={reasons} />
       {wanted.length === 0 ? (

@@ -12,7 +12,7 @@ import {
   moment,
   toSentence,
 } from '../components/labels.js';
-import { Fact } from '../components/lists.js';
+import { Button, Fact } from '../components/lists.js';
 import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
 import { labelOption, useFetch, useScenario } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock } from '../data/messages.js';
@@ -466,11 +466,7 @@ function Certificate({ block }: { block: BlockData }) {
           <code>npx folkmoot check-certificate FILE</code>.
         </p>
       </header>
-      {state.is === 'idle' && (
-        <button type="button" class="button" onClick={() => void make()}>
-          Create certificate
-        </button>
-      )}
+      {state.is === 'idle' && <Button onClick={() => void make()}>Create certificate</Button>}
       {state.is === 'making' && <Making progress={state.progress} />}
       {state.is === 'made' && (
         <a class="button" href={state.url} download={`block-${height}.certificate.json`}>

@@ -1,7 +1,4 @@
-/**
- * Parses a pasted request: a curl command, raw HTTP, or JSON. Also declares the type of the
- * server's response.
- */
+/** Parses a pasted request: a curl command, raw HTTP, or JSON. */
 import { limits } from '../../engine/protocol/limits.js';
 import { PageError } from '../messages.js';
 
@@ -23,11 +20,7 @@ export function parseRequest(pasted: string): DescribedRequest {
   return /^curl\s/.test(text) ? fromCurl(text) : fromHttp(text);
 }
 
-/**
- * Encodes a request for the server.
- *
- * @throws {PageError} if the server would refuse the length
- */
+/** Encodes a request for the server. @throws {PageError} if the server would refuse the length */
 export function encodeRequest(request: DescribedRequest): string {
   const text = JSON.stringify(request);
   const { length } = new TextEncoder().encode(text);
@@ -129,21 +122,4 @@ function shellWords(text: string): string[] | null {
     );
   }
   return text.slice(end).trim() === '' ? words : null;
-}
-
-/** The server's verification of a pasted request. */
-export interface Verification {
-  valid: boolean;
-  kind?: string;
-  signing_input?: string;
-  expected_input_sha256?: string;
-  body_sha256?: string;
-  request_target?: string;
-  server_time?: string;
-  skew_ms?: number;
-  code?: string;
-  reason?: string;
-  message?: string;
-  pointer?: string | null;
-  mistake?: string;
 }

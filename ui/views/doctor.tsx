@@ -1,16 +1,15 @@
 /** The Request doctor view: the server verifies the signature on a pasted request. */
 import { useState } from 'preact/hooks';
+import type { AnswerOf } from '../../api/contract/route.js';
+import type { serverRoutes } from '../../api/contract/server.js';
 import { formatMs } from '../../report/shared/format.js';
 import { cleanText, toSentence } from '../components/labels.js';
 import { Fact, Lines } from '../components/lists.js';
 import { Mark, Unavailable } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
-import {
-  type DescribedRequest,
-  encodeRequest,
-  parseRequest,
-  type Verification,
-} from './doctor-request.js';
+import { type DescribedRequest, encodeRequest, parseRequest } from './doctor-request.js';
+
+type Verification = AnswerOf<(typeof serverRoutes)['debug_verify']>;
 
 const EXAMPLE = `POST /api/v1/consensus/vote
 X-Agent-Public-Key: 0123…

@@ -3,6 +3,7 @@
  * engine in this browser. The view shows a divergence with its entry and field.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DivergenceView } from '../../api/contract/server.js';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { format, plural } from '../../report/shared/format.js';
 import {
@@ -13,13 +14,13 @@ import {
   moment,
   toSentence,
 } from '../components/labels.js';
-import { Fact } from '../components/lists.js';
+import { Button, Fact } from '../components/lists.js';
 import { Unavailable } from '../components/placeholders.js';
 import { home } from '../home.js';
 import { place } from '../route.js';
 import { recomputeInWorker } from '../verify/client.js';
 import { type Parting, type Progress, partNames, type Recomputed } from '../verify/messages.js';
-import { type CommandDivergence, commandProof, countRecomputed } from '../world-clock.js';
+import { commandProof, countRecomputed } from '../world-clock.js';
 
 export function ProofBand() {
   return (
@@ -100,21 +101,19 @@ function HereBand() {
       {state.is === 'failed' && <p role="alert">{toSentence(`the replay failed: ${state.why}`)}</p>}
       <p class="proof-ask">
         {state.is === 'running' ? (
-          <button
-            type="button"
-            class="button"
+          <Button
             onClick={() => {
               stop.current();
               set({ is: 'idle' });
             }}
           >
             Stop
-          </button>
+          </Button>
         ) : (
           <>
-            <button type="button" class="button" onClick={begin}>
+            <Button onClick={begin}>
               {state.is === 'idle' ? 'Replay in this browser' : 'Replay again'}
-            </button>
+            </Button>
             <label class="tick">
               <input
                 type="checkbox"
@@ -226,7 +225,7 @@ function Actor({ id }: { id: string }) {
   return /^[0-9a-f]{64}$/.test(id) ? <BlockLink hash={id} /> : <span>{cleanText(id, 80)}</span>;
 }
 
-function partingOf(told: CommandDivergence): Parting {
+function partingOf(told: DivergenceView): Parting {
   const { entry, kind, actor, what, which, field, expected, found } = told;
   const named = [which ?? partNames[what], field].filter(Boolean).join(', ');
   const member = field === null ? null : memberOf(expected, found);

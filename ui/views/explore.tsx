@@ -1,11 +1,13 @@
 /** The Explore view: one log entry, the events around it, and log verification. */
-
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { AnswerOf } from '../../api/contract/route.js';
+import type { shownReads } from '../../api/contract/views.js';
 import { viewRows } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
+import { useAsked } from '../components/entry-data.js';
 import { AgentLink, BlockLink, cleanText, moment } from '../components/labels.js';
-import { Fact, Lines, moveTabStop, useRovingTabIndex } from '../components/lists.js';
+import { Fact, Lines, moveTabStop, Panel, useRovingTabIndex } from '../components/lists.js';
 import { Failed, Loading, Unavailable } from '../components/placeholders.js';
 import { data, useFetch } from '../components/requests.js';
 import { askWorker } from '../data/connect.js';
@@ -37,14 +39,11 @@ const MOST_EVENTS = 500;
 
 function Entry({ entry }: { entry: number }) {
   return (
-    <section class="panel entry" aria-labelledby="entry">
-      <header>
-        <h2 id="entry">Log entry</h2>
-      </header>
+    <Panel title="Log entry" class="entry">
       <Unavailable what="log">
         <Stored entry={entry} />
       </Unavailable>
-    </section>
+    </Panel>
   );
 }
 
@@ -142,58 +141,29 @@ function pretty(body: string): string {
   }
 }
 
-interface EntryData {
-  entry: number;
-  at: number;
-  kind: string;
-  /** Sender id; '' for entries from the network itself. */
-  agent_id: string;
-  /** Request body, unchanged. */
-  body: string;
-  events: { seq: number; type: string; data: unknown }[];
-  digest: string;
-  log_digest: string;
-}
+type EntryData = AnswerOf<(typeof shownReads)['entry']>;
 
 /** Number of entries listed before and after the current entry. */
 const BEFORE = 60;
 const AFTER = 30;
-/** Minimum time between requests. */
-const LEAST_ASK_MS = 500;
-
 function Happened({ entry }: { entry: number }) {
-  const [state, set] = useState<Happenings | string | null>(null);
-  const [turn, again] = useState(0);
-  const asked = useRef(0);
-  useEffect(() => {
-    let wanted = true;
-    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
-    const timer = setTimeout(() => {
-      asked.current = performance.now();
-      const to = Math.min(entry + AFTER, Math.max(entry, clock.peek().head.entry));
-      askWorker<Happenings>('around', { from: Math.max(0, entry - BEFORE), to }).then(
-        (found) => wanted && set(found),
-        (error: Error) => wanted && set(error.message),
-      );
-    }, wait);
-    return () => {
-      clearTimeout(timer);
-      wanted = false;
-    };
-  }, [entry, turn]);
+  const { found, why, again } = useAsked(`${entry}`, () => {
+    const to = Math.min(entry + AFTER, Math.max(entry, clock.peek().head.entry));
+    return askWorker<Happenings>('around', { from: Math.max(0, entry - BEFORE), to });
+  });
   return (
     <section class="panel" aria-labelledby="happened">
       <header>
         <h2 id="happened">Events</h2>
-        {typeof state === 'object' && state && (
+        {found && (
           <p>
-            entries {format(state.from)} to {format(state.to)}
+            entries {format(found.from)} to {format(found.to)}
           </p>
         )}
       </header>
-      {state === null && <Loading what="events" />}
-      {typeof state === 'string' && <Failed why={state} onAgain={() => again(turn + 1)} />}
-      {typeof state === 'object' && state && <List found={state} entry={entry} />}
+      {!found && why === '' && <Loading what="events" />}
+      {why !== '' && <Failed why={why} onAgain={again} />}
+      {found && <List found={found} entry={entry} />}
     </section>
   );
 }

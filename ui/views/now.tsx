@@ -1,6 +1,6 @@
 /** The Now view: the focused block and its votes, recent blocks, and recent messages. */
-
 import type { ComponentChildren } from 'preact';
+import type { ClusterView } from '../../api/contract/server.js';
 import { compact, format, formatMs, plural } from '../../report/shared/format.js';
 import {
   CHAIN_BLOCKS,
@@ -22,8 +22,8 @@ import {
   Name,
   useNow,
 } from '../components/labels.js';
-import { Facts, Rows, Scroll } from '../components/lists.js';
-import { type ClusterState, cluster } from '../components/requests.js';
+import { Button, Facts, Panel, Rows, Scroll } from '../components/lists.js';
+import { cluster } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
   agents,
@@ -111,9 +111,7 @@ function Ballot() {
         </h1>
         {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
         {newest && newest.number !== number && (
-          <button type="button" class="button" onClick={() => lookAt(null)}>
-            Show block {newest.height}
-          </button>
+          <Button onClick={() => lookAt(null)}>Show block {newest.height}</Button>
         )}
       </header>
       <TallyBar block={block} />
@@ -290,7 +288,7 @@ function Nodes() {
   );
 }
 
-function orderedBy({ etcd, cut_off_ms }: ClusterState): string {
+function orderedBy({ etcd, cut_off_ms }: ClusterView): string {
   if (cut_off_ms > 0) return `No contact with the order for ${formatMs(seconds(cut_off_ms))}.`;
   if (!etcd) return 'etcd timed out.';
   const { members, answering, leader } = etcd;
@@ -315,12 +313,9 @@ function Activity() {
     ['orphaned blocks', format(all.orphaned)],
   ];
   return (
-    <section class="panel activity" aria-labelledby="activity">
-      <header>
-        <h2 id="activity">Totals</h2>
-      </header>
+    <Panel title="Totals" class="activity">
       <Facts of={rows} />
-    </section>
+    </Panel>
   );
 }
 

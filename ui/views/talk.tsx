@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Message, MessageKind } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
+import { useAsked } from '../components/entry-data.js';
 import {
   AgentLink,
   BlockLink,
@@ -15,7 +16,7 @@ import {
   messageKinds,
   moment,
 } from '../components/labels.js';
-import { moveTabStop, useRovingTabIndex } from '../components/lists.js';
+import { Button, moveTabStop, Segments, useRovingTabIndex } from '../components/lists.js';
 import { Meme } from '../components/meme.js';
 import { Empty, Failed, Loading } from '../components/placeholders.js';
 import { askWorker } from '../data/connect.js';
@@ -55,23 +56,16 @@ export function View() {
         <header>
           <h1 id="said">Messages</h1>
           <Total kind={kind} />
-          <fieldset class="segments push">
-            <legend class="unseen">Message kinds</legend>
-            {kinds.map((one) => (
-              <button
-                key={one}
-                type="button"
-                class="button"
-                aria-pressed={one === kind}
-                onClick={() => {
-                  choose(one);
-                  turn(null);
-                }}
-              >
-                {one}
-              </button>
-            ))}
-          </fieldset>
+          <Segments
+            name="Message kinds"
+            all={kinds}
+            here={kind}
+            onChoose={(one) => {
+              choose(one);
+              turn(null);
+            }}
+            push
+          />
         </header>
         <List kind={kind} />
       </section>
@@ -97,7 +91,15 @@ function List({ kind }: { kind: Kinds }) {
     return <Live onOlder={() => turnTo(end)} />;
   }
   const saidKind = saidKinds.find((one) => `${one}s` === kind) ?? null;
-  return <Page kind={saidKind} before={before} isNewest={before === end} onTurn={turnTo} />;
+  return (
+    <Page
+      key={saidKind}
+      kind={saidKind}
+      before={before}
+      isNewest={before === end}
+      onTurn={turnTo}
+    />
+  );
 }
 
 function Live({ onOlder }: { onOlder(): void }) {
@@ -107,9 +109,7 @@ function Live({ onOlder }: { onOlder(): void }) {
       <p class="faint">Counts cover messages from entry {format(from)} on.</p>
       <Lines lines={lines} />
       <p class="pages">
-        <button type="button" class="button" onClick={onOlder}>
-          Show pages
-        </button>
+        <Button onClick={onOlder}>Show pages</Button>
       </p>
     </>
   );
@@ -125,38 +125,15 @@ interface PageProps {
 /** Minimum time between requests while a list follows the network. */
 const LEAST_ASK_MS = 1_000;
 
-function useSaid(kind: MessageKind | null, before: number) {
-  const [{ page, why }, set] = useState<{ page: MessagePage | null; why: string }>(nothing);
-  const [turn, again] = useState(0);
-  const asked = useRef(0);
-  useEffect(() => {
-    let wanted = true;
-    const wait = Math.max(0, asked.current + LEAST_ASK_MS - performance.now());
-    const timer = setTimeout(
-      () => {
-        asked.current = performance.now();
-        askWorker<MessagePage>('said', { before, kind }).then(
-          (found) => wanted && set({ page: found, why: '' }),
-          (error: Error) => wanted && set({ page: null, why: error.message }),
-        );
-      },
-      page?.kind === kind ? wait : 0,
-    );
-    return () => {
-      clearTimeout(timer);
-      wanted = false;
-    };
-  }, [kind, before, turn]);
-  return { page, why, again: () => again(turn + 1) };
-}
-
-const nothing = { page: null, why: '' };
-
 function Page({ kind, before, isNewest, onTurn }: PageProps) {
-  const { page, why, again } = useSaid(kind, before);
+  const { found, why, again } = useAsked(
+    `${kind} ${before}`,
+    () => askWorker<MessagePage>('said', { before, kind }),
+    LEAST_ASK_MS,
+  );
   if (why !== '') return <Failed why={why} onAgain={again} />;
-  if (page?.kind !== kind) return <Loading what="messages" />;
-  const { lines, next } = page;
+  if (!found) return <Loading what="messages" />;
+  const { lines, next } = found;
   const what = kind === null ? 'messages' : `${messageKinds[kind]}s`;
   return (
     <>
@@ -167,13 +144,13 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
       )}
       {lines.length > 0 && <Lines lines={lines.map(lineOf)} />}
       <p class="pages">
-        <button type="button" class="button" disabled={isNewest} onClick={() => onTurn(null)}>
+        <Button disabled={isNewest} onClick={() => onTurn(null)}>
           Newest
-        </button>{' '}
+        </Button>{' '}
         {`entries ${next === null ? 0 : format(next)} to ${format(before - 1)}`}{' '}
-        <button type="button" class="button" disabled={next === null} onClick={() => onTurn(next)}>
+        <Button disabled={next === null} onClick={() => onTurn(next)}>
           Older
-        </button>
+        </Button>
       </p>
     </>
   );

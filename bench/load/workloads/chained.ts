@@ -3,7 +3,6 @@
  * all agents are validators, and each vote that a block needs is an arrival. Proposals are sent
  * outside the schedule, and arrivals wait for them.
  */
-
 import { bisect } from '../../../engine/rules/network-rule.js';
 import { AgentPool, computeSupplySeconds } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';

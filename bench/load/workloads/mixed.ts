@@ -2,7 +2,6 @@
  * The workload `mixed`: typical requests from a network's agents, by weight. An operation that
  * cannot be sent now catches up later, so that the shares hold over the whole run.
  */
-
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { AgentPool, Statuses } from '../agents.js';
 import type { Chain } from '../chain.js';

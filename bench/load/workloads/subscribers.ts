@@ -2,7 +2,6 @@
  * The workload `subscribers`. Each agent subscribes to five topics on its own connection, and some
  * other agents update their status. Each accepted update must reach each subscriber exactly once.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentPool, Statuses } from '../agents.js';
 import { EventStream, integerAt, readSeq } from '../event-stream.js';

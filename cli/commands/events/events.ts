@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
 import { CliCommand, expectOrdered, integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
@@ -38,8 +37,7 @@ export function eventsCommand(): CliCommand {
     .option('--block <hash>', 'preflib: one block, by its hash or first digits', blockOf)
     .option('--raw-cells', 'csv: leave formulas in text as they are')
     .option('--out <path>', 'new file or folder (default: standard output)')
-    .explain({
-      notes: `
+    .notes(`
 Event types:
 ${eventTypes.map((type) => `  ${type}`).join('\n')}
 
@@ -55,14 +53,13 @@ orders, approvals and equal scores are ties, and weights are left out.
 
 Votes have the type block_validation. For accepted requests, use folkmoot log.
 The folder may be open in a server: the export ends with the last event at its
-start.`,
-      examples: [
-        'events runs/7 > events.ndjson',
-        'events runs/7 --type block_validation --out votes.parquet',
-        'events folkmoot-data --from 1000 --format csv',
-        'events runs/7 --format preflib --out ballots',
-      ],
-    })
+start.`)
+    .examples(
+      'events runs/7 > events.ndjson',
+      'events runs/7 --type block_validation --out votes.parquet',
+      'events folkmoot-data --from 1000 --format csv',
+      'events runs/7 --format preflib --out ballots',
+    )
     .action(run);
 }
 

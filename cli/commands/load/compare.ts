@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { ComparedFigure, Comparison } from '../../../bench/load/compare.js';
-import type { Judgement } from '../../../bench/load/conditions.js';
+import type { Condition, Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { alignColumns, formatValue, type Unit } from '../../../report/shared/format.js';
 import { CliCommand, collect } from '../../options/options.js';
@@ -23,8 +23,7 @@ export function loadCompareCommand(): CliCommand {
     .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
     .addOption(new Option('--markdown', 'print a Markdown table').conflicts('json'))
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 A condition is a figure of the first column, a comparison and a bound, such as
 p99>200ms, finality.p99>2s, vote.service.p50>=500us, errors>1% or tps<1000. A
 signed bound is a change from A to B, such as p99>+10% or tps<-5% (for errors:
@@ -36,14 +35,13 @@ more than 10 %, closed loops and saturations get extra rows in units of R, and
 signed conditions apply to these rows.
 
 Exit codes in order of precedence: 14 invalid figures, 15 condition met, 17
-figure not measured.`,
-      examples: [
-        'load compare before/ after/',
-        "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
-        'load compare base.json now.json --json',
-        'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
-      ],
-    })
+figure not measured.`)
+    .examples(
+      'load compare before/ after/',
+      "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
+      'load compare base.json now.json --json',
+      'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
+    )
     .action(run);
 }
 
@@ -73,7 +71,7 @@ async function run(a: string, b: string, { failOn = [], json, markdown }: Flags)
  * Prints the met and the unmeasured conditions, and returns the exit code. Invalid figures take
  * precedence over both.
  */
-export function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
+function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   const sentences = (of: (one: Judgement) => string | null) =>
     judged.flatMap((one) => of(one) ?? []);
   const [met, unmeasured] = [sentences((one) => one.met), sentences((one) => one.unmeasured)];
@@ -81,6 +79,20 @@ export function conditionsCode(judged: readonly Judgement[], usable: boolean): n
   if (!usable) return exitCodes.invalid;
   if (met.length > 0) return exitCodes.failOn;
   return unmeasured.length > 0 ? exitCodes.unmeasured : exitCodes.done;
+}
+
+/** Reports the verdict and the conditions to CI, and sets the exit code. */
+export async function reportConditions(
+  conditions: readonly Condition[],
+  result: LoadResult,
+  junit: string | undefined,
+): Promise<void> {
+  const { usable } = await import('../../../bench/load/compare.js');
+  const { judge } = await import('../../../bench/load/conditions.js');
+  const { reportToCi } = await import('./ci.js');
+  const judged = conditions.map((one) => ({ condition: one.text, ...judge(one, result) }));
+  reportToCi(result, usable(result), judged, junit);
+  setExitCode(conditionsCode(judged, usable(result)));
 }
 
 const headOf = ({ started, commit, machine, verdict, ended, server, asked }: LoadResult) => ({

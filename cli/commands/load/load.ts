@@ -28,10 +28,9 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, report, UsageError } from '../../output/exit.js';
-import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
-import { conditionsCode, loadCompareCommand } from './compare.js';
+import { loadCompareCommand, reportConditions } from './compare.js';
 import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
 import {
@@ -57,8 +56,7 @@ export function loadCommand(): CliCommand {
   const command = addLoadOptions(new CliCommand('load'));
   return configurable<LoadFlags>(command, { name: 'load', check, run })
     .description('load-test a live server: throughput and latency')
-    .explain({
-      notes: `
+    .notes(`
 Workloads and their defaults:
 ${workloadLines()}
 
@@ -82,15 +80,14 @@ Watching does not change the figures. To view a saved result, use folkmoot
 explore DIR.
 
 If GITHUB_STEP_SUMMARY names a file, load appends a summary to it and prints an
-annotation for each missed threshold.`,
-      examples: [
-        'load --workload reads --rate 2000',
-        'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
-        'load --workload reads --concurrency 32 --json',
-        'load --saturate --slo p99=200ms --agents 1000',
-        "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
-      ],
-    })
+annotation for each missed threshold.`)
+    .examples(
+      'load --workload reads --rate 2000',
+      'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
+      'load --workload reads --concurrency 32 --json',
+      'load --saturate --slo p99=200ms --agents 1000',
+      "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
+    )
     .addCommand(loadCleanupCommand())
     .addCommand(loadCompareCommand())
     .addCommand(loadMergeCommand());
@@ -100,16 +97,14 @@ function loadCleanupCommand(): CliCommand {
   return withUrl(new CliCommand('cleanup'))
     .description('set agents that a load run left active inactive')
     .requiredOption('--seed <text>', 'seed of the run, printed when it starts')
-    .explain({
-      notes: `
+    .notes(`
 A run sets its agents inactive at its end. If its server fails, or the run is
-killed, they stay active, and later blocks wait for their votes.`,
-      examples: [
-        'load cleanup --seed 2f29b15b526b3647',
-        'load cleanup --seed 7 --url http://127.0.0.1:8081',
-        'load cleanup --seed nightly',
-      ],
-    })
+killed, they stay active, and later blocks wait for their votes.`)
+    .examples(
+      'load cleanup --seed 2f29b15b526b3647',
+      'load cleanup --seed 7 --url http://127.0.0.1:8081',
+      'load cleanup --seed nightly',
+    )
     .action(async ({ url, seed }: UrlFlags & { seed: string }) => {
       const { cleanUp } = await import('../../../bench/load/agents.js');
       const count = await cleanUp(withoutExtras(url), seed);
@@ -137,8 +132,8 @@ const REPEAT = 3;
 async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   await settings.check();
   const options = loadOptions(flags);
-  const conditionsOf = await import('../../../bench/load/conditions.js');
-  const conditions = conditionsOf.parseConditions(flags.failOn ?? [], { relative: false });
+  const { parseConditions } = await import('../../../bench/load/conditions.js');
+  const conditions = parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const interrupt = interruption();
@@ -171,14 +166,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     await seen;
     await traces?.end();
   }
-  const { usable } = await import('../../../bench/load/compare.js');
-  const judged = conditions.map((condition) => ({
-    condition: condition.text,
-    ...conditionsOf.judge(condition, result),
-  }));
-  const { reportToCi } = await import('./ci.js');
-  reportToCi(result, usable(result), judged, flags.junit);
-  setExitCode(conditionsCode(judged, usable(result)));
+  await reportConditions(conditions, result, flags.junit);
   if (result.ended === 'interrupted') interrupt.end();
 }
 

@@ -2,7 +2,6 @@
  * `folkmoot load --watch`: the page for a load run. A thread serves the page, and receives
  * snapshots of the run only while a browser has the page open.
  */
-
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { LoadState } from '../../../api/contract/load.js';
@@ -12,7 +11,7 @@ import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
 import { findPage } from '../../../bench/load/server.js';
 import { resolveAddress, type WatchFlags } from '../../options/ui-server.js';
-import { listenError } from '../../output/exit.js';
+import { aborted, listenError } from '../../output/exit.js';
 import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
@@ -58,12 +57,6 @@ export async function watchLoad(options: LoadWatchOptions): Promise<LoadWatch> {
     },
   };
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 class PageThread {
   /** Address for a browser. */

@@ -9,9 +9,8 @@ import type { LoadPart } from '../../../bench/load/merge.js';
 import { type WorkloadName, workloadNames, workloads } from '../../../bench/load/options.js';
 import { CliCommand, collect, duration, typed } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
-import { setExitCode } from '../../output/io.js';
 import { printJson, writeStdout } from '../../output/output.js';
-import { conditionsCode } from './compare.js';
+import { reportConditions } from './compare.js';
 
 /** Largest number of generators. */
 const MOST_SHARDS = 100;
@@ -94,26 +93,24 @@ export function loadMergeCommand(): CliCommand {
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
     .option('--json', 'print one JSON object')
-    .explain({
-      notes: `
+    .notes(`
 Start each generator with the same options, --shard 1/3, 2/3 and 3/3, and one
 --start-at. Each sends its share of --rate at its share of the times.
 
 Counts add up, and histograms merge without loss. The verdict is INVALID if a
 folder has no result, if a generator did not complete or was the bottleneck, or
 if the clocks of two generators may differ by more than --clock-bound. Clocks
-are compared through the clock of the server.`,
-      examples: [
-        'load merge a/ b/ c/ --out runs/whole',
-        "load merge a/ b/ --fail-on 'finality.p99>2s'",
-        'load merge a/ b/ --clock-bound 10ms --json',
-      ],
-    })
+are compared through the clock of the server.`)
+    .examples(
+      'load merge a/ b/ c/ --out runs/whole',
+      "load merge a/ b/ --fail-on 'finality.p99>2s'",
+      'load merge a/ b/ --clock-bound 10ms --json',
+    )
     .action(run);
 }
 
 async function run(dirs: string[], flags: MergeFlags): Promise<void> {
-  const { judge, parseConditions } = await import('../../../bench/load/conditions.js');
+  const { parseConditions } = await import('../../../bench/load/conditions.js');
   const conditions = parseConditions(flags.failOn ?? [], { relative: false });
   const files = await import('../../../bench/load/files.js');
   const { mergeLoads } = await import('../../../bench/load/merge.js');
@@ -127,12 +124,5 @@ async function run(dirs: string[], flags: MergeFlags): Promise<void> {
   if (flags.out !== undefined) await files.writeLoad(result, flags.out);
   if (flags.json) printJson(result);
   else writeStdout(...(await import('./summary.js')).loadSummary(result));
-  const { usable } = await import('../../../bench/load/compare.js');
-  const judged = conditions.map((condition) => ({
-    condition: condition.text,
-    ...judge(condition, result),
-  }));
-  const { reportToCi } = await import('./ci.js');
-  reportToCi(result, usable(result), judged, flags.junit);
-  setExitCode(conditionsCode(judged, usable(result)));
+  await reportConditions(conditions, result, flags.junit);
 }

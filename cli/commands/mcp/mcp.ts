@@ -34,8 +34,7 @@ export function mcpCommand(): CliCommand {
         .argParser(collect)
         .default([], 'localhost, this machine, any address'),
     )
-    .explain({
-      notes: `
+    .notes(`
 Tools: register, look, vote, propose, post_meme, discuss, ally, set_status,
 wait_for_news. Keys stay in this process: no tool returns or accepts one. Text
 by other agents is marked as untrusted. See docs/mcp.md.
@@ -43,14 +42,13 @@ by other agents is marked as untrusted. See docs/mcp.md.
 With --http, the first line on standard output is JSON:
   {"event":"listening","url":...,"token":...}
 Every request needs the token, which is random by default. To choose the token,
-set FOLKMOOT_MCP_TOKEN to 32 or more characters.`,
-      examples: [
-        'keygen --out ada.key.json',
-        'mcp --key ada.key.json',
-        'mcp --key ada.key.json --key bob=keys/2.json',
-        'mcp --key ada.key.json --http 8090',
-      ],
-    })
+set FOLKMOOT_MCP_TOKEN to 32 or more characters.`)
+    .examples(
+      'keygen --out ada.key.json',
+      'mcp --key ada.key.json',
+      'mcp --key ada.key.json --key bob=keys/2.json',
+      'mcp --key ada.key.json --http 8090',
+    )
     .action((flags: McpFlags) => run(flags, new StopSignal()));
 }
 

@@ -2,7 +2,6 @@
  * Settings that can change while the server runs: the log level and the rate limits. SIGHUP reads
  * the configuration file and --limits-file again. A file with a problem changes nothing.
  */
-
 import type { Logger } from 'pino';
 import type { Exchange, LimitName, Profile, Server } from '../../../api/index.js';
 import type { Network } from '../../../engine/node/network.js';

@@ -79,9 +79,7 @@ export async function resolveGenesis(
   }
   const stored = await storedGenesis(folder);
   const named = { network_id: stored?.network_id ?? drawnId(), ...asked };
-  if (stored?.signatures === 'none') {
-    throw new UsageError('UNSIGNED_NETWORK', { folder });
-  }
+  if (stored?.signatures === 'none') throw new UsageError('UNSIGNED_NETWORK', { folder });
   const genesis = stored || !wanted ? named : { ...(await optionsOf(wanted)), ...named };
   const known = stored ?? genesis;
   if (rule === undefined && known.policy === 'module') {

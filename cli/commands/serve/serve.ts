@@ -28,6 +28,7 @@ import {
 } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
+import { loopback } from '../../options/ui-server.js';
 import { exitCodes, listenError, report, StopSignal, UsageError } from '../../output/exit.js';
 import { escapeControls, printJson, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
@@ -47,8 +48,8 @@ import {
 export function serveCommand(): CliCommand {
   const command = addServeOptions(new CliCommand('serve'));
   command.description('serve a live network over HTTP and WebSocket');
-  return configurable<ServeFlags>(command, { name: 'serve', check: assertFlags, run }).explain({
-    notes: `
+  return configurable<ServeFlags>(command, { name: 'serve', check: assertFlags, run })
+    .notes(`
 Once the server accepts connections, it prints one line of JSON:
   {"event":"listening","url":...,"ws_url":...,"network_id":...,"page_url":...}
 Logs go to standard error. SIGTERM and SIGINT stop the server after all pending
@@ -65,19 +66,16 @@ nodes of a cluster need the same --rule and --parameter options.
 --control adds a token to page_url. The token allows pausing the agents and
 changing their speed. Deadlines continue. --clock held also pauses the network:
 its time stops, and writes get 503 PAUSED.
-${nodeHelp}`,
-    examples: [
+${nodeHelp}`)
+    .examples(
       'serve',
       'serve --rule sixty.js --parameter for_bps=7500',
       'serve --scenario healthy-town --speed 2',
       'serve --scenario healthy-town --clock held',
       `serve --cluster etcd://10.0.0.1,10.0.0.2 --network-id town \\
       --node n1 --peer-listen 10.0.0.1:7070 --peer-secret peer.secret`,
-    ],
-  });
+    );
 }
-
-const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** @throws {UsageError} for flags that contradict each other. Opens nothing. */
 async function assertFlags(flags: ServeFlags): Promise<void> {

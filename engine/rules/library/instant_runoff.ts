@@ -47,7 +47,7 @@ interface Round {
 function countRound(rankings: readonly Ranking[], remaining: readonly number[]): Round {
   const places = new Map(remaining.map((option, at) => [option, at]));
   const weights = remaining.map(() => 0);
-  for (const { weight, tiers } of rankings) {
+  for (const { weight, ballot: tiers } of rankings) {
     const first = tiers.find(([option]) => places.has(option!));
     if (first) weights[places.get(first[0]!)!]! += weight;
   }

@@ -19,7 +19,7 @@ const WHOLE = 720_720;
  * committee: with s seats the first member has s, the last 1, and all other options 0. A block is
  * finalized if more weight approves than rejects. Of options with equal weight, the first wins.
  */
-export const rule = createElection<Approvals>({
+export const rule = createElection<Approvals, readonly number[]>({
   title: 'More weight approves than rejects; a proportional committee of options is elected',
   source:
     'Thiele 1895, Om flerfoldsvalg; Lackner and Skowron 2023, Multi-Winner Voting with Approval ' +
@@ -28,10 +28,7 @@ export const rule = createElection<Approvals>({
     seats: { about: 'options to elect', default: 3, minimum: 1, maximum: OPTIONS },
   },
   ...approvals,
-  elect(preferences, options, { seats }) {
-    const ballots = preferences.map(({ weight, ballot: { approved } }) => {
-      return { weight, approved: approved.map((name) => options.indexOf(name)) };
-    });
+  elect(ballots, options, { seats }) {
     const size = Math.min(seats!, options.length);
     const members: number[] = [];
     while (members.length < size) members.push(findNext(ballots, members, options.length)[0]!);
@@ -45,8 +42,8 @@ export const rule = createElection<Approvals>({
 
 interface ApprovalBallot {
   weight: number;
-  /** Positions of options. */
-  approved: readonly number[];
+  /** Positions of the approved options. */
+  ballot: readonly number[];
 }
 
 /** Returns the options with the largest sum for the next seat. */
@@ -57,7 +54,7 @@ function findNext(
 ): number[] {
   // A score is below 2^27 * 720,720, and thus a safe integer.
   const scores = Array.from({ length: count }, (_, option) => (members.includes(option) ? -1 : 0));
-  for (const { weight, approved } of ballots) {
+  for (const { weight, ballot: approved } of ballots) {
     const elected = approved.filter((option) => members.includes(option)).length;
     const share = (weight * WHOLE) / (elected + 1);
     for (const option of approved) if (scores[option]! >= 0) scores[option]! += share;

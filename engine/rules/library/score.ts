@@ -8,7 +8,10 @@ const HIGHEST = 1_000;
  * score times weight. A block is finalized if more weight approves than rejects. Of options with
  * equal sums, the first wins.
  */
-export const rule = createElection<{ scores: Readonly<Record<string, number>> }>({
+export const rule = createElection<
+  { scores: Readonly<Record<string, number>> },
+  readonly { option: number; score: number }[]
+>({
   title: 'More weight approves than rejects; the option with the highest sum of scores is chosen',
   source: 'Hillinger 2005, The case for utilitarian voting, Homo Oeconomicus 22(3)',
   parameters: {
@@ -28,12 +31,14 @@ export const rule = createElection<{ scores: Readonly<Record<string, number>> }>
   },
   accepts: ({ scores }, { highest }, { options }) =>
     Object.entries(scores).every(([name, score]) => options.includes(name) && score <= highest!),
+  reader:
+    (options) =>
+    ({ scores }) =>
+      Object.entries(scores).map(([name, score]) => ({ option: options.indexOf(name), score })),
   elect(preferences, options) {
     const sums = options.map(() => 0);
     for (const { weight, ballot } of preferences) {
-      for (const [name, score] of Object.entries(ballot.scores)) {
-        sums[options.indexOf(name)]! += score * weight;
-      }
+      for (const { option, score } of ballot) sums[option]! += score * weight;
     }
     return electHighest(options, sums);
   },

@@ -1,5 +1,4 @@
 /** Interface to external deciders, the call budget, and the cost figures. */
-
 import {
   Failure,
   type FormattedMessage,

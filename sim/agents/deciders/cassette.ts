@@ -4,7 +4,6 @@
  * up to and including itself. Lines are verified on reading and appended during a run. Records are
  * found by what the agent saw. Only offsets are kept in memory.
  */
-
 import {
   closeSync,
   existsSync,
@@ -365,10 +364,7 @@ const Recorded = Type.Object(
     answer: Type.Optional(Type.Object(Answer.properties, strictly)),
     failure: Type.Optional(
       Type.Object(
-        {
-          reason: Type.Enum([...failureReasons] as FailureReason[]),
-          detail: Type.String(),
-        },
+        { reason: Type.Enum([...failureReasons] as FailureReason[]), detail: Type.String() },
         strictly,
       ),
     ),

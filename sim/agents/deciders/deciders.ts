@@ -3,7 +3,6 @@
  * and answers all of them at its end, from a cassette or by calling the decider. A decider is
  * opened at its first call.
  */
-
 import { readFileSync, statSync } from 'node:fs';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
@@ -430,9 +429,7 @@ async function openMcp(strategy: StrategyOf<'mcp'>, options: OpenOptions): Promi
 type Started = Pick<StrategyOf<'exec'>, 'command' | 'env'>;
 
 function programOf({ command, env: names }: Started, { group, folder }: OpenOptions) {
-  if (folder === undefined) {
-    throw scenarioError('UNKNOWN_FOLDER', { file: command[0]! });
-  }
+  if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: command[0]! });
   const own = names.map((name) => [name, variable(name, group)] as const);
   const kept = harmless.flatMap((name) => {
     const value = process.env[name];

@@ -119,9 +119,7 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
     const { choices, usage: reported } = (value ?? {}) as Completion;
     const usage = parseUsage(reported?.prompt_tokens, reported?.completion_tokens);
     const content = Array.isArray(choices) ? choices[0]?.message?.content : undefined;
-    if (typeof content !== 'string') {
-      throw new NoAnswer('EMPTY_COMPLETION', {}, { usage });
-    }
+    if (typeof content !== 'string') throw new NoAnswer('EMPTY_COMPLETION', {}, { usage });
     const parsed = parseJson(Buffer.from(bare(content)));
     if (!('value' in parsed)) {
       throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) }, { usage });
@@ -149,7 +147,4 @@ function filled(template: string, question: Question): string {
   });
 }
 
-export const plainDialect: Dialect = {
-  bodyOf: toPayload,
-  saidIn: (value) => ({ value }),
-};
+export const plainDialect: Dialect = { bodyOf: toPayload, saidIn: (value) => ({ value }) };

@@ -2,7 +2,6 @@
  * Decider that is a tool on an MCP server. The server is a local program or has a URL. Sessions are
  * opened lazily. The official SDK is an optional peer dependency, loaded when needed.
  */
-
 import { ReadableStream } from 'node:stream/web';
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
 import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
@@ -331,9 +330,7 @@ function valueIn({ isError, structuredContent, content }: CallToolResult): unkno
   if (isError) throw new NoAnswer('TOOL_FAILED', { detail: plainLine(texts.join(' ')) });
   const given = structuredContent && bare(structuredContent as Record<string, unknown>);
   if (given !== undefined && typeof given !== 'string') return checked(written(given));
-  if (given === undefined && texts.length === 0) {
-    throw new NoAnswer('EMPTY_RESULT', {});
-  }
+  if (given === undefined && texts.length === 0) throw new NoAnswer('EMPTY_RESULT', {});
   return checked(given ?? texts.join('\n'));
 }
 

@@ -22,11 +22,7 @@ export const failureReasons = [
   'wrong',
 ] as const;
 
-/**
- * Reason for a failed call.
- *
- * @useDeclaredType
- */
+/** Reason for a failed call. @useDeclaredType */
 export type FailureReason = (typeof failureReasons)[number];
 
 type Reasoned = Readonly<Record<string, { readonly reason: FailureReason }>>;

@@ -4,7 +4,6 @@
  * receive at that moment. A question names blocks by producer and number, so a fork asks an
  * identical question until the agent sees something different.
  */
-
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { Decision } from '../../../engine/protocol/schema/primitives.js';

@@ -2,7 +2,6 @@
  * Commands that scripts and deciders return: each command's schema, its implementation, and the
  * check that its values are plain data. The member `do` distinguishes commands.
  */
-
 import { inspect } from 'node:util';
 import { type Static, type TProperties, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { canonical } from '../../../engine/protocol/canonical.js';

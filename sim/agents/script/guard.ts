@@ -4,7 +4,6 @@
  * The error is reported even if the script catches it. Code outside scripts is not affected. A
  * script that creates a promise, or exceeds its time limit, ends the run.
  */
-
 import crypto from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { sep } from 'node:path';
@@ -24,10 +23,7 @@ let call: Call | null = null;
 /** Folders of loaded scripts. */
 const folders = new Set<string>();
 
-/**
- * Calls a script function.
- * @throws the function's error, or an error that names its violation.
- */
+/** Calls a script function. @throws the function's error, or an error that names its violation. */
 export function callGuarded<T>(work: () => T): T {
   return during({ misuse: null, folder: null }, work);
 }
@@ -181,10 +177,7 @@ type Why = Pick<Forbidden, 'what' | 'advice' | 'always'>;
 
 const chance: Why = { what: 'random number without rng', advice: 'use rng, the second argument' };
 const clock: Why = { what: 'clock read', advice: 'use view.nowMs' };
-const timer: Why = {
-  what: 'timer set',
-  advice: "use { do: 'wake' }, which runs in virtual time",
-};
+const timer: Why = { what: 'timer set', advice: "use { do: 'wake' }, which runs in virtual time" };
 const later: Why = { what: 'deferred call', advice: 'scripts must be synchronous' };
 const exit: Why = {
   what: 'process exit',

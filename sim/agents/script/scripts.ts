@@ -3,7 +3,6 @@
  * and reported measures. Each run starts with empty memory. A script that exceeds its time limit
  * ends the run with an error that names the script.
  */
-
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { OWN_NAME } from '../../../report/shared/measures.js';
 import { fileInside } from '../../scenario/files.js';

@@ -1,5 +1,4 @@
 /** Shared parts of the scenario schema, and descriptions of allowed values for errors and docs. */
-
 import { type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import { definePattern, describePattern } from '../../../engine/protocol/patterns.js';
 import { OptionName } from '../../../engine/protocol/schema/block.js';

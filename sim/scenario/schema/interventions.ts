@@ -146,9 +146,7 @@ const when = {
 const shared = {
   ...when,
   acts: Type.Optional(
-    Type.Boolean({
-      description: 'false disables it, to sweep over runs with and without it',
-    }),
+    Type.Boolean({ description: 'false disables it, to sweep over runs with and without it' }),
   ),
 };
 

@@ -4,7 +4,6 @@
  * each from 0 to 100. The agent approves at `threshold` and above. The other members are activity
  * rates.
  */
-
 import { type Static, type TSchema, Type } from '../../../engine/protocol/bundled/typebox.js';
 import type { builtInPersonalities } from '../../../engine/protocol/schema/primitives.js';
 import { about, numberFrom, strictly } from './common.js';

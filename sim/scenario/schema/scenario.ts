@@ -41,10 +41,7 @@ export const Factor = Type.Object(
   {
     path: Text(200, 'such as agents.town.share'),
     name: Type.Optional(
-      Type.String({
-        pattern: columnName,
-        description: 'column name; default: the path',
-      }),
+      Type.String({ pattern: columnName, description: 'column name; default: the path' }),
     ),
     values: Type.Optional(
       Type.Array(FactorValue, {
@@ -156,10 +153,7 @@ const Join = Type.Object(
 );
 
 const Leave = Type.Object(
-  {
-    at_ms: integerFrom(0, MOST_MS, 'departure of the first wave, in time of the run'),
-    ...waves,
-  },
+  { at_ms: integerFrom(0, MOST_MS, 'departure of the first wave, in time of the run'), ...waves },
   { ...strictly, ...about('permanent departure; default: never') },
 );
 
@@ -339,11 +333,7 @@ export const Scenario = Type.Object(
     social: Social,
     topology: Topology,
     links: Links,
-    faults: Type.Array(Fault, {
-      maxItems: 100,
-      default: [],
-      ...about('faults'),
-    }),
+    faults: Type.Array(Fault, { maxItems: 100, default: [], ...about('faults') }),
     interventions: Type.Array(Intervention, {
       maxItems: 1_000,
       default: [],
@@ -363,10 +353,6 @@ export const Scenario = Type.Object(
   { ...strictly, ...about('an experiment') },
 );
 
-/**
- * Scenario with all defaults. See docs/scenarios.md for all keys.
- *
- * @interface
- */
+/** Scenario with all defaults. See docs/scenarios.md for all keys. @interface */
 export type Scenario = Static<typeof Scenario> & { population: number };
 export type Group = Static<typeof Group>;

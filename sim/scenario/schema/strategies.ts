@@ -150,9 +150,7 @@ export const Strategy = Type.Union(
     strategy(
       'bloc',
       'approves blocks of its group and rejects all others; its own blocks are unsound',
-      {
-        honest_blocks: Flag('produce sound blocks'),
-      },
+      { honest_blocks: Flag('produce sound blocks') },
     ),
     strategy(
       'contrarian',
@@ -174,9 +172,7 @@ export const Strategy = Type.Union(
     strategy(
       'sybil',
       'one operator with many keys: all cast the same vote at once, and form alliances',
-      {
-        approves: Share('of approved blocks, the same for the whole group', 0.5),
-      },
+      { approves: Share('of approved blocks, the same for the whole group', 0.5) },
     ),
     strategy('silent', 'never votes', {}),
     strategy('censor', "leaves a given group's transactions out of the blocks it proposes", {

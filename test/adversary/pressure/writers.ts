@@ -17,7 +17,7 @@ export interface Room {
 }
 
 /** Accepted bytes, as counted by the budget. */
-export interface Written {
+interface Written {
   requests: number;
   bytes: number;
 }

@@ -223,11 +223,3 @@ export function saturation(): NonNullable<LoadResult['saturation']> {
     overlap: true,
   };
 }
-
-export const tiers = (): LoadResult['tiers'] => [
-  { name: 'engine', per_s: 21_500, of_r: 1.73 },
-  { name: 'engine+verify', per_s: 15_800, of_r: 1.27 },
-  { name: 'engine+verify+store', per_s: 10_900, of_r: 0.88 },
-  { name: 'http', per_s: 6_400, of_r: 0.52 },
-  { name: 'http+ws', per_s: 5_900, of_r: 0.48 },
-];

@@ -19,7 +19,7 @@ const pairsOf = (options: string, votes: readonly TestVote[]) =>
   comparePairs(
     votes.map(({ weight = 1, ballot }) => {
       const { ranking } = ballot as { ranking: string[] };
-      return { weight, tiers: ranking.map((name) => [options.indexOf(name)]) };
+      return { weight, ballot: ranking.map((name) => [options.indexOf(name)]) };
     }),
     options.length,
   );

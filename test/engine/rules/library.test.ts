@@ -250,7 +250,7 @@ function renameOptions(poll: TestPoll): TestPoll {
 /** Returns the weights by pairs of options, of approving votes that have a ranking. */
 function pairsOf({ options, votes }: TestPoll) {
   const rankings = rankingsOf(votes).map(({ weight, ranking }) => {
-    return { weight, tiers: ranking.map((tier) => [tier].flat().map((o) => options.indexOf(o))) };
+    return { weight, ballot: ranking.map((t) => [t].flat().map((o) => options.indexOf(o))) };
   });
   return comparePairs(rankings, options.length);
 }

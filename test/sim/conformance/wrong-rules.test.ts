@@ -52,7 +52,7 @@ const mistakes: Mutant[] = [
     [
       'points by place',
       'pairs.map((row) => row.reduce((sum, weight) => sum + weight, 0))',
-      `options.map((_, option) => rankings.reduce((sum, { weight, tiers }) => {
+      `options.map((_, option) => rankings.reduce((sum, { weight, ballot: tiers }) => {
         const at = tiers.findIndex((tier) => tier.includes(option));
         return at < 0 ? sum : sum + weight * (options.length - 1 - at);
       }, 0))`,
@@ -75,8 +75,8 @@ const mistakes: Mutant[] = [
     ],
     [
       'equal options count for each other',
-      'worse of below)',
-      'worse of [...below, ...tier.filter((one) => one !== better)])',
+      'weight * below[worse]',
+      'weight * Number(below[worse] || (worse !== better && tier.includes(worse)))',
     ],
   ]),
 ];

@@ -121,7 +121,7 @@ const factorial = (number: number): number => (number < 2 ? 1 : number * factori
 /** Returns the option that beats every other option in pairs, or undefined. */
 function findCondorcetWinner(counts: readonly number[]): string | undefined {
   const rankings = counts.map((weight, kind) => {
-    return { weight, tiers: [...ORDERS[kind]!].map((name) => ['abc'.indexOf(name)]) };
+    return { weight, ballot: [...ORDERS[kind]!].map((name) => ['abc'.indexOf(name)]) };
   });
   const pairs = comparePairs(rankings, 3);
   const winner = pairs.findIndex((row, a) => row.every((won, b) => a === b || won > pairs[b]![a]!));

@@ -62,6 +62,7 @@ export const longest = [
   'sim/sweep/growth',
   'ui/views/journey',
   'sim/deciders/mcp/programs',
+  'bench/load/endurance/endurance',
   'cluster/serve',
   'cluster/peer/snapshot',
   'sim/sweep/shards/merge',

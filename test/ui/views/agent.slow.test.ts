@@ -238,8 +238,8 @@ browserTest('agents: offers no groups without a scenario', async () => {
   await tab.getByRole('button', { name: 'personality' }).first().waitFor();
   expect(await tab.getByRole('button', { name: 'group' }).count()).toBe(0);
   await tab.goto(`${there.url}/ui/agent/${ada!.agentId}`);
-  await tab.locator('[aria-labelledby=ego] .faint').waitFor();
-  await tab.locator('[aria-labelledby=why] .faint').waitFor();
+  await tab.locator('[aria-label=Neighbours] .faint').waitFor();
+  await tab.locator('[aria-label="Vote explanation"] .faint').waitFor();
   await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=1`);
   await tab.locator('[aria-labelledby=scores] .faint').waitFor();
   expect(complaints).toEqual([]);

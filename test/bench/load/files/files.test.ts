@@ -8,7 +8,7 @@ import { prepareLoad, readLoad, writeLoad } from '../../../../dist/bench/load/fi
 import { Second } from '../../../../dist/bench/load/result.js';
 import { heavy } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { loadResult, nothing, percentilesOf, saturation, tiers } from '../fixture.js';
+import { loadResult, nothing, percentilesOf, saturation } from '../fixture.js';
 
 const rows = (folder: string, name: string): Record<string, string>[] =>
   parse(readFileSync(join(folder, name)), { columns: true, record_delimiter: '\n' });
@@ -16,7 +16,7 @@ const rows = (folder: string, name: string): Record<string, string>[] =>
 const mixed = () =>
   loadResult(
     { workload: 'mixed', operations: ['vote', 'propose', 'vote (beside)'], seconds: 3 },
-    { saturation: saturation(), tiers: tiers() },
+    { saturation: saturation() },
   );
 
 test('files: writes all, and reads the result from file and folder', async () => {

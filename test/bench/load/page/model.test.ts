@@ -8,7 +8,7 @@ import { secondText } from '../../../../dist/cli/commands/load/progress.js';
 import { loadSummary } from '../../../../dist/cli/commands/load/summary.js';
 import { Value } from '../../../../dist/engine/protocol/bundled/typebox.js';
 import { formatValue } from '../../../../dist/report/shared/format.js';
-import { loadResult, noise, outage, saturation, tiers } from '../fixture.js';
+import { loadResult, noise, outage, saturation } from '../fixture.js';
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 const most = (numbers: readonly (number | null)[]) =>
@@ -95,7 +95,7 @@ const whole = (): LoadResult =>
     { workload: 'mixed', operations: ['vote', 'propose'] },
     {
       ...{ outages: [outage(), open], nodes: [{ url: 'http://a:1', ...counts }] },
-      ...{ saturation: saturation(), tiers: tiers(), reasons: ['halves differ'] },
+      ...{ saturation: saturation(), reasons: ['halves differ'] },
     },
   );
 
@@ -122,14 +122,14 @@ test('views: text, report and page show the same facts and tables', () => {
   }
   const ids = model.tables.map(({ id }) => id);
   expect(ids).toEqual([
-    ...['brackets', 'probes', 'latencies', 'requests', 'failures', 'outages', 'nodes', 'tiers'],
+    ...['brackets', 'probes', 'latencies', 'requests', 'failures', 'outages', 'nodes'],
   ]);
   for (const { id, title, columns, rows } of model.tables) {
     const cells = rows.flat().map((cell, index) => {
       return formatValue(cell, columns[index % columns.length]!.unit);
     });
     if (id !== 'probes') for (const cell of cells) expect(text.join('\n')).toContain(cell);
-    if (id !== 'tiers') for (const cell of [title, ...cells]) expect(page).toContain(cell);
+    for (const cell of [title, ...cells]) expect(page).toContain(cell);
   }
 });
 

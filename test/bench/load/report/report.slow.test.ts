@@ -8,7 +8,7 @@ import { barriers } from '../../../report/access.js';
 import { collisions, faults, type Setting, show } from '../../../report/browser.js';
 import { browserTest, useBrowser } from '../../../support/browser.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { loadResult, nothing, saturation, tiers } from '../fixture.js';
+import { loadResult, nothing, saturation } from '../fixture.js';
 
 async function reportOf(result: LoadResult): Promise<{ file: string; page: string; text: string }> {
   const folder = temporaryFolder();
@@ -43,7 +43,7 @@ const silent = (): LoadResult =>
 
 const results: Record<string, { result: () => LoadResult; figures: number }> = {
   'votes with a stall': {
-    result: () => loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }),
+    result: () => loadResult({ stall: true, failing: 0.03 }),
     figures: 6,
   },
   'a mixed load of many operations': {
@@ -64,12 +64,12 @@ const results: Record<string, { result: () => LoadResult; figures: number }> = {
 };
 
 test('report: shows the verdict, the measurements, and commands to reproduce them', async () => {
-  const result = loadResult({ stall: true, failing: 0.02 }, { tiers: tiers() });
+  const result = loadResult({ stall: true, failing: 0.02 });
   const { page, text } = await reportOf(result);
   expect(headings(page)).toEqual([
     ...['Load test: votes, 1,000/s', 'Latency', 'Latency of vote', 'Generator lag', 'Over time'],
-    ...['Arrivals over time', 'Response times over time', 'Requests', 'Failed requests', 'Tiers'],
-    ...['Throughput by tier', 'Server, generator and machine', 'Reproduce'],
+    ...['Arrivals over time', 'Response times over time', 'Requests', 'Failed requests'],
+    ...['Server, generator and machine', 'Reproduce'],
   ]);
   expect(text).toMatch(/1,000\/s http:\/\/127\.0\.0\.1:8080, 2025-\S+ Verdict: VALID\. /);
   expect(text).toContain('arrivals 980/s (9,800 of 10,000 arrivals accepted, 98 % of the rate)');
@@ -160,6 +160,6 @@ browserTest('hostile: text of a server stays text', async () => {
 });
 
 browserTest('report: is accessible in every mode', async () => {
-  const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }, { tiers: tiers() }));
+  const { file } = await reportOf(loadResult({ stall: true, failing: 0.03 }));
   expect(await barriers(file)).toEqual([]);
 });
