@@ -16,12 +16,6 @@ export interface Room {
   clock: VirtualClock;
 }
 
-/** Accepted bytes, as counted by the budget. */
-interface Written {
-  requests: number;
-  bytes: number;
-}
-
 /** Bytes counted in addition to body and file. See docs/protocol.md. */
 const BESIDE_BYTES = 512;
 
