@@ -43,8 +43,8 @@ const many = <T>(count: number, one: (index: number) => T) =>
   Array.from({ length: count }, (_, i) => one(i));
 
 /**
- * Sends a request until it has a response. The server closes idle connections, which a later request
- * may encounter, and those of bodies that it refuses and that do not arrive in time.
+ * Sends a request until it has a response. The server closes idle connections, which a later
+ * request may encounter, and those of bodies that it refuses and that do not arrive in time.
  */
 async function statusFrom(there: TimedWorld['there'], request: Request): Promise<number> {
   try {
