@@ -86,9 +86,14 @@ class Machine {
   }
 }
 
-/** Pins all threads of this process. */
-function pin(cores: readonly number[]): void {
-  taskset('-apc', cores.join(','), String(process.pid));
+/** Pins all threads of this process. Tries again, because `taskset` fails if a thread ends. */
+function pin(cores: readonly number[], attempts = 5): void {
+  try {
+    taskset('-apc', cores.join(','), String(process.pid));
+  } catch (error) {
+    if (attempts === 1) throw error;
+    pin(cores, attempts - 1);
+  }
 }
 
 function allowedCores(): number[] {

@@ -12,7 +12,7 @@ import {
   registration,
   signatories,
 } from '../../dist/bench/fixtures/chain.js';
-import { bench, printResult } from '../../dist/bench/run.js';
+import { bench, NOT_MEASURED, printResult } from '../../dist/bench/run.js';
 import { withPlain } from '../../dist/bench/servers/processes.js';
 import { composeVote } from '../../dist/engine/protocol/compose.js';
 import type { SignedRequest } from '../../dist/engine/protocol/schema/entry.js';
@@ -32,6 +32,7 @@ test.runIf(process.platform === 'linux')(
     const options = { cases: [one], size: 'small', seed: 'cores', progress: () => {} } as const;
     const result = await bench(options);
     expect(availableParallelism()).toBe(before);
+    expect(result.cases.find(({ name }) => name === NOT_MEASURED)?.note).toBe(undefined);
     const figures = new Map(result.cases.map((row) => [row.name, row]));
     const on = (name: string) => figures.get(`${name} (cores: 1)`);
     for (const name of ['votes', 'transactions', 'reads', 'same client', 'plain']) {
