@@ -12,7 +12,7 @@ export interface Agent {
   key: KeyObject;
 }
 
-export interface Ballot {
+interface Ballot {
   block_hash: string;
   decision: string;
   signature: string;

@@ -11,7 +11,7 @@ import { limits } from '../protocol/limits.js';
 import type { ThreadCounts } from './verifier.js';
 
 /** All cores but two: one for the calling thread, one for garbage collection, disk and others. */
-export const defaultThreads = (): number => Math.max(1, availableParallelism() - 2);
+const defaultThreads = (): number => Math.max(1, availableParallelism() - 2);
 
 /** @throws {RangeError} for a number of threads outside the bounds. */
 export function assertThreads(threads: number): void {
