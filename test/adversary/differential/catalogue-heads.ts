@@ -46,7 +46,11 @@ const headerLines: [name: string, ...lines: string[]][] = [
 export const heads: RawCase[] = [
   ...headerLines.flatMap(([name, ...lines]) => [
     rawCase(`head: ${name}`, get('/healthz', ...lines)),
-    rawCase(`write: ${name}`, post(REGISTER, ...lines, JSON_TYPE, 'Content-Length: 2'), '{}'),
+    rawCase(
+      `head of a write: ${name}`,
+      post(REGISTER, ...lines, JSON_TYPE, 'Content-Length: 2'),
+      '{}',
+    ),
   ]),
   rawCase('no host', ['GET /healthz HTTP/1.1']),
   ...[
@@ -88,7 +92,11 @@ export const framings: RawCase[] = [
   ...[REGISTER, '/api/v1/social/memes', '/healthz', '/nothing'],
 ].flatMap((target) => [
   ...lengths.map((value) =>
-    rawCase(`${value} at ${target}`, post(target, JSON_TYPE, `Content-Length: ${value}`), '{}'),
+    rawCase(
+      `length ${value} at ${target}`,
+      post(target, JSON_TYPE, `Content-Length: ${value}`),
+      '{}',
+    ),
   ),
   ...encodings.map((value) =>
     rawCase(

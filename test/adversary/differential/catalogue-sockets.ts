@@ -43,14 +43,23 @@ export const upgrades: readonly Upgrade[] = [
   upgrade('with a query', {}, 'GET /ws/v1?x=y'),
   upgrade('by POST', {}, 'POST /ws/v1'),
   upgrade('by HEAD', {}, 'HEAD /ws/v1'),
-  { ...upgrade('another origin'), lines: [...upgrade('').lines, 'Origin: http://evil.example'] },
+  {
+    ...upgrade('from another origin'),
+    lines: [...upgrade('').lines, 'Origin: http://evil.example'],
+  },
   {
     ...upgrade('with compression'),
     lines: [...upgrade('').lines, 'Sec-WebSocket-Extensions: permessage-deflate'],
   },
-  { ...upgrade('a bad extension'), lines: [...upgrade('').lines, 'Sec-WebSocket-Extensions: ,;='] },
+  {
+    ...upgrade('with a bad extension'),
+    lines: [...upgrade('').lines, 'Sec-WebSocket-Extensions: ,;='],
+  },
   { ...upgrade('with a protocol'), lines: [...upgrade('').lines, 'Sec-WebSocket-Protocol: chat'] },
-  { ...upgrade('bad protocols'), lines: [...upgrade('').lines, 'Sec-WebSocket-Protocol: a a,,'] },
+  {
+    ...upgrade('with two bad protocols'),
+    lines: [...upgrade('').lines, 'Sec-WebSocket-Protocol: a a,,'],
+  },
   { ...upgrade('with a length'), lines: [...upgrade('').lines, 'Content-Length: 0'] },
   {
     ...upgrade('for another host'),

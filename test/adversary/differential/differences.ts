@@ -5,7 +5,11 @@
 
 /** The start of a row's first cell, and the names of the row's cases. */
 export const rows: readonly (readonly [row: string, ...names: RegExp[]])[] = [
-  ['both', /^(length and chunks|chunks and length) /, /^length (-1|\+2|0x2|x|1 1) /],
+  [
+    '`Transfer-Encoding` together with',
+    /^(length and chunks|chunks and length) /,
+    /^length (-1|\+2|0x2|x|1 1) /,
+  ],
   ['`Content-Length` twice', /^two (equal )?lengths /, /^length (\u00b2)? ?at /],
   ['a `Transfer-Encoding` with a coding', /^encoding chunked, (gzip|chunked) /],
   [
