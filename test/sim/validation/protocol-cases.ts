@@ -107,7 +107,12 @@ async function snowball(approves: number, blocks: number): Promise<Row[]> {
   const decisions = measures.slot_decisions! / slots;
   const rounds = { theory: BETA, measured: own.rounds_mean! };
   return [
-    { what: `${what}: split blocks`, theory: 0, measured: measures.slot_conflicts!, ...exact },
+    {
+      what: `${what}: blocks with a split`,
+      theory: 0,
+      measured: measures.slot_conflicts!,
+      ...exact,
+    },
     { what: `${what}: decisions for a block`, theory: TOWN, measured: decisions, ...exact },
     ...(approves === 1 ? [{ what: `${what}: mean rounds`, ...rounds, ...exact }] : []),
   ];
