@@ -220,9 +220,17 @@ class PreparedRequest implements Admitted {
     return this.#again().raw;
   }
 
-  ownJob = (): VerifyJob => this.#again().ownJob();
-  innerJobs = (): VerifyJob[] => none;
-  inputSha256 = (): string => this.#again().inputSha256();
+  get ownJob(): Admitted['ownJob'] {
+    return this.#again().ownJob;
+  }
+
+  get inputSha256(): Admitted['inputSha256'] {
+    return this.#again().inputSha256;
+  }
+
+  innerJobs(): VerifyJob[] {
+    return none;
+  }
 
   /** @throws {Error} if the request is not admissible, which contradicts the other process. */
   #again(): Admitted {
