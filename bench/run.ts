@@ -196,7 +196,7 @@ function coresTable(all: readonly Measured[]): string[] {
         ...counts.map((count) => (of(count) && column.text(of(count)!)) ?? ''),
       ]);
   });
-  // One column per number of cores: so many figures do not fit into one line.
+  // Each column is a number of cores, because a line has no room for all figures.
   return lines.length === 0 ? [] : alignColumns([['cores', ...counts.map(String)], ...lines]);
 }
 

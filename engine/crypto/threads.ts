@@ -146,7 +146,7 @@ export class Threads {
     lane.awaitLoading(onLoaded);
   }
 
-  /** Threads that can have tasks. Tasks wait for a loading thread only if there is no other. */
+  /** Returns the loaded threads; all threads while none has loaded. Starts one if there is none. */
   #usable(): readonly Lane[] {
     if (this.#lanes.length === 0 && !this.#closed) this.#start();
     const loaded = this.#lanes.filter((lane) => lane.loaded);

@@ -47,12 +47,12 @@ test('bench: a failing case reports why, and the others are measured', async () 
     about: 'a case of the tests',
     sizes: { small: null, large: null },
     run: async () => {
-      throw new Error('there is no such library');
+      throw new Error('library not found');
     },
   });
   const { cases } = await measured(broken, changing('once', false));
   expect(cases[0]).toEqual({
-    ...{ case: 'broken', name: 'not measured', note: 'there is no such library' },
+    ...{ case: 'broken', name: 'not measured', note: 'library not found' },
   });
   expect(cases[1]).toMatchObject({ case: 'once', of_r: 3 });
 });

@@ -57,7 +57,7 @@ export async function serveHttp(
       if (turned) return turnAway(response, turned);
       strangers.isKnown(request.socket);
       const answered = answerRequest(request, response, handler).catch((error) => {
-        // A client that disconnects early is no fault.
+        // An error after the client has disconnected is expected.
         if (!response.destroyed) reportFault(error);
         turnAway(response, { status: 500, message: 'internal error; see the log of folkmoot mcp' });
       });

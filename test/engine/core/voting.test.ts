@@ -103,7 +103,7 @@ populated('propose: checks duplicates again after a new final block', async (pop
   expect(word(network.precheck(verified)!)).toBe('STALE_PARENT');
   // Reuses the same list of transactions on the current head.
   const { command } = verified;
-  if (command.kind !== 'propose') throw new Error('this is no proposal');
+  if (command.kind !== 'propose') throw new Error('expected a proposal');
   const onHead = { ...command, parent_hash: network.read.networkState().head_hash };
   expect(word(network.precheck({ ...verified, command: onHead })!)).toBe('DUPLICATE_TX');
 });

@@ -151,7 +151,7 @@ test.each(pairs)('replay: reports digest %i before signature %i', async (first, 
 
 test('replay: reports changed agents at the entries that registered them', async () => {
   const renamed = (stored: Stored, id: string) =>
-    changeJson(stored.records('agents'), id, (agent) => ({ ...agent, name: 'nobody' }));
+    changeJson(stored.records('agents'), id, (agent) => ({ ...agent, name: 'renamed' }));
   let ids: string[] = [];
   const found: { id: string; seq: number }[] = [];
   await changed(folder, ({ records }) => {
