@@ -254,3 +254,17 @@ test('fronts: keep acknowledged writes and valid signatures when killed under lo
   await verifier.close();
   await stored.close();
 });
+
+test('fronts: a front that hangs is killed and replaced', async () => {
+  const ended: string[] = [];
+  const server = { fronts: 1, onFrontEnded: (error: Error) => ended.push(error.message) };
+  const there = await serve({ transport: 'uws', limits: 'off', server });
+  const [before] = fronts();
+  process.kill(before!, 'SIGSTOP');
+  // The kernel accepts the connection, so the client waits until the front is killed.
+  expect(await insist(there.url, register(agentOf('Ada'), { name: 'n' }))).toBe(201);
+  const [after] = fronts();
+  expect(after).not.toBe(before);
+  expect(ended).toEqual([expect.stringContaining('SIGKILL')]);
+  await there.close();
+});
