@@ -243,9 +243,12 @@ COMMITTEE = {"size": (100, 1, 10_000), "for_bps": (6_667, 0, 9_999), "of_drawn":
 THRESHOLD = {"for_bps": (5_000, 0, 9_999), "turnout_bps": (0, 0, 10_000), "of_cast": (0, 0, 1)}
 RULES = {"bft": {}, "veto": {}, "unanimity": {}, "threshold": THRESHOLD, "liquid": TURNOUT,
          "majority": {"participation_bps": (5_000, 0, 10_000)}, "committee": COMMITTEE,
-         "quadratic": {**TURNOUT, "credits": (25, 1, 10**6)}, **ELECTIONS, "lines": {}}
+         "quadratic": {**TURNOUT, "credits": (25, 1, 10**6)}, **ELECTIONS, "lines": {},
+         "effective": {**TURNOUT, "correlation_bps": (5_000, 0, 10_000),
+                       "least_effective": (0, 0, 10**9)}}
 BALLOTS = {"plurality": "option", "approval": "approved", "proportional": "approved",
-           "score": "scores", "quadratic": "votes", "liquid": "delegate"}
+           "score": "scores", "quadratic": "votes", "liquid": "delegate",
+           "effective": "model"}
 BALLOTS |= dict.fromkeys("borda instant_runoff schulze ranked_pairs".split(), "ranking")
 TIERED = "borda schulze ranked_pairs".split()
 TERMS = "approve reject total voted electors vetoes one".split()
@@ -305,7 +308,7 @@ def is_ballot(policy, values, ballot, options):
             is_whole(score, 0, values["highest"]) for score in value.values())
     if member == "votes":
         return is_whole(value, 1, 1_000) and value * value <= values["credits"]
-    return fits(value, "agent_[0-9a-f]{32}")
+    return fits(value, "[!-~]{1,64}" if member == "model" else "agent_[0-9a-f]{32}")
 
 def by_weight(policy, values, lines, t, over):  # the decision of a weight rule
     a, r, n = t["approve"], t["reject"], t["total"]
@@ -492,6 +495,17 @@ def preferring(weights, votes):  # the weight and the ballot of each vote that c
     return [(weights[agent], *ballot.values()) for agent, _, decision, ballot in votes
             if ballot is not None and decision == "approve"]
 
+def discounted(values, weights, votes):  # the standings of the rule effective
+    models, found = {}, {"approve": 0, "reject": 0, "effective": 0}
+    for agent, _, decision, ballot in votes:
+        sums = models.setdefault((ballot or {"model": ""})["model"], dict.fromkeys(found, 0))
+        sums[decision] += weights[agent]
+        sums["effective"] += 1
+    for sums in models.values():
+        divisor = 10_000 + (sums["effective"] - 1) * values["correlation_bps"]
+        found = {name: found[name] + sums[name] * 10**7 // divisor for name in found}
+    return found
+
 def by_ballots(policy, values, weights, votes, options):  # a rule that decides when it is over
     total, sums = sum(weights.values()), {"approve": 0, "reject": 0}
     for agent, _, decision, _ in votes:
@@ -506,6 +520,8 @@ def by_ballots(policy, values, weights, votes, options):  # a rule that decides 
     elif policy == "quadratic":
         for agent, _, decision, ballot in votes:
             standings[decision] += weights[agent] * (ballot or {"votes": 1})["votes"]
+    elif policy == "effective":
+        standings = discounted(values, weights, votes)
     else:
         ballots = preferring(weights, votes)
         status = at_end(sums["approve"], sums["reject"], cast, total, values["turnout_bps"])
@@ -515,6 +531,8 @@ def by_ballots(policy, values, weights, votes, options):  # a rule that decides 
         chosen = {"choice": options[best]} if status == "finalized" else {}
         return status, {**chosen, "standings": dict(zip(options, numbers))}
     status = at_end(standings["approve"], standings["reject"], cast, total, values["turnout_bps"])
+    if standings.get("effective", 0) < values.get("least_effective", 0):
+        status = "expired"
     return status, {"standings": standings}
 
 def claimed_outcome(record, options):  # of a module, which this program does not run
@@ -768,6 +786,8 @@ def check(data, trusted):
         print(f"not proven, as this program runs no modules: that SHA-256 {module} gives {said}")
     else:
         print(f"holds: {named} {' '.join(said.values())} by {len(votes)} votes")
+        if "standings" in outcome:
+            print(f"standings: {jcs(outcome['standings'])}")
     if chosen and values is not None and len(options) <= 5:
         ballots = preferring(weights, [vote[1:] for vote in votes])
         tied = winners(policy, values, ballots, options)

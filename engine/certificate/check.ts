@@ -86,6 +86,8 @@ export interface CertificateHolds {
   votes: CertifiedVote[];
   /** Tie that the order of the options decided. */
   tied?: Tie;
+  /** Scores that the rule computes from the votes, such as the effective number of votes. */
+  standings?: Readonly<Record<string, number>>;
   /** Entry ranges in the certificate, with the log's digests after each range. */
   spans: SpanDigests[];
   /** Facts proved by the certificate alone, as sentences. */
@@ -185,7 +187,16 @@ function checked(
   const entriesFor = { genesis: entries[0]!, electorate: electors, opened, votes, closed };
   const unproven = rule ? null : source;
   const { tied } = tally;
-  const grounds = { claim, parameters: genesis, proposal, unproven, tied, ...entriesFor };
+  const standings = rule ? tally.standings : undefined;
+  const grounds = {
+    claim,
+    parameters: genesis,
+    proposal,
+    unproven,
+    tied,
+    standings,
+    ...entriesFor,
+  };
   assertUsed(entries, grounds);
   const known = trustedSpans(entries, trusted);
   // Signatures are verified last, since they cost most.
@@ -193,7 +204,8 @@ function checked(
   for (const one of registered) assertRegistrationSigned(one.entry, one);
   for (const vote of votes) assertVoteSigned(vote.entry, vote);
   const sentences = statement(grounds, known);
-  const holds = { holds: true as const, claim, genesis, proposal, ...(tied ? { tied } : {}) };
+  const counted = { ...(tied ? { tied } : {}), ...(standings ? { standings } : {}) };
+  const holds = { holds: true as const, claim, genesis, proposal, ...counted };
   return { ...holds, votes: votes.map(shown), spans: known, ...sentences };
 }
 

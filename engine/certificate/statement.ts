@@ -4,6 +4,7 @@ import { describeTie, type Tie } from '../rules/rule.js';
 import type { Entry } from './chain.js';
 import { type CertificateClaim, CertificateError, type ChainDigests } from './format.js';
 import type { CertifiedGenesis, CertifiedProposal } from './requests.js';
+import { formatValue } from './results.js';
 import type { CountedVote } from './tally.js';
 
 /** Log digest after an entry, from a trusted source. */
@@ -63,6 +64,8 @@ export interface Grounds {
   votes: readonly CountedVote[];
   closed: Entry;
   tied: Tie | null;
+  /** Scores of a rule that the check ran. */
+  standings: Readonly<Record<string, number>> | undefined;
 }
 
 /** Returns proved facts and required assumptions. */
@@ -73,7 +76,8 @@ export function statement(
   return { proves: proven(grounds), trusts: trustedFor(grounds, spans) };
 }
 
-function proven({ claim, parameters, proposal, votes, unproven, tied }: Grounds): string[] {
+function proven(grounds: Grounds): string[] {
+  const { claim, parameters, proposal, votes, unproven, tied, standings } = grounds;
   const { network_id, block_hash, status, approve, reject, total, choice } = claim;
   const chosen = choice === undefined ? '' : `, with the choice ${choice}`;
   const { policy, weights } = parameters;
@@ -88,6 +92,7 @@ function proven({ claim, parameters, proposal, votes, unproven, tied }: Grounds)
           `With policy ${policy} and weights ${weights}, these votes make the block ` +
             `${status}${chosen}${tied ? `; ${describeTie(tied)}` : ''}.`,
         ]),
+    ...(standings ? [`The standings of the rule are ${formatValue(standings)}.`] : []),
   ];
 }
 

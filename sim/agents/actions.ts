@@ -125,7 +125,8 @@ export function castVote(
   block: BlockTalk,
   vote: CastVote,
 ): void {
-  const { decision, memes = [], withoutMemes = null, basis, ballot } = vote;
+  const { decision, memes = [], withoutMemes = null, basis } = vote;
+  const ballot = vote.ballot ?? labelOf(agent, world);
   const meme_references = referred(memes, decision);
   const reason = vote.reason ?? remark(decision, block.soundness);
   const plain = { block_hash: block.hash, decision, reason, meme_references };
@@ -149,6 +150,13 @@ export function castVote(
 }
 
 const none: readonly string[] = [];
+
+/** Returns the ballot that names the agent's group as its model, if the rule takes such ballots. */
+function labelOf({ group }: ScriptedAgent, { rule }: World): { model: string } | undefined {
+  const schema = rule.ballotSchema;
+  const isLabel = schema?.type === 'object' && 'properties' in schema && schema.properties.model;
+  return isLabel ? { model: group.group } : undefined;
+}
 
 /** Returns the first received memes that argue for the decision. */
 function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {

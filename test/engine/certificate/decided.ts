@@ -38,6 +38,7 @@ const parameters: Record<string, Record<string, number>> = {
   threshold: { for_bps: 4_000, turnout_bps: 5_000, of_cast: 1 },
   committee: { size: 40, for_bps: 5_000 },
   quadratic: { credits: 40, turnout_bps: 0 },
+  effective: { correlation_bps: 4_375, least_effective: 2_000 },
   score: { highest: 7 },
   proportional: { seats: 4, turnout_bps: 0 },
   schulze: { margins: 1 },
@@ -139,6 +140,7 @@ const ballotKinds: Record<string, keyof typeof ballots> = {
   ranked_pairs: 'tiers',
   quadratic: 'votes',
   liquid: 'delegate',
+  effective: 'model',
   module: 'number',
 };
 
@@ -166,6 +168,7 @@ const ballots = {
       ),
     });
   },
+  model: ({ draw }: Voting) => ({ model: ['m', 'n~1'][draw(2)] }),
   votes: ({ draw }: Voting) => ({ votes: 1 + draw(5) }),
   delegate: ({ agents, draw }: Voting) => ({
     delegate: draw(8) === 0 ? `agent_${'0'.repeat(32)}` : agents[draw(agents.length)]!.id,

@@ -1,8 +1,20 @@
 /** docs/check-certificate.py recomputes the decisions of every rule as checkCertificate does. */
 import { checkCertificate } from 'folkmoot';
+import { composeVote } from '../../../dist/engine/protocol/compose.js';
+import { temporaryFolder } from '../../support/fixture.js';
+import { answerOf, newPopulation } from '../helpers.js';
 import { decide, named } from './decided.js';
 import { lacking, output, python } from './python.js';
-import { amend, amendBody, amendEvent, closing, forged, own, votesIn } from './town.js';
+import {
+  amend,
+  amendBody,
+  amendEvent,
+  certificateOf,
+  closing,
+  forged,
+  own,
+  votesIn,
+} from './town.js';
 
 const networks = 2;
 
@@ -41,6 +53,17 @@ function forgedOf(text: string): string[] {
   return [grown, turned, ended];
 }
 
+/** Returns the standings that the Python program prints; null without a line for them. */
+function standingsIn(lines: readonly string[]): unknown {
+  const line = lines.find((one) => one.startsWith('standings: '));
+  return line === undefined ? null : JSON.parse(line.slice('standings: '.length));
+}
+
+function provenStandings(text: string): unknown {
+  const checked = checkCertificate(text);
+  return (checked.holds && checked.standings) || null;
+}
+
 /** The record of a block differs from the count, or a signature does not match. */
 const refused = /^refused: (the record|the signature|a vote after|the height|the event|the claim)/;
 
@@ -65,6 +88,7 @@ test.skipIf(!python).each([...named, 'lines', 'module'])(
       return JSON.parse(names) as string[];
     });
     expect(told, `seed ${seed}`).toEqual(ties);
+    expect(found.map(standingsIn), `seed ${seed}`).toEqual(texts.map(provenStandings));
     const unproven = found.filter((said) => said.some((line) => line.startsWith('not proven')));
     expect(unproven.length).toBe(policy === 'module' ? texts.length : 0);
     // A checker that does not run the module accepts any outcome that its record allows.
@@ -90,3 +114,23 @@ test.skipIf(!python).each([
   }
   for (const line of output(texts)) expect(line, `seed ${seed}`).toMatch(/^holds: /);
 });
+
+test.skipIf(!python)(
+  `effective: a certificate shows nine copies as two votes${lacking}`,
+  async () => {
+    const path = temporaryFolder();
+    const parameters = { correlation_bps: 4_375, least_effective: 2_000 };
+    const genesis = { policy: 'effective', rule: { parameters } } as const;
+    const people = await newPopulation({ path, genesis, verifier: 'inline' });
+    const agents = await people.joinMany(9, ['validator', 'producer']);
+    const hash = await people.open(agents[0]!);
+    for (const agent of agents) {
+      const fields = { block_hash: hash, decision: 'approve', ballot: { model: 'm-1' } } as const;
+      answerOf(await people.submit(composeVote(agent, people.stamp(), fields)));
+    }
+    const text = await certificateOf({ path }, hash);
+    const standings = { approve: 2_000, effective: 2_000, reject: 0 };
+    expect(checkCertificate(text)).toMatchObject({ holds: true, standings });
+    expect(standingsIn(output([text])[0]!.split('\n'))).toEqual(standings);
+  },
+);

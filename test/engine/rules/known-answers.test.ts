@@ -296,3 +296,18 @@ test.each([
   // Five standard deviations of a chi-squared distribution. The draws are fixed by their hashes.
   expect(squares).toBeLessThan(cells + 5 * Math.sqrt(2 * cells));
 });
+
+test.each([
+  [9, 4_375, 2_000],
+  [31, 3_000, 3_100],
+  [9, 10_000, 1_000],
+  [9, 0, 9_000],
+])('Kish 1965: %i votes of correlation %i bps give %i / 1,000', (count, correlation_bps, effective) => {
+  const votes = Array.from({ length: count }, () => ({ ballot: { model: 'm' } }));
+  const at = (least_effective: number) => {
+    return elect('effective', '', votes, { correlation_bps, least_effective });
+  };
+  const standings = { approve: effective, reject: 0, effective };
+  expect(at(effective)).toEqual({ status: 'finalized', standings });
+  expect(at(effective + 1)).toEqual({ status: 'expired', standings });
+});

@@ -46,8 +46,8 @@ const arbitraryCase = (policy: string) =>
 
 test('library: has the named rules', () => {
   expect(policies).toEqual([
-    ...['approval', 'bft', 'borda', 'committee', 'instant_runoff', 'liquid', 'majority'],
-    ...['plurality', 'proportional', 'quadratic', 'ranked_pairs', 'schulze', 'score'],
+    ...['approval', 'bft', 'borda', 'committee', 'effective', 'instant_runoff', 'liquid'],
+    ...['majority', 'plurality', 'proportional', 'quadratic', 'ranked_pairs', 'schulze', 'score'],
     ...['threshold', 'unanimity', 'veto'],
   ]);
 });
@@ -458,6 +458,39 @@ test('quadratic: refuses more votes than the credits pay for', () => {
   expect(decidePoll(rule, { options: [], votes })).toEqual({ status: 'finalized', standings });
   const absent = { options: [], votes, absent: [9] };
   expect(decidePoll(rule, absent)).toEqual({ status: 'expired', standings });
+});
+
+const copies = (model: string, count: number, decision: 'approve' | 'reject'): TestVote[] =>
+  Array.from({ length: count }, () => ({ decision, ballot: { model } }));
+
+test('effective: copies of one model lose against as many independent models', () => {
+  const rule = createRule('effective', { correlation_bps: 4_375 });
+  const others = ['a', 'b', 'c'].flatMap((model) => copies(model, 1, 'reject'));
+  const votes = [...copies('m', 9, 'approve'), ...others];
+  const standings = { approve: 2_000, reject: 3_000, effective: 5_000 };
+  expect(decidePoll(rule, { options: [], votes })).toEqual({ status: 'rejected', standings });
+  const equal = createRule('effective', { correlation_bps: 0 });
+  expect(decidePoll(equal, { options: [], votes }).status).toBe('finalized');
+  expect(isRefused(rule, { model: 'm' }, [])).toBe(false);
+  for (const model of ['', 'a b', 'é', 'm'.repeat(65)]) {
+    expect(isRefused(rule, { model }, []), model).toBe(true);
+  }
+});
+
+test('effective: more approvals never reject a block', () => {
+  const models = fc.array(fc.constantFrom('a', 'b', 'c', undefined), { maxLength: 12 });
+  fc.assert(
+    fc.property(models, models, arbitraryParameters('effective'), (yes, no, parameters) => {
+      const rule = createRule('effective', { ...parameters, least_effective: 0, turnout_bps: 0 });
+      const vote = (decision: 'approve' | 'reject') => (model: string | undefined) => {
+        return model === undefined ? { decision } : { decision, ballot: { model } };
+      };
+      const votes = [...yes.map(vote('approve')), ...no.map(vote('reject'))];
+      if (decidePoll(rule, { options: [], votes }).status !== 'finalized') return;
+      const more = { options: [], votes: [...votes, vote('approve')('a')] };
+      expect(decidePoll(rule, more).status).toBe('finalized');
+    }),
+  );
 });
 
 const delegate = (agent: number) => ({ delegate: agentId(agent) });

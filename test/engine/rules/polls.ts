@@ -127,6 +127,7 @@ const arbitraryScores = (chosen: readonly string[]) =>
 /** Arbitrary ballots for a policy: most of them valid. */
 function arbitraryBallot(policy: string, options: readonly string[]): fc.Arbitrary<unknown> {
   if (policy === 'quadratic') return fc.record({ votes: fc.integer({ min: 1, max: 6 }) });
+  if (policy === 'effective') return fc.record({ model: fc.constantFrom('a', 'b', 'c') });
   if (policy === 'liquid') return fc.nat({ max: 14 }).map((to) => ({ delegate: agentId(to) }));
   if (options.length === 0) return junk;
   const some = fc.subarray([...options]);
