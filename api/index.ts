@@ -19,7 +19,7 @@ export {
   perMinute,
 } from './contract/limit-table.js';
 export type { Decided, Factor, KnownDecisions, KnownGraph, KnownRun } from './contract/run.js';
-export type { ClusterView, DivergenceView, ProofView } from './contract/server.js';
+export type { ClusterView } from './contract/server.js';
 export { browserOrigin, servedName } from './http/entry-checks.js';
 export type { Exchange } from './http/response.js';
 export { type Server, type ServerOptions, startServer } from './server.js';

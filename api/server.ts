@@ -9,7 +9,7 @@ import { prepareRule } from '../engine/rules/sandbox.js';
 import type { Control } from './contract/control.js';
 import type { Figures, Profile } from './contract/limit-table.js';
 import type { KnownRun } from './contract/run.js';
-import type { ClusterView, ProofView } from './contract/server.js';
+import type { ClusterView } from './contract/server.js';
 import type { ScenarioView } from './contract/views.js';
 import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
@@ -72,7 +72,6 @@ export interface ServerOptions {
   /** Token that control commands need. Default: random. */
   controlToken?: string;
   /** Returns the progress of recomputing the log. */
-  proof?: () => ProofView;
   /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterView>;
   /** Called with each exception raised inside a request. The request is answered with 500. */
@@ -182,7 +181,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.history ? { history: options.history } : {}),
     ...(options.scenario ? { scenario: options.scenario } : {}),
     ...(options.run ? { run: options.run } : {}),
-    ...(options.proof ? { proof: options.proof } : {}),
     ...(options.cluster ? { cluster: options.cluster } : {}),
     ...(fronts ? { fronts } : {}),
     ...(tracing ? { tracing } : {}),

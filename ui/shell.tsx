@@ -25,16 +25,7 @@ import { home, type Requirement } from './home.js';
 import { pageText } from './messages.js';
 import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
 import { TimeBar, useKeys } from './time-bar.js';
-import {
-  commandProof,
-  countRecomputed,
-  isWaitingToStart,
-  StartBand,
-  takeToken,
-  useCommandProof,
-  WorldClock,
-  worldClock,
-} from './world-clock.js';
+import { isWaitingToStart, StartBand, takeToken, WorldClock, worldClock } from './world-clock.js';
 
 interface ViewProps {
   /** Hash or id that follows the view in the address. */
@@ -213,7 +204,7 @@ function Bands() {
       <LinkBand />
       <StartBand />
       <ClusterBand />
-      <ProofBand />
+
       {worldClock.value?.lost && (
         <div class="band bad" role="alert" data-testid="folder-lost">
           <p>{toSentence(cleanText(worldClock.value.lost, 400))}</p>
@@ -277,37 +268,6 @@ function ClusterBand() {
         </b>{' '}
         from the order of the cluster. Its data may be stale, and it refuses writes. The node
         reconnects automatically. Until then, use another node.
-      </p>
-    </div>
-  );
-}
-
-/** Replay state, shown in every view except Explore, which shows the details. */
-function ProofBand() {
-  useCommandProof();
-  const proof = commandProof.value;
-  if (!proof || place.value.view === 'explore') return null;
-  const { state, end, divergence, problem } = proof;
-  if (divergence) {
-    const { entry, kind } = divergence;
-    const where = `entry ${format(entry)} (${cleanText(kind, 32)})`;
-    return (
-      <div class="band bad" role="alert" data-testid="divergence">
-        <p>
-          <b>The stored data does not match the log.</b> First divergence: {where}.{' '}
-          <a href={href('explore', undefined, { at: String(entry) })}>Show the divergence</a>
-        </p>
-      </div>
-    );
-  }
-  if (state === 'match') return null;
-  const done = `${format(countRecomputed(proof))} of ${format(end + 1)}`;
-  return (
-    <div class="band" data-testid="replay">
-      <p>
-        {state === 'running'
-          ? `Replaying the log: ${done} entries match.`
-          : toSentence(`The replay failed: ${cleanText(problem ?? '', 300)}`)}
       </p>
     </div>
   );

@@ -1,14 +1,9 @@
-/**
- * Network clock control, if the server offers it: control token, commands, the panel in the header,
- * and replay progress.
- */
+/** Network clock control, if the server offers it: control token, commands, panel in the header. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ControlCommand } from '../api/contract/control.js';
-import type { ProofView } from '../api/contract/server.js';
 import { format } from '../report/shared/format.js';
 import { Button } from './components/lists.js';
-import { data } from './components/requests.js';
 import type { WorldStatus } from './data/messages.js';
 import { capabilities, clock, link, notice, world } from './data/store.js';
 import { home } from './home.js';
@@ -35,29 +30,25 @@ const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
   nothing: 'This clock cannot be paused.',
 };
 
-const replayText = 'A pause stops the replay. It does not change its result.';
-
 /** Returns true if the command is waiting to be started and has done nothing yet. */
 export function isWaitingToStart(): boolean {
   const now = worldClock.value;
   if (!now?.clock.paused || now.clock.over) return false;
-  if (now.kind === 'sim') return clock.value.head.entry <= 0;
-  return now.kind === 'replay' && commandProof.value?.entry === null;
+  return now.kind === 'sim' && clock.value.head.entry <= 0;
 }
 
 export function StartBand() {
   const now = worldClock.value;
   if (!now || !isWaitingToStart()) return null;
-  const what = now.kind === 'replay' ? 'replay' : 'run';
   return (
     <section class="band start" aria-label="Start">
       <p>
-        <b>The {what} has not started.</b> {getToken() === null && <Locked />}
+        <b>The run has not started.</b> {getToken() === null && <Locked />}
       </p>
       {getToken() !== null && (
         <>
           <Button class="button main" onClick={() => controlWorld({ do: 'resume' })}>
-            Start the {what}
+            Start the run
           </Button>
           <Buttons now={now} />
         </>
@@ -111,8 +102,8 @@ export function WorldClock() {
     <details class="world" ref={menu}>
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
-        <h2>{now.kind === 'replay' ? 'Replay clock' : 'Network clock'}</h2>
-        <p>{over ? endOf(now) : now.kind === 'replay' ? replayText : pauseTexts[holds]}</p>
+        <h2>Network clock</h2>
+        <p>{over ? endOf(now) : pauseTexts[holds]}</p>
         {getToken() === null ? (
           <p>
             <Locked />
@@ -145,14 +136,12 @@ function useClosing(menu: { readonly current: HTMLDetailsElement | null }): void
   }, []);
 }
 
-function standing({ kind, clock: { paused, over } }: WorldStatus): string {
-  if (over) return kind === 'replay' ? 'Replay finished' : 'Run finished';
-  const what = kind === 'replay' ? 'Replay' : 'Network';
-  return paused ? `${what} paused` : `${what} running`;
+function standing({ clock: { paused, over } }: WorldStatus): string {
+  if (over) return 'Run finished';
+  return paused ? 'Network paused' : 'Network running';
 }
 
-function endOf({ kind, clock: { paused } }: WorldStatus): string {
-  if (kind === 'replay') return 'The replay has finished. See Explore for its result.';
+function endOf({ clock: { paused } }: WorldStatus): string {
   return paused
     ? 'The run has finished, and its command is waiting. This page stays after the command ends.'
     : 'The run has finished, and its command is ending. This page stays open.';
@@ -291,31 +280,3 @@ export function takeToken(): void {
 }
 
 export const getToken = (): string | null => sessionStorage.getItem(TOKEN_KEY);
-
-const PROOF_EVERY_MS = 1_000;
-
-/** Null unless the command is replaying a log. */
-export const commandProof = signal<ProofView | null>(null);
-
-export const countRecomputed = ({ entry }: ProofView): number => (entry ?? -1) + 1;
-
-/** Polls the proof while the replay runs, and after every clock status. */
-export function useCommandProof(): void {
-  const world = worldClock.value;
-  useEffect(() => {
-    if (world?.kind !== 'replay') return;
-    let timer = 0;
-    let wanted = true;
-    const look = async () => {
-      const found = await data<ProofView>('/api/v1/proof').catch(() => null);
-      if (!wanted || !found) return;
-      commandProof.value = found;
-      if (found.state === 'running') timer = setTimeout(() => void look(), PROOF_EVERY_MS);
-    };
-    void look();
-    return () => {
-      wanted = false;
-      clearTimeout(timer);
-    };
-  }, [world]);
-}

@@ -4,9 +4,9 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { BlockStatus, nullable, Timestamp } from '../../engine/protocol/schema/primitives.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
-const worldKinds = ['live', 'sim', 'folder', 'replay', 'load'] as const;
+const worldKinds = ['live', 'sim', 'folder', 'load'] as const;
 /**
- * Kind of world: a live network, a simulation, a data folder, a replay or a load run.
+ * Kind of world: a live network, a simulation, a data folder or a load run.
  *
  * @useDeclaredType
  */

@@ -153,58 +153,6 @@ export const ClusterView = Type.Object({
  */
 export type ClusterView = Static<typeof ClusterView>;
 
-const Seq = Type.Integer({ minimum: 0 });
-
-const Actor = Type.Object({
-  kind: Type.Enum(['agent', 'block', 'alliance', 'meme']),
-  id: Text,
-  name: nullable(Type.String({ description: 'name of an agent, if known' })),
-});
-
-const DivergenceView = Type.Object({
-  entry: Seq,
-  kind: Type.String({ description: 'kind of the entry: a command, genesis or tick' }),
-  what: Type.Enum(
-    ['entry', 'signature', 'outcome', 'event', 'record', 'log_digest', 'digest', 'end'],
-    { description: 'what differs' },
-  ),
-  which: nullable(
-    Type.String({ description: 'number of the event, or table and key of the record' }),
-  ),
-  actor: nullable(Actor),
-  field: nullable(Type.String({ description: 'first member that differs, such as data.status' })),
-  expected: Type.String({ description: 'recomputed value' }),
-  found: Type.String({ description: 'stored value' }),
-});
-/**
- * First difference between stored state and state recomputed from the log.
- *
- * @interface
- */
-export type DivergenceView = Static<typeof DivergenceView>;
-
-export const ProofView = Type.Object({
-  state: Type.Enum(['running', 'match', 'differs', 'failed'], {
-    description: 'failed: the log could not be read to its end',
-  }),
-  entry: nullable(Type.Integer({ minimum: 0, description: 'last recomputed entry' })),
-  end: Type.Integer({ minimum: 0, description: 'last entry to recompute' }),
-  digest: nullable(Hash),
-  log_digest: nullable(Hash),
-  signatures: Type.Boolean({ description: 'true if signatures are verified again' }),
-  records_compared: Type.Boolean({
-    description: 'false also if the folder was written to meanwhile',
-  }),
-  divergence: nullable(DivergenceView),
-  problem: nullable(Type.String({ description: 'reason of the failure' })),
-});
-/**
- * Progress and result of recomputing a log.
- *
- * @interface
- */
-export type ProofView = Static<typeof ProofView>;
-
 /** Routes that count against the limit `read`. */
 export const serverRoutes = {
   root: {
@@ -289,16 +237,6 @@ for ${socketLimits.rememberMs / 1000} seconds.`,
       ...(['WRONG_ORIGIN', 'BAD_TOKEN', 'BAD_JSON', 'SCHEMA', 'MEDIA_TYPE'] as const),
       ...(['NO_CONTROL', 'QUOTA_USED'] as const),
     ],
-  },
-  proof: {
-    path: '/api/v1/proof',
-    id: 'getProof',
-    tag: 'network',
-    summary: 'Progress of recomputing the log, and the first difference',
-    text: 'Available with `folkmoot replay DIR --watch`; else 404.',
-    extension: true,
-    answer: ProofView,
-    reasons: ['UNKNOWN_ROUTE', 'QUOTA_USED'],
   },
   cluster: {
     path: '/api/v1/cluster',

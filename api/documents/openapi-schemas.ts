@@ -52,7 +52,6 @@ import {
   DebugVerifyBody,
   Health,
   Meta,
-  ProofView,
   Verification,
 } from '../contract/server.js';
 
@@ -120,7 +119,6 @@ const named: Record<string, object> = {
   Health,
   ConnectionView,
   Verification,
-  ProofView,
   ClusterView,
   LoadView,
   Error: ErrorBody,

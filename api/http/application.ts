@@ -16,7 +16,7 @@ import type { Control } from '../contract/control.js';
 import { type Figures, type Profile, resolveLimits } from '../contract/limit-table.js';
 import type { Match } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ClusterView, ProofView } from '../contract/server.js';
+import type { ClusterView } from '../contract/server.js';
 import type { ScenarioView } from '../contract/views.js';
 import { createBlockShare, EarlyProposals } from '../limits/block-share.js';
 import { countRemoteUsage, refuseQuota } from '../limits/cost.js';
@@ -71,7 +71,6 @@ interface ApplicationOptions {
   /** Traces of requests. Default: none. */
   tracing?: ServerTracing;
   /** Returns the progress of recomputing the log. */
-  proof?: () => ProofView;
   /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterView>;
   /** Keys that sign every response. Default: responses are unsigned. */
@@ -213,7 +212,6 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     tracing: options.tracing ?? null,
     scenario: options.scenario ?? null,
     run: options.run ?? null,
-    proof: options.proof ?? null,
     cluster: options.cluster ?? null,
     now,
     ready: () => state.ready,

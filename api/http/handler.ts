@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
 import type { Control } from '../contract/control.js';
 import type { Route } from '../contract/routes.js';
 import type { KnownRun } from '../contract/run.js';
-import type { ClusterView, ProofView } from '../contract/server.js';
+import type { ClusterView } from '../contract/server.js';
 import type { ScenarioView } from '../contract/views.js';
 import type { BlockShare, EarlyProposals } from '../limits/block-share.js';
 import type { Limits } from '../limits/limits.js';
@@ -48,7 +48,6 @@ export interface Services {
   /** The simulation run; null if unknown. */
   readonly run: KnownRun | null;
   /** Progress of recomputing the log; null if the server does not recompute it. */
-  readonly proof: (() => ProofView) | null;
   /** Cluster status; null outside a cluster. */
   readonly cluster: (() => Promise<ClusterView>) | null;
   /** Wall clock. Freshness is checked here, never in the engine. */

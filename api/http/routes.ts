@@ -46,11 +46,6 @@ const cluster: Handler = async ({ services: { cluster: current } }) => {
   return { refusal: refuse('CLUSTER_UNAVAILABLE') };
 };
 
-const proof: Handler = ({ services: { proof: current } }) => {
-  if (current) return success(200, current());
-  return { refusal: refuse('PROOF_UNAVAILABLE') };
-};
-
 const load = asking(serverRoutes.load, () => ({ refusal: refuse('LOAD_RUN_UNAVAILABLE') }));
 
 const meta: Handler = ({ services: { network, limits, version } }) => {
@@ -86,7 +81,7 @@ const memeContent = asking(serverRoutes.meme_content, ({ services }, { meme_id: 
 });
 
 const handlersOfServer: Record<keyof typeof serverRoutes, Handler> = {
-  ...{ root, meta, meme_content: memeContent, proof, cluster, load },
+  ...{ root, meta, meme_content: memeContent, cluster, load },
   ...{ debug_ws: debugSocket, debug_verify: debugVerify },
   ...{ control: readControl, control_write: writeControl },
 };

@@ -7,9 +7,8 @@ import type { ReplayOptions, ReplayResult } from '../../engine/replay/replay.js'
 import type { Store, StoreMeta } from '../../engine/store/store.js';
 import { omitAbsent } from '../options/client.js';
 import { CliCommand, expectOrdered, integer } from '../options/options.js';
-import { assertUiServerFlags, uiServerOptions, watchOption } from '../options/ui-server.js';
-import { aborted, exitCodes, interruption, isUsage, UsageError } from '../output/exit.js';
-import { endNow, setExitCode } from '../output/io.js';
+import { exitCodes, isUsage } from '../output/exit.js';
+import { setExitCode } from '../output/io.js';
 import {
   canRedraw,
   damageText,
@@ -19,7 +18,13 @@ import {
   writeStdout,
   writeStdoutAsync,
 } from '../output/output.js';
-import type { Flags, WatchedOptions } from './replay-page.js';
+
+interface Flags {
+  signatures?: boolean;
+  verifier: 'pool' | 'inline' | 'reference';
+  to?: number;
+  json?: boolean;
+}
 
 export function replayCommand(): CliCommand {
   return new CliCommand('replay')
@@ -29,32 +34,19 @@ export function replayCommand(): CliCommand {
     .choice('--verifier <name>', 'signature verifier', ['pool', 'inline', 'reference'], 'pool')
     .option('--to <n>', 'last entry to replay', integer(0, 2 ** 53 - 1))
     .option('--json', 'print one JSON object')
-    .addOption(watchOption('the replay'))
-    .addOptions(uiServerOptions())
     .notes(`
 Compares both digest chains, all stored events and records, the event index and
 all bytes of archive/. For a printed log, compares the digests of its lines.
-Exits with code 12 at the first difference.
-
---watch serves a page with the progress and the first difference: entry, actor,
-field, expected and found value. The token in its address allows pausing. The
-page stays until SIGTERM or SIGINT.`)
-    .examples(
-      'replay runs/7',
-      'replay runs/7 --signatures',
-      'replay runs/7 --signatures --watch',
-      'replay run.ndjson --json',
-    )
+Exits with code 12 at the first difference.`)
+    .examples('replay runs/7', 'replay runs/7 --signatures', 'replay run.ndjson --json')
     .action(run);
 }
 
 async function run(source: string, flags: Flags): Promise<void> {
-  assertUiServerFlags(flags);
   const { createVerifier } = await import('../../engine/crypto/pool.js');
   const verifier = flags.signatures ? createVerifier(flags.verifier) : undefined;
   try {
-    if (flags.watch) await watched(source, flags, verifier);
-    else printResult(await replayAndMatch(source, flags, verifier), flags);
+    printResult(await replayAndMatch(source, flags, verifier), flags);
   } finally {
     await verifier?.close();
   }
@@ -69,42 +61,15 @@ function printResult(result: ReplayResult, flags: Flags): void {
   setExitCode(result.match ? exitCodes.done : exitCodes.differs);
 }
 
-/** Serves the page until a signal arrives. @throws {UsageError} */
-async function watched(source: string, flags: Flags, verifier?: Verifier): Promise<void> {
-  const { isFolder, storeFolder } = await import('../options/folder.js');
-  if (source === '-' || !isFolder(source)) {
-    throw new UsageError('WATCH_REQUIRES_FOLDER', { source });
-  }
-  const { openReplayPage } = await import('./replay-page.js');
-  const { signal, end: die } = interruption();
-  const shown = await openReplayPage(storeFolder(source), flags, signal);
-  let failure: unknown;
-  try {
-    printResult(await shown.replay((more) => replayAndMatch(source, flags, verifier, more)), flags);
-    writeStderr('folkmoot: replay finished; stop the page with Ctrl+C');
-  } catch (error) {
-    failure = error;
-    if (!signal.aborted)
-      writeStderr(`folkmoot: ${(error as Error).message}; stop the page with Ctrl+C`);
-  }
-  const isWhole = failure === undefined || !signal.aborted;
-  if (isWhole) await aborted(signal);
-  await shown.close();
-  if (!isWhole) return die();
-  if (failure !== undefined) throw failure;
-  endNow();
-}
-
 async function replayAndMatch(
   source: string,
   flags: Flags,
   verifier?: Verifier,
-  watch?: WatchedOptions,
 ): Promise<ReplayResult> {
   const { isFolder, warnBeyondEnd } = await import('../options/folder.js');
   const { to } = flags;
   const options = {
-    ...omitAbsent({ verifier, to, onStep: watch?.onStep }),
+    ...omitAbsent({ verifier, to }),
     ...(canRedraw() ? { onProgress: (seq: number) => redraw(`entry ${seq}`) } : {}),
   };
   if (source === '-' || !isFolder(source)) {
@@ -117,7 +82,7 @@ async function replayAndMatch(
   }
   const result = await replayFolder(source, options, (lines, end) => {
     warnBeyondEnd('entry', end.seq, { '--to': to });
-    return watch?.paced(lines) ?? lines;
+    return lines;
   });
   if (result.match && to === undefined && !result.records_compared) {
     writeStderr('folkmoot: records not compared: another process added entries');

@@ -83,10 +83,6 @@ export const usageMessages = {
     text: '{where} decides by a module, which a server runs only with its text',
     fix: 'add --rule FILE with the same text',
   },
-  WATCH_REQUIRES_FOLDER: {
-    text: '--watch requires a folder, not a printed log: {source}',
-    fix: 'replay the log without --watch',
-  },
 } as const satisfies MessageTable;
 
 export const refusedMessages = {

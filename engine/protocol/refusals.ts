@@ -721,11 +721,6 @@ export const refusalMessages = {
     text: 'this server is not part of a cluster',
     fix: 'start nodes with folkmoot serve --cluster',
   },
-  PROOF_UNAVAILABLE: {
-    reason: 'UNKNOWN_ROUTE',
-    text: 'no replay runs on this server',
-    fix: 'start one with folkmoot replay DIR --watch',
-  },
   LOAD_RUN_UNAVAILABLE: {
     reason: 'UNKNOWN_ROUTE',
     text: 'no load run on this server',

@@ -75,8 +75,7 @@ const withoutComment = (command: string) => command.replace(/\s+# .*$/, '');
 
 const isServer = (command: string) =>
   /\bfolkmoot (?:serve|worker)\b|^etcd\b|&$/.test(withoutComment(command));
-const isPage = (command: string) =>
-  /\bfolkmoot (?:explore(?!.*--export)|replay.*--watch)\b/.test(command);
+const isPage = (command: string) => /\bfolkmoot explore(?!.*--export)\b/.test(command);
 
 /** Matches commands whose exit code depends on the machine: invalid figures, a met condition. */
 const isLoad = (command: string) => /\bfolkmoot load\b/.test(command);

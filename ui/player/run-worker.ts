@@ -152,7 +152,7 @@ async function begin(at: number | null): Promise<void> {
   else follower.start();
 }
 
-const isFolder = ({ kind }: WorldStatus) => kind === 'folder' || kind === 'replay';
+const isFolder = ({ kind }: WorldStatus) => kind === 'folder';
 
 /** Records the end of a run. A folder may grow again, but a finished run does not. */
 function noteEnd(world: WorldStatus): void {

@@ -1,10 +1,5 @@
-/**
- * Verification that the stored data follows from the log, by the server's replay command and by the
- * engine in this browser. The view shows a divergence with its entry and field.
- */
+/** Verification by the engine in this browser that the stored data follows from the log. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DivergenceView } from '../../api/contract/server.js';
-import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { format, plural } from '../../report/shared/format.js';
 import {
   AgentLink,
@@ -19,8 +14,7 @@ import { Unavailable } from '../components/placeholders.js';
 import { home } from '../home.js';
 import { place } from '../route.js';
 import { recomputeInWorker } from '../verify/client.js';
-import { type Parting, type Progress, partNames, type Recomputed } from '../verify/messages.js';
-import { commandProof, countRecomputed } from '../world-clock.js';
+import type { Parting, Progress, Recomputed } from '../verify/messages.js';
 
 export function ProofBand() {
   return (
@@ -32,39 +26,9 @@ export function ProofBand() {
         )}
       </header>
       <Unavailable what="proof">
-        <CommandBand />
         <HereBand />
       </Unavailable>
     </section>
-  );
-}
-
-function CommandBand() {
-  const proof = commandProof.value;
-  if (!proof) return null;
-  const { state, end, divergence, problem, signatures } = proof;
-  const done = format(countRecomputed(proof));
-  return (
-    <div class={`proving ${state}`}>
-      <Bar
-        value={countRecomputed(proof)}
-        of={end + 1}
-        parting={divergence?.entry ?? null}
-        name="by the command"
-      />
-      <p role="status">
-        {state === 'running' &&
-          `Replayed by the command: ${done} of ${plural(end + 1, 'entry', 'entries')} match.`}
-        {state === 'match' && (
-          <>
-            <b>All {plural(end + 1, 'entry', 'entries')} match</b>, replayed by the command
-            {signatures ? ' with every signature verified' : ''}.
-          </>
-        )}
-        {state === 'failed' && toSentence(`the replay failed: ${problem ?? ''}`)}
-      </p>
-      {divergence && <Difference parting={partingOf(divergence)} by="the command" />}
-    </div>
   );
 }
 
@@ -223,23 +187,4 @@ function Difference({ parting, by }: { parting: Parting; by: string }) {
 function Actor({ id }: { id: string }) {
   if (id.startsWith('agent_')) return <AgentLink id={id} />;
   return /^[0-9a-f]{64}$/.test(id) ? <BlockLink hash={id} /> : <span>{cleanText(id, 80)}</span>;
-}
-
-function partingOf(told: DivergenceView): Parting {
-  const { entry, kind, actor, what, which, field, expected, found } = told;
-  const named = [which ?? partNames[what], field].filter(Boolean).join(', ');
-  const member = field === null ? null : memberOf(expected, found);
-  return {
-    ...{ entry, at: null, kind, actor: actor?.id ?? '', field: named },
-    ...{ expected: member?.a ?? expected, found: member?.b ?? found },
-  };
-}
-
-/** Returns the member that differs; null if the server has shortened a text. */
-function memberOf(expected: string, found: string) {
-  try {
-    return jsonDifference(JSON.parse(expected), JSON.parse(found));
-  } catch {
-    return null;
-  }
 }
