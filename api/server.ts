@@ -226,14 +226,9 @@ async function chooseCarrier(options: ServerOptions): Promise<Carrier> {
 }
 
 const serverFailure = defineFailures('server', {
-  FRONTS_NEED_UWS: {
-    text: 'fronts need the transport uws, not node',
-    fix: 'leave out --transport, or use --fronts 0',
-  },
-  FRONTS_NEED_LINUX: {
-    text: 'fronts need Linux: {platform}',
-    fix: 'use --fronts 0',
-  },
+  FRONTS_NEED_UWS:
+    'fronts need the transport uws, not node; leave out --transport, or use --fronts 0',
+  FRONTS_NEED_LINUX: 'fronts need Linux: {platform}; use --fronts 0',
 });
 
 /** Control for a live network in real time. */

@@ -32,28 +32,19 @@ import { parse, restoreCell } from './bundled/csv.js';
 
 /** Errors of an output folder and of the results in it. */
 export const outputError = defineStoreErrors({
-  OUTPUT_UNUSABLE: { code: 'UNREADABLE', text: 'cannot use the output folder {path}: {reason}' },
-  OUTPUT_HAS_RUN: {
-    code: 'OTHER_NETWORK',
-    text: 'folder already holds a run: {path}',
-    fix: 'use a new or empty folder',
+  UNREADABLE: {
+    OUTPUT_UNUSABLE: 'cannot use the output folder {path}: {reason}',
+    RESULT_UNREADABLE:
+      'cannot read {name} in {path}: {reason}; pass the folder of a finished run or sweep',
   },
-  OUTPUT_HAS_LINK: {
-    code: 'OTHER_NETWORK',
-    text: 'link in an output folder: {path}',
-    fix: 'use a new or empty folder',
+  OTHER_NETWORK: {
+    OUTPUT_HAS_RUN: 'folder already holds a run: {path}; use a new or empty folder',
+    OUTPUT_HAS_LINK: 'link in an output folder: {path}; use a new or empty folder',
+    OUTPUT_HAS_NETWORK: 'folder holds the data of a network: {path}; use a new or empty folder',
   },
-  OUTPUT_HAS_NETWORK: {
-    code: 'OTHER_NETWORK',
-    text: 'folder holds the data of a network: {path}',
-    fix: 'use a new or empty folder',
+  CORRUPT: {
+    SUMMARY_INVALID: 'invalid summary.json in {path}: {reason}',
   },
-  RESULT_UNREADABLE: {
-    code: 'UNREADABLE',
-    text: 'cannot read {name} in {path}: {reason}',
-    fix: 'pass the folder of a finished run or sweep',
-  },
-  SUMMARY_INVALID: { code: 'CORRUPT', text: 'invalid summary.json in {path}: {reason}' },
 });
 
 /** Files of which a run, a sweep or a load run writes at least one. */

@@ -14,7 +14,9 @@ import { DecisionLine } from './measure/decisions.js';
 
 /** Errors of a decision file. */
 const decisionsError = defineStoreErrors({
-  DECISIONS_DAMAGED: { code: 'CORRUPT', text: 'decision file {path} is damaged: {reason}' },
+  CORRUPT: {
+    DECISIONS_DAMAGED: 'decision file {path} is damaged: {reason}',
+  },
 });
 
 const FILE = 'decisions.ndjson';

@@ -6,81 +6,54 @@ import { formatMessage, type MessageTable, type ValuesOf } from '../engine/proto
 
 const pageMessages = {
   // Requests and the connection.
-  SERVER_UNREACHABLE: {
-    text: 'the server is not responding',
-    fix: 'if the server was stopped, start it again',
-  },
-  SERVER_MESSAGE: { text: '{message} (HTTP {status})' },
-  SERVER_REFUSED: { text: '{message}' },
-  SERVER_STATUS: { text: 'the server answered {status} to {path}' },
-  CONNECTION_CLOSED: { text: 'connection to the server closed' },
-  SERVER_SILENT: { text: 'no message from the server for {seconds} s' },
-  CONTROL_FAILED: { text: 'clock control failed: {message}' },
-  PLAYER_NOT_LOADED: { text: 'part of this page failed to load', fix: 'the page retries' },
-  VIEW_NOT_LOADED: { text: 'failed to load the view: {view}', fix: 'reload the page' },
+  SERVER_UNREACHABLE: 'the server is not responding; if the server was stopped, start it again',
+  SERVER_MESSAGE: '{message} (HTTP {status})',
+  SERVER_REFUSED: '{message}',
+  SERVER_STATUS: 'the server answered {status} to {path}',
+  CONNECTION_CLOSED: 'connection to the server closed',
+  SERVER_SILENT: 'no message from the server for {seconds} s',
+  CONTROL_FAILED: 'clock control failed: {message}',
+  PLAYER_NOT_LOADED: 'part of this page failed to load; the page retries',
+  VIEW_NOT_LOADED: 'failed to load the view: {view}; reload the page',
   // Entries and snapshots.
-  ENTRY_NOT_FOUND: { text: 'entry not found on the server: {entry}' },
-  ENTRY_UNKNOWN: { text: 'unknown entry: {entry}', fix: 'the last entry is {last}' },
-  ENTRY_TOO_NEW: { text: 'no entry {entry} yet', fix: 'showing the newest entry, {newest}' },
-  LOG_BEING_READ: { text: 'the server is still reading the log' },
-  SNAPSHOT_PENDING: { text: 'waiting for the server: {message}' },
-  HISTORY_REPLACED: {
-    text: 'the server restarted with a different history',
-    fix: 'this page now shows the new history',
-  },
+  ENTRY_NOT_FOUND: 'entry not found on the server: {entry}',
+  ENTRY_UNKNOWN: 'unknown entry: {entry}; the last entry is {last}',
+  ENTRY_TOO_NEW: 'no entry {entry} yet; showing the newest entry, {newest}',
+  LOG_BEING_READ: 'the server is still reading the log',
+  SNAPSHOT_PENDING: 'waiting for the server: {message}',
+  HISTORY_REPLACED:
+    'the server restarted with a different history; this page now shows the new history',
   // Exported files.
-  FILE_DAMAGED: { text: 'the file is incomplete or modified', fix: 'download it again' },
-  FILE_PART_MISSING: { text: 'part missing from the file: {part}' },
-  FILE_NOT_SHOWN: {
-    text: 'cannot show this file: {message}',
-    fix: 'download it again, or open it in a newer browser',
-  },
-  NOT_IN_FILE: {
-    text: 'not in this file',
-    fix: 'run npx folkmoot explore on the folder of the run',
-  },
-  PAST_NOT_IN_FILE: {
-    text: 'this file has only the last state of each agent',
-    fix: 'run npx folkmoot explore on the folder of the run',
-  },
+  FILE_DAMAGED: 'the file is incomplete or modified; download it again',
+  FILE_PART_MISSING: 'part missing from the file: {part}',
+  FILE_NOT_SHOWN:
+    'cannot show this file: {message}; download it again, or open it in a newer browser',
+  NOT_IN_FILE: 'not in this file; run npx folkmoot explore on the folder of the run',
+  PAST_NOT_IN_FILE: `this file has only the last state of each agent;
+    run npx folkmoot explore on the folder of the run`,
   // Memes.
-  MEME_TOO_LARGE: { text: 'meme too large: more than {limit} MiB' },
-  IMAGE_TOO_LARGE: {
-    text: 'image too large: {width} × {height} pixels (at most {side} pixels per side)',
-  },
-  IMAGE_DAMAGED: { text: 'damaged image: this browser cannot decode it' },
+  MEME_TOO_LARGE: 'meme too large: more than {limit} MiB',
+  IMAGE_TOO_LARGE: 'image too large: {width} × {height} pixels (at most {side} pixels per side)',
+  IMAGE_DAMAGED: 'damaged image: this browser cannot decode it',
   // Recomputation.
-  VERIFIER_NOT_LOADED: { text: 'the verifier failed to load', fix: 'reload the page' },
-  ENTRY_DIVERGES: {
-    text: 'entry {entry} does not match the log: {field} is {found}, expected {expected}',
-  },
-  RULE_NOT_RUN: {
-    text: 'this page does not run the decision rule: {policy}',
-    fix: 'run npx folkmoot replay or certify on the folder of the network',
-  },
-  CERTIFICATE_INVALID: { text: 'invalid certificate: {message}' },
+  VERIFIER_NOT_LOADED: 'the verifier failed to load; reload the page',
+  ENTRY_DIVERGES: 'entry {entry} does not match the log: {field} is {found}, expected {expected}',
+  RULE_NOT_RUN: `this page does not run the decision rule: {policy};
+    run npx folkmoot replay or certify on the folder of the network`,
+  CERTIFICATE_INVALID: 'invalid certificate: {message}',
   // Pasted requests.
-  REQUEST_TOO_LONG: {
-    text: 'request too long: {length} bytes as JSON (limit {limit} MiB)',
-    fix: 'paste one request',
-  },
-  REQUEST_NOT_JSON: { text: 'invalid JSON: {message}' },
-  REQUEST_INCOMPLETE: {
-    text: 'missing method, target or headers',
-    fix: 'if you have only a body, paste its request line and headers above it',
-  },
-  REQUEST_LINE_INVALID: {
-    text: 'invalid request line: {line}',
-    fix: 'begin with a method and a path, such as POST /api/v1/consensus/vote',
-  },
-  HEADER_INVALID: {
-    text: 'invalid header: {line}',
-    fix: 'put an empty line between headers and body',
-  },
-  QUOTE_OPEN: { text: 'unclosed quote in the command' },
-  BODY_IN_FILE: { text: 'body in a file: {file}', fix: 'paste the content of the file' },
-  ADDRESS_MISSING: { text: 'no address in the command' },
-  ADDRESS_INVALID: { text: 'invalid address: {address}' },
+  REQUEST_TOO_LONG:
+    'request too long: {length} bytes as JSON (limit {limit} MiB); paste one request',
+  REQUEST_NOT_JSON: 'invalid JSON: {message}',
+  REQUEST_INCOMPLETE: `missing method, target or headers;
+    if you have only a body, paste its request line and headers above it`,
+  REQUEST_LINE_INVALID: `invalid request line: {line};
+    begin with a method and a path, such as POST /api/v1/consensus/vote`,
+  HEADER_INVALID: 'invalid header: {line}; put an empty line between headers and body',
+  QUOTE_OPEN: 'unclosed quote in the command',
+  BODY_IN_FILE: 'body in a file: {file}; paste the content of the file',
+  ADDRESS_MISSING: 'no address in the command',
+  ADDRESS_INVALID: 'invalid address: {address}',
 } as const satisfies MessageTable;
 
 type Messages = typeof pageMessages;

@@ -3,27 +3,21 @@ import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/pr
 import type { ErrorCode, Reason } from '../../engine/protocol/schema/reason.js';
 
 const clientMessages = {
-  NO_RESPONSE: { text: 'no response from {url}: {cause}' },
-  FOREIGN_RESPONSE: {
-    text: 'not a response of a folkmoot server: HTTP {status}',
-    fix: 'check the URL and any proxy',
-  },
-  RESPONSE_UNSIGNED: {
-    text: 'response signature missing or incomplete',
-    fix: 'start the server with a response key, or omit serverKey',
-  },
-  RESPONSE_KEY: { text: 'unexpected response key: {key}', fix: 'check serverKey' },
-  RESPONSE_UNREAD: { text: 'the server answered {status} without reading the request' },
-  RESPONSE_SIGNATURE: { text: 'invalid response signature' },
-  STREAM_CLOSED: { text: 'connection closed with code {code}' },
-  NO_URL: { text: 'no url', fix: 'pass the URL of at least one server' },
-  INVALID_URL: { text: 'invalid url: {url} (expected http:// or https://)' },
-  INVALID_KEY_TEXT: {
-    text: 'keys: invalid text (expected JSON with public_key and private_key)',
-    fix: 'create one with saveKeys or folkmoot keygen --out',
-  },
-  INVALID_PRIVATE_KEY: { text: 'keys: invalid private_key (expected 64 hex characters)' },
-  KEY_MISMATCH: { text: 'keys: public_key does not match private_key' },
+  NO_RESPONSE: 'no response from {url}: {cause}',
+  FOREIGN_RESPONSE:
+    'not a response of a folkmoot server: HTTP {status}; check the URL and any proxy',
+  RESPONSE_UNSIGNED: `response signature missing or incomplete;
+    start the server with a response key, or omit serverKey`,
+  RESPONSE_KEY: 'unexpected response key: {key}; check serverKey',
+  RESPONSE_UNREAD: 'the server answered {status} without reading the request',
+  RESPONSE_SIGNATURE: 'invalid response signature',
+  STREAM_CLOSED: 'connection closed with code {code}',
+  NO_URL: 'no url; pass the URL of at least one server',
+  INVALID_URL: 'invalid url: {url} (expected http:// or https://)',
+  INVALID_KEY_TEXT: `keys: invalid text (expected JSON with public_key and private_key);
+    create one with saveKeys or folkmoot keygen --out`,
+  INVALID_PRIVATE_KEY: 'keys: invalid private_key (expected 64 hex characters)',
+  KEY_MISMATCH: 'keys: public_key does not match private_key',
 } as const satisfies MessageTable;
 
 type ClientMessages = typeof clientMessages;

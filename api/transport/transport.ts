@@ -183,25 +183,16 @@ export const exchangeLimits: Readonly<ExchangeLimits> = {
 };
 
 const listenMessages = {
-  EADDRINUSE: {
-    text: 'cannot listen on {address}: port in use',
-    fix: 'stop the other program, or choose another --port',
-  },
-  EADDRNOTAVAIL: {
-    text: 'cannot listen on {address}: no such address on this machine',
-    fix: 'use a local address, 0.0.0.0 or ::',
-  },
-  EACCES: {
-    text: 'cannot listen on {address}: permission denied',
-    fix: 'use a port from 1024 on, or grant the permission',
-  },
-  ENOTFOUND: { text: 'cannot listen on {address}: unknown host name' },
-  EAI_AGAIN: { text: 'cannot listen on {address}: name lookup failed', fix: 'try again' },
-  EAFNOSUPPORT: {
-    text: 'cannot listen on {address}: address family not supported',
-    fix: 'use an IPv4 address',
-  },
-  UNKNOWN: { text: 'cannot listen on {address}: {cause}' },
+  EADDRINUSE:
+    'cannot listen on {address}: port in use; stop the other program, or choose another --port',
+  EADDRNOTAVAIL: `cannot listen on {address}: no such address on this machine;
+    use a local address, 0.0.0.0 or ::`,
+  EACCES: `cannot listen on {address}: permission denied;
+    use a port from 1024 on, or grant the permission`,
+  ENOTFOUND: 'cannot listen on {address}: unknown host name',
+  EAI_AGAIN: 'cannot listen on {address}: name lookup failed; try again',
+  EAFNOSUPPORT: 'cannot listen on {address}: address family not supported; use an IPv4 address',
+  UNKNOWN: 'cannot listen on {address}: {cause}',
 } as const satisfies MessageTable;
 
 const listenFailure = defineFailures('server', listenMessages);

@@ -3,23 +3,23 @@ import { formatMessage, type MessageTable, type ValuesOf } from '../../engine/pr
 
 const viewMessages = {
   // Decoding a row batch.
-  NOT_A_ROW_BATCH: { text: 'not a row batch: FMS1 header missing' },
-  ROW_BATCH_CHECKSUM: { text: 'damaged row batch: checksum mismatch in {bytes} bytes' },
-  ROW_BATCH_HEAD: { text: 'damaged row batch: invalid head: {problem}' },
-  ROW_BATCH_COLUMN: { text: 'damaged row batch: column {column} truncated' },
-  ROW_BATCH_TRAILING: { text: 'damaged row batch: {bytes} bytes after the columns' },
-  ROW_BATCH_ROWS: { text: 'damaged row batch of entries {from} to {to}: {problem}' },
+  NOT_A_ROW_BATCH: 'not a row batch: FMS1 header missing',
+  ROW_BATCH_CHECKSUM: 'damaged row batch: checksum mismatch in {bytes} bytes',
+  ROW_BATCH_HEAD: 'damaged row batch: invalid head: {problem}',
+  ROW_BATCH_COLUMN: 'damaged row batch: column {column} truncated',
+  ROW_BATCH_TRAILING: 'damaged row batch: {bytes} bytes after the columns',
+  ROW_BATCH_ROWS: 'damaged row batch of entries {from} to {to}: {problem}',
 
   // Applying a row batch to a snapshot.
-  ENTRIES_MISSING: { text: 'entries {from} to {to} are missing', fix: 'read a new snapshot' },
-  SNAPSHOT_AHEAD: { text: 'snapshot of entry {entry} cannot go back to entry {to}' },
-  NOT_IN_SNAPSHOT: { text: '{kind} {number} not in the snapshot', fix: 'read a new snapshot' },
-  AGENT_ORDER: { text: 'unexpected agent number: {number} (expected {expected})' },
-  UNKNOWN_CODE: { text: 'unknown code: {code} (codes are indexes of {names})' },
-  CLOSED_AS_VOTING: { text: 'block {number} closed with status voting' },
+  ENTRIES_MISSING: 'entries {from} to {to} are missing; read a new snapshot',
+  SNAPSHOT_AHEAD: 'snapshot of entry {entry} cannot go back to entry {to}',
+  NOT_IN_SNAPSHOT: '{kind} {number} not in the snapshot; read a new snapshot',
+  AGENT_ORDER: 'unexpected agent number: {number} (expected {expected})',
+  UNKNOWN_CODE: 'unknown code: {code} (codes are indexes of {names})',
+  CLOSED_AS_VOTING: 'block {number} closed with status voting',
 
   // Reading the log.
-  UNKNOWN_ENTRY: { text: 'unknown entry: {entry}', fix: 'use an entry from 0 to {last}' },
+  UNKNOWN_ENTRY: 'unknown entry: {entry}; use an entry from 0 to {last}',
 } as const satisfies MessageTable;
 
 type ViewMessages = typeof viewMessages;

@@ -10,21 +10,18 @@ import { writeStderr } from '../output/output.js';
 
 /** Errors of a folder on the command line. */
 export const folderError = defineStoreErrors({
-  NOT_A_FOLDER: {
-    code: 'MISSING',
-    text: 'not a folder: {path}',
-    fix: 'pass a folder created by folkmoot sim --out or folkmoot serve --data',
+  MISSING: {
+    NOT_A_FOLDER:
+      'not a folder: {path}; pass a folder created by folkmoot sim --out or folkmoot serve --data',
+    PATH_NOT_FOUND: 'path not found: {path}; check the path',
   },
-  PATH_NOT_FOUND: { code: 'MISSING', text: 'path not found: {path}', fix: 'check the path' },
-  FOLDER_IN_USE_BY_SERVER: {
-    code: 'LOCKED',
-    text: 'data folder in use: {path}',
-    fix: 'stop the server, or start it with --archive-after N',
+  LOCKED: {
+    FOLDER_IN_USE_BY_SERVER:
+      'data folder in use: {path}; stop the server, or start it with --archive-after N',
   },
-  NO_ROOM_FOR_ARCHIVE: {
-    code: 'FULL',
-    text: 'too little disk space to archive: {free} bytes free, {needed} needed',
-    fix: 'free disk space and retry',
+  FULL: {
+    NO_ROOM_FOR_ARCHIVE: `too little disk space to archive: {free} bytes free, {needed} needed;
+      free disk space and retry`,
   },
 });
 

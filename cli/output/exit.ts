@@ -9,7 +9,6 @@ import {
   Failure,
   type FailureSource,
   type MessageArguments,
-  type MessageRow,
   maskCredentials,
   withFix,
 } from '../../engine/protocol/messages.js';
@@ -71,7 +70,7 @@ export class UsageError<Key extends UsageKey = UsageKey> extends Failure<Key> {
   override name = 'UsageError';
 
   constructor(code: Key, ...[values, options]: MessageArguments<(typeof usageMessages)[Key]>) {
-    super('user', code, withFix<MessageRow>(usageMessages[code], values ?? {}), options);
+    super('user', code, withFix(usageMessages[code], values ?? {}), options);
     this.values = values ?? {};
   }
 

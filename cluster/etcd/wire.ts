@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import {
   defineFailures,
   Failure,
-  type MessageRow,
+  indexGroups,
+  type KeyIn,
+  type MessageIn,
+  type MessageTable,
   type MessageValues,
   withFix,
 } from '../../engine/protocol/messages.js';
@@ -142,35 +145,40 @@ type EtcdFailure =
   | 'no_lease'
   | 'refused';
 
-/** Texts for `EtcdError`; `kind` is the category. */
+/** Messages of `EtcdError`, by kind. */
 const etcdMessages = {
-  UNAVAILABLE: { kind: 'unavailable', text: 'etcd at {endpoint}: {details}' },
-  OUT_OF_SPACE: {
-    kind: 'out_of_space',
-    text: 'etcd at {endpoint}: {details}',
-    fix: 'compact and defragment etcd, then disarm its alarm',
+  unavailable: {
+    UNAVAILABLE: 'etcd at {endpoint}: {details}',
+    CLIENT_CLOSED: 'etcd client is closed',
+    CONNECT_TIMEOUT: `etcd at {endpoint}: no connection within {connectMs} ms;
+      check the address and that the member runs`,
+    CALL_ENDED: 'etcd at {endpoint}: call ended without a response',
+    WATCH_CANCELED: 'etcd at {endpoint}: watch canceled: {reason}',
+    WATCH_SILENT: 'etcd at {endpoint}: no response on a watch',
   },
-  TOO_LARGE: { kind: 'too_large', text: 'etcd at {endpoint}: {details}' },
-  COMPACTED: { kind: 'compacted', text: 'etcd at {endpoint}: {details}' },
-  NO_LEASE: { kind: 'no_lease', text: 'etcd at {endpoint}: {details}' },
-  REFUSED: { kind: 'refused', text: 'etcd at {endpoint}: {details}' },
-  CLIENT_CLOSED: { kind: 'unavailable', text: 'etcd client is closed' },
-  CONNECT_TIMEOUT: {
-    kind: 'unavailable',
-    text: 'etcd at {endpoint}: no connection within {connectMs} ms',
-    fix: 'check the address and that the member runs',
+  out_of_space: {
+    OUT_OF_SPACE:
+      'etcd at {endpoint}: {details}; compact and defragment etcd, then disarm its alarm',
   },
-  CALL_ENDED: { kind: 'unavailable', text: 'etcd at {endpoint}: call ended without a response' },
-  LEASE_EXPIRED: { kind: 'no_lease', text: 'etcd lease expired: {lease}' },
-  WATCH_CANCELED: { kind: 'unavailable', text: 'etcd at {endpoint}: watch canceled: {reason}' },
-  WATCH_SILENT: { kind: 'unavailable', text: 'etcd at {endpoint}: no response on a watch' },
-  WATCH_COMPACTED: {
-    kind: 'compacted',
-    text: 'etcd at {endpoint}: revisions before {revision} were compacted',
+  too_large: {
+    TOO_LARGE: 'etcd at {endpoint}: {details}',
   },
-} as const satisfies Record<string, MessageRow & { kind: EtcdFailure }>;
+  compacted: {
+    COMPACTED: 'etcd at {endpoint}: {details}',
+    WATCH_COMPACTED: 'etcd at {endpoint}: revisions before {revision} were compacted',
+  },
+  no_lease: {
+    NO_LEASE: 'etcd at {endpoint}: {details}',
+    LEASE_EXPIRED: 'etcd lease expired: {lease}',
+  },
+  refused: {
+    REFUSED: 'etcd at {endpoint}: {details}',
+  },
+} as const satisfies Record<EtcdFailure, MessageTable>;
 
-type EtcdProblem = keyof typeof etcdMessages;
+const etcdRows = indexGroups(etcdMessages);
+
+type EtcdProblem = KeyIn<typeof etcdMessages>;
 
 export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Failure<Problem> {
   override name = 'EtcdError';
@@ -186,12 +194,12 @@ export class EtcdError<Problem extends EtcdProblem = EtcdProblem> extends Failur
 
   constructor(
     problem: Problem,
-    values: MessageValues<(typeof etcdMessages)[Problem]>,
+    values: MessageValues<MessageIn<typeof etcdMessages, Problem>>,
     more: Partial<Pick<EtcdError, 'outcome' | 'compactRevision' | 'member'>> = {},
   ) {
-    const row = etcdMessages[problem];
-    super('server', problem, withFix<MessageRow>(row, values));
-    this.kind = row.kind;
+    const { category, message } = etcdRows[problem];
+    super('server', problem, withFix(message, values));
+    this.kind = category;
     this.outcome = more.outcome ?? 'not_done';
     this.compactRevision = more.compactRevision ?? null;
     this.member = more.member ?? 'answers';
@@ -264,17 +272,13 @@ const MOST_ENDPOINTS = 16;
 
 /** Usage error for an invalid address or an unusable TLS file. */
 const addressError = defineFailures('user', {
-  INVALID_ADDRESS: {
-    text: 'invalid etcd address: {address} (expected etcd://HOST:PORT, or a comma-separated list)',
-  },
-  INVALID_MEMBER: { text: 'invalid etcd member: {member} in {address} (expected HOST:PORT)' },
-  TOO_MANY_MEMBERS: { text: 'too many etcd members: {count} in {address} (limit {limit})' },
-  CERTIFICATE_WITHOUT_KEY: {
-    text: 'client certificate and key belong together',
-    fix: 'give both, or none',
-  },
-  FILE_UNREADABLE: { text: 'cannot read TLS file: {path}: {reason}' },
-  NOT_PEM: { text: 'invalid TLS file: {path} (expected PEM, with a line -----BEGIN ...)' },
+  INVALID_ADDRESS:
+    'invalid etcd address: {address} (expected etcd://HOST:PORT, or a comma-separated list)',
+  INVALID_MEMBER: 'invalid etcd member: {member} in {address} (expected HOST:PORT)',
+  TOO_MANY_MEMBERS: 'too many etcd members: {count} in {address} (limit {limit})',
+  CERTIFICATE_WITHOUT_KEY: 'client certificate and key belong together; give both, or none',
+  FILE_UNREADABLE: 'cannot read TLS file: {path}: {reason}',
+  NOT_PEM: 'invalid TLS file: {path} (expected PEM, with a line -----BEGIN ...)',
 });
 
 /** CA certificates, client certificate and its key, as PEM bytes. */

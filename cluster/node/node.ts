@@ -32,15 +32,11 @@ import { Ticker, Trimmer } from './ticker.js';
 
 /** Errors of a node's folder. */
 export const nodeFolderError = defineStoreErrors({
-  ORDER_BEHIND: {
-    code: 'OTHER_NETWORK',
-    text: 'the order ends at batch {head}, but this node has applied batch {applied}',
-    fix: 'find out why the order was cleared or restored; this node writes nothing',
-  },
-  MODULE_NOT_ALLOWED: {
-    code: 'OTHER_NETWORK',
-    text: 'network {network} decides with a module, and this node does not allow modules',
-    fix: 'provide the text of the rule with --rule FILE',
+  OTHER_NETWORK: {
+    ORDER_BEHIND: `the order ends at batch {head}, but this node has applied batch {applied};
+      find out why the order was cleared or restored; this node writes nothing`,
+    MODULE_NOT_ALLOWED: `network {network} decides with a module, and this node does not allow
+      modules; provide the text of the rule with --rule FILE`,
   },
 });
 

@@ -8,7 +8,10 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { limits } from '../../engine/protocol/limits.js';
 import {
   Failure,
-  type MessageRow,
+  indexGroups,
+  type KeyIn,
+  type MessageIn,
+  type MessageTable,
   type MessageValues,
   withFix,
 } from '../../engine/protocol/messages.js';
@@ -130,55 +133,41 @@ export type OrderErrorCode = 'UNAVAILABLE' | 'FENCED' | 'TRIMMED' | 'FULL' | 'FO
 
 /** Texts for {@link OrderError}; `code` is the category. */
 const orderMessages = {
-  ETCD_UNAVAILABLE: { code: 'UNAVAILABLE', text: '{message}' },
-  ETCD_FULL: { code: 'FULL', text: '{message}' },
-  ETCD_TRIMMED: { code: 'TRIMMED', text: '{message}' },
-  ETCD_FOREIGN: { code: 'FOREIGN', text: '{message}' },
-  PARTS_DELETED: {
-    code: 'UNAVAILABLE',
-    text: 'parts of the batch were deleted before it was appended',
-    fix: 'append it again',
+  UNAVAILABLE: {
+    ETCD_UNAVAILABLE: '{message}',
+    PARTS_DELETED: 'parts of the batch were deleted before it was appended; append it again',
+    KEY_OVERWRITTEN:
+      'etcd key overwritten by another program: {key}; keep other programs out of this prefix',
   },
-  KEY_OVERWRITTEN: {
-    code: 'UNAVAILABLE',
-    text: 'etcd key overwritten by another program: {key}',
-    fix: 'keep other programs out of this prefix',
+  FULL: {
+    ETCD_FULL: '{message}',
   },
-  ORDER_DELETED: {
-    code: 'FOREIGN',
-    text: 'order deleted from etcd by another program: {key}',
-    fix: 'restore etcd from a backup',
+  TRIMMED: {
+    ETCD_TRIMMED: '{message}',
+    TOO_FAR_BEHIND: `this node is too far behind the order: {message};
+      start all nodes with --peer-listen, or start this one on a copy of a stopped node`,
   },
-  FOUNDING_UNREADABLE: {
-    code: 'FOREIGN',
-    text: 'unreadable founding record in etcd at {key}: {problem}',
-    fix: 'start again while another node runs, which restores it, or restore etcd from a backup',
+  FOREIGN: {
+    ETCD_FOREIGN: '{message}',
+    ORDER_DELETED: 'order deleted from etcd by another program: {key}; restore etcd from a backup',
+    FOUNDING_UNREADABLE: `unreadable founding record in etcd at {key}: {problem};
+      start again while another node runs, which restores it, or restore etcd from a backup`,
+    OTHER_PROTOCOL: `batch of the order has protocol {protocol} (expected {expected});
+      run the same version on all nodes`,
+    /** Every node sees the same bytes and skips them. */
+    BATCH_UNREADABLE: '{reason}',
+    REQUEST_UNVERIFIED:
+      'unverified request in the order: {request}, {reason}; run the same version on all nodes',
   },
-  NODE_NAME_TAKEN: {
-    code: 'FENCED',
-    text: 'node name taken by another process, or forgotten: {node}',
-    fix: 'give each node its own --node',
+  FENCED: {
+    NODE_NAME_TAKEN:
+      'node name taken by another process, or forgotten: {node}; give each node its own --node',
   },
-  OTHER_PROTOCOL: {
-    code: 'FOREIGN',
-    text: 'batch of the order has protocol {protocol} (expected {expected})',
-    fix: 'run the same version on all nodes',
-  },
-  /** Every node sees the same bytes and skips them. */
-  BATCH_UNREADABLE: { code: 'FOREIGN', text: '{reason}' },
-  TOO_FAR_BEHIND: {
-    code: 'TRIMMED',
-    text: 'this node is too far behind the order: {message}',
-    fix: 'start all nodes with --peer-listen, or start this one on a copy of a stopped node',
-  },
-  REQUEST_UNVERIFIED: {
-    code: 'FOREIGN',
-    text: 'unverified request in the order: {request}, {reason}',
-    fix: 'run the same version on all nodes',
-  },
-} as const satisfies Record<string, MessageRow & { code: OrderErrorCode }>;
+} as const satisfies Partial<Record<OrderErrorCode, MessageTable>>;
 
-export type OrderProblem = keyof typeof orderMessages;
+const orderRows = indexGroups(orderMessages);
+
+export type OrderProblem = KeyIn<typeof orderMessages>;
 
 /** Failure of an order. Callers decide by `code`; `problem` is the row in the message table. */
 export class OrderError<Problem extends OrderProblem = OrderProblem> extends Failure<Problem> {
@@ -189,12 +178,12 @@ export class OrderError<Problem extends OrderProblem = OrderProblem> extends Fai
 
   constructor(
     problem: Problem,
-    values: MessageValues<(typeof orderMessages)[Problem]>,
+    values: MessageValues<MessageIn<typeof orderMessages, Problem>>,
     options: ErrorOptions & { by?: Pick<Batch, 'node' | 'incarnation' | 'k'> } = {},
   ) {
-    const row = orderMessages[problem];
-    super('server', problem, withFix<MessageRow>(row, values), options);
-    this.code = row.code;
+    const { category, message } = orderRows[problem];
+    super('server', problem, withFix(message, values), options);
+    this.code = category;
     this.by = options.by;
   }
 }

@@ -8,7 +8,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from '../../engine/protocol/bundled/typebox.js';
 import {
   formatMessage,
-  type MessageRow,
+  indexGroups,
+  type KeyIn,
+  type MessageIn,
+  type MessageTable,
   type MessageValues,
 } from '../../engine/protocol/messages.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
@@ -146,74 +149,58 @@ export type PeerErrorCode =
 
 /** Texts for `PeerError`; `code` is the category. */
 const peerMessages = {
-  NO_RESPONSE: { code: 'UNREACHABLE', text: 'no response: {reason}' },
-  TRANSFER_TIMEOUT: { code: 'UNREACHABLE', text: 'snapshot transfer timed out' },
-  PEER_REFUSED: { code: 'REFUSED', text: 'peer refused with status {status} {reason}' },
-  SECRET_REJECTED: {
-    code: 'REFUSED',
-    text: 'peer refused with status {status} {reason}',
-    fix: 'use the same --peer-secret on all nodes',
+  UNREACHABLE: {
+    NO_RESPONSE: 'no response: {reason}',
+    TRANSFER_TIMEOUT: 'snapshot transfer timed out',
   },
-  CLOCK_REJECTED: {
-    code: 'REFUSED',
-    text: 'peer refused with status {status} {reason}',
-    fix: 'synchronize the clocks of both nodes',
+  REFUSED: {
+    PEER_REFUSED: 'peer refused with status {status} {reason}',
+    SECRET_REJECTED:
+      'peer refused with status {status} {reason}; use the same --peer-secret on all nodes',
+    CLOCK_REJECTED:
+      'peer refused with status {status} {reason}; synchronize the clocks of both nodes',
+    ADDRESS_REJECTED: `peer refused with status {status} {reason};
+      connect to the address that the peer announces (--peer-listen)`,
+    TLS_MISMATCH: `this node {own} TLS between nodes, the peer {peer} it;
+      give --cluster-cert to all nodes, or to none`,
   },
-  ADDRESS_REJECTED: {
-    code: 'REFUSED',
-    text: 'peer refused with status {status} {reason}',
-    fix: 'connect to the address that the peer announces (--peer-listen)',
+  UNPROVEN: {
+    SECRET_UNPROVEN: `peer did not prove that it knows the secret;
+      snapshot rejected; use the same --peer-secret on all nodes`,
   },
-  TLS_MISMATCH: {
-    code: 'REFUSED',
-    text: 'this node {own} TLS between nodes, the peer {peer} it',
-    fix: 'give --cluster-cert to all nodes, or to none',
+  CUT: {
+    TRUNCATED: 'transfer ended after {received} of {bytes} bytes',
   },
-  SECRET_UNPROVEN: {
-    code: 'UNPROVEN',
-    text: 'peer did not prove that it knows the secret; snapshot rejected',
-    fix: 'use the same --peer-secret on all nodes',
+  UNSOUND: {
+    TOO_LONG: 'snapshot exceeds its announced size of {bytes} bytes',
+    HASH_MISMATCH: 'snapshot does not match its announced SHA-256',
+    INVALID_DESCRIPTION: `invalid snapshot description (expected protocol {protocol});
+      run the same version on all nodes`,
+    READER_DIED: 'cannot read the snapshot: the process that reads it ended with {status}',
+    SNAPSHOT_UNREADABLE: 'cannot read the snapshot: {reason}',
+    WRONG_END: 'snapshot ends at batch {version} (expected {expected})',
+    NOT_FROM_LOG: 'snapshot {what} of entry {seq} does not follow from its log',
   },
-  TRUNCATED: { code: 'CUT', text: 'transfer ended after {received} of {bytes} bytes' },
-  TOO_LONG: { code: 'UNSOUND', text: 'snapshot exceeds its announced size of {bytes} bytes' },
-  HASH_MISMATCH: { code: 'UNSOUND', text: 'snapshot does not match its announced SHA-256' },
-  INVALID_DESCRIPTION: {
-    code: 'UNSOUND',
-    text: 'invalid snapshot description (expected protocol {protocol})',
-    fix: 'run the same version on all nodes',
-  },
-  READER_DIED: {
-    code: 'UNSOUND',
-    text: 'cannot read the snapshot: the process that reads it ended with {status}',
-  },
-  SNAPSHOT_UNREADABLE: { code: 'UNSOUND', text: 'cannot read the snapshot: {reason}' },
-  WRONG_END: { code: 'UNSOUND', text: 'snapshot ends at batch {version} (expected {expected})' },
-  NOT_FROM_LOG: {
-    code: 'UNSOUND',
-    text: 'snapshot {what} of entry {seq} does not follow from its log',
-  },
-  NO_ORDER: { code: 'OTHER_NETWORK', text: 'snapshot of a network without a cluster' },
   OTHER_NETWORK: {
-    code: 'OTHER_NETWORK',
-    text: 'snapshot of another network: {found} (expected {expected})',
+    NO_ORDER: 'snapshot of a network without a cluster',
+    OTHER_NETWORK: 'snapshot of another network: {found} (expected {expected})',
   },
-  DIVERGED: {
-    code: 'PARTED',
-    text: 'snapshot has digest {found} at entry {seq}, {who} has {digest}',
-    fix: 'find the damaged folder with `folkmoot replay`',
+  PARTED: {
+    DIVERGED: `snapshot has digest {found} at entry {seq}, {who} has {digest};
+      find the damaged folder with \`folkmoot replay\``,
   },
   NOT_AHEAD: {
-    code: 'NOT_AHEAD',
-    text: 'snapshot ends at batch {version}, this node is at batch {own}',
+    NOT_AHEAD: 'snapshot ends at batch {version}, this node is at batch {own}',
   },
-  DISK_FULL: { code: 'NO_ROOM', text: 'disk full' },
-  NO_SPACE: {
-    code: 'NO_ROOM',
-    text: 'not enough disk space: {free} bytes free for a snapshot of {bytes} bytes',
+  NO_ROOM: {
+    DISK_FULL: 'disk full',
+    NO_SPACE: 'not enough disk space: {free} bytes free for a snapshot of {bytes} bytes',
   },
-} as const satisfies Record<string, MessageRow & { code: PeerErrorCode }>;
+} as const satisfies Partial<Record<PeerErrorCode, MessageTable>>;
 
-export type PeerProblem = keyof typeof peerMessages;
+const peerRows = indexGroups(peerMessages);
+
+export type PeerProblem = KeyIn<typeof peerMessages>;
 
 /** Failed snapshot transfer. A different peer may succeed, or the same peer later. */
 export class PeerError<Problem extends PeerProblem = PeerProblem> extends Error {
@@ -222,12 +209,12 @@ export class PeerError<Problem extends PeerProblem = PeerProblem> extends Error 
 
   constructor(
     readonly problem: Problem,
-    readonly values: MessageValues<(typeof peerMessages)[Problem]>,
+    readonly values: MessageValues<MessageIn<typeof peerMessages, Problem>>,
     options?: ErrorOptions,
   ) {
-    const row = peerMessages[problem];
-    super(formatMessage<MessageRow>(row, values), options);
-    this.code = row.code;
+    const { category, message } = peerRows[problem];
+    super(formatMessage<string>(message, values), options);
+    this.code = category;
   }
 }
 

@@ -8,13 +8,14 @@ import { defineStoreErrors } from '../store/messages.js';
 
 /** Errors of entry 0. */
 const genesisError = defineStoreErrors({
-  OLD_GENESIS: {
-    code: 'OLDER_SCHEMA',
-    text: 'genesis has no {member}, so the log is from an older version of folkmoot',
-    fix: 'replay it with that version',
+  OLDER_SCHEMA: {
+    OLD_GENESIS: `genesis has no {member}, so the log is from an older version of folkmoot;
+      replay it with that version`,
   },
-  GENESIS_NOT_JSON: { code: 'CORRUPT', text: 'entry 0 (genesis) is not JSON' },
-  GENESIS_INVALID: { code: 'CORRUPT', text: 'invalid genesis: {pointer} {reason}' },
+  CORRUPT: {
+    GENESIS_NOT_JSON: 'entry 0 (genesis) is not JSON',
+    GENESIS_INVALID: 'invalid genesis: {pointer} {reason}',
+  },
 });
 
 /** Network parameters: the name, and values that differ from {@link genesisDefaults}. */

@@ -15,45 +15,23 @@ import {
 
 /** Errors of a block that is to be certified. */
 export const blockError = defineStoreErrors({
-  BAD_BLOCK_HASH: {
-    code: 'MISSING',
-    text: 'invalid block hash: {block} (expected 64 hex digits)',
+  MISSING: {
+    BAD_BLOCK_HASH: 'invalid block hash: {block} (expected 64 hex digits)',
+    BLOCK_NOT_FOUND:
+      'block not found: {block}; list blocks with folkmoot events DIR --type block_proposal',
+    BLOCK_UNDECIDED:
+      'cannot certify block {block}: it is {status} (expected finalized or rejected)',
+    NETWORK_UNSIGNED: `cannot certify a block of network {network}: the network has no signatures;
+      recompute its log instead`,
+    CERTIFY_LOG_END: 'cannot certify through entry {through}: the log ends at entry {last}',
+    CERTIFY_TOO_EARLY: `cannot certify through entry {through}: entry {decided} decided the block;
+      name entry {decided} or a later one`,
+    CERTIFY_GAP: `cannot certify through entry {through}: more than {most} bytes follow the block;
+      raise the bridge limit`,
+    CERTIFICATE_TOO_LARGE: 'certificate too large: {bytes} bytes (expected at most {most})',
   },
-  BLOCK_NOT_FOUND: {
-    code: 'MISSING',
-    text: 'block not found: {block}',
-    fix: 'list blocks with folkmoot events DIR --type block_proposal',
-  },
-  BLOCK_UNDECIDED: {
-    code: 'MISSING',
-    text: 'cannot certify block {block}: it is {status} (expected finalized or rejected)',
-  },
-  NETWORK_UNSIGNED: {
-    code: 'MISSING',
-    text: 'cannot certify a block of network {network}: the network has no signatures',
-    fix: 'recompute its log instead',
-  },
-  CERTIFY_LOG_END: {
-    code: 'MISSING',
-    text: 'cannot certify through entry {through}: the log ends at entry {last}',
-  },
-  CERTIFY_TOO_EARLY: {
-    code: 'MISSING',
-    text: 'cannot certify through entry {through}: entry {decided} decided the block',
-    fix: 'name entry {decided} or a later one',
-  },
-  CERTIFY_GAP: {
-    code: 'MISSING',
-    text: 'cannot certify through entry {through}: more than {most} bytes follow the block',
-    fix: 'raise the bridge limit',
-  },
-  CERTIFICATE_TOO_LARGE: {
-    code: 'MISSING',
-    text: 'certificate too large: {bytes} bytes (expected at most {most})',
-  },
-  CERTIFICATE_INVALID: {
-    code: 'CORRUPT',
-    text: 'the log does not give a valid certificate: {where}: {problem}',
+  CORRUPT: {
+    CERTIFICATE_INVALID: 'the log does not give a valid certificate: {where}: {problem}',
   },
 });
 

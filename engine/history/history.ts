@@ -24,10 +24,9 @@ import { RecordsAt } from './records.js';
 
 /** Errors of a history that does not follow from its log. */
 const historyError = defineStoreErrors({
-  ENTRY_DIVERGES: {
-    code: 'CORRUPT',
-    text: 'stored data of entry {seq} does not follow from the log: {reason}',
-    fix: 'run folkmoot replay on the folder for details',
+  CORRUPT: {
+    ENTRY_DIVERGES: `stored data of entry {seq} does not follow from the log: {reason};
+      run folkmoot replay on the folder for details`,
   },
 });
 

@@ -13,8 +13,6 @@ import { createVerifier } from '../crypto/pool.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
-import { formatMessage } from '../protocol/messages.js';
-import { refusalMessages } from '../protocol/refusals.js';
 import type { CommandKind } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
@@ -91,7 +89,7 @@ export class KeptNetwork implements ServedNetwork {
     this.genesis = readGenesis(store);
     this.epoch = meta.epoch;
     this.folder = path;
-    this.readOnly = formatMessage(refusalMessages.NETWORK_READ_ONLY, { folder: path });
+    this.readOnly = refuse('NETWORK_READ_ONLY', { folder: path }).message;
     const signed = this.genesis.signatures !== 'none';
     this.#verifier = signed ? createVerifier('inline') : createOffVerifier();
     this.verification = new Verification(this.#verifier, this.knows);

@@ -2,48 +2,61 @@
  * Message tables contain the texts of refusals, errors and verdicts as data, one table per
  * subsystem.
  *
- * A row says what is wrong (including the value) and what to do about it. Names in braces are
- * placeholders. The compiler checks that each call passes exactly the values that the row names.
- * Tests assert a row's key, so its wording can be improved without changing a test.
+ * A message says what is wrong (including the value) and, after the first semicolon, what to do
+ * about it. Names in braces are placeholders; a line break stands for a space. The compiler checks
+ * that each call passes exactly the values that the message names. Tests assert a message's key, so
+ * its wording can be improved without changing a test.
  *
- *     const storeMessages = {
- *       FOLDER_IN_USE: { code: 'LOCKED', text: 'folder in use: {path}', fix: 'stop its server' },
+ *     const blockMessages = {
+ *       UNKNOWN_BLOCK: 'unknown block: {hash}; read the open blocks from /network/blocks',
  *     } as const satisfies MessageTable;
  */
+export type MessageTable = Readonly<Record<string, string>>;
 
-/** A message and its fix. A table may add a status, an exit code or a category. */
-export interface MessageRow {
-  /** Lower case, without a period, such as `unknown block: {hash}`. */
-  readonly text: string;
-  /** An instruction, such as `read the open blocks from /network/blocks`. */
-  readonly fix?: string;
+/** Messages by category, such as a status, and then by key. A key occurs once. */
+export type MessageGroups = Readonly<Record<string, MessageTable>>;
+
+/** Keys of the messages in all groups. */
+export type KeyIn<Groups> = { [Group in keyof Groups]: keyof Groups[Group] & string }[keyof Groups];
+
+/** Message of a key in one of the groups. */
+export type MessageIn<Groups, Key> = {
+  [Group in keyof Groups]: Key extends keyof Groups[Group] ? Groups[Group][Key] : never;
+}[keyof Groups] &
+  string;
+
+/** Returns each message with its category, by key. */
+export function indexGroups<const Groups extends MessageGroups>(groups: Groups) {
+  const rows = Object.entries(groups).flatMap(([category, table]) =>
+    Object.entries(table).map(([key, message]) => [key, { category, message }] as const),
+  );
+  return Object.fromEntries(rows) as Record<
+    KeyIn<Groups>,
+    { category: keyof Groups & string; message: string }
+  >;
 }
-
-export type MessageTable = Readonly<Record<string, MessageRow>>;
 
 type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never;
 
-/** The placeholder names that a row uses. */
-export type MessageNames<Row extends MessageRow> = Placeholder<Row['text'] | Row['fix']>;
-
-/** One value per placeholder in a row. */
-export type MessageValues<Row extends MessageRow> = Readonly<
-  Record<MessageNames<Row>, string | number>
+/** One value per placeholder in a message. */
+export type MessageValues<Message extends string> = Readonly<
+  Record<Placeholder<Message>, string | number>
 >;
 
 /**
- * The last argument to a function that formats a row; absent if the row contains no placeholders.
+ * The last argument to a function that formats a message; absent if the message contains no
+ * placeholders.
  */
-export type ValuesOf<Row extends MessageRow> = [MessageNames<Row>] extends [never]
+export type ValuesOf<Message extends string> = [Placeholder<Message>] extends [never]
   ? [values?: Record<never, never>]
-  : [values: MessageValues<Row>];
+  : [values: MessageValues<Message>];
 
 /** Arguments that follow the key in a function that creates an error. */
-export type MessageArguments<Row extends MessageRow> = [MessageNames<Row>] extends [never]
+export type MessageArguments<Message extends string> = [Placeholder<Message>] extends [never]
   ? [values?: Record<never, never>, options?: ErrorOptions]
-  : [values: MessageValues<Row>, options?: ErrorOptions];
+  : [values: MessageValues<Message>, options?: ErrorOptions];
 
 /** Where a failure comes from. The exit code of a command follows from it. */
 export type FailureSource = 'user' | 'server' | 'storage' | 'decider' | 'measures' | 'output';
@@ -81,25 +94,22 @@ export const defineFailures =
     problem: Problem,
     ...[values, options]: MessageArguments<Table[Problem]>
   ): Failure<Problem> =>
-    new Failure(source, problem, withFix<MessageRow>(table[problem]!, values ?? {}), options);
+    new Failure(source, problem, withFix(table[problem]!, values ?? {}), options);
 
-/** Formats a row as `text; fix`. */
-export function formatMessage<Row extends MessageRow>(
-  row: Row,
-  ...[values]: ValuesOf<Row>
-): string {
-  return withFix(row, (values ?? {}) as MessageValues<Row>).text;
-}
+/** Fills in the placeholders of a message. */
+export const formatMessage = <Message extends string>(
+  message: Message,
+  ...[values]: ValuesOf<Message>
+): string => fill(message, values ?? {});
 
-/** Formats a row, and keeps what to do. */
-export function withFix<Row extends MessageRow>(
-  row: Row,
-  values: MessageValues<Row>,
+/** Formats a message, and keeps what to do. */
+export function withFix(
+  message: string,
+  values: Readonly<Record<string, string | number>>,
 ): FormattedMessage {
-  const text = fill(row.text, values);
-  if (row.fix === undefined) return { text, fix: undefined };
-  const fix = fill(row.fix, values);
-  return { text: `${text}; ${fix}`, fix };
+  const text = fill(message, values);
+  const fix = /;[ \n]+(.*)$/s.exec(message)?.[1];
+  return { text, fix: fix === undefined ? undefined : fill(fix, values) };
 }
 
 /**
@@ -119,7 +129,7 @@ const partsOfTexts = new Map<string, readonly string[]>();
 function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   let parts = partsOfTexts.get(text);
   if (!parts) {
-    parts = text.split(/\{(\w+)\}/);
+    parts = text.replaceAll(/\n */g, ' ').split(/\{(\w+)\}/);
     partsOfTexts.set(text, parts);
   }
   let filled = parts[0]!;

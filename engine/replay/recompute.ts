@@ -23,27 +23,16 @@ import type { RangeOptions, RecordChange } from '../store/store.js';
 
 /** Errors of a log that is read or recomputed. */
 export const replayError = defineStoreErrors({
-  ENTRY_UNDECODABLE: { code: 'CORRUPT', text: 'cannot decode entry {seq}: {reason}' },
-  LINE_TOO_LONG: {
-    code: 'CORRUPT',
-    text: 'line too long: more than {most} characters (expected one entry per line)',
+  CORRUPT: {
+    ENTRY_UNDECODABLE: 'cannot decode entry {seq}: {reason}',
+    LINE_TOO_LONG: 'line too long: more than {most} characters (expected one entry per line)',
+    LINE_NOT_JSON: 'not a JSON object: {where} ({reason}); pass the output of folkmoot log',
+    LINE_MEMBER: 'invalid member {name} in {where} (expected {expected})',
+    LOG_DIVERGES: 'replay diverges at entry {seq} ({kind}, {what}): {found} instead of {expected}',
   },
-  LINE_NOT_JSON: {
-    code: 'CORRUPT',
-    text: 'not a JSON object: {where} ({reason})',
-    fix: 'pass the output of folkmoot log',
-  },
-  LINE_MEMBER: {
-    code: 'CORRUPT',
-    text: 'invalid member {name} in {where} (expected {expected})',
-  },
-  SEGMENT_NOT_OF_LOG: {
-    code: 'ARCHIVE',
-    text: 'digests recorded for segment {file} do not match the log after entry {seq}',
-  },
-  LOG_DIVERGES: {
-    code: 'CORRUPT',
-    text: 'replay diverges at entry {seq} ({kind}, {what}): {found} instead of {expected}',
+  ARCHIVE: {
+    SEGMENT_NOT_OF_LOG:
+      'digests recorded for segment {file} do not match the log after entry {seq}',
   },
 });
 

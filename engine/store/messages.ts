@@ -1,5 +1,15 @@
 /** Errors of stores and of files of runs: the class, and the messages of the store. */
-import { Failure, type MessageArguments, type MessageRow, withFix } from '../protocol/messages.js';
+import {
+  Failure,
+  type FormattedMessage,
+  indexGroups,
+  type KeyIn,
+  type MessageArguments,
+  type MessageGroups,
+  type MessageIn,
+  type MessageTable,
+  withFix,
+} from '../protocol/messages.js';
 
 /** Category of a {@link StoreError}. See docs/operating.md. */
 export type StoreErrorCode =
@@ -14,11 +24,6 @@ export type StoreErrorCode =
   | 'FULL'
   | 'FAILED';
 
-/** A message of a {@link StoreError}, with its category. */
-export interface StoreRow extends MessageRow {
-  readonly code: StoreErrorCode;
-}
-
 /**
  * Error in a store or a run's files: a folder, file or disk cannot be used.
  */
@@ -31,20 +36,31 @@ export class StoreError extends Failure {
    *
    * @internal
    */
-  constructor(problem: string, row: StoreRow, values: object = {}, options?: ErrorOptions) {
-    super('storage', problem, withFix<MessageRow>(row, values), options);
-    this.code = row.code;
+  constructor(
+    code: StoreErrorCode,
+    problem: string,
+    message: FormattedMessage,
+    options?: ErrorOptions,
+  ) {
+    super('storage', problem, message, options);
+    this.code = code;
   }
 }
 
+/** Messages of storage errors, by category. */
+type StoreMessages = Readonly<Partial<Record<StoreErrorCode, MessageTable>>>;
+
 /** Defines the storage errors of one room, and returns the function that creates them. */
-export const defineStoreErrors =
-  <const Table extends Readonly<Record<string, StoreRow>>>(table: Table) =>
-  <Problem extends keyof Table & string>(
+export function defineStoreErrors<const Groups extends StoreMessages>(groups: Groups) {
+  const rows = indexGroups<MessageGroups>(groups);
+  return <Problem extends KeyIn<Groups>>(
     problem: Problem,
-    ...[values, options]: MessageArguments<Table[Problem]>
-  ): StoreError =>
-    new StoreError(problem, table[problem]!, values, options);
+    ...[values = {}, options]: MessageArguments<MessageIn<Groups, Problem>>
+  ): StoreError => {
+    const { category, message } = rows[problem]!;
+    return new StoreError(category as StoreErrorCode, problem, withFix(message, values), options);
+  };
+}
 
 const freeSpace = 'free disk space and retry';
 const restoreFolder = 'restore the folder from a backup';
@@ -53,168 +69,83 @@ const runReplay = 'run folkmoot replay on the folder for details';
 
 /** Errors of a store and its folder. */
 export const storeError = defineStoreErrors({
-  // Paths.
-  NO_NETWORK: {
-    code: 'MISSING',
-    text: 'no network found in {path}',
-    fix: 'pass a folder created by folkmoot sim --out or folkmoot serve --data',
+  MISSING: {
+    NO_NETWORK: `no network found in {path};
+      pass a folder created by folkmoot sim --out or folkmoot serve --data`,
   },
-  FILE_UNREADABLE: { code: 'UNREADABLE', text: 'cannot open {path}: {reason}' },
-  FILE_UNWRITABLE: { code: 'UNREADABLE', text: 'cannot write {path}: {reason}' },
-  FOLDER_UNUSABLE: {
-    code: 'UNREADABLE',
-    text: 'cannot use data folder {path}: {call} failed: {reason}',
+  UNREADABLE: {
+    FILE_UNREADABLE: 'cannot open {path}: {reason}',
+    FILE_UNWRITABLE: 'cannot write {path}: {reason}',
+    FOLDER_UNUSABLE: 'cannot use data folder {path}: {call} failed: {reason}',
+    FOLDER_NO_SPACE: `cannot use data folder {path}: {call} failed with ENOSPC; ${freeSpace}`,
+    NO_TEMPORARY_FOLDER: 'cannot create a temporary folder: {reason}',
+    LOCK_FAILED: 'cannot lock {path}: {reason}',
+    LMDB_UNREADABLE: 'LMDB cannot open the data in {path}: {reason}',
+    LMDB_CRASHED: `LMDB crashed ({how}) while opening the data in {path};
+      raise the address space limit (ulimit -v), or run folkmoot check on the folder`,
+    ARCHIVE_UNWRITABLE: 'nothing archived: writing to {path} failed with {reason}',
+    LEFTOVERS_STUCK: 'cannot remove files of an unfinished archive in {path}: {reason}',
   },
-  FOLDER_NO_SPACE: {
-    code: 'UNREADABLE',
-    text: 'cannot use data folder {path}: {call} failed with ENOSPC',
-    fix: freeSpace,
+  LOCKED: {
+    FOLDER_IN_USE: 'data folder in use by another writer: {path}; stop that writer first',
+    READER_OPEN: 'data folder is open for reading in this process: {path}; close the reader first',
+    OPENING_TIMEOUT: 'timed out waiting for another process to release {path}; retry later',
   },
-  NO_TEMPORARY_FOLDER: { code: 'UNREADABLE', text: 'cannot create a temporary folder: {reason}' },
-
-  // Locks and disk space.
-  FOLDER_IN_USE: {
-    code: 'LOCKED',
-    text: 'data folder in use by another writer: {path}',
-    fix: 'stop that writer first',
+  FULL: {
+    NO_ROOM_FOR_NETWORK: `too little disk space for a new network in {path}: {free} bytes free,
+      {needed} needed; ${freeSpace}`,
+    NO_ROOM_FOR_BATCH: `nothing written to {path}: {free} bytes of disk space free, {needed} needed;
+      ${freeSpace}`,
+    ARCHIVE_NO_SPACE: `nothing archived: writing to {path} failed with {reason}; ${freeSpace}`,
   },
-  READER_OPEN: {
-    code: 'LOCKED',
-    text: 'data folder is open for reading in this process: {path}',
-    fix: 'close the reader first',
+  FAILED: {
+    COMMIT_FAILED: 'commit to {path} failed, outcome unknown: {reason}; restart the process',
   },
-  OPENING_TIMEOUT: {
-    code: 'LOCKED',
-    text: 'timed out waiting for another process to release {path}',
-    fix: 'retry later',
-  },
-  LOCK_FAILED: { code: 'UNREADABLE', text: 'cannot lock {path}: {reason}' },
-  NO_ROOM_FOR_NETWORK: {
-    code: 'FULL',
-    text: 'too little disk space for a new network in {path}: {free} bytes free, {needed} needed',
-    fix: freeSpace,
-  },
-  NO_ROOM_FOR_BATCH: {
-    code: 'FULL',
-    text: 'nothing written to {path}: {free} bytes of disk space free, {needed} needed',
-    fix: freeSpace,
-  },
-  COMMIT_FAILED: {
-    code: 'FAILED',
-    text: 'commit to {path} failed, outcome unknown: {reason}',
-    fix: 'restart the process',
-  },
-
-  // Data and versions.
-  LMDB_UNREADABLE: { code: 'UNREADABLE', text: 'LMDB cannot open the data in {path}: {reason}' },
-  LMDB_CORRUPT: { code: 'CORRUPT', text: 'LMDB cannot open the data in {path}: {reason}' },
-  LMDB_CRASHED: {
-    code: 'UNREADABLE',
-    text: 'LMDB crashed ({how}) while opening the data in {path}',
-    fix: 'raise the address space limit (ulimit -v), or run folkmoot check on the folder',
-  },
-  DATA_MISSING: {
-    code: 'CORRUPT',
-    text: 'no network in {path}, although {trace} shows that one was there',
-    fix: 'restore the whole folder from a backup, or use another folder',
-  },
-  DATA_DAMAGED: { code: 'CORRUPT', text: '{path} is damaged: {reason}', fix: restoreFolder },
-  META_DAMAGED: {
-    code: 'CORRUPT',
-    text: 'stored meta in {path} is damaged: {reason}',
-    fix: restoreFolder,
+  CORRUPT: {
+    LMDB_CORRUPT: 'LMDB cannot open the data in {path}: {reason}',
+    DATA_MISSING: `no network in {path}, although {trace} shows that one was there;
+      restore the whole folder from a backup, or use another folder`,
+    DATA_DAMAGED: `{path} is damaged: {reason}; ${restoreFolder}`,
+    META_DAMAGED: `stored meta in {path} is damaged: {reason}; ${restoreFolder}`,
+    ENTRY_MISSING: `entry missing from the log: {seq}; ${runReplay}`,
+    ENTRY_NOT_CHAINED: `entry {seq} in {path} does not continue the digest chain; ${runReplay}`,
+    EVENT_MISSING:
+      'event missing: {seq}; retry if a server is archiving the folder; if not, run folkmoot check',
+    EVENT_DAMAGED: `event {seq} is damaged: {start}; ${runCheck}`,
+    RECORD_MISSING: `record missing: {table} {key}; ${runCheck}`,
+    SEGMENT_RECORD_DAMAGED: `record of a segment in {path} has an invalid {name}; ${restoreFolder}`,
+    NOT_A_PROPOSAL: 'entry {seq} is not the proposal of its block',
+    LAST_ENTRY_MISMATCH: `digests of last entry {seq} in {path} differ from the end of the log;
+      run folkmoot replay on the folder for details`,
+    INDEX_ROW_MISSING: 'index row missing for entry {seq}',
+    INDEX_ROW_DAMAGED: 'index row of entry {seq} is damaged: {reason}',
   },
   NEWER_SCHEMA: {
-    code: 'NEWER_SCHEMA',
-    text: '{path} has schema version {version}, but this program supports {supported}',
-    fix: 'use a newer version of folkmoot',
+    NEWER_SCHEMA: `{path} has schema version {version}, but this program supports {supported};
+      use a newer version of folkmoot`,
   },
   OLDER_SCHEMA: {
-    code: 'OLDER_SCHEMA',
-    text: '{path} has schema version {version}, but this program supports {supported}',
-    fix: 'use the version of folkmoot that wrote it, or start a new network in another folder',
+    OLDER_SCHEMA: `{path} has schema version {version}, but this program supports {supported};
+      use the version of folkmoot that wrote it, or start a new network in another folder`,
   },
-  WRONG_NETWORK: { code: 'OTHER_NETWORK', text: '{path} holds network {found}, not {expected}' },
-
-  // Log, records and index.
-  ENTRY_MISSING: { code: 'CORRUPT', text: 'entry missing from the log: {seq}', fix: runReplay },
-  ENTRY_NOT_CHAINED: {
-    code: 'CORRUPT',
-    text: 'entry {seq} in {path} does not continue the digest chain',
-    fix: runReplay,
+  OTHER_NETWORK: {
+    WRONG_NETWORK: '{path} holds network {found}, not {expected}',
+    GENESIS_MISMATCH:
+      'genesis parameter {name} is {found}, not {wanted}; parameters are fixed at genesis',
+    CLUSTER_FOLDER: '{path} belongs to a cluster (order {order}); serve it with --cluster',
+    OTHER_CLUSTER_FOLDER: `{path} belongs to another cluster (order {order});
+      use a new folder, or one that belongs to order {wanted}`,
+    STANDALONE_FOLDER:
+      '{path} holds a standalone network; use a new folder, or one that belongs to order {wanted}',
   },
-  EVENT_MISSING: {
-    code: 'CORRUPT',
-    text: 'event missing: {seq}',
-    fix: 'retry if a server is archiving the folder; if not, run folkmoot check',
+  ARCHIVE: {
+    SEGMENT_EXISTS: `nothing archived: segment already exists: {path};
+      move the file to the folder of its network`,
+    SEGMENT_FOREIGN: `segment {path} is of another network: {found} (expected {expected});
+      move the file to the folder of its network`,
+    SEGMENT_UNRECORDED: `segment {path} is not recorded in data.mdb;
+      restore data.mdb and archive/ from the same backup, or move the file elsewhere`,
+    ARCHIVE_PROBLEM: '{problem}',
+    ARCHIVE_PROBLEMS: '{count} segments are unusable: {problem}',
   },
-  EVENT_DAMAGED: { code: 'CORRUPT', text: 'event {seq} is damaged: {start}', fix: runCheck },
-  RECORD_MISSING: { code: 'CORRUPT', text: 'record missing: {table} {key}', fix: runCheck },
-
-  // Archives.
-  SEGMENT_EXISTS: {
-    code: 'ARCHIVE',
-    text: 'nothing archived: segment already exists: {path}',
-    fix: 'move the file to the folder of its network',
-  },
-  SEGMENT_FOREIGN: {
-    code: 'ARCHIVE',
-    text: 'segment {path} is of another network: {found} (expected {expected})',
-    fix: 'move the file to the folder of its network',
-  },
-  SEGMENT_UNRECORDED: {
-    code: 'ARCHIVE',
-    text: 'segment {path} is not recorded in data.mdb',
-    fix: 'restore data.mdb and archive/ from the same backup, or move the file elsewhere',
-  },
-  SEGMENT_RECORD_DAMAGED: {
-    code: 'CORRUPT',
-    text: 'record of a segment in {path} has an invalid {name}',
-    fix: restoreFolder,
-  },
-  ARCHIVE_NO_SPACE: {
-    code: 'FULL',
-    text: 'nothing archived: writing to {path} failed with {reason}',
-    fix: freeSpace,
-  },
-  ARCHIVE_UNWRITABLE: {
-    code: 'UNREADABLE',
-    text: 'nothing archived: writing to {path} failed with {reason}',
-  },
-  LEFTOVERS_STUCK: {
-    code: 'UNREADABLE',
-    text: 'cannot remove files of an unfinished archive in {path}: {reason}',
-  },
-
-  // A network in the folder.
-  GENESIS_MISMATCH: {
-    code: 'OTHER_NETWORK',
-    text: 'genesis parameter {name} is {found}, not {wanted}',
-    fix: 'parameters are fixed at genesis',
-  },
-  CLUSTER_FOLDER: {
-    code: 'OTHER_NETWORK',
-    text: '{path} belongs to a cluster (order {order})',
-    fix: 'serve it with --cluster',
-  },
-  OTHER_CLUSTER_FOLDER: {
-    code: 'OTHER_NETWORK',
-    text: '{path} belongs to another cluster (order {order})',
-    fix: 'use a new folder, or one that belongs to order {wanted}',
-  },
-  STANDALONE_FOLDER: {
-    code: 'OTHER_NETWORK',
-    text: '{path} holds a standalone network',
-    fix: 'use a new folder, or one that belongs to order {wanted}',
-  },
-  NOT_A_PROPOSAL: { code: 'CORRUPT', text: 'entry {seq} is not the proposal of its block' },
-  LAST_ENTRY_MISMATCH: {
-    code: 'CORRUPT',
-    text: 'digests of last entry {seq} in {path} differ from the end of the log',
-    fix: 'run folkmoot replay on the folder for details',
-  },
-  INDEX_ROW_MISSING: { code: 'CORRUPT', text: 'index row missing for entry {seq}' },
-  INDEX_ROW_DAMAGED: { code: 'CORRUPT', text: 'index row of entry {seq} is damaged: {reason}' },
-  ARCHIVE_PROBLEM: { code: 'ARCHIVE', text: '{problem}' },
-  ARCHIVE_PROBLEMS: { code: 'ARCHIVE', text: '{count} segments are unusable: {problem}' },
 });

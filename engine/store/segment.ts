@@ -11,10 +11,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { limits } from '../protocol/limits.js';
+import { type MessageTable, withFix } from '../protocol/messages.js';
 import { parseUnique } from '../protocol/repeated-members.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { excerpt } from '../protocol/text.js';
-import { StoreError, type StoreRow, storeError } from './messages.js';
+import { StoreError, storeError } from './messages.js';
 import type { Segment, SegmentRange } from './store.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -337,22 +338,10 @@ const restoreSegment = 'restore the file from a backup (sha256 {sha256})';
 
 /** Errors of a segment. */
 const segmentMessages = {
-  SEGMENT_MISSING: {
-    code: 'ARCHIVE',
-    text: 'segment not found: {path} ({range}): {reason}',
-    fix: restoreSegment,
-  },
-  SEGMENT_UNREADABLE: {
-    code: 'ARCHIVE',
-    text: 'cannot read segment {path} ({range}): {reason}',
-    fix: restoreSegment,
-  },
-  SEGMENT_DAMAGED: {
-    code: 'ARCHIVE',
-    text: 'segment {path} ({range}) is damaged: {reason}',
-    fix: restoreSegment,
-  },
-} as const satisfies Readonly<Record<string, StoreRow>>;
+  SEGMENT_MISSING: `segment not found: {path} ({range}): {reason}; ${restoreSegment}`,
+  SEGMENT_UNREADABLE: `cannot read segment {path} ({range}): {reason}; ${restoreSegment}`,
+  SEGMENT_DAMAGED: `segment {path} ({range}) is damaged: {reason}; ${restoreSegment}`,
+} as const satisfies MessageTable;
 
 /**
  * An archived segment that cannot be read (`ARCHIVE`). The message names the segment's file and
@@ -374,7 +363,8 @@ export class ArchiveError extends StoreError {
     const { first, last, first_event, last_event, sha256 } = segment;
     const events = last_event < first_event ? '' : `, events ${first_event} to ${last_event}`;
     const range = `entries ${first} to ${last}${events}`;
-    super(problem, segmentMessages[problem], { path, range, sha256, reason }, options);
+    const message = withFix(segmentMessages[problem], { path, range, sha256, reason });
+    super('ARCHIVE', problem, message, options);
   }
 }
 

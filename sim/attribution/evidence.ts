@@ -20,16 +20,13 @@ import {
 
 /** Errors of a block that an operator names. */
 const blockNameError = defineStoreErrors({
-  BAD_BLOCK_NAME: {
-    code: 'MISSING',
-    text: 'invalid block: {block} (expected a height, or at least {digits} digits of a block hash)',
+  MISSING: {
+    BAD_BLOCK_NAME:
+      'invalid block: {block} (expected a height, or at least {digits} digits of a block hash)',
+    BLOCK_AMBIGUOUS: `more than one block hash begins with {block};
+      list blocks with folkmoot events DIR --type block_proposal`,
+    HEIGHT_NOT_FINAL: 'no finalized block at height {height} in {path}',
   },
-  BLOCK_AMBIGUOUS: {
-    code: 'MISSING',
-    text: 'more than one block hash begins with {block}',
-    fix: 'list blocks with folkmoot events DIR --type block_proposal',
-  },
-  HEIGHT_NOT_FINAL: { code: 'MISSING', text: 'no finalized block at height {height} in {path}' },
 });
 
 /** Alliance that was active when the block was proposed. */

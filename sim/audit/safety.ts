@@ -287,16 +287,10 @@ const safetyFindings = {
 
 type Findings = typeof safetyFindings;
 
-/** Row whose placeholders come from `text` and `expected`. */
-type FindingRow<Row extends { text: string; expected: string }> = {
-  text: Row['text'];
-  fix: Row['expected'];
-};
-
 function broken<K extends keyof Findings>(
   key: K,
   actor: string,
-  ...[values = {}]: ValuesOf<FindingRow<Findings[K]>>
+  ...[values = {}]: ValuesOf<Findings[K]['text' | 'expected']>
 ): BrokenRule {
   const { rule, text, expected } = safetyFindings[key];
   return { rule, actor, expected: fill(expected, values), found: fill(text, values) };

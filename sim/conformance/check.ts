@@ -17,18 +17,14 @@ import {
 
 /** Errors of a conformance suite. */
 export const suiteError = defineStoreErrors({
-  OUTPUT_NOT_EMPTY: {
-    code: 'OTHER_NETWORK',
-    text: 'folder not empty: {path}',
-    fix: 'use a new or empty folder',
+  OTHER_NETWORK: {
+    OUTPUT_NOT_EMPTY: 'folder not empty: {path}; use a new or empty folder',
   },
-  SUITE_UNREADABLE: {
-    code: 'UNREADABLE',
-    text: 'cannot read {path}',
-    fix: 'pass a folder written by folkmoot conformance --out',
+  UNREADABLE: {
+    SUITE_UNREADABLE: 'cannot read {path}; pass a folder written by folkmoot conformance --out',
+    SUITE_INVALID: 'invalid {where}: {reason}',
+    UNKNOWN_CASE: 'unknown case in results line {line}: {name}',
   },
-  SUITE_INVALID: { code: 'UNREADABLE', text: 'invalid {where}: {reason}' },
-  UNKNOWN_CASE: { code: 'UNREADABLE', text: 'unknown case in results line {line}: {name}' },
 });
 
 /** First difference between a result and its expected line. */

@@ -4,11 +4,7 @@
  *
  * Formats: PrefLib-Data, FORMAT_SPECIFICATION.md (2025); pabulib.org/format (2025).
  */
-import {
-  formatMessage,
-  type MessageRow,
-  type MessageValues,
-} from '../../engine/protocol/messages.js';
+import { formatMessage, type MessageValues } from '../../engine/protocol/messages.js';
 import { electionMessages } from './messages.js';
 
 /** PrefLib file types with orders: strict orders and orders with ties, complete and incomplete. */
@@ -86,8 +82,7 @@ function refuse<K extends ElectionCode>(
   code: K,
   values: MessageValues<(typeof electionMessages)[K]>,
 ): never {
-  const row: MessageRow = electionMessages[code];
-  throw new ElectionError(code, line, formatMessage<MessageRow>(row, values));
+  throw new ElectionError(code, line, formatMessage<string>(electionMessages[code], values));
 }
 
 const shorten = (value: string): string => {

@@ -17,18 +17,18 @@ import { type ScenarioError, scenarioError } from '../scenario/problem.js';
 
 /** Errors of a run that is to be forked. */
 export const forkError = defineStoreErrors({
-  RUN_NOT_FOUND: {
-    code: 'MISSING',
-    text: 'run not found: {path}',
-    fix: 'pass a folder written by folkmoot sim --out',
+  MISSING: {
+    RUN_NOT_FOUND: 'run not found: {path}; pass a folder written by folkmoot sim --out',
   },
-  RUN_LIVE: {
-    code: 'OTHER_NETWORK',
-    text: 'not a virtual-time run: {path}',
-    fix: 'pass a run in virtual time',
+  OTHER_NETWORK: {
+    RUN_LIVE: 'not a virtual-time run: {path}; pass a run in virtual time',
   },
-  FORK_FAILED: { code: 'FAILED', text: 'fork failed ({which}): {reason}' },
-  FORK_ENTRY_MISSING: { code: 'UNREADABLE', text: 'the fork in {path} has no entry {seq}' },
+  FAILED: {
+    FORK_FAILED: 'fork failed ({which}): {reason}',
+  },
+  UNREADABLE: {
+    FORK_ENTRY_MISSING: 'the fork in {path} has no entry {seq}',
+  },
 });
 
 /** Saved run that can be replayed. */

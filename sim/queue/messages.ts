@@ -23,34 +23,22 @@ import type { Scenario } from '../scenario/schema/scenario.js';
 
 /** The queue cannot carry a run or file, or contains invalid data. A user can correct this. */
 export const queueError = defineFailures('user', {
-  EXTERNAL_DECIDERS: {
-    text: 'external deciders do not work with a queue',
-    fix: 'run without --queue, or in shards',
-  },
-  LOCAL_JOB: {
-    text: 'a run that is kept or watched on this machine cannot go through a queue',
-    fix: 'run without --keep, or in shards with --shard i/n',
-  },
-  SCENARIO_TOO_LARGE: {
-    text: 'scenario too large for a queue: {bytes} bytes (limit {limit})',
-    fix: 'run the sweep in shards with --shard i/n',
-  },
-  TOO_MANY_FILES: { text: 'too many files for a queue: {count}' },
-  FILE_UNUSABLE: { text: 'a file of the scenario {reason}' },
-  FILE_CHANGED: { text: 'file changed since the start of the sweep: {path}' },
-  FILES_TOO_LARGE: {
-    text: 'files of the scenario too large for a queue (limit {limit} bytes)',
-    fix: 'run the sweep in shards with --shard i/n',
-  },
-  RELATIVE_IMPORT: {
-    text: 'script imports a file that a queue does not transfer: {path} imports {imported}',
-    fix: 'bundle the script into one file, or run the sweep in shards with --shard i/n',
-  },
-  WRONG_HASH: { text: 'file does not match its size and hash in the queue: {path}' },
-  INVALID_RESULTS: {
-    text: 'invalid results for run {run}: {count}',
-    fix: 'find the client that writes to this queue, then continue with --resume',
-  },
+  EXTERNAL_DECIDERS:
+    'external deciders do not work with a queue; run without --queue, or in shards',
+  LOCAL_JOB: `a run that is kept or watched on this machine cannot go through a queue;
+    run without --keep, or in shards with --shard i/n`,
+  SCENARIO_TOO_LARGE: `scenario too large for a queue: {bytes} bytes (limit {limit});
+    run the sweep in shards with --shard i/n`,
+  TOO_MANY_FILES: 'too many files for a queue: {count}',
+  FILE_UNUSABLE: 'a file of the scenario {reason}',
+  FILE_CHANGED: 'file changed since the start of the sweep: {path}',
+  FILES_TOO_LARGE: `files of the scenario too large for a queue (limit {limit} bytes);
+    run the sweep in shards with --shard i/n`,
+  RELATIVE_IMPORT: `script imports a file that a queue does not transfer: {path} imports {imported};
+    bundle the script into one file, or run the sweep in shards with --shard i/n`,
+  WRONG_HASH: 'file does not match its size and hash in the queue: {path}',
+  INVALID_RESULTS: `invalid results for run {run}: {count};
+    find the client that writes to this queue, then continue with --resume`,
 });
 
 /** @throws {Failure} if the job can run only on this machine, or is too large. */

@@ -5,7 +5,6 @@
 import {
   type FailureSource,
   formatMessage,
-  type MessageRow,
   type MessageValues,
   withFix,
 } from '../../engine/protocol/messages.js';
@@ -33,8 +32,7 @@ export function scenarioError<K extends ScenarioCode>(
   values: MessageValues<(typeof scenarioMessages)[K]>,
   { problem = null, ...options }: ErrorOptions & { problem?: Problem | null } = {},
 ): ScenarioError {
-  const row: MessageRow = scenarioMessages[code];
-  const { text, fix } = withFix<MessageRow>(row, values);
+  const { text, fix } = withFix(scenarioMessages[code], values);
   return Object.assign(new ScenarioError(text, options), { code, fix, problem });
 }
 
@@ -60,8 +58,7 @@ export function finding<K extends ProblemCode>(
   code: K,
   values: MessageValues<(typeof problemMessages)[K]>,
 ): Finding {
-  const row: MessageRow = problemMessages[code];
-  return { code, text: formatMessage<MessageRow>(row, values) };
+  return { code, text: formatMessage<string>(problemMessages[code], values) };
 }
 
 /** Most frequent problem: a value outside the allowed range or set. */

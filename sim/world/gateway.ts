@@ -18,7 +18,6 @@ import type { Network } from '../../engine/node/network.js';
 import {
   Failure,
   type FormattedMessage,
-  type MessageRow,
   type MessageTable,
   type MessageValues,
   withFix,
@@ -54,12 +53,12 @@ export interface Gateway {
 
 /** Server failures. */
 const remoteMessages = {
-  UNUSABLE: { text: 'cannot use {url}: {detail}', fix: 'check that a folkmoot server runs there' },
-  RESTARTED: { text: 'the network at {url} has a new history', fix: 'restart the run' },
-  REPLACED: { text: 'a different network runs at {url}', fix: 'restart the run' },
-  DISCONNECTED: { text: '{url} closed the connection of the observer: {detail}' },
-  UNRESPONSIVE: { text: 'no response from {url} for {ms} ms: {detail}' },
-  END_UNREADABLE: { text: 'cannot read the final state from {url}: {detail}' },
+  UNUSABLE: 'cannot use {url}: {detail}; check that a folkmoot server runs there',
+  RESTARTED: 'the network at {url} has a new history; restart the run',
+  REPLACED: 'a different network runs at {url}; restart the run',
+  DISCONNECTED: '{url} closed the connection of the observer: {detail}',
+  UNRESPONSIVE: 'no response from {url} for {ms} ms: {detail}',
+  END_UNREADABLE: 'cannot read the final state from {url}: {detail}',
 } as const satisfies MessageTable;
 
 type RemoteCode = keyof typeof remoteMessages;
@@ -83,8 +82,7 @@ export function remoteError<K extends RemoteCode>(
   values: MessageValues<(typeof remoteMessages)[K]>,
   options?: ErrorOptions,
 ): RemoteError {
-  const row: MessageRow = remoteMessages[code];
-  return new RemoteError(code, withFix<MessageRow>(row, values), options);
+  return new RemoteError(code, withFix(remoteMessages[code], values), options);
 }
 
 /** Gateway to a network in this process, without HTTP and its limits. */

@@ -28,8 +28,12 @@ import { Trace } from './trace.js';
 
 /** Errors of a simulated network that stopped. */
 const networkError = defineStoreErrors({
-  NETWORK_FULL: { code: 'FULL', text: '{reason}' },
-  NETWORK_FAILED: { code: 'FAILED', text: '{reason}' },
+  FULL: {
+    NETWORK_FULL: '{reason}',
+  },
+  FAILED: {
+    NETWORK_FAILED: '{reason}',
+  },
 });
 
 /** Limit on applied entries that are not durable yet. */

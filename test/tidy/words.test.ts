@@ -61,12 +61,13 @@ test('words: comments begin with a verb or a noun', () => {
   expect(found).toEqual([]);
 });
 
-/** Keys of the rows in a file that has message tables, with the texts of each row. */
-function rowsIn(text: string): { key: string; row: string }[] {
-  const rows = text.matchAll(/^ {2}([A-Z][A-Z0-9_]+): \{((?: .*|\n(?: {4}.*\n)+ {2}))\},?$/gmu);
-  return [...rows]
-    .map(([, key, row]) => ({ key: key!, row: row! }))
-    .filter(({ row }) => /\btext:/u.test(row));
+/** Messages of the tables in a file, with their keys. */
+function messagesIn(text: string): { key: string; message: string }[] {
+  if (!/Message(?:Table|Groups)|define(?:Failures|StoreErrors)/u.test(text)) return [];
+  const rows = text.matchAll(
+    /^ {2,4}([A-Z][A-Z0-9_]+):\s+(?:'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`),$/gmu,
+  );
+  return [...rows].map(([, key, ...texts]) => ({ key: key!, message: texts.find(Boolean)! }));
 }
 
 test('messages: a text is lower case without a period, and some code uses its row', () => {
@@ -78,15 +79,16 @@ test('messages: a text is lower case without a period, and some code uses its ro
     }
   }
   const found = tables.flatMap(({ path, text }) =>
-    rowsIn(text).flatMap(({ key, row }) => [
+    messagesIn(text).flatMap(({ key, message }) => [
       ...(uses.has(key) || /^E[A-Z]+(?:_[A-Z]+)?$/u.test(key)
         ? []
         : [`${path}: no code uses ${key}`]),
-      ...[...row.matchAll(/\b(?:text|fix):\s*'([^'\n]*)'/gu)]
-        .filter(([, line]) => /^[A-Z][a-z]+ |\.$/u.test(line!))
-        .map(([, line]) => `${path}: ${key}: begin in lower case, and omit the period: ${line}`),
+      ...message
+        .split(/;\s+/)
+        .filter((part) => /^[A-Z][a-z]+ |\.$/u.test(part))
+        .map((part) => `${path}: ${key}: begin in lower case, and omit the period: ${part}`),
     ]),
   );
-  expect(tables.flatMap(({ text }) => rowsIn(text)).length).toBeGreaterThan(400);
+  expect(tables.flatMap(({ text }) => messagesIn(text)).length).toBeGreaterThan(400);
   expect(found).toEqual([]);
 });

@@ -36,22 +36,15 @@ import { newRows } from '../row-batch.js';
 
 /** Errors of a log whose events contradict each other. */
 export const logError = defineStoreErrors({
-  TIME_DECREASES: { code: 'CORRUPT', text: 'time decreases at entry {seq}' },
-  ALLIANCE_ORDER: { code: 'CORRUPT', text: 'alliance {id} ended before its proposal' },
-  EVENT_VALUE: { code: 'CORRUPT', text: 'unknown value in an event: {value}' },
-  ELECTOR_MISSING: {
-    code: 'CORRUPT',
-    text: 'agent {agent} is not in the electorate of block {block}',
-  },
-  ENTRY_INCONSISTENT: {
-    code: 'CORRUPT',
-    text: 'inconsistent events in entry {seq}: {reason}',
-    fix: 'run folkmoot replay on the folder for details',
-  },
-  ENTRIES_INCONSISTENT: {
-    code: 'CORRUPT',
-    text: 'inconsistent events in entries {from} to {to}: {reason}',
-    fix: 'run folkmoot replay on the folder for details',
+  CORRUPT: {
+    TIME_DECREASES: 'time decreases at entry {seq}',
+    ALLIANCE_ORDER: 'alliance {id} ended before its proposal',
+    EVENT_VALUE: 'unknown value in an event: {value}',
+    ELECTOR_MISSING: 'agent {agent} is not in the electorate of block {block}',
+    ENTRY_INCONSISTENT:
+      'inconsistent events in entry {seq}: {reason}; run folkmoot replay on the folder for details',
+    ENTRIES_INCONSISTENT: `inconsistent events in entries {from} to {to}: {reason};
+      run folkmoot replay on the folder for details`,
   },
 });
 

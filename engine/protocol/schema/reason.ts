@@ -1,10 +1,5 @@
 /** Refusal reasons with their error codes and HTTP statuses, and `refuse`. */
-import {
-  formatMessage,
-  type MessageNames,
-  type MessageRow,
-  type MessageValues,
-} from '../messages.js';
+import { formatMessage, indexGroups, type MessageIn, type MessageValues } from '../messages.js';
 import { type RefusalKey, refusalMessages } from '../refusals.js';
 
 /** Refusal class, sent as `error.code` in responses. */
@@ -126,17 +121,19 @@ interface More {
   details?: Record<string, unknown>;
 }
 
-type Row<K extends RefusalKey> = (typeof refusalMessages)[K];
+const rows: Readonly<Record<RefusalKey, { category: Reason; message: string }>> =
+  indexGroups(refusalMessages);
 
-/** Arguments after the key: one value per placeholder in the row, then pointer and details. */
-export type RefusalArgs<K extends RefusalKey> = [MessageNames<Row<K>>] extends [never]
+type Values<K extends RefusalKey> = MessageValues<MessageIn<typeof refusalMessages, K>>;
+
+/** Arguments after the key: one value per placeholder in the message, then pointer and details. */
+export type RefusalArgs<K extends RefusalKey> = [keyof Values<K>] extends [never]
   ? [values?: Record<never, never>, more?: More]
-  : [values: MessageValues<Row<K>>, more?: More];
+  : [values: Values<K>, more?: More];
 
 /** Builds a refusal from a row in the message table. */
 export function refuse<K extends RefusalKey>(key: K, ...[values, more]: RefusalArgs<K>): Refusal {
-  const found: MessageRow & { reason: Reason } = refusalMessages[key];
-  const { reason } = found;
+  const { category: reason, message } = rows[key];
   const { code, status } = reasons[reason];
-  return { code, status, reason, message: formatMessage<MessageRow>(found, values), ...more };
+  return { code, status, reason, message: formatMessage<string>(message, values), ...more };
 }

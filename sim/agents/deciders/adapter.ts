@@ -3,7 +3,9 @@ import {
   Failure,
   type FormattedMessage,
   formatMessage,
-  type MessageRow,
+  indexGroups,
+  type KeyIn,
+  type MessageIn,
   type MessageValues,
   withFix,
 } from '../../../engine/protocol/messages.js';
@@ -13,7 +15,8 @@ import type { Question, Usage } from './question.js';
 
 export type { FailureReason } from './messages.js';
 
-type NoAnswerCode = keyof typeof noAnswerMessages;
+const noAnswerRows = indexGroups(noAnswerMessages);
+type NoAnswerCode = KeyIn<typeof noAnswerMessages>;
 type DeciderCode = keyof typeof deciderMessages;
 
 /** A call without a usable answer. */
@@ -28,12 +31,12 @@ export class NoAnswer<K extends NoAnswerCode = NoAnswerCode> extends Error {
 
   constructor(
     readonly code: K,
-    values: MessageValues<(typeof noAnswerMessages)[K]>,
+    values: MessageValues<MessageIn<typeof noAnswerMessages, K>>,
     { usage, afterMs = 0 }: { usage?: Usage | undefined; afterMs?: number } = {},
   ) {
-    const row: MessageRow & { reason: FailureReason } = noAnswerMessages[code];
-    super(formatMessage<MessageRow>(row, values));
-    this.reason = row.reason;
+    const { category, message } = noAnswerRows[code];
+    super(formatMessage<string>(message, values));
+    this.reason = category;
     this.usage = usage;
     this.afterMs = afterMs;
   }
@@ -89,8 +92,7 @@ export function deciderError<K extends DeciderCode>(
   code: K,
   values: MessageValues<(typeof deciderMessages)[K]>,
 ): DeciderError {
-  const row: MessageRow = deciderMessages[code];
-  return new DeciderError(code, withFix<MessageRow>(row, values));
+  return new DeciderError(code, withFix(deciderMessages[code], values));
 }
 
 /** The run was aborted while a decider was being asked. */

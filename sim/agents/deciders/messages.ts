@@ -25,77 +25,69 @@ export const failureReasons = [
 /** Reason for a failed call. @useDeclaredType */
 export type FailureReason = (typeof failureReasons)[number];
 
-type Reasoned = Readonly<Record<string, { readonly reason: FailureReason }>>;
-
-/** Failed decider calls, with the reason for each failure. */
+/** Failed decider calls, by the reason for the failure. */
 export const noAnswerMessages = {
-  TIMEOUT: { reason: 'timeout', text: 'no answer within {ms} ms' },
-  CANCELLED: { reason: 'timeout', text: 'call cancelled' },
-  UNREACHABLE: { reason: 'unreachable', text: '{detail}' },
-  SESSION_CLOSED: { reason: 'unreachable', text: 'MCP session closed' },
-  PROCESS_ENDED: { reason: 'ended', text: 'process ended: {detail}' },
-  OUTPUT_CLOSED: { reason: 'ended', text: 'process ended, or closed its output' },
-  HTTP_STATUS: { reason: 'refused', text: 'unexpected HTTP status: {status}' },
-  MCP_ERROR: { reason: 'refused', text: '{detail}' },
-  TOOL_FAILED: { reason: 'refused', text: 'MCP tool failed: {detail}' },
-  ANSWER_TOO_LONG: { reason: 'too_long', text: 'answer longer than {bytes} bytes' },
-  INVALID_JSON: { reason: 'no_json', text: '{detail}' },
-  INVALID_LINE: { reason: 'no_json', text: 'invalid answer line: {detail}' },
-  INVALID_MCP_MESSAGE: { reason: 'no_json', text: 'invalid MCP message: {detail}' },
-  EMPTY_COMPLETION: {
-    reason: 'wrong',
-    text: 'completion has no text at choices.0.message.content',
+  timeout: {
+    TIMEOUT: 'no answer within {ms} ms',
+    CANCELLED: 'call cancelled',
   },
-  EMPTY_RESULT: { reason: 'wrong', text: 'MCP result without structured content or text' },
-  INVALID_ANSWER: { reason: 'wrong', text: '{detail}' },
-  LEAKED_SECRET: { reason: 'wrong', text: 'answer contains a secret of the decider' },
-} as const satisfies MessageTable & Reasoned;
+  unreachable: {
+    UNREACHABLE: '{detail}',
+    SESSION_CLOSED: 'MCP session closed',
+  },
+  ended: {
+    PROCESS_ENDED: 'process ended: {detail}',
+    OUTPUT_CLOSED: 'process ended, or closed its output',
+  },
+  refused: {
+    HTTP_STATUS: 'unexpected HTTP status: {status}',
+    MCP_ERROR: '{detail}',
+    TOOL_FAILED: 'MCP tool failed: {detail}',
+  },
+  too_long: {
+    ANSWER_TOO_LONG: 'answer longer than {bytes} bytes',
+  },
+  no_json: {
+    INVALID_JSON: '{detail}',
+    INVALID_LINE: 'invalid answer line: {detail}',
+    INVALID_MCP_MESSAGE: 'invalid MCP message: {detail}',
+  },
+  wrong: {
+    EMPTY_COMPLETION: 'completion has no text at choices.0.message.content',
+    EMPTY_RESULT: 'MCP result without structured content or text',
+    INVALID_ANSWER: '{detail}',
+    LEAKED_SECRET: 'answer contains a secret of the decider',
+  },
+} as const satisfies Record<FailureReason, MessageTable>;
 
 /** Questions that stay unanswered and therefore end the run. */
 export const deciderMessages = {
-  NO_RECORD: {
-    text: 'no recorded answer for {question} in {cassette}',
-    fix: 'run with --record to query the decider',
-  },
-  OTHER_DECIDER: {
-    text: 'the recorded answer for {question} in {cassette} is from a different decider',
-    fix: 'run with --record to query the decider',
-  },
-  OTHER_VIEW: {
-    text: 'recorded answer for {question} in {cassette} is for another view ({path})',
-    fix: 'run with --record to query the decider',
-  },
-  BUDGET_SPENT: {
-    text: 'call budget spent: {made} calls (--most-calls), {open} questions open',
-    fix: 'answers so far are saved; repeat the command to continue (a sweep: add --resume)',
-  },
+  NO_RECORD:
+    'no recorded answer for {question} in {cassette}; run with --record to query the decider',
+  OTHER_DECIDER: `the recorded answer for {question} in {cassette} is from a different decider;
+    run with --record to query the decider`,
+  OTHER_VIEW: `recorded answer for {question} in {cassette} is for another view ({path});
+    run with --record to query the decider`,
+  BUDGET_SPENT: `call budget spent: {made} calls (--most-calls), {open} questions open;
+    answers so far are saved; repeat the command to continue (a sweep: add --resume)`,
 } as const satisfies MessageTable;
 
 /** Errors of a cassette. */
 export const cassetteError = defineStoreErrors({
-  CASSETTE_NOT_FOUND: {
-    code: 'MISSING',
-    text: 'cassette not found: {path}',
-    fix: 'pass a cassette, or the folder of a run that has {file}',
+  MISSING: {
+    CASSETTE_NOT_FOUND:
+      'cassette not found: {path}; pass a cassette, or the folder of a run that has {file}',
   },
-  CASSETTE_DAMAGED: { code: 'CORRUPT', text: 'cassette {path} is damaged: {reason}' },
-  CASSETTE_INCOMPLETE: {
-    code: 'CORRUPT',
-    text: 'cassette {path} is incomplete after record {record}: {reason}',
-    fix: 'use --record to keep recorded answers and request the rest',
+  CORRUPT: {
+    CASSETTE_DAMAGED: 'cassette {path} is damaged: {reason}',
+    CASSETTE_INCOMPLETE: `cassette {path} is incomplete after record {record}: {reason};
+      use --record to keep recorded answers and request the rest`,
+    CASSETTE_COMMAND: 'invalid command in the recorded answer to {id}: {reason}',
   },
-  CASSETTE_OF_OTHER_SCENARIO: {
-    code: 'OTHER_NETWORK',
-    text: 'cassette {path} is for scenario {found}, not {expected}',
-    fix: 'use --record to keep recorded answers and request the rest',
-  },
-  CASSETTE_IN_OUTPUT: {
-    code: 'OTHER_NETWORK',
-    text: 'cassette {path} is for scenario {found}, not {expected}',
-    fix: 'use another --out',
-  },
-  CASSETTE_COMMAND: {
-    code: 'CORRUPT',
-    text: 'invalid command in the recorded answer to {id}: {reason}',
+  OTHER_NETWORK: {
+    CASSETTE_OF_OTHER_SCENARIO: `cassette {path} is for scenario {found}, not {expected};
+      use --record to keep recorded answers and request the rest`,
+    CASSETTE_IN_OUTPUT:
+      'cassette {path} is for scenario {found}, not {expected}; use another --out',
   },
 });

@@ -42,8 +42,8 @@ function possibleReasons(): string[] {
     .filter((path) => path.endsWith('.ts') && !path.endsWith('verify.ts'))
     .map((path) => readFileSync(path, 'utf8'));
   const isUsed = (key: string) => texts.some((text) => text.includes(`'${key}'`));
-  const used = Object.entries(refusalMessages).filter(([key]) => isUsed(key));
-  const named = new Set<string>(used.map(([, { reason }]) => reason));
+  const used = Object.entries(refusalMessages).filter(([, rows]) => Object.keys(rows).some(isUsed));
+  const named = new Set(used.map(([reason]) => reason));
   // Only a server compares a timestamp with a clock, so this refusal reaches no log either.
   const possible = Object.keys(reasons).filter((reason) => reason !== 'TIMESTAMP_SKEW');
   return possible.filter((why) => ['MISMATCH', 'BAD_JSON'].includes(why) || named.has(why));
