@@ -28,6 +28,14 @@ export class Xoshiro128 {
     this.#d = d | 0;
   }
 
+  /** Starts again from a state. */
+  reset(a: number, b: number, c: number, d: number): void {
+    this.#a = a | 0;
+    this.#b = b | 0;
+    this.#c = c | 0;
+    this.#d = d | 0;
+  }
+
   /** Returns the next 32 bits, as an integer from 0 to 2^32 - 1. */
   next(): number {
     const b = this.#b;
@@ -109,6 +117,8 @@ function stateOf(name: string): Xoshiro128State {
  */
 class Origin {
   readonly #state: Xoshiro128State;
+  /** Stream of the last subject, or null if its user may keep it. */
+  readonly #shared: SeededStream | null;
   #place = Number.NaN;
   #number = Number.NaN;
   #a = 0;
@@ -116,18 +126,21 @@ class Origin {
   #c = 0;
   #d = 0;
 
-  constructor(name: string) {
+  constructor(name: string, isShared: boolean) {
     this.#state = stateOf(name);
+    this.#shared = isShared ? new SeededStream(0, 0, 0, 0) : null;
   }
 
   stream(agent: number, { place, number }: Subject, round: number): SeededStream {
     if (place !== this.#place || number !== this.#number) this.#choose(place, number);
-    return new SeededStream(
+    const stream = this.#shared ?? new SeededStream(0, 0, 0, 0);
+    stream.reset(
       absorb(absorb(this.#a, agent), round),
       absorb(absorb(this.#b, agent), round),
       absorb(absorb(this.#c, agent), round),
       absorb(absorb(this.#d, agent), round),
     );
+    return stream;
   }
 
   #choose(place: number, number: number): void {
@@ -234,9 +247,10 @@ export class Streams {
   }
 
   /**
-   * Creates a stream of draws about one subject. An agent's draws about one subject do not depend
+   * Returns a stream of draws about one subject. An agent's draws about one subject do not depend
    * on its draws about other subjects. A second call returns identical numbers, so each purpose
-   * calls this method once per subject.
+   * calls this method once per subject. The stream ends with the next call for the same purpose,
+   * except for a script, which may keep it.
    *
    * Each word of the state is a hash (MurmurHash3's finalizer, applied once per value). The first
    * output of xoshiro128** depends on one word only, and among a million subjects two can agree in
@@ -245,7 +259,8 @@ export class Streams {
   about(agent: number, purpose: string, subject: Subject, round = 0): Stream {
     let origin = this.#origins.get(purpose);
     if (!origin) {
-      origin = new Origin(`folkmoot/${this.#seed}/about/${purpose}`);
+      const isShared = !purpose.startsWith('script/');
+      origin = new Origin(`folkmoot/${this.#seed}/about/${purpose}`, isShared);
       this.#origins.set(purpose, origin);
     }
     const stream = origin.stream(agent, subject, round);

@@ -22,9 +22,13 @@ export interface Agent {
   readonly id: string;
   readonly publicKey: string;
   readonly personality: string;
+  /** The agent as events name it. Never changes. */
+  readonly who: { readonly id: string; readonly personality: string };
   readonly validator: boolean;
   readonly producer: boolean;
   readonly registeredAt: number;
+  /** The first 8 hex digits of the id, for sorting. */
+  readonly idOrder: number;
   readonly status: Status;
   readonly context: AgentContext;
 }
@@ -92,7 +96,7 @@ export class Agents {
       signed_at: 0,
     };
     const agent = this.#add(profile, { state: 'active', context });
-    this.#outbox.emit(statusEvent('active', context));
+    this.#outbox.emit('agent_status', statusEvent('active', context).data);
     this.#changed.add(agent.ordinal);
     return agent;
   }
@@ -155,6 +159,8 @@ export class Agents {
       id: profile.agent_id,
       publicKey: profile.public_key,
       personality: profile.personality,
+      who: Object.freeze({ id: profile.agent_id, personality: profile.personality }),
+      idOrder: Number.parseInt(profile.agent_id.slice(ID_START, ID_START + 8), 16),
       validator: profile.capabilities.includes('validator'),
       producer: profile.capabilities.includes('producer'),
       registeredAt: profile.registered_at,
@@ -177,6 +183,8 @@ export class Agents {
   }
 }
 
+const ID_START = 'agent_'.length;
+
 /** Largest number of agents whose positions fit beside 8 hex digits in a double. */
 const MOST_SORTED = 2 ** 21;
 
@@ -186,12 +194,11 @@ const MOST_SORTED = 2 ** 21;
  */
 export function sortById(agents: readonly Agent[]): Agent[] {
   if (agents.length > MOST_SORTED) return [...agents].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const start = 'agent_'.length;
-  const keys = Float64Array.from(
-    agents,
-    ({ id }, at) => Number.parseInt(id.slice(start, start + 8), 16) * MOST_SORTED + at,
-  ).sort();
-  const sorted = Array.from(keys, (key) => agents[key % MOST_SORTED]!);
+  const keys = new Float64Array(agents.length);
+  for (let at = 0; at < keys.length; at += 1) keys[at] = agents[at]!.idOrder * MOST_SORTED + at;
+  keys.sort();
+  const sorted: Agent[] = [];
+  for (const key of keys) sorted.push(agents[key % MOST_SORTED]!);
   // Only agents with equal first digits are still in the wrong order.
   for (let end = 1; end < sorted.length; end += 1) {
     for (let at = end; at > 0 && sorted[at]!.id < sorted[at - 1]!.id; at -= 1) {

@@ -74,11 +74,15 @@ export class Alliances {
   }
 
   /** Returns an agent's active alliances with their members. */
-  *activeOf(agentId: string): Iterable<{ id: string; members: readonly string[] }> {
-    for (const id of this.#byAgent.get(agentId) ?? []) {
-      const alliance = this.get(id);
-      if (alliance?.state === 'active') yield { id, members: alliance.context.members };
+  activeOf(agentId: string): readonly Pick<AllianceContext, 'alliance_id' | 'members'>[] {
+    const ids = this.#byAgent.get(agentId);
+    if (!ids) return none;
+    const active: AllianceContext[] = [];
+    for (const id of ids) {
+      const { value, context } = this.#open.get(id)!.getSnapshot();
+      if (value === 'active') active.push(context);
     }
+    return active;
   }
 
   /** Returns the agents that share an active alliance with an agent. */
@@ -105,6 +109,8 @@ export class Alliances {
     }
   }
 }
+
+const none: readonly AllianceContext[] = [];
 
 function stored(actor: AllianceActor): StoredAlliance {
   const { value, context } = actor.getSnapshot();

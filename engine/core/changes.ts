@@ -6,7 +6,7 @@
  */
 
 import type { ProposeCommand } from '../protocol/schema/command.js';
-import type { Emitted } from '../protocol/schema/event.js';
+import type { Event, EventData } from '../protocol/schema/event.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
 import {
   type Actor,
@@ -70,11 +70,12 @@ export class Changes {
 }
 
 export class Outbox {
-  #emitted: Emitted[] = [];
+  #emitted: Event[] = [];
   #faults: unknown[] = [];
 
-  emit(emitted: Emitted): void {
-    this.#emitted = added(this.#emitted, emitted);
+  /** Adds an event. The engine numbers the events of an entry when it takes them. */
+  emit<T extends Event['type']>(type: T, data: EventData[T]): void {
+    this.#emitted = added(this.#emitted, { data, seq: 0, type } as unknown as Event);
   }
 
   /** Records a bug: an actor threw, or received an event that its state does not handle. */
@@ -82,7 +83,7 @@ export class Outbox {
     this.#faults.push(error);
   }
 
-  take(): Emitted[] {
+  take(): Event[] {
     const taken = this.#emitted;
     this.#emitted = [];
     return taken;
@@ -149,7 +150,10 @@ export function startActor<M extends AnyStateMachine>(
   const actor = createActor(machine, options as never) as Actor<M>;
   actor.on('*', (emitted) => {
     if (emitted.type === 'unknown_event') outbox.fault(emitted);
-    else outbox.emit(emitted as unknown as Emitted);
+    else {
+      const { type, data } = emitted as unknown as Event;
+      outbox.emit(type, data);
+    }
   });
   actor.subscribe({ error: (error) => outbox.fault(error) });
   actor.start();

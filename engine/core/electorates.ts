@@ -160,7 +160,8 @@ function electorateOf(
   let largestWeight = 1;
   const { length } = agents;
   assertInvariant(weights.length === length, 'ELECTORATE_ORDER', weights.length, length);
-  for (const [position, ordinal] of agents.entries()) {
+  for (let position = 0; position < length; position += 1) {
+    const ordinal = agents[position]!;
     const isNext = position === 0 || ordinal > agents[position - 1]!;
     assertInvariant(isNext, 'ELECTORATE_ORDER', ordinal, agents[position - 1]);
     const { personality } = registered.at(ordinal);

@@ -227,10 +227,13 @@ export class Engine {
     const fault = this.#state.outbox.firstFault();
     const failure = fault === undefined ? undefined : JSON.stringify(fault);
     assertInvariant(fault === undefined, 'ACTOR_FAULT', failure);
-    const first = this.#last.event_seq + 1;
-    const emitted = this.#state.outbox.take();
-    const events = emitted.map(({ data, type }, at) => ({ data, seq: first + at, type }) as Event);
-    this.#last.event_seq += events.length;
+    const events = this.#state.outbox.take();
+    let { event_seq: last } = this.#last;
+    for (const event of events) {
+      last += 1;
+      event.seq = last;
+    }
+    this.#last.event_seq = last;
     return events;
   }
 

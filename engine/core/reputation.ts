@@ -6,7 +6,7 @@
 import { assertInvariant } from '../protocol/invariants.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Decision, formatInstant } from '../protocol/schema/primitives.js';
-import { SCALE, sortById } from './agents.js';
+import { type Agent, SCALE, sortById } from './agents.js';
 import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
@@ -37,7 +37,8 @@ export function judgeBlock(
   const voters = votersOf(block);
   const producer = producerOf(state, block);
   const participants = voters.map(({ ordinal }) => ordinal);
-  if (!participants.includes(producer)) participants.push(producer);
+  const position = findElector(block.ballots.electorate, producer);
+  if (position < 0 || block.ballots.choice(position) === null) participants.push(producer);
   const alliance = allianceSamples(state, block, participants);
   const memes = memeSamples(state, block, right);
 
@@ -146,8 +147,8 @@ function allianceSamples(
   };
   return participants.map((ordinal) => {
     let best: number | null = null;
-    for (const { id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
-      const sample = unityOf(id, members);
+    for (const { alliance_id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
+      const sample = unityOf(alliance_id, members);
       if (sample !== null && (best === null || sample > best)) best = sample;
     }
     return best;
@@ -192,12 +193,13 @@ function updateOverall({ standings }: State, ordinal: number): void {
 
 function publishMoves(state: State, ordinals: readonly number[], reason: string): void {
   const { standings, agents } = state;
-  const moved = ordinals.filter((ordinal) => {
+  const moved: Agent[] = [];
+  for (const ordinal of ordinals) {
     const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
-    return Math.abs(step) >= TOLD_STEP;
-  });
+    if (Math.abs(step) >= TOLD_STEP) moved.push(agents.at(ordinal));
+  }
   const timestamp = formatInstant(state.now);
-  for (const { ordinal, id } of sortById(moved.map((one) => agents.at(one)))) {
+  for (const { ordinal, id } of sortById(moved)) {
     const overall = standings.get(ordinal, 'overall');
     const data = {
       agent_id: id,
@@ -207,7 +209,7 @@ function publishMoves(state: State, ordinals: readonly number[], reason: string)
       timestamp,
     };
     standings.set(ordinal, 'told', overall);
-    state.outbox.emit({ type: 'reputation_update', data });
+    state.outbox.emit('reputation_update', data);
   }
 }
 

@@ -164,6 +164,7 @@ export function refuseInactive(agent: Agent): ReturnType<typeof refusedOutcome> 
 
 /** Refuses the first reference to an unknown meme. */
 export function refuseUnknownMeme(state: State, references: readonly string[]) {
+  if (references.length === 0) return null;
   const id = references.find((meme) => !state.reader.read('memes', meme));
   if (id === undefined) return null;
   const more = { pointer: '/meme_references', details: { meme_id: id } };

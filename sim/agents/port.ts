@@ -67,8 +67,9 @@ export interface ScriptedAgent extends Inhabitant {
   /** Number of timers with names set so far. */
   timersSet: number;
   /**
-   * Returns random draws for a purpose: one stream for the whole run, or one per subject. `round`
-   * distinguishes repeated decisions about one subject.
+   * Returns random draws for a purpose: one stream for the whole run, or one per subject, which
+   * ends with the next call for that purpose. `round` distinguishes repeated decisions about one
+   * subject.
    */
   rng(purpose: string, subject?: Subject, round?: number): Stream;
 }

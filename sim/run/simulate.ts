@@ -267,7 +267,8 @@ class Run {
         if (signal?.aborted) continue;
       }
       interventions?.actAfterWindow();
-      const goes = await world.step(ending.horizon, interventions?.looksAt).catch(ignoreEnded);
+      const stepped = world.step(ending.horizon, interventions?.looksAt);
+      const goes = typeof stepped === 'boolean' ? stepped : await stepped.catch(ignoreEnded);
       if (!goes && !world.broken) return end('nothing_due');
       if (onProgress) ending.report(world.now, () => network.read.position, onProgress);
     }

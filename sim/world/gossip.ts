@@ -55,7 +55,7 @@ export class Gossip {
   }
 
   meme(talk: Talk, agent: number, stance: Decision, meme: PostedMeme): void {
-    talk.stances.set(meme.id, stance);
+    talk.stances.set(meme.id, { id: meme.id, stance, text: meme.text });
     if (agent < 0) return;
     const posted = talk.posted.get(agent);
     if (posted) posted.push(meme);
@@ -151,29 +151,23 @@ export class Gossip {
 
   /** Returns received memes without duplicates, in neighbour order. */
   receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
-    const { stances, texts, memes, posted, references } = talk;
-    if (stances.size === 0) return [];
-    // Most agents have received no memes.
-    let received: Map<string, ReceivedMeme> | undefined;
-    const take = (id: string) => {
-      const stance = received?.has(id) ? undefined : stances.get(id);
-      if (!stance) return;
-      received ??= new Map();
-      received.set(id, { id, stance, text: texts.get(id) ?? '' });
-    };
+    const { memes, posted, references } = talk;
+    if (talk.stances.size === 0) return [];
+    const received: ReceivedMeme[] = [];
     for (const other of this.#neighbours[agent]!) {
       if (memes[other] === 0) continue;
-      for (const meme of posted.get(other) ?? []) {
-        if (this.#heard(meme, other, agent, this.#untilMuted(meme.id, now))) take(meme.id);
+      for (const meme of posted.get(other) ?? none) {
+        const isHeard = this.#heard(meme, other, agent, this.#untilMuted(meme.id, now));
+        if (isHeard) take(talk, meme.id, received);
       }
       const passed = references.get(other);
       if (!passed || !this.#voteHeard(talk, other, agent, now)) continue;
       for (const id of passed) {
         const until = this.#untilMuted(id, now);
-        if (until === now || this.#voteHeard(talk, other, agent, until)) take(id);
+        if (until === now || this.#voteHeard(talk, other, agent, until)) take(talk, id, received);
       }
     }
-    return received ? [...received.values()] : [];
+    return received;
   }
 
   receivedRemarks(agent: number, talk: Talk, now: number): ReceivedRemark[] {
@@ -214,6 +208,14 @@ export class Gossip {
   }
 }
 
+const none: readonly PostedMeme[] = [];
+
+/** Adds a meme once. Comparing objects is faster than a map, even for hundreds of memes. */
+function take({ stances }: Talk, id: string, received: ReceivedMeme[]): void {
+  const meme = stances.get(id);
+  if (meme && !received.includes(meme)) received.push(meme);
+}
+
 function placeOf(wanted: number, list: readonly number[]): number {
   let low = 0;
   let high = list.length - 1;
@@ -237,6 +239,8 @@ interface Told {
 
 interface PostedMeme extends Told {
   id: string;
+  /** Content; empty if it is not a short text. */
+  text: string;
 }
 
 interface ToldRemark extends Told {
@@ -265,9 +269,8 @@ export interface Talk extends BlockTalk {
   readonly voteBytes: Uint32Array;
   /** Arrival of an agent's vote at each neighbour, by agent, for limited uplinks. */
   readonly voteArrivals: Map<number, Float64Array>;
-  /** Stance and content by meme. */
-  readonly stances: Map<string, Decision>;
-  readonly texts: Map<string, string>;
+  /** Memes as agents receive them, by id. */
+  readonly stances: Map<string, Readonly<ReceivedMeme>>;
   /** By agent: 1 if the agent has posted or passed on a meme. */
   readonly memes: Uint8Array;
   /** Memes and remarks posted, and memes passed on with a vote, by agent. */

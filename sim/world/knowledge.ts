@@ -257,8 +257,8 @@ export class Knowledge {
     const name = this.nextName('gossip.meme', this.placeOf(data.creator.id), talk);
     if (!talk) return;
     const stance: Decision = data.tags.includes(stanceTag.approve) ? 'approve' : 'reject';
-    const meme = { id: data.meme_id, at, name, bytes: cause?.bytes ?? 0 };
-    if (cause?.text) talk.texts.set(meme.id, cause.text);
+    const text = cause?.text ?? '';
+    const meme = { id: data.meme_id, at, name, bytes: cause?.bytes ?? 0, text };
     this.#gossip.meme(talk, this.ordinalOf(data.creator.id), stance, meme);
   }
 
@@ -303,7 +303,6 @@ const untold = (size: number) => ({
   voteArrivals: new Map(),
   memes: new Uint8Array(size),
   stances: new Map(),
-  texts: new Map(),
   posted: new Map(),
   remarks: new Map(),
   references: new Map(),

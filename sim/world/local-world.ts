@@ -108,11 +108,10 @@ export class LocalWorld extends Society {
    * @param looksAt time at which the caller checks the state. Time advances at most to the end of
    * the window that contains this time, so that windows do not change.
    */
-  async step(
+  step(
     horizon = Number.POSITIVE_INFINITY,
     looksAt = Number.POSITIVE_INFINITY,
-  ): Promise<boolean> {
-    const network = this.#network;
+  ): boolean | Promise<boolean> {
     const stop = this.#stopAt(horizon, looksAt);
     const next = this.#nextWithin(Math.min(horizon, stop));
     if (Math.min(next, stop) === Number.POSITIVE_INFINITY || this.broken) return false;
@@ -126,23 +125,36 @@ export class LocalWorld extends Society {
     }
     const end = Math.min(this.#beginOf(next) + this.#windowMs, horizon);
     const answered = this.callAndAsk(end);
-    if (answered) await answered;
+    return answered ? answered.then(() => this.#takeArrivals(end)) : this.#takeArrivals(end);
+  }
+
+  /** Applies the requests that arrive before the window's end, then ends the window. */
+  #takeArrivals(end: number): true | Promise<true> {
     if (this.arrivesBefore(end)) {
       const arrivals = this.#admitted(this.arrived(end));
       const taken = this.#inRounds ? this.#takeInRounds(arrivals) : this.#takeEach(arrivals);
-      if (taken) await taken;
+      if (taken) return taken.then(() => this.#endWindow(end));
     }
+    return this.#endWindow(end);
+  }
+
+  /** Returns a promise only if the disk or other tasks need time: most windows are short. */
+  #endWindow(end: number): true | Promise<true> {
+    const network = this.#network;
     this.#advance(end);
     this.sendOff();
     this.now = Math.max(this.now, end);
     // Let the disk catch up. Wait only if the backlog is large.
     this.#steps += 1;
-    if (network.backlog > BACKLOG) await network.durable;
-    else if (this.#steps >= STEPS_A_TURN || performance.now() - this.#turnedAt > TURN_MS) {
-      await nextTurn();
-      this.#steps = 0;
-      this.#turnedAt = performance.now();
-    }
+    if (network.backlog > BACKLOG) return network.durable.then(() => true);
+    const isLate = performance.now() - this.#turnedAt > TURN_MS;
+    return this.#steps >= STEPS_A_TURN || isLate ? this.#turn() : true;
+  }
+
+  async #turn(): Promise<true> {
+    await nextTurn();
+    this.#steps = 0;
+    this.#turnedAt = performance.now();
     return true;
   }
 
@@ -195,7 +207,7 @@ export class LocalWorld extends Society {
     const network = this.#network;
     let arrivals = arrived;
     while (arrivals.length > 0 && !this.broken) {
-      this.#advance(arrivals[0]!.sent.at);
+      this.#advance(arrivals[0]!.at);
       if (this.#keptOut(arrivals[0]!)) {
         arrivals = arrivals.slice(1);
         continue;
@@ -223,11 +235,11 @@ export class LocalWorld extends Society {
         return network.durable.then(() => this.#takeEach(arrivals, index));
       }
       const arrival = arrivals[index]!;
-      if (this.#quotas) this.#advance(arrival.sent.at);
-      else this.#clock.set(arrival.sent.at);
+      if (this.#quotas) this.#advance(arrival.at);
+      else this.#clock.set(arrival.at);
       if (this.#keptOut(arrival)) continue;
       const ended = this.#quotas && this.#precheck(arrival);
-      if (ended) this.#count(arrival.sent.from, arrival.admitted.command.kind, ended);
+      if (ended) this.#count(arrival.from, arrival.admitted.command.kind, ended);
       else this.#take(arrival, network.verification.defer(arrival.admitted));
     }
     return null;
@@ -243,7 +255,10 @@ export class LocalWorld extends Society {
       if ('refusal' in known) this.#turnedAway(from, request.kind, known.refusal);
       else if (refuseTimestamp(known.signedAt, at)) {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
-      } else arrivals.push({ sent: one, admitted: known });
+      } else {
+        one.admitted = known;
+        arrivals.push(one as Arrival);
+      }
     }
     return arrivals;
   }
@@ -255,16 +270,16 @@ export class LocalWorld extends Society {
     );
     for (const [index, arrival] of arrivals.entries()) {
       if (this.broken) return;
-      this.#clock.set(arrival.sent.at);
+      this.#clock.set(arrival.at);
       const one = verified[index]!;
-      if ('result' in one) this.#count(arrival.sent.from, arrival.admitted.command.kind, one);
+      if ('result' in one) this.#count(arrival.from, arrival.admitted.command.kind, one);
       else this.#take(arrival, one);
       if (network.backlog > BACKLOG) await network.durable;
     }
   }
 
   /** Returns true if an intervention drops the request. */
-  #keptOut({ sent: { at, bytes }, admitted }: Arrival): boolean {
+  #keptOut({ at, bytes, admitted }: Arrival): boolean {
     if (!this.#intervening) return false;
     const { command } = admitted;
     const kept = this.#intervening.keepsOut(command, () => {
@@ -276,8 +291,7 @@ export class LocalWorld extends Society {
   }
 
   #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
-    const { sent, admitted } = arrival;
-    const { at, from, note, bytes } = sent;
+    const { at, from, note, bytes, admitted } = arrival;
     const { command } = admitted;
     if ('refusal' in verified) {
       this.#turnedAway(from, command.kind, verified.refusal);
@@ -294,7 +308,7 @@ export class LocalWorld extends Society {
   }
 
   /** Checks a request before verification: rate limits, and refusals that are certain. */
-  #precheck({ sent: { from }, admitted }: Arrival): Outcome | null {
+  #precheck({ from, admitted }: Arrival): Outcome | null {
     const outcome = this.#hopeless(admitted);
     const charged = this.#quotas?.take(from, admitted, outcome);
     if (!charged) return outcome;
@@ -370,9 +384,8 @@ const alone = new Set<CommandKind>([
 ]);
 
 /** Admitted request. */
-interface Arrival {
-  readonly sent: Sent;
-  readonly admitted: Admitted;
+interface Arrival extends Sent {
+  admitted: Admitted;
 }
 
 /** Limits on a round. */
@@ -386,8 +399,7 @@ interface RoundBounds {
 function roundLength(arrivals: readonly Arrival[], bounds: RoundBounds): number {
   const votesLeft = new Map<string, number>();
   const seen = new Set<string>();
-  for (const [index, { sent, admitted }] of arrivals.entries()) {
-    const { at, from } = sent;
+  for (const [index, { at, from, admitted }] of arrivals.entries()) {
     const { command } = admitted;
     const due = bounds.nextDeadline;
     const late = due !== null && at > due;

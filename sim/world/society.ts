@@ -2,6 +2,7 @@
  * Parts common to both worlds: agents, their knowledge, due calls and messages in flight. Each
  * world defines how time passes and where requests go.
  */
+import type { Admitted } from '../../engine/admit/admit.js';
 import { composeVote, type Signatory } from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
@@ -44,6 +45,8 @@ export interface Sent extends Due {
   bytes: number;
   /** Note of a vote as cast by its agent. */
   note: DecisionNote | null;
+  /** Set on arrival. */
+  admitted: Admitted | null;
 }
 
 export class Society implements Changeable {
@@ -159,7 +162,8 @@ export class Society implements Changeable {
   }
 
   #sending(from: number, request: SignedRequest, bytes: number, note: DecisionNote | null): Sent {
-    return { at: this.now, from, number: this.#requests[from]!++, request, bytes, note };
+    const number = this.#requests[from]!++;
+    return { at: this.now, from, number, request, bytes, note, admitted: null };
   }
 
   #depart(kind: MessageKind, name: number, sent: Sent): void {
@@ -249,13 +253,16 @@ export class Society implements Changeable {
   protected callAgents(end: number): void {
     const { callLoop } = this.#options;
     const calls = this.#calls;
+    if (!callLoop) {
+      for (let call = calls.takeBefore(end); call; call = calls.takeBefore(end)) this.#call(call);
+      return;
+    }
     const next = (): boolean => {
       const call = calls.takeBefore(end);
       if (call) this.#call(call);
       return call !== undefined;
     };
-    if (!callLoop) while (next());
-    else if (calls.nextAt < end) callLoop(next);
+    if (calls.nextAt < end) callLoop(next);
   }
 
   /** Calls agents, and waits for deciders if any question was asked. */

@@ -149,8 +149,7 @@ export const meme: CommandRule<MemeCommand, Agent> = {
     state.changes.put('memes', meme_id, record);
     state.agents.send(agent, { type: 'posted', bytes: size });
     const answer = memeAnswer(record);
-    const creator = { id: agent.id, personality: agent.personality };
-    state.outbox.emit({ type: 'meme_posted', data: { ...answer, creator } });
+    state.outbox.emit('meme_posted', { ...answer, creator: agent.who });
     return acceptedOutcome(answer);
   },
 };
@@ -182,7 +181,7 @@ export const discuss: CommandRule<DiscussCommand, Agent> = {
   effect(state, command, agent) {
     const data = discussion(command, agent, state.now);
     rememberRequest(state, command.request_id);
-    state.outbox.emit({ type: 'consensus_discussion', data });
+    state.outbox.emit('consensus_discussion', data);
     return acceptedOutcome(data);
   },
 };
@@ -190,7 +189,7 @@ export const discuss: CommandRule<DiscussCommand, Agent> = {
 function discussion(command: DiscussCommand, agent: Agent, at: number): AnswerOf['discuss'] {
   return {
     block_hash: command.block_hash,
-    agent: { id: agent.id, personality: agent.personality },
+    agent: agent.who,
     message: command.message,
     sentiment: command.sentiment,
     meme_references: command.meme_references,

@@ -15,6 +15,7 @@ import {
 import type { BlockContext, RecordOf } from '../../protocol/schema/record.js';
 import type { AnswerOf } from '../../protocol/schema/view.js';
 import { isSameBallot } from '../../rules/ballots.js';
+import type { NetworkRule } from '../../rules/network-rule.js';
 import type { Agent } from '../agents.js';
 import {
   type BlockEnd,
@@ -219,33 +220,16 @@ type VotePlan =
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
   check(state, command) {
-    const { block_hash, decision } = command;
     const agent = state.agents.byKey(command.public_key)!;
-    const block = state.blocks.get(block_hash);
-    // Only repeated and late votes need the block's state.
-    const closed = block ? undefined : getBlock(state, block_hash);
-    const now = () => closed ?? getBlock(state, block_hash)!;
-    if (!block && !closed) return refuseUnknownBlock(block_hash);
-    const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
-    const position = findElector(electorate, agent.ordinal);
-    const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
-    const first = voted
-      ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
-      : undefined;
-    if (first && isSameVote(state, first, command)) {
-      return repeatedOutcome(answerVote(state, agent, decision, now(), first.at));
+    const block = state.blocks.get(command.block_hash);
+    if (block && agent.validator && command.ballot === undefined) {
+      // Most votes are first votes without a ballot on an open block.
+      const position = findElector(block.ballots.electorate, agent.ordinal);
+      if (position >= 0 && block.ballots.choice(position) === null) {
+        return refuseVoter(state, agent, command) ?? { plan: { agent, block, position } };
+      }
     }
-    if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
-    if (position < 0) {
-      return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
-    }
-    // Most votes have no ballot.
-    const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
-    if (invalid) return invalid;
-    if (first) return conflicting(state, agent, decision, first.decision, now());
-    if (!block) return refuseVotingClosed(now());
-    const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
-    return problem ?? { plan: { agent, block, position } };
+    return checkRareVote(state, command, agent, block);
   },
 
   effect(state, command, plan) {
@@ -263,14 +247,13 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     assertInvariant(state.now <= context.deadline, 'VOTE_LATE', state.now, context.deadline);
     block.ballots.cast(position, command, state.now - context.proposed_at);
     block.ballots.refer(position, meme_references);
-    const validator = { id: agent.id, personality: agent.personality };
     const timestamp = formatInstant(state.now);
     const data: EventData['block_validation'] = {
       block_hash: block.hash,
       decision,
       reason,
       timestamp,
-      validator,
+      validator: agent.who,
     };
     const record: RecordOf['votes'] = {
       at: state.now,
@@ -284,15 +267,54 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
       data.ballot = ballot;
       record.ballot = ballot;
     }
-    state.outbox.emit({ type: 'block_validation', data });
+    state.outbox.emit('block_validation', data);
     state.changes.putVote(context.ordinal, agent.ordinal, record);
     const verdict = state.blocks.verdict(block);
     if (verdict) closeBlock(state, block, verdict);
     const status: BlockStatus = verdict?.status ?? 'voting';
-    const now = { status, context, tally: block.ballots.tally };
-    return acceptedOutcome(answerVote(state, agent, decision, now, state.now));
+    const now = { hash: block.hash, status, tally: block.ballots.tally };
+    return acceptedOutcome(answerVote(state.blocks.rule, agent, decision, now, state.now));
   },
 };
+
+/** Checks a vote that may be repeated, late, invalid, or by a voter who is not an elector. */
+function checkRareVote(
+  state: State,
+  command: VoteCommand,
+  agent: Agent,
+  block: OpenBlock | undefined,
+): Precheck<VotePlan> {
+  const { block_hash, decision } = command;
+  // Only repeated and late votes need the block's state.
+  const closed = block ? undefined : getBlock(state, block_hash);
+  const now = () => closed ?? getBlock(state, block_hash)!;
+  if (!block && !closed) return refuseUnknownBlock(block_hash);
+  const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
+  const position = findElector(electorate, agent.ordinal);
+  const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
+  const first = voted
+    ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
+    : undefined;
+  if (first && isSameVote(state, first, command)) {
+    const { status, tally } = now();
+    const known = { hash: block_hash, status, tally };
+    return repeatedOutcome(answerVote(state.blocks.rule, agent, decision, known, first.at));
+  }
+  if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
+  if (position < 0) {
+    return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
+  }
+  // Most votes have no ballot.
+  const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
+  if (invalid) return invalid;
+  if (first) return conflicting(state, agent, decision, first.decision, now());
+  if (!block) return refuseVotingClosed(now());
+  return refuseVoter(state, agent, command) ?? { plan: { agent, block, position } };
+}
+
+/** Refuses a voter who is not active, or a reference to an unknown meme. */
+const refuseVoter = (state: State, agent: Agent, { meme_references }: VoteCommand) =>
+  refuseInactive(agent) ?? refuseUnknownMeme(state, meme_references);
 
 /** Returns the vote's ballot, if the network's rule takes ballots. */
 const ballotOf = ({ blocks }: State, { ballot }: Pick<VoteCommand, 'ballot'>): unknown =>
@@ -334,19 +356,19 @@ function conflicting(
 }
 
 function answerVote(
-  state: State,
-  agent: Agent,
+  rule: NetworkRule,
+  { id: agent_id }: Agent,
   decision: Decision,
-  { status, context, tally }: BlockState,
+  { hash, status, tally }: { hash: string; status: BlockStatus; tally: Tally },
   at: number,
 ): AnswerOf['vote'] {
   const { approve, reject, total } = tally;
   return {
-    block_hash: context.block_hash,
-    agent_id: agent.id,
+    block_hash: hash,
+    agent_id,
     decision,
     block_status: status,
-    tally: { approve, reject, electorate: total, needed: state.blocks.rule.needed(tally) },
+    tally: { approve, reject, electorate: total, needed: rule.needed(tally) },
     timestamp: formatInstant(at),
   };
 }
@@ -467,7 +489,7 @@ function emitMetrics(state: State): void {
     head_hash: state.headHash,
     timestamp: formatInstant(state.now),
   };
-  state.outbox.emit({ type: 'network_metrics', data });
+  state.outbox.emit('network_metrics', data);
 }
 
 /** Computes the figures for the network_metrics event and the network state. */
