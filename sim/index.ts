@@ -10,6 +10,7 @@ export {
 } from './agents/deciders/adapter.js';
 export type { DeciderOptions } from './agents/deciders/deciders.js';
 export type {
+  DeliberationView,
   KnownHead,
   ReceivedMeme,
   ReceivedMessage,

@@ -306,6 +306,7 @@ const interfaces = [
   'ReceivedMeme',
   'ReceivedRemark',
   'ReceivedMessage',
+  'DeliberationView',
   'Stream',
   'ScriptReportView',
   'ScriptGroup',

@@ -12,6 +12,7 @@ import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
 import type { Deciders } from './deciders/deciders.js';
+import { Deliberations, mockStrategy } from './deliberation/deliberations.js';
 import {
   deriveSignatory,
   deriveUnrecordedSignatory,
@@ -29,6 +30,8 @@ export interface CreatedAgents {
   changed: ReadonlyMap<number, Strategy>;
   /** Scripts in use, or null. The caller closes them at the end of the run. */
   scripts: Scripts | null;
+  /** Null without deliberations. */
+  deliberations: Deliberations | null;
 }
 
 export interface CreateOptions {
@@ -60,12 +63,15 @@ export async function createAgents(
   const scripts = scripted
     ? new (await import('./script/scripts.js')).Scripts(scriptMs, modules)
     : null;
+  const deliberations = scenario.deliberation ? new Deliberations(scenario, seed) : null;
   try {
     const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
-    const found = { scripts, folder, deciders, elections, firstOf: firstOrdinals(scenario) };
+    const firstOf = firstOrdinals(scenario);
+    const found = { scripts, folder, deciders, elections, firstOf, deliberations };
     const strategies = await strategiesOf(groups, found);
     const changed = await strategiesOf(changes, found);
-    return { agents: agentsOf(scenario, { seed, recorded }, strategies), changed, scripts };
+    const agents = agentsOf(scenario, { seed, recorded }, strategies);
+    return { agents, changed, scripts, deliberations };
   } catch (error) {
     scripts?.close();
     throw error;
@@ -76,6 +82,7 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders' | 'elections'>
   scripts: Scripts | null;
   /** Ordinal of the first agent of each group. */
   firstOf: ReadonlyMap<string, number>;
+  deliberations: Deliberations | null;
 }
 
 /**
@@ -83,7 +90,7 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders' | 'elections'>
  */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
-  { scripts, folder, deciders, elections, firstOf }: Found,
+  { scripts, folder, deciders, elections, firstOf, deliberations }: Found,
 ): Promise<Map<K, Strategy>> {
   const strategies = new Map<K, Strategy>();
   for (const { key, strategy } of wanted) {
@@ -96,11 +103,13 @@ async function strategiesOf<K extends string | number>(
       const election = elections.get(strategy.file)!;
       strategies.set(key, createBallots({ strategy, election, firstOf }));
     } else if (strategy.kind === 'culture') strategies.set(key, createCulture(strategy));
+    else if (strategy.kind === 'mock') strategies.set(key, mockStrategy);
     else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
     else if (folder !== undefined) {
       const group = typeof key === 'string' ? key : null;
       strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
     } else throw scenarioError('UNKNOWN_FOLDER', { file: strategy.module });
+    if (deliberations) strategies.set(key, deliberations.wrap(strategies.get(key)!, strategy));
   }
   return strategies;
 }

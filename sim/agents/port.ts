@@ -35,6 +35,60 @@ export interface Strategy {
   wake?(agent: ScriptedAgent, world: World, note: unknown): void;
   /** A neighbour's message has arrived. */
   receive?(agent: ScriptedAgent, world: World, message: ReceivedMessage): void;
+  /** A round of the deliberation about the block has begun, with the view of the agent. */
+  deliberate?(agent: ScriptedAgent, world: World, block: BlockTalk, view: DeliberationView): void;
+  /**
+   * Returns the function that makes a statement in the deliberation about the block.
+   * @throws {TypeError} if the statement is not allowed, or if none is due.
+   */
+  stating?(agent: ScriptedAgent, world: World, block: BlockTalk, given: GivenStatement): () => void;
+}
+
+/** State of a deliberation as an agent is shown it. Values use the labels of the options. */
+export interface DeliberationView {
+  /** Question; empty if the scenario has none. */
+  readonly question: string;
+  /** Round, from 0. */
+  readonly round: number;
+  /** Maximum number of rounds. */
+  readonly rounds: number;
+  /** Number of participants, including the agent. */
+  readonly participants: number;
+  /** Kind of the value to state, with its options or bounds. Options with labels are an object. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Role of the agent, and the value that it pursues. */
+  readonly role: Readonly<Record<string, unknown>>;
+  /** Sentence about the task, in the wording of `prompts.paraphrase`. */
+  readonly task: string;
+  /** Instruction for the role. */
+  readonly instruction: string;
+  /** Warning about faulty participants, by `prompts.threat`; empty if it is none. */
+  readonly warning: string;
+  /** Text about the agent, from `prompts.persona`; empty without one. */
+  readonly persona: string;
+  /** Value that the agent stated last; null before its first statement. */
+  readonly own: unknown;
+  /** Initial value given to the agent; null without one. */
+  readonly start: unknown;
+  /** Latest statement of each agent that it sees. */
+  readonly statements: readonly Readonly<Record<string, unknown>>[];
+  /** Statements of earlier rounds, with memory all. */
+  readonly earlier?: readonly Readonly<Record<string, unknown>>[];
+  /** Number of agents for each value by round, with memory summary. */
+  readonly summary?: readonly Readonly<Record<string, unknown>>[];
+  /** Number of agents for each value, if the scenario shows it. */
+  readonly tally?: Readonly<Record<string, number>>;
+}
+
+/** Statement that a script or a decider gives. */
+export interface GivenStatement {
+  value?: unknown;
+  /** Public reason. */
+  reason?: string;
+  /** Private note; recorded, and not sent. */
+  note?: string;
+  /** True to end the deliberation, with `until: votes`. */
+  stop?: boolean;
 }
 
 export interface ScriptedAgent extends Inhabitant {
@@ -175,8 +229,11 @@ export interface World {
   support(agent: number, hash: string): number | null;
   /** Memes that neighbours posted or referred to in accepted votes. */
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
-  /** Neighbours' remarks that the agent has received. */
-  receivedRemarks(agent: number, hash: string): ReceivedRemark[];
+  /**
+   * Neighbours' remarks that the agent has received.
+   * @param most considers only the last remarks of each neighbour. Default: all.
+   */
+  receivedRemarks(agent: number, hash: string, most?: number): ReceivedRemark[];
   /** Records the agent's decision for a slot. */
   decide(agent: number, decision: SlotDecision): void;
   /** Records a command that has no effect. The run continues. */

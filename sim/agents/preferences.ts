@@ -138,12 +138,12 @@ const reasons = {
 } as const;
 
 /** Approves the block with a ballot, or rejects it if no option is preferred. */
-function castPreference(
+export function castPreference(
   agent: ScriptedAgent,
   world: World,
   block: BlockTalk,
   preference: Preference,
-  maker: BallotMaker,
+  maker = new BallotMaker(world.rule, { ties: 'list', approves: 1 }),
 ): void {
   const { options } = block;
   const isWanted = preference.tiers.length > 0 || options.length === 0;

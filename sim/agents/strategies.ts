@@ -226,7 +226,7 @@ const slotHolder = ({ every_ms }: StrategyOf<'slot_holder'>): Strategy => ({
   produce: (agent, world) => flood(agent, world, every_ms),
 });
 
-type Kind = Exclude<Wanted['kind'], 'ballots' | 'culture' | 'script' | External['kind']>;
+type Kind = Exclude<Wanted['kind'], 'ballots' | 'culture' | 'mock' | 'script' | External['kind']>;
 type Makers = { [K in Kind]: (parameters: StrategyOf<K>) => Strategy };
 
 const makers: Makers = {

@@ -149,6 +149,53 @@ export const tables = {
     without_memes: 'decision without memes; empty if the strategy does not give it',
     warmup: '1 if the block was proposed during the warm-up, which measures exclude; else 0',
   },
+  'samples.csv': {
+    block: 'number of the block about which the agents deliberated',
+    question: 'question; empty if the scenario has none',
+    truth: 'right value as JSON; empty if there is none',
+    agents: 'participants that were called',
+    honest: 'participants with the role honest or injected',
+    outcome:
+      'valid: all honest agents end with one value, with which one of them began; timeout: the ' +
+      'rounds ran out without the end in until, or, without until, with different values; else ' +
+      'invalid',
+    value: 'common value of the honest agents as JSON; empty without one',
+    rounds: 'rounds before the last honest agent ended',
+    statements: 'number of statements',
+    contradictions: 'statements by an agent that had made one in the same round',
+    spread_first: 'number: difference of the largest and smallest initial value of honest agents',
+    spread_last: 'number: difference of their last values',
+    gap_factor: 'number: spread of the last round, divided by that of the round before',
+    in_hull: 'number: 1 if all last values lie between initial values of honest agents',
+    order: 'two options: mean size of the lead of one option in the second half of the rounds',
+    infected: 'share of the injected agents that saw the trigger; empty without such agents',
+    right_first: 'honest agents whose first statement is right; empty without a right value',
+    right_last: 'honest agents whose last value is right',
+    majority_first: '1 if the most frequent first value is right',
+    majority_last: '1 if the most frequent last value is right',
+    flips_right: 'share of the honest agents with a wrong first value that end with the right one',
+    flips_wrong: 'share of the honest agents with the right first value that end with a wrong one',
+    referee:
+      'reached; missed: the classical algorithm would reach agreement with these faults; or ' +
+      'impossible',
+    referee_value:
+      'number: mean result of W-MSR with the same initial values and faults; else the most ' +
+      'frequent first value',
+  },
+  'statements.csv': {
+    block: 'number of the block',
+    round: 'round, from 0',
+    agent: 'ordinal of the agent',
+    group: 'group of the agent',
+    role: 'role of the agent',
+    value: 'stated value as JSON',
+    reason: 'public reason; empty without one',
+    note: 'private note of the decider, which no agent saw; empty without one',
+    stop: '1 if the agent wanted to end the deliberation',
+    right: '1 if the value is right; empty without a right value',
+    seen: 'ordinals of the agents whose statements the agent had seen, separated by spaces',
+    at_ms: 'time of the statement',
+  },
 } as const satisfies Record<string, Dictionary>;
 
 /** File name of a table in a saved run. @useDeclaredType */
@@ -242,15 +289,17 @@ const columnTypes: Readonly<Record<Exclude<ColumnType, 'integer'>, readonly stri
     ...['choice', 'choice_label', 'tied', 'standings', 'agent_id', 'name', 'group', 'personality'],
     ...['strategy', 'capabilities', 'measure', 'kind', 'decision', 'without_memes', 'seed'],
     ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file', 'interval', 'response', 'factor'],
-    'index',
+    ...['index', 'question', 'truth', 'outcome', 'referee', 'referee_value', 'role', 'reason'],
+    ...['note', 'seen'],
   ],
   number: [
     ...['soundness', 'value', 'mean', 'sd', 'low', 'high', 'mean_least', 'mean_most'],
     ...['with_least', 'with_most', 'approve_share', 'won_share', 'agreement', 'influence'],
     ...['reputation_mean', 'transactions_share', 'overall_score', 'meme_quality'],
-    ...['decision_consistency', 'peer_ratings', 'alliance_strength'],
+    ...['decision_consistency', 'peer_ratings', 'alliance_strength', 'spread_first', 'infected'],
+    ...['spread_last', 'gap_factor', 'order', 'flips_right', 'flips_wrong'],
   ],
-  flag: ['has_meme', 'dormant', 'warmup'],
+  flag: ['has_meme', 'dormant', 'warmup', 'stop', 'right', 'in_hull'],
 };
 
 const typeByColumn = new Map(

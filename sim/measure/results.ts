@@ -21,13 +21,11 @@ import {
 } from './population.js';
 import { gini, Mean, type Series, share } from './statistics.js';
 
-/**
- * Table rows. Three tables differ: votes.csv is written during the run, reported.csv contains
- * script values, and edges.csv is written by the world.
- */
-export type TableRows = {
-  [T in Exclude<TableName, 'votes.csv' | 'reported.csv' | 'edges.csv'>]: Iterable<Row<T>>;
-};
+/** Tables that are written elsewhere: during the run, by scripts, the world or deliberations. */
+type OtherTable = 'votes.csv' | 'reported.csv' | 'edges.csv' | 'samples.csv' | 'statements.csv';
+
+/** Table rows. */
+export type TableRows = { [T in Exclude<TableName, OtherTable>]: Iterable<Row<T>> };
 
 export interface RunResults {
   measures: Measures;
@@ -37,6 +35,8 @@ export interface RunResults {
   findings: readonly Finding[];
   tied: readonly TiedBlock[];
   tables: TableRows;
+  /** Tables of deliberations. Absent without them. */
+  deliberation?: { samples: Row<'samples.csv'>[]; statements: Row<'statements.csv'>[] };
 }
 
 /** Finalized block whose choice the order of its options decided. */

@@ -13,6 +13,7 @@ import {
   createAgentRng,
   createAgents,
 } from '../agents/create.js';
+import type { Deliberations } from '../agents/deliberation/deliberations.js';
 import type { ScriptedAgent, World } from '../agents/port.js';
 import type { Scripts } from '../agents/script/scripts.js';
 import type { ElectionUse } from '../elections/rule-ballots.js';
@@ -62,6 +63,8 @@ export interface Assembly<W extends World, O extends Observer> {
   elections: Record<string, ElectionUse>;
   /** Null without interventions. */
   interventions: Interventions | null;
+  /** Null without deliberations. */
+  deliberations: Deliberations | null;
 }
 
 /** @throws {ScenarioError} if a script or data file cannot be loaded. */
@@ -75,12 +78,12 @@ export async function assemble<W extends World, O extends Observer>(
   const scenario = { ...options.scenario, producers };
   const rule = createRuleFinder(scenario, options.genesis);
   const uses = elections.size === 0 ? {} : loadElectionUses(scenario, data, rule());
-  const { agents, scripts, changed } = await createAgents(scenario, { ...options, elections });
+  const created = await createAgents(scenario, { ...options, elections });
+  const { agents, scripts, deliberations } = created;
   try {
     drawAnew(agents, seed, options.seq);
-    const society = { agents, changed, scripts, data };
-    const put = putInWorld(society, { ...options, scenario }, rule);
-    return { ...put, elections: uses, agents, scripts };
+    const put = putInWorld({ ...created, data }, { ...options, scenario }, rule);
+    return { ...put, elections: uses, agents, scripts, deliberations };
   } catch (error) {
     scripts?.close();
     throw error;
@@ -95,7 +98,7 @@ function putInWorld<W extends World, O extends Observer>(
   { agents, changed: strategies, scripts, data }: Created,
   options: AssemblyOptions<W, O>,
   rule: () => NetworkRule,
-): Omit<Assembly<W, O>, 'agents' | 'scripts' | 'elections'> {
+): Omit<Assembly<W, O>, 'agents' | 'scripts' | 'elections' | 'deliberations'> {
   const { scenario, seed, networkId } = options;
   const startMs = options.startMs();
   const neighbours = drawnGraph(scenario, seed, data.edges);

@@ -77,7 +77,7 @@ export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'
 export async function writeResult(
   folder: string,
   result: SimResult,
-  { tables: rows }: RunResults,
+  { tables: rows, deliberation }: RunResults,
   neighbours: Neighbours,
 ): Promise<void> {
   crashPoint('output.before');
@@ -87,6 +87,10 @@ export async function writeResult(
   open(folder, 'series.csv').finishWith(rows['series.csv']);
   open(folder, 'edges.csv').finishWith(listEdges(neighbours));
   open(folder, 'messages.csv').finishWith(rows['messages.csv']);
+  if (deliberation) {
+    open(folder, 'samples.csv').finishWith(deliberation.samples);
+    open(folder, 'statements.csv').finishWith(deliberation.statements);
+  }
   const reported = [...reportedRows(result.reported)];
   if (reported.length > 0) open(folder, 'reported.csv').finishWith(reported);
   writeWhole(folder, 'scenario.json', `${JSON.stringify(result.scenario, null, 2)}\n`);

@@ -11,12 +11,14 @@ import type { Provenance } from '../../report/folder.js';
 import { measures } from '../../report/shared/measures.js';
 import type { DeciderFigures } from '../agents/deciders/adapter.js';
 import type { Deciders } from '../agents/deciders/deciders.js';
+import type { Deliberations } from '../agents/deliberation/deliberations.js';
 import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
 import type { Reported, Scripts } from '../agents/script/scripts.js';
 import type { Finding } from '../audit/findings.js';
 import { collectLabels, type ElectionUse, labelOption } from '../elections/rule-ballots.js';
 import type { Collector } from '../measure/collector.js';
+import { computeDeliberations } from '../measure/deliberation.js';
 import { type Measures, type Row, sweepTables } from '../measure/dictionary.js';
 import type { MessageFigures } from '../measure/messages.js';
 import type { RunResults, TiedBlock } from '../measure/results.js';
@@ -147,6 +149,8 @@ interface RunEnd extends Pick<SimResult, 'seed' | 'scenario' | 'verdict' | 'ende
   /** Null without interventions. */
   interventions: { acted: Acted[] } | null;
   deciders: Pick<Deciders, 'figures' | 'files'> | null;
+  /** Null without deliberations. */
+  deliberations: Deliberations | null;
   /** Null if no block is watched. */
   watched: Collector['watched'];
   finished: RunResults;
@@ -171,7 +175,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   const { measures, messages } = finished;
   const acted = end.interventions?.acted;
   const virtual_ms = end.endMs - world.startMs;
-  const reported = collectReports(end.scripts, world, finished);
+  const reported = collectReports(end, finished);
   const wallMs = performance.now() - end.started;
   return {
     seed,
@@ -313,17 +317,38 @@ const taken: ReadonlySet<string> = new Set(
 
 const nothing = (): Reported => ({ run: {}, groups: {} });
 
-function collectReports(scripts: Scripts | null, world: World, finished: RunResults): Reported {
-  if (!scripts?.reports) return nothing();
+/** Collects the measures of scripts and of deliberations, and adds the tables of the latter. */
+function collectReports(end: RunEnd, finished: RunResults): Reported {
+  const { scripts, deliberations, world, scenario } = end;
+  if (!scripts?.reports && !deliberations) return nothing();
   // Copy the rows, because an iterable table can be read only once.
   const rows = [...finished.tables['blocks.csv']];
   finished.tables['blocks.csv'] = rows;
+  const reported = scripts?.reports
+    ? scripts.report({ world, blocks: Object.freeze(reportBlocks(rows, world)) }, taken)
+    : nothing();
+  if (!deliberations) return reported;
+  const { startMs } = world;
+  const groupOf = (agent: number) => world.groupOf(agent);
+  const blocks = rows.map(({ number, block_hash, status, warmup }) => {
+    const hash = String(block_hash);
+    return { number: Number(number), hash, status: String(status), warmup: warmup === 1 };
+  });
+  const context = { scenario, deliberations, blocks, startMs, groupOf };
+  const { run, groups, ...tables } = computeDeliberations(context);
+  finished.deliberation = tables;
+  for (const [group, figures] of Object.entries(groups)) {
+    reported.groups[group] = { ...figures, ...reported.groups[group] };
+  }
+  return { ...reported, run: { ...run, ...reported.run } };
+}
+
+function reportBlocks(rows: readonly Row<'blocks.csv'>[], world: World): ScriptReportBlock[] {
   const { population } = world.scenario;
   const ordinals = new Map(
     Array.from({ length: population }, (_, agent) => [world.agentId(agent), agent]),
   );
-  const blocks = rows.map((row) => blockOf(row, ordinals));
-  return scripts.report({ world, blocks: Object.freeze(blocks) }, taken);
+  return rows.map((row) => blockOf(row, ordinals));
 }
 
 function blockOf(row: Row<'blocks.csv'>, ordinals: ReadonlyMap<string, number>): ScriptReportBlock {

@@ -6,6 +6,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { findRuleProblem, isUnloadedModule, ruleOf } from '../../engine/rules/network-rule.js';
 import { prepareRule } from '../../engine/rules/sandbox.js';
+import { completeDeliberation, findDeliberationProblem, withDeliberation } from './deliberation.js';
 import { fileInside, findFilesProblem } from './files.js';
 import {
   findConditionProblem,
@@ -31,7 +32,7 @@ type Completed = { scenario: Scenario } | { problem: Problem };
 export function complete(raw: unknown, folder?: string): Completed {
   const excess = findExcessProblem(raw);
   if (excess) return { problem: excess };
-  const filled = fillDefaults(withReplicates(structuredClone(raw)));
+  const filled = fillDefaults(withDeliberation(withReplicates(structuredClone(raw))));
   const misshapen = findShapeProblem(filled);
   if (misshapen) return { problem: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
@@ -39,6 +40,8 @@ export function complete(raw: unknown, folder?: string): Completed {
   const counts = shaped.agents.map(({ count }) => count ?? Number.NaN);
   shaped.population ??= counts.reduce((sum, count) => sum + count, 0);
   const scenario = shaped as Scenario;
+  const { consensus } = raw as { consensus?: { voting_period_ms?: number } };
+  completeDeliberation(scenario, consensus?.voting_period_ms !== undefined);
   const unread = readRuleFile(scenario, folder);
   const problem = unread ?? checkScenario(scenario, folder);
   return problem ? { problem } : { scenario };
@@ -421,6 +424,7 @@ const checks = [
   findLinksProblem,
   findConsensusProblem,
   optionsProblem,
+  findDeliberationProblem,
   filesProblem,
   findInterventionsProblem,
 ];

@@ -238,7 +238,7 @@ function drawn(rng: Stream, least: number, most: number): Raw {
   return { distribution, from, to, alpha: 0.5 + 3 * share(rng), beta: 0.5 + 3 * share(rng) };
 }
 
-type Kind = Exclude<Strategy['kind'], 'ballots' | 'culture' | 'script' | External['kind']>;
+type Kind = Exclude<Strategy['kind'], 'ballots' | 'culture' | 'mock' | 'script' | External['kind']>;
 
 /**
  * All strategies except scripts and ballots, which need files, cultures, which need options, and

@@ -189,8 +189,12 @@ function emptyCoverage(): Coverage {
   return {
     policy: zeros(drawnPolicies),
     weights: zeros(weightings),
-    // Scripts need files, and external deciders are not drawn.
-    strategy: zeros(kindsOf(Strategy).filter((kind) => kind !== 'script' && !isExternal({ kind }))),
+    // Scripts need files, mocks need a deliberation, and external deciders are not drawn.
+    strategy: zeros(
+      kindsOf(Strategy).filter(
+        (kind) => !['script', 'mock'].includes(kind) && !isExternal({ kind }),
+      ),
+    ),
     fault: zeros(kindsOf(Fault)),
     // Empirical latencies need files.
     latency: zeros(Latency.properties.distribution.enum.filter((name) => name !== 'empirical')),

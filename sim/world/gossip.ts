@@ -170,11 +170,14 @@ export class Gossip {
     return received;
   }
 
-  receivedRemarks(agent: number, talk: Talk, now: number): ReceivedRemark[] {
+  receivedRemarks(agent: number, talk: Talk, now: number, most: number): ReceivedRemark[] {
     const received: ReceivedRemark[] = [];
     if (talk.remarks.size === 0) return received;
     for (const other of this.#neighbours[agent]!) {
-      for (const remark of talk.remarks.get(other) ?? []) {
+      const told = talk.remarks.get(other);
+      if (!told) continue;
+      for (let at = Math.max(0, told.length - most); at < told.length; at += 1) {
+        const remark = told[at]!;
         if (!this.#heard(remark, other, agent, now)) continue;
         const { message, stance } = remark;
         received.push({ agent: other, stance, message });

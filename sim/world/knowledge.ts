@@ -164,9 +164,9 @@ export class Knowledge {
     return talk ? this.#gossip.receivedMemes(agent, talk, now) : [];
   }
 
-  receivedRemarks(agent: number, hash: string, now: number): ReceivedRemark[] {
+  receivedRemarks(agent: number, hash: string, now: number, most: number): ReceivedRemark[] {
     const talk = this.#talk(hash);
-    return talk ? this.#gossip.receivedRemarks(agent, talk, now) : [];
+    return talk ? this.#gossip.receivedRemarks(agent, talk, now, most) : [];
   }
 
   alliancesOf(agent: number): readonly string[] {

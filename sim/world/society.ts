@@ -224,8 +224,8 @@ export class Society implements Changeable {
   support = (agent: number, hash: string) => this.knowledge.support(agent, hash, this.now);
   receivedMemes = (agent: number, hash: string) =>
     this.knowledge.receivedMemes(agent, hash, this.now);
-  receivedRemarks = (agent: number, hash: string) =>
-    this.knowledge.receivedRemarks(agent, hash, this.now);
+  receivedRemarks = (agent: number, hash: string, most = Number.POSITIVE_INFINITY) =>
+    this.knowledge.receivedRemarks(agent, hash, this.now, most);
   alliancesOf = (agent: number) => this.knowledge.alliancesOf(agent);
   alliesOf = (agent: number) => this.knowledge.alliesOf(agent);
   membersOf = (alliance: string) => this.knowledge.membersOf(alliance);

@@ -4,6 +4,7 @@
  */
 import { type Dispatcher, Agent as HttpAgent, request } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
+import { DELIBERATE_PROMPT } from '../deliberation/prompts.js';
 import { type DeciderAdapter, type DeciderResponse, NoAnswer, toPayload } from './adapter.js';
 import { LARGEST_ANSWER_BYTES, parseUsage, plainLine, type Question } from './question.js';
 
@@ -105,7 +106,8 @@ interface Completion {
 export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect => ({
   bodyOf(question) {
     const system = prompts.get('system');
-    const content = filled(prompts.get(question.kind) ?? '{{question}}', question);
+    const standard = question.kind === 'deliberate' ? DELIBERATE_PROMPT : '{{question}}';
+    const content = filled(prompts.get(question.kind) ?? standard, question);
     return {
       ...request,
       model,

@@ -62,7 +62,7 @@ const chanceOf = (seedNumber: number, id: string): number =>
 function viewOf(
   agent: ScriptedAgent,
   world: World,
-  { block, round = 0, alliance, message, note = null }: Occasion,
+  { block, round = 0, alliance, message, note = null, deliberation }: Occasion,
   { parameters, memory }: Kept,
 ) {
   const { ordinal, name, group, personalityName: personality } = agent;
@@ -92,6 +92,7 @@ function viewOf(
       : null,
     // Absent without a note, so that recorded answers to older questions stay valid.
     ...(note === null ? {} : { note }),
+    ...(deliberation === undefined ? {} : { deliberation }),
     parameters,
     memory,
   };
@@ -118,12 +119,10 @@ function blockOf(agent: number, world: World, block: BlockTalk) {
       .receivedVotes(agent, hash)
       .map(({ agent: by, decision, ally }) => ({ agent: by, group: groupOf(by), decision, ally })),
     memes: world.receivedMemes(agent, hash).map(({ stance, text }) => ({ stance, text })),
-    remarks: world.receivedRemarks(agent, hash).map(({ agent: by, stance, message }) => ({
-      agent: by,
-      group: groupOf(by),
-      stance,
-      message,
-    })),
+    // In a deliberation, remarks are statements, which the view of the deliberation filters.
+    remarks: (world.scenario.deliberation ? [] : world.receivedRemarks(agent, hash)).map(
+      ({ agent: by, stance, message }) => ({ agent: by, group: groupOf(by), stance, message }),
+    ),
     transactions: [...transactions],
     ...(options.length === 0 ? {} : { options: [...options] }),
   };
@@ -343,6 +342,9 @@ const View = shape(
     ),
     note: Type.Optional(
       Type.Unknown(about('note of the command wake, in wake; absent without a note')),
+    ),
+    deliberation: Type.Optional(
+      anything('state of the deliberation, in deliberate; see deliberation.md'),
     ),
     parameters: anything("the strategy's parameters in the scenario"),
     memory: anything('memory from the last answer for this agent; empty at first'),

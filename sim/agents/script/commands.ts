@@ -9,6 +9,7 @@ import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { BALLOT_BYTES } from '../../../engine/rules/ballots.js';
 import { describeAllowed, findSchema, OptionNames } from '../../scenario/schema/common.js';
+import { LONGEST_REASON } from '../../scenario/schema/deliberation.js';
 import {
   activate,
   answerInvitation,
@@ -92,6 +93,18 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     }),
   say: ({ stance, message, block: hash }, doing) =>
     onBlock(hash, doing, (block) => postRemark(doing.agent, doing.world, block, stance, message)),
+  state({ value, reason, note, stop }, doing) {
+    const { agent, world } = doing;
+    const block = blockOf(doing);
+    const given = {
+      value,
+      ...(reason === undefined ? {} : { reason }),
+      ...(note === undefined ? {} : { note }),
+      ...(stop === undefined ? {} : { stop }),
+    };
+    if (agent.strategy.stating) return agent.strategy.stating(agent, world, block, given);
+    throw new TypeError('no deliberation; use state in deliberate only');
+  },
   wait({ ms }, doing) {
     const block = blockOf(doing);
     return () => callToVote(doing.agent, doing.world, block, ms, doing.draw + 1);
@@ -306,6 +319,16 @@ export const scriptCommands = {
     stance: Stance('stance of the remark'),
     message: Text('text'),
     block: NamedBlock,
+  }),
+  state: command('state', 'states a value in a deliberation, in `deliberate`', {
+    value: Type.Unknown(about('value of the kind that the scenario asks for')),
+    reason: Type.Optional(
+      Type.String({ maxLength: LONGEST_REASON, ...about('reason, for the other participants') }),
+    ),
+    note: Type.Optional(
+      Type.String({ maxLength: 4_000, ...about('private note; recorded, and not sent') }),
+    ),
+    stop: Type.Optional(Type.Boolean(about('true to end the deliberation, with until: votes'))),
   }),
   wait: command('wait', 'calls `vote` for the block again after a delay', {
     ms: whole(1, 3_600_000, 'delay'),

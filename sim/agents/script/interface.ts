@@ -6,6 +6,7 @@ import type { NetworkRule } from '../../../engine/rules/network-rule.js';
 import type { Stream } from '../../rng.js';
 import type {
   BlockTalk,
+  DeliberationView,
   KnownHead,
   ReceivedMeme,
   ReceivedMessage,
@@ -106,6 +107,8 @@ export interface ScriptView {
   readonly message: ReceivedMessage | null;
   /** Note of the command `wake`, in `wake`; otherwise null. */
   readonly note: unknown;
+  /** State of the deliberation, in `deliberate`; otherwise null. */
+  readonly deliberation: DeliberationView | null;
   /** Strategy's `parameters` from the scenario. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Agent's state, preserved between calls in this run. */
@@ -221,6 +224,8 @@ export interface ScriptModule {
   wake?: ScriptFunction;
   /** Called when a message that a neighbour sent with `send` arrives. */
   receive?: ScriptFunction;
+  /** Called in each round of a deliberation, to return `state`. */
+  deliberate?: ScriptFunction;
   /** Called at the end of the run to compute custom measures. */
   report?: ScriptReport;
 }
@@ -241,6 +246,8 @@ export interface Occasion {
   message?: ReceivedMessage;
   /** Note that the script passed to `wake`, or null. */
   note?: unknown;
+  /** View of a deliberation. */
+  deliberation?: DeliberationView;
 }
 
 /** View members shared by all calls for an agent. */
@@ -254,7 +261,7 @@ export interface CallContext extends Pick<ScriptView, 'parameters' | 'memory' | 
 export function createView(
   agent: ScriptedAgent,
   world: World,
-  { block: talk, round = 0, alliance, message, note = null }: Occasion,
+  { block: talk, round = 0, alliance, message, note = null, deliberation }: Occasion,
   kept: CallContext,
 ): ScriptView {
   const { ordinal } = agent;
@@ -293,6 +300,7 @@ export function createView(
     alliance: alliance ?? null,
     message: message ? Object.freeze({ ...message }) : null,
     note,
+    deliberation: deliberation ? deepFrozen(structuredClone(deliberation)) : null,
     parameters,
     memory,
     shared,
@@ -372,7 +380,8 @@ function frozen<T extends object>(records: readonly T[]): readonly T[] {
 
 /** Functions that a script can export. */
 export const functionNames = [
-  ...['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive', 'report'],
+  ...['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive', 'deliberate'],
+  'report',
 ] as (keyof ScriptModule)[];
 
 /** Functions called for an agent. */
@@ -405,6 +414,8 @@ export function strategyFrom(ask: Ask, honest = true): Strategy {
     start: (agent, world) => ask('start', agent, world, {}),
     wake: (agent, world, note) => ask('wake', agent, world, { note }),
     receive: (agent, world, message) => ask('receive', agent, world, { message }),
+    deliberate: (agent, world, block, deliberation) =>
+      ask('deliberate', agent, world, { block, draw: deliberation.round, deliberation }),
   };
 }
 

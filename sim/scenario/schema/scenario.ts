@@ -22,6 +22,7 @@ import {
   Text,
   UplinkKbps,
 } from './common.js';
+import { Deliberation, Prompts, Role } from './deliberation.js';
 import { Intervention, Length, Measure } from './interventions.js';
 import { Fault, Links, Topology } from './network.js';
 import { personalityNames, Traits } from './personalities.js';
@@ -184,6 +185,7 @@ export const Group = Type.Object(
     leave: Type.Optional(Leave),
     traits: Type.Optional(Traits),
     strategy: Strategy,
+    role: Type.Optional(Role),
   },
   { ...strictly, ...about('similar agents') },
 );
@@ -340,6 +342,8 @@ export const Scenario = Type.Object(
       ...about('changes during the run'),
     }),
     consensus: Consensus,
+    deliberation: Type.Optional(Deliberation),
+    prompts: Type.Optional(Prompts),
     length: Length,
     patience_periods: integerFrom(
       1,

@@ -15,10 +15,12 @@ import {
   strictly,
   Text,
 } from './common.js';
+import { mock } from './deliberation.js';
 
 /** Occasions on which a decider can be asked. They match the functions that a script can export. */
 export const occasions = [
   ...(['start', 'hear', 'vote', 'produce', 'mingle', 'invited', 'wake', 'receive'] as const),
+  'deliberate' as const,
 ];
 
 /** Name of an environment variable. */
@@ -223,6 +225,7 @@ export const Strategy = Type.Union(
         integerFrom(1, 16, 'number of approved options; default: half of them, rounded up'),
       ),
     }),
+    strategy('mock', 'a model of a language model in a deliberation', mock),
     strategy('script', 'runs a script module', {
       module: Text(500, "path inside the scenario's folder"),
       parameters: Type.Record(Type.String(), Type.Unknown(), {

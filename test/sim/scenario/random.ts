@@ -62,36 +62,43 @@ function membersOf({ properties = {}, required = [] }: Node): fc.Arbitrary<unkno
 }
 
 /** Keeps the named policies; `lines` and `module` need a rule of their own. */
-function ruled({ rule: _, policy, ...consensus }: Raw): Raw {
+function ruled({ rule: _, policy, ...consensus }: Raw, deliberates: boolean): Raw {
   const isNamed = policy !== 'lines' && policy !== 'module';
+  // The time for all rounds is the default.
+  if (deliberates) delete consensus.voting_period_ms;
   return { ...consensus, min_validators: 1, ...(policy && isNamed ? { policy } : {}) };
 }
 
 /** Enforces bounds that span several members, and omits members that need files or addresses. */
 function consistent(raw: Raw): Raw {
-  const agents = (raw.agents as Raw[]).map(({ share: _, leave: __, ...group }, index) => ({
-    ...group,
-    ...(group.traits ? { traits: numbersOf(group.traits as Raw) } : {}),
-    group: `g${index}`,
-    count: 1 + (Number(group.count ?? 0) % 5),
-    ...(index === 0 ? { producers: 1, capabilities: ['validator'] } : {}),
-    ...strategyOf(group.strategy as Raw | undefined),
-  }));
+  const deliberates = raw.deliberation !== undefined;
+  const agents = (raw.agents as Raw[]).map(
+    ({ share: _, leave: __, role: _r, ...group }, index) => ({
+      ...group,
+      ...(group.traits ? { traits: numbersOf(group.traits as Raw) } : {}),
+      group: `g${index}`,
+      count: 1 + (Number(group.count ?? 0) % 5),
+      ...(index === 0 ? { producers: 1, capabilities: ['validator'] } : {}),
+      ...strategyOf(group.strategy as Raw | undefined, deliberates),
+    }),
+  );
   const { population: _, topology, links, producers, consensus, faults, ...rest } = raw;
   const { interventions, ...others } = rest;
-  const { length, measure, sweep, ...kept } = others;
+  const { length, measure, sweep, deliberation, prompts, ...kept } = others;
   const hits = (faults as Raw[] | undefined)?.map((one) => ({ ...one, whom: [{ group: 'g0' }] }));
   const changes = (interventions as Raw[] | undefined)?.flatMap(changed);
   return {
     ...kept,
     agents,
+    ...(deliberates ? { deliberation: short(deliberation as Raw) } : {}),
+    ...(deliberates && prompts ? { prompts } : {}),
     ...(length ? { length: without(length as Raw, 'until') } : {}),
     ...(sweep ? { sweep: without(sweep as Raw, 'until') } : {}),
     ...(measure ? { measure: without(measure as Raw, 'warmup_ms', 'warmup_blocks') } : {}),
     ...(links ? { links: known(links as Raw) } : {}),
     ...(topology ? { topology: evened(topology as Raw) } : {}),
     ...(producers ? { producers: ordered(producers as Raw) } : {}),
-    ...(consensus ? { consensus: ruled(consensus as Raw) } : {}),
+    ...(consensus ? { consensus: ruled(consensus as Raw, deliberates) } : {}),
     ...(hits ? { faults: hits } : {}),
     ...(changes ? { interventions: changes } : {}),
   };
@@ -104,10 +111,19 @@ function changed({ kind, alliance }: Raw, at: number): Raw[] {
   return [{ kind, whom: [{ group: 'g0' }], at_entry: at }];
 }
 
-function strategyOf(strategy: Raw | undefined): Raw {
+/** Keeps rounds within the voting period, and values to decisions. */
+const short = (deliberation: Raw): Raw => ({
+  ...without(deliberation, 'truth', 'questions', 'value'),
+  ...{ rounds: 2, round_ms: 500 },
+});
+
+function strategyOf(strategy: Raw | undefined, deliberates: boolean): Raw {
   const elsewhere = ['ballots', 'culture', 'script', 'http', 'mcp'].includes(
     String(strategy?.kind),
   );
+  if (strategy?.kind === 'mock') {
+    return { strategy: deliberates ? { kind: 'mock', p: strategy.p ?? 1 } : { kind: 'honest' } };
+  }
   if (elsewhere) return { strategy: { kind: 'honest' } };
   if (strategy?.kind === 'censor') return { strategy: { kind: 'censor', against: 'g0' } };
   return {};
