@@ -3,7 +3,7 @@ import type { Forked } from '../../sim/fork/fork.js';
 import type { KeptRun } from '../../sim/fork/kept-run.js';
 import type { DeciderOptions, Scenario } from '../../sim/index.js';
 import { CliCommand, collect, integer } from '../options/options.js';
-import { mostCallsOption, readDeciderFlags, warnUnusedDeciders } from '../options/scenario.js';
+import { budgetOptions, readDeciderFlags, warnUnusedDeciders } from '../options/scenario.js';
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
@@ -18,6 +18,7 @@ interface Flags {
   resume?: boolean;
   record?: boolean;
   mostCalls?: number;
+  cache?: string;
   json?: boolean;
 }
 
@@ -40,7 +41,7 @@ export function forkCommand(): CliCommand {
     )
     .option('--resume', 'continue an interrupted fork with --replicates')
     .option('--record', 'call external deciders for answers not in the cassette')
-    .addOption(mostCallsOption())
+    .addOptions(budgetOptions())
     .option('--json', 'print one JSON object')
     .notes(notes)
     .examples(...examples)
@@ -175,7 +176,7 @@ interface OverSeeds {
   jobs?: number;
   resume?: boolean;
   json?: boolean;
-  asking: Pick<DeciderOptions, 'record' | 'mostCalls'>;
+  asking: Pick<DeciderOptions, 'record' | 'mostCalls' | 'cache'>;
 }
 
 async function forkOverSeeds(kept: KeptRun, scenario: Scenario, flags: OverSeeds): Promise<void> {

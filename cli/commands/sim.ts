@@ -74,7 +74,7 @@ export function simCommand(): CliCommand {
         .argParser(httpUrl)
         .conflicts([
           ...['policy', 'weights', 'verifier', 'unsigned', 'audit', 'store', 'log', 'verifyTrace'],
-          ...['verifyThreads', 'record', 'cassette', 'mostCalls'],
+          ...['verifyThreads', 'record', 'cassette', 'mostCalls', 'cache'],
         ]),
     )
     .option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)', watchedSpeed)

@@ -1,4 +1,5 @@
 /** Options for commands that run a scenario: file, changes and external deciders. */
+import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { Change, Scenario } from '../../sim/index.js';
@@ -125,20 +126,23 @@ export interface DeciderFlags {
   record?: boolean;
   cassette?: string;
   mostCalls?: number;
+  cache?: string;
 }
 
 export function deciderOptions(): Option[] {
   return [
     new Option('--record', 'call external deciders, and record their answers'),
     new Option('--cassette <dir>', 'replay answers from this run or cassette'),
-    mostCallsOption(),
+    ...budgetOptions(),
   ];
 }
 
-export const mostCallsOption = (): Option =>
+export const budgetOptions = (): Option[] => [
   new Option('--most-calls <n>', 'call budget of each run with --record').argParser(
     integer(0, 1_000_000_000),
-  );
+  ),
+  new Option('--cache <dir>', 'share answers between runs with --record'),
+];
 
 /** Warns that the options for deciders have no effect, for a scenario without deciders. */
 export async function warnUnusedDeciders({ record, cassette }: DeciderFlags): Promise<void> {
@@ -148,9 +152,10 @@ export async function warnUnusedDeciders({ record, cassette }: DeciderFlags): Pr
 }
 
 /** @throws {UsageError} */
-export function readDeciderFlags({ record, cassette, mostCalls }: DeciderFlags) {
-  if (mostCalls !== undefined && !record) {
-    throw new UsageError('OPTION_REQUIRES', { option: '--most-calls', required: '--record' });
+export function readDeciderFlags({ record, cassette, mostCalls, cache }: DeciderFlags) {
+  for (const [option, value] of Object.entries({ '--most-calls': mostCalls, '--cache': cache })) {
+    if (value === undefined || record) continue;
+    throw new UsageError('OPTION_REQUIRES', { option, required: '--record' });
   }
-  return omitAbsent({ record, cassette, mostCalls });
+  return omitAbsent({ record, cassette, mostCalls, cache: cache && resolve(cache) });
 }

@@ -51,6 +51,8 @@ export interface ForkHooks extends SimHooks {
   record?: boolean;
   /** Maximum number of calls. A fork that reaches the maximum ends, and can be continued. */
   mostCalls?: number;
+  /** Folder with answers of other runs. */
+  cache?: string;
 }
 
 /**
@@ -75,9 +77,10 @@ export async function runFork(
 }
 
 /** Returns decider options. The run's cassette has no answers from deciders that the fork adds. */
-function askingOf({ folder }: KeptRun, { mostCalls }: ForkHooks): DeciderOptions {
+function askingOf({ folder }: KeptRun, { mostCalls, cache }: ForkHooks): DeciderOptions {
   const before = existsSync(join(folder, CASSETTE_FILE)) ? { cassette: folder } : {};
-  return { ...before, record: true, ...(mostCalls === undefined ? {} : { mostCalls }) };
+  const limit = mostCalls === undefined ? {} : { mostCalls };
+  return { ...before, record: true, ...limit, ...(cache === undefined ? {} : { cache }) };
 }
 
 async function prefixOf(

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import { makeInside, type Provenance, writeWhole } from '../../report/folder.js';
 import type { DeciderOptions } from '../agents/deciders/deciders.js';
+import { SPENDING_FILE } from '../agents/deciders/ledger.js';
 import { compareRuns, resultDifference } from '../compare/determinism.js';
 import {
   type JobRunner,
@@ -242,7 +243,8 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
     makeInside(folder, CASSETTES);
     const { cassette, ...asked } = wanted;
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
-    return { ...task, deciders: { ...asked, ...from, keep: join(folder, name) } };
+    const spending = join(folder, SPENDING_FILE);
+    return { ...task, deciders: { ...asked, ...from, spending, keep: join(folder, name) } };
   };
 }
 

@@ -1,4 +1,4 @@
-/** Interface to external deciders, the call budget, and the cost figures. */
+/** Interface to external deciders, and their figures in the summary of a run. */
 import {
   Failure,
   type FormattedMessage,
@@ -100,27 +100,6 @@ export class AskingEnded extends Error {
   override name = 'AskingEnded';
 }
 
-export class Budget {
-  /** Calls made by this process. */
-  made = 0;
-  readonly #most: number;
-  readonly #onCall: (made: number) => void;
-
-  constructor(most: number, onCall: (made: number) => void) {
-    this.#most = most;
-    this.#onCall = onCall;
-  }
-
-  get spent(): boolean {
-    return this.made >= this.#most;
-  }
-
-  take(): void {
-    this.made += 1;
-    this.#onCall(this.made);
-  }
-}
-
 /** Figures for external deciders in summary.json. */
 export interface DeciderFigures {
   questions: number;
@@ -134,17 +113,27 @@ export interface DeciderFigures {
   /** Tokens used by all calls, including failed calls, as reported by deciders. */
   input_tokens: number;
   output_tokens: number;
+  /** Questions answered from the cache; absent if there are none. */
+  cached?: number;
+  /** Cost of the answers at the scenario's prices, without those from the cache. */
+  money?: number;
 }
 
 export class Figures {
   asked = 0;
   readonly #all = { questions: 0, calls: 0, retries: 0, input_tokens: 0, output_tokens: 0 };
   readonly #failures = new Map<FailureReason, number>();
+  #cached = 0;
 
-  add({ calls, inputTokens, outputTokens }: AnswerCost, reason: FailureReason | undefined): void {
+  add(
+    { calls, inputTokens, outputTokens }: AnswerCost,
+    reason: FailureReason | undefined,
+    cached: boolean,
+  ): void {
+    if (cached) this.#cached += 1;
     this.#all.questions += 1;
     this.#all.calls += calls;
-    this.#all.retries += calls - 1;
+    this.#all.retries += Math.max(0, calls - 1);
     this.#all.input_tokens += inputTokens;
     this.#all.output_tokens += outputTokens;
     if (reason) this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
@@ -154,7 +143,8 @@ export class Figures {
     const { questions, calls, retries, ...tokens } = this.#all;
     const sorted = [...this.#failures].sort(([a], [b]) => (a < b ? -1 : 1));
     const failures = Object.fromEntries(sorted);
-    return { questions, asked: this.asked, calls, retries, failures, ...tokens };
+    const cached = this.#cached > 0 ? { cached: this.#cached } : {};
+    return { questions, asked: this.asked, calls, retries, failures, ...tokens, ...cached };
   }
 }
 

@@ -359,8 +359,10 @@ const Recorded = Type.Object(
     ...key,
     view: Type.Unknown(),
     /** All calls for the question, including calls by earlier processes. */
-    calls: Type.Integer({ minimum: 1 }),
+    calls: Count,
     unusable: Unusable,
+    /** Present if the answer came from a cache, so that it cost nothing. */
+    cached: Type.Optional(Type.Literal(true)),
     answer: Type.Optional(Type.Object(Answer.properties, strictly)),
     failure: Type.Optional(
       Type.Object(

@@ -1,15 +1,15 @@
-/** Asks one decider, with limited concurrency, retries and a call budget. */
+/** Asks one decider, with limited concurrency, retries and a budget. */
 import { canonical } from '../../../engine/protocol/canonical.js';
 import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands.js';
 import {
   AskingEnded,
-  type Budget,
   type DeciderAdapter,
   type DeciderResponse,
   type FailureReason,
   NoAnswer,
 } from './adapter.js';
+import type { Ledger } from './ledger.js';
 import {
   type Answer,
   parseAnswer,
@@ -48,7 +48,7 @@ export interface DeciderClientOptions {
   door: DeciderAdapter;
   /** Secret values that must not be recorded. */
   secrets: readonly string[];
-  budget: Budget;
+  ledger: Ledger;
   /** Aborts all calls. */
   signal: AbortSignal;
   onNote(note: string): void;
@@ -97,10 +97,10 @@ export class DeciderClient {
   /** Returns null if the budget is spent. */
   async #decide(asked: ToAsk, lane: number): Promise<DecisionResult | null> {
     const { question, doing } = asked;
-    const { budget, strategy } = this.#options;
+    const { ledger, strategy } = this.#options;
     for (let calls = 1; ; calls += 1) {
-      if (budget.spent) return null;
-      budget.take();
+      if (ledger.findStop() !== null) return null;
+      ledger.take();
       await asked.begins();
       try {
         const answer = this.#read(await this.#call(question, lane), doing);

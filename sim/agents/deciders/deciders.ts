@@ -19,15 +19,10 @@ import {
 import type { DecidedCall, QuestionGate, ScriptedAgent, Strategy, World } from '../port.js';
 import { commandFor, type Doing } from '../script/commands.js';
 import { type CalledFunction, type Occasion, strategyFrom } from '../script/interface.js';
-import {
-  Budget,
-  type DeciderAdapter,
-  type DeciderFigures,
-  deciderError,
-  Figures,
-} from './adapter.js';
+import { type DeciderAdapter, type DeciderFigures, deciderError, Figures } from './adapter.js';
 import { FORMAT, type Recorded } from './cassette.js';
 import { DeciderClient, type DecisionResult, type ToAsk } from './decider-client.js';
+import { amountOf, Ledger, modelOf, priceOf, withoutStops } from './ledger.js';
 import type { Place } from './mcp-adapter.js';
 import { cassetteError } from './messages.js';
 import { createProgramAdapter } from './program-adapter.js';
@@ -47,7 +42,13 @@ export interface DeciderOptions {
    * continued.
    */
   mostCalls?: number;
+  /** Folder with answers of other runs, which are not asked again. New answers are added. */
+  cache?: string;
+  /** File in which the runs of a study note what they pay. @internal */
+  spending?: string;
 }
+
+type OpenedOptions = DeciderOptions & { seed: string; folder: string | undefined };
 
 interface DeciderHooks {
   /** Aborts pending calls. */
@@ -62,6 +63,7 @@ interface Mind {
   strategy: External;
   digest: string;
   prompts: ReadonlyMap<string, string>;
+  price: ReturnType<typeof priceOf>;
   /** Opened at the first call. */
   asker: DeciderClient | null;
 }
@@ -88,7 +90,8 @@ export class Deciders implements QuestionGate {
   readonly #tapes: RunCassettes;
   readonly #folder: string | undefined;
   readonly #record: boolean;
-  readonly #budget: Budget;
+  readonly #ledger: Ledger;
+  readonly #scenario: Scenario;
   readonly #hooks: DeciderHooks;
   readonly #minds: Mind[] = [];
   readonly #notes = new Map<number, Notes>();
@@ -99,15 +102,24 @@ export class Deciders implements QuestionGate {
 
   private constructor(
     tapes: RunCassettes,
-    { record = false, mostCalls = Number.POSITIVE_INFINITY }: DeciderOptions,
+    scenario: Scenario,
+    { record = false, seed, folder, ...options }: OpenedOptions,
     hooks: DeciderHooks,
-    folder: string | undefined,
   ) {
     this.#tapes = tapes;
     this.#record = record;
     this.#hooks = hooks;
     this.#folder = folder;
-    this.#budget = new Budget(mostCalls, (made) => hooks.onCall?.(made));
+    this.#scenario = scenario;
+    const { mostCalls = Number.POSITIVE_INFINITY, spending } = options;
+    const { budget } = scenario;
+    const onCall = (made: number) => hooks.onCall?.(made);
+    this.#ledger = new Ledger({
+      budget,
+      mostCalls,
+      spending: record ? spending : undefined,
+      onCall,
+    });
     const { signal } = hooks;
     if (signal?.aborted) this.#end.abort();
     signal?.addEventListener('abort', this.#stop);
@@ -120,10 +132,10 @@ export class Deciders implements QuestionGate {
    */
   static async open(
     scenario: Scenario,
-    { seed, folder, ...options }: DeciderOptions & { seed: string; folder: string | undefined },
+    options: OpenedOptions,
     hooks: DeciderHooks,
   ): Promise<Deciders> {
-    const { cassette, record = false, keep } = options;
+    const { cassette, record = false, keep, cache, seed } = options;
     if (!record && cassette === undefined) {
       throw scenarioError('DECIDERS_NEED_SOURCE', { groups: describeExternals(scenario) });
     }
@@ -133,8 +145,8 @@ export class Deciders implements QuestionGate {
     }
     const header = { format: FORMAT, scenario: scenarioDigest(scenario), seed } as const;
     const onNote = (note: string) => hooks.onNote?.(note);
-    const tapes = RunCassettes.open({ header, cassette, record, keep, onNote });
-    return new Deciders(tapes, options, hooks, folder);
+    const tapes = RunCassettes.open({ header, cassette, record, keep, cache, onNote });
+    return new Deciders(tapes, scenario, options, hooks);
   }
 
   /** @throws {ScenarioError} if a prompt cannot be read. */
@@ -142,7 +154,8 @@ export class Deciders implements QuestionGate {
     const { texts: prompts, files } = promptsOf({ group, strategy }, this.#folder);
     Object.assign(this.files, files);
     const digest = deciderDigest(strategy, prompts);
-    const mind: Mind = { group, strategy, digest, prompts, asker: null };
+    const price = priceOf(this.#scenario.budget, modelOf(strategy as { model?: string }));
+    const mind: Mind = { group, strategy, digest, prompts, price, asker: null };
     this.#minds.push(mind);
     const asks = new Set<CalledFunction>(strategy.asks);
     return strategyFrom((kind, agent, world, occasion) => {
@@ -164,14 +177,16 @@ export class Deciders implements QuestionGate {
     if (this.#pending.length === 0) return none;
     const asked = this.#pending;
     this.#pending = [];
-    const open = asked.filter((pending) => !this.#taken(pending));
+    const open = asked.filter((pending) => !this.#taken(pending) && !this.#isOverLimit(pending));
     if (open.length > 0) await this.#askFor(open);
     this.#waiting.clear();
     return asked.map((pending) => this.#answered(pending));
   }
 
   get figures(): DeciderFigures {
-    return this.#figures.all;
+    const { prices = {} } = this.#scenario.budget ?? {};
+    const priced = Object.keys(prices).length > 0 ? { money: this.#ledger.spent.money } : {};
+    return { ...this.#figures.all, ...priced };
   }
 
   /** Completes the cassette when the run ends. */
@@ -183,6 +198,7 @@ export class Deciders implements QuestionGate {
     this.#hooks.signal?.removeEventListener('abort', this.#stop);
     await this.#tapes.durable().catch(() => {});
     this.#tapes.close();
+    this.#ledger.close();
     await Promise.all(this.#minds.map(({ asker }) => asker?.close()));
   }
 
@@ -212,9 +228,27 @@ export class Deciders implements QuestionGate {
   #taken(pending: Pending): boolean {
     const { question, mind } = pending;
     const key = { ...keyOf(question), decider: mind.digest };
-    pending.record = this.#tapes.take(key);
+    pending.record = this.#tapes.take(key, question.view);
     if (!pending.record && !this.#record) throw this.#tapes.unanswered(key, question.view);
-    return pending.record !== null;
+    if (!pending.record) return false;
+    this.#pay(pending, false);
+    return true;
+  }
+
+  #pay({ mind, record }: Pending, isNew: boolean): void {
+    if (!record!.cached) this.#ledger.pay(amountOf(record!, mind.price), isNew);
+  }
+
+  /** Records a failure instead of a question that exceeds a limit of its agent or block. */
+  #isOverLimit(pending: Pending): boolean {
+    const { question, mind } = pending;
+    const limit = this.#ledger.findLimit(question.agent, decisionOf(question));
+    if (limit === null) return false;
+    const key = { ...keyOf(question), decider: mind.digest };
+    const failure = { reason: 'budget' as const, detail: `${limit} is spent` };
+    pending.record = { ...key, view: question.view, calls: 0, failure };
+    this.#tapes.add(pending.record);
+    return true;
   }
 
   async #askFor(open: readonly Pending[]): Promise<void> {
@@ -239,7 +273,8 @@ export class Deciders implements QuestionGate {
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     const left = open.filter(({ record }) => record === null).length;
     if (left === 0) return;
-    throw deciderError('BUDGET_SPENT', { made: this.#budget.made, open: left });
+    const limit = this.#ledger.findStop() ?? 'limit';
+    throw deciderError('BUDGET_SPENT', { limit, made: this.#ledger.made, open: left });
   }
 
   #keep(pending: Pending, decided: DecisionResult): void {
@@ -250,6 +285,7 @@ export class Deciders implements QuestionGate {
     pending.record = record;
     this.#figures.asked += 1;
     this.#tapes.add(record);
+    this.#pay(pending, true);
   }
 
   async #askerOf(mind: Mind): Promise<DeciderClient> {
@@ -262,20 +298,21 @@ export class Deciders implements QuestionGate {
       group,
       strategy,
       ...opened,
-      budget: this.#budget,
+      ledger: this.#ledger,
       signal,
       onNote,
     });
     return mind.asker;
   }
 
-  #answered({ question, doing, at, record }: Pending): DecidedCall {
+  #answered({ mind, question, doing, at, record }: Pending): DecidedCall {
     const { agent } = question;
+    this.#ledger.charge(agent, decisionOf(question), amountOf(record!, mind.price));
     const { calls, unusable, answer, failure } = record!;
     const used = (name: keyof Usage) => (answer?.usage?.[name] ?? 0) + (unusable?.[name] ?? 0);
     const tokens = { inputTokens: used('input_tokens'), outputTokens: used('output_tokens') };
     const cost = { calls, failed: failure !== undefined, ...tokens };
-    this.#figures.add(cost, failure?.reason);
+    this.#figures.add(cost, failure?.reason, record!.cached ?? false);
     const act = () => {
       if (!answer) return;
       if (answer.memory) this.#notes.get(agent)!.memory = answer.memory;
@@ -286,6 +323,12 @@ export class Deciders implements QuestionGate {
 }
 
 const none: readonly DecidedCall[] = [];
+
+/** Names the block of a question; null for a question about no block. */
+function decisionOf({ view }: Question): string | null {
+  const { block } = view as { block?: { producer: number; number: number } | null };
+  return block ? `${block.producer}/${block.number}` : null;
+}
 
 const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
@@ -310,7 +353,8 @@ const essence = (strategy: External): object =>
   Object.fromEntries(Object.entries(strategy).filter(([name]) => !ways.has(name)));
 
 /** SHA-256 of a scenario without its seed and call options. */
-function scenarioDigest({ seed: _, ...scenario }: Scenario): string {
+function scenarioDigest(given: Scenario): string {
+  const { seed: _, ...scenario } = withoutStops(given);
   const agents = scenario.agents.map(withoutWays);
   const interventions = scenario.interventions.map((one) =>
     one.kind === 'strategy' ? withoutWays(one) : one,

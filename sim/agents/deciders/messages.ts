@@ -11,6 +11,7 @@ import { defineStoreErrors } from '../../../engine/store/messages.js';
  * - `too_long`: answer above the size limit
  * - `no_json`: not valid JSON
  * - `wrong`: not an answer, or an answer that contains an invalid command
+ * - `budget`: not asked, because a limit of the agent or of the decision was reached
  */
 export const failureReasons = [
   'timeout',
@@ -20,6 +21,7 @@ export const failureReasons = [
   'too_long',
   'no_json',
   'wrong',
+  'budget',
 ] as const;
 
 /** Reason for a failed call. @useDeclaredType */
@@ -58,7 +60,7 @@ export const noAnswerMessages = {
     INVALID_ANSWER: '{detail}',
     LEAKED_SECRET: 'answer contains a secret of the decider',
   },
-} as const satisfies Record<FailureReason, MessageTable>;
+} as const satisfies Record<Exclude<FailureReason, 'budget'>, MessageTable>;
 
 /** Questions that stay unanswered and therefore end the run. */
 export const deciderMessages = {
@@ -68,8 +70,8 @@ export const deciderMessages = {
     run with --record to query the decider`,
   OTHER_VIEW: `recorded answer for {question} in {cassette} is for another view ({path});
     run with --record to query the decider`,
-  BUDGET_SPENT: `call budget spent: {made} calls (--most-calls), {open} questions open;
-    answers so far are saved; repeat the command to continue (a sweep: add --resume)`,
+  BUDGET_SPENT: `budget spent: {limit} after {made} calls, {open} questions open;
+    answers are saved; raise the limit and repeat the command (a sweep: add --resume)`,
 } as const satisfies MessageTable;
 
 /** Errors of a cassette. */

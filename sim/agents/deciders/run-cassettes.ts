@@ -1,10 +1,18 @@
 /**
  * A run's cassettes: an optional source of answers, and the run's own cassette, to which every
- * answer is appended. A killed run continues from its own cassette.
+ * answer is appended. A killed run continues from its own cassette. A cache has answers of other
+ * runs.
  */
-import { existsSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import { WholeFile } from '../../../report/folder.js';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
+import { canonical } from '../../../engine/protocol/canonical.js';
+import { describeSystemError } from '../../../engine/protocol/messages.js';
+import { parseUnique } from '../../../engine/protocol/repeated-members.js';
+import { validator } from '../../../engine/protocol/schema/validator.js';
+import { sha256Hex } from '../../../engine/protocol/signing.js';
+import { storeError } from '../../../engine/store/messages.js';
+import { WholeFile, writeWhole } from '../../../report/folder.js';
 import { type DeciderError, deciderError } from './adapter.js';
 import {
   type CallCost,
@@ -15,6 +23,7 @@ import {
   type Recorded,
 } from './cassette.js';
 import { cassetteError } from './messages.js';
+import { Answer } from './question.js';
 
 interface RunCassettesOptions {
   header: Header;
@@ -24,6 +33,8 @@ interface RunCassettesOptions {
   record: boolean;
   /** Path of the run's cassette. If absent, nothing is recorded. */
   keep?: string | undefined;
+  /** Folder with answers of other runs, used only with `record`. */
+  cache?: string | undefined;
   onNote(note: string): void;
 }
 
@@ -31,6 +42,7 @@ export class RunCassettes {
   readonly #options: RunCassettesOptions;
   readonly #source: Cassette | null;
   #own: Cassette | null;
+  readonly #cache: AnswerCache | null;
   /** Keys in question order. */
   readonly #used: Key[] = [];
 
@@ -38,6 +50,8 @@ export class RunCassettes {
     this.#options = options;
     this.#source = source;
     this.#own = own;
+    const { cache, record, header } = options;
+    this.#cache = cache === undefined || !record ? null : new AnswerCache(cache, header.seed);
   }
 
   /** @throws {StoreError} if a cassette is damaged, incomplete or from a different scenario. */
@@ -58,13 +72,15 @@ export class RunCassettes {
     }
   }
 
-  /** Returns the recorded answer, and adds the question to the run's sequence. */
-  take(key: Key): Recorded | null {
+  /** Returns the known answer, and adds the question to the run's sequence. */
+  take(key: Key, view: unknown): Recorded | null {
     this.#used.push(key);
     const own = this.#own?.find(key);
-    if (own) return own;
-    const found = this.#source?.find(key) ?? null;
-    if (found) this.add(found);
+    const known = own ?? this.#source?.find(key) ?? null;
+    // A process may have been killed after it recorded an answer, before it cached the answer.
+    if (known && this.#cache && !this.#cache.find(key, view)) this.#cache.keep(known);
+    const found = known ?? this.#cache?.find(key, view) ?? null;
+    if (found && !own) this.add(found);
     return found;
   }
 
@@ -73,6 +89,7 @@ export class RunCassettes {
     if (keep === undefined) return;
     this.#own ??= Cassette.create(keep, header);
     this.#own.append(record);
+    if (!record.cached) this.#cache?.keep(record);
   }
 
   /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
@@ -185,4 +202,76 @@ function difference(a: unknown, b: unknown): string | null {
     if (inside !== null) return `/${key}${inside}`;
   }
   return null;
+}
+
+/*
+ * Cache of answers across runs: one file for each answer. Its name is a hash of the decider (its
+ * model, prompts and parameters), of everything that the question shows, and of the draw: the seed
+ * of the run and the question's place in the run. A repetition with another seed is another draw,
+ * so it is asked again and never gets an earlier answer. Failures are not cached.
+ */
+
+const Cached = Type.Object(
+  {
+    format: Type.Literal('folkmoot-answer-1'),
+    key: Type.String(),
+    answer: Type.Object(Answer.properties, { additionalProperties: false }),
+  },
+  { additionalProperties: false },
+);
+const checkCached = validator('cached_answer', Cached);
+
+class AnswerCache {
+  readonly #folder: string;
+  readonly #seed: string;
+
+  constructor(folder: string, seed: string) {
+    this.#folder = folder;
+    this.#seed = seed;
+  }
+
+  /** Returns the record of a cached answer, or null. A damaged file counts as absent. */
+  find(key: Key, view: unknown): Recorded | null {
+    const name = this.#nameOf(key);
+    let text: string;
+    try {
+      text = readFileSync(this.#pathOf(name), 'utf8');
+    } catch {
+      return null;
+    }
+    const found = parsed(text);
+    if (checkCached(found) || (found as Static<typeof Cached>).key !== name) return null;
+    const { answer } = found as Static<typeof Cached>;
+    return { ...key, view, calls: 0, cached: true, answer };
+  }
+
+  /** Keeps the answer of a record. */
+  keep({ answer, ...record }: Recorded): void {
+    if (!answer) return;
+    const name = this.#nameOf(record);
+    const path = this.#pathOf(name);
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      const cached = { format: 'folkmoot-answer-1', key: name, answer };
+      writeWhole(dirname(path), `${name}.json`, `${canonical(cached)}\n`);
+    } catch (cause) {
+      throw storeError('FILE_UNWRITABLE', { path, reason: describeSystemError(cause) }, { cause });
+    }
+  }
+
+  #nameOf({ agent, kind, number, decider, saw }: Key): string {
+    return sha256Hex(canonical({ agent, kind, number, decider, saw, seed: this.#seed }));
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name.slice(0, 2), `${name}.json`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseUnique(text);
+  } catch {
+    return null;
+  }
 }

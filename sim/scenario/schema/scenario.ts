@@ -27,6 +27,7 @@ import { Intervention, Length, Measure } from './interventions.js';
 import { Fault, Links, Topology } from './network.js';
 import { personalityNames, Traits } from './personalities.js';
 import { Strategy } from './strategies.js';
+import { Budget, Study } from './study.js';
 
 const FactorValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
@@ -135,6 +136,7 @@ export const Sweep = Type.Object(
         'the measures are the same',
     ),
     responses: Responses,
+    study: Type.Optional(Study),
   },
   { ...strictly, description: 'design of the command sweep' },
 );
@@ -352,6 +354,7 @@ export const Scenario = Type.Object(
       20,
     ),
     measure: Measure,
+    budget: Type.Optional(Budget),
     sweep: Type.Optional(Sweep),
   },
   { ...strictly, ...about('an experiment') },
