@@ -73,6 +73,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     rule: () => import('./commands/rule.js').then((of) => of.ruleCommand()),
     fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
     sweep: () => import('./commands/sweep.js').then((of) => of.sweepCommand()),
+    study: () => import('./commands/study.js').then((of) => of.studyCommand()),
     merge: () => import('./commands/sweep.js').then((of) => of.mergeCommand()),
     worker: () => import('./commands/sweep.js').then((of) => of.workerCommand()),
     swarm: () => import('./commands/swarm.js').then((of) => of.swarmCommand()),

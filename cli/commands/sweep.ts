@@ -35,6 +35,8 @@ interface SweepFlags extends DeciderFlags, QueueFlags {
   audit?: 'all' | 'first' | 'none';
   log?: 'none' | 'full';
   keep?: boolean;
+  registered?: string;
+  beacon?: string;
   seed?: string;
   runMinutes: number;
   json?: boolean;
@@ -67,6 +69,8 @@ export function sweepCommand(): CliCommand {
     ])
     .addOption(new Option('--keep', 'keep the log of each run, in logs/').conflicts('log'))
     .option('--seed <text>', "random seed (default: the scenario's)")
+    .option('--registered <file>', 'refuse to run if the registered study has changed')
+    .option('--beacon <value>', 'public random value for the seed')
     .option('--run-minutes <n>', 'time limit of a run, in minutes', integer(1, 10_000), 60)
     .addOptions([...deciderOptions(), ...queueOptions()])
     .option('--json', 'print one JSON object')
@@ -94,8 +98,9 @@ interval is narrow enough. The intervals are corrected for the repeated tests.
 shards. --queue distributes the runs to folkmoot worker processes of the same
 build through etcd. Both give the same bytes as one machine.
 
---record calls external deciders and writes one cassette per run. See
-docs/deciders.md.`)
+--record calls external deciders and writes one cassette per run. Limits in
+tokens and money are in the section budget of the scenario. --cache shares
+answers between runs and sweeps. See docs/deciders.md.`)
     .examples(
       'sweep byzantine --out sweeps/byzantine',
       'sweep byzantine --out sweeps/byzantine --resume --replicates 30',
@@ -144,12 +149,47 @@ async function planOf(file: string, flags: SweepFlags): Promise<Plan> {
   }
   const until = omitAbsent({ response: untilResponse, most: mostReplicates });
   const { assertModule } = await import('../../sim/scenario/complete.js');
+  const registered = await readRegistered(flags);
   const plan = planSweep(file, {
-    ...omitAbsent({ seed, set: flags.set, replicates, samples, audit, log }),
+    ...omitAbsent({
+      seed: registered?.seed ?? seed,
+      set: flags.set,
+      replicates,
+      samples,
+      audit,
+      log,
+    }),
     ...(untilInterval ? { until: { ...untilInterval, ...until } } : {}),
   });
   await assertModule(plan.scenario);
-  return plan;
+  if (!registered) return plan;
+  const { findChanges } = await import('../../sim/study/registration.js');
+  const changed = findChanges(plan, registered.registration);
+  const { sha256 } = registered.registration;
+  if (changed.length === 0) return { ...plan, registered: sha256 };
+  const problem = `the study has changed: ${changed.join(', ')}; restore it, or register it again`;
+  const values = { option: '--registered', value: flags.registered!, problem };
+  throw new UsageError('INVALID_ARGUMENT', values);
+}
+
+/** Reads the registration, and derives the seed if the registration left it open. */
+async function readRegistered({ registered: file, beacon, seed }: SweepFlags) {
+  if (file === undefined) {
+    if (beacon === undefined) return null;
+    throw new UsageError('OPTION_REQUIRES', { option: '--beacon', required: '--registered' });
+  }
+  const { readRegistration, seedFromBeacon } = await import('../../sim/study/registration.js');
+  const registration = readRegistration(file);
+  if (registration.beacon !== (beacon !== undefined)) {
+    const expected = registration.beacon ? 'the public value' : 'no value: the seed is registered';
+    throw new UsageError('INVALID_OPTION', { option: '--beacon', expected });
+  }
+  if (beacon !== undefined && seed !== undefined) {
+    const advice = 'the public value determines the seed';
+    throw new UsageError('OPTION_CONFLICT', { option: '--seed', other: '--beacon', advice });
+  }
+  const derived = beacon === undefined ? {} : { seed: seedFromBeacon(registration, beacon) };
+  return { registration, ...derived };
 }
 
 async function sweepIn(

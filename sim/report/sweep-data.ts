@@ -20,6 +20,8 @@ export interface SweepHead extends Partial<Provenance> {
   /** Number of planned runs. */
   runs: number;
   seed?: string;
+  /** SHA-256 of the registration that the sweep obeys. */
+  registered?: string;
 }
 
 export interface FactorData {

@@ -100,6 +100,7 @@ ${
 finished.</p>`
     : null
 }
+${head.registered ? html`<p>Registered before the runs, unchanged: ${head.registered}</p>` : null}
 ${failures > 0 ? html`<p>${format(failures)} runs failed; see Failed runs.</p>` : null}
 ${
   unexpected > failures

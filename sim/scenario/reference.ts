@@ -68,7 +68,9 @@ const common = [...moments, 'acts'];
 type Row = [key: string, allowed: string, standard: string, what: string];
 
 /** Lists whose items have rows of their own. */
-const listed = new Set(['links.between', 'consensus.rule.lines', 'deliberation.questions']);
+const listed = new Set([
+  ...['links.between', 'consensus.rule.lines', 'deliberation.questions', 'sweep.study.effects'],
+]);
 
 function rowsOf(schema: Member, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, member]): Row[] => {

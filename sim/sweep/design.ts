@@ -301,7 +301,7 @@ export function assertDesign(sweep: Sweep): void {
 }
 
 /** Returns true for a possible response. Names of script measures are known only after a run. */
-const isResponse = (name: string) => isMeasure(name) || parseOwn(name) !== null;
+export const isResponse = (name: string) => isMeasure(name) || parseOwn(name) !== null;
 
 function findResponsesProblem({ responses }: Sweep): string | null {
   const unknown = responses.find((name) => !isResponse(name));

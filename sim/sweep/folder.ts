@@ -32,6 +32,7 @@ import {
   writeWholeLater,
 } from '../../report/folder.js';
 import { CASSETTE_FILE } from '../agents/deciders/adapter.js';
+import { withoutStops } from '../agents/deciders/ledger.js';
 import { sweepTables } from '../measure/dictionary.js';
 import type { Factor, Sweep } from '../scenario/schema/scenario.js';
 import { SweepError, sweepDataError } from './messages.js';
@@ -377,6 +378,8 @@ export const FORMAT = 3;
 export type SweepHead = Provenance &
   Pick<Plan, 'cells' | 'runs' | 'modules' | 'scenario'> & {
     format: number;
+    /** SHA-256 of the registration that the sweep obeys. */
+    registered?: string;
     /**
      * Set for a shard. Includes the keys of all cells, so that a merge does not need the scenario's
      * files.
@@ -384,12 +387,14 @@ export type SweepHead = Provenance &
     shard?: Shard & Pick<Plan, 'keys'>;
   };
 
-export type ShardHead = Required<SweepHead>;
+export type ShardHead = SweepHead & Required<Pick<SweepHead, 'shard'>>;
 
 export function createSweepHead(plan: Plan, made: Provenance, shard?: Shard): SweepHead {
   const { version, commit, node } = made;
   const { cells, runs, modules, scenario, keys } = plan;
-  const whole = { format: FORMAT, version, commit, node, cells, runs, modules, scenario };
+  const named = plan.registered === undefined ? {} : { registered: plan.registered };
+  const about = { format: FORMAT, ...named, version, commit, node };
+  const whole = { ...about, cells, runs, modules, scenario };
   return shard ? { ...whole, shard: { ...shard, keys } } : whole;
 }
 
@@ -416,8 +421,11 @@ function differenceOf(there: unknown, now: SweepHead): string | null {
  * Returns the members that must be equal. Values may be added to designs in which not all cells
  * depend on them.
  */
-function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, now: SweepHead) {
-  const { sweep, ...base } = scenario;
+function fixed(
+  { version, commit, node, modules, scenario, shard, registered }: SweepHead,
+  now: SweepHead,
+) {
+  const { sweep, ...base } = withoutStops(scenario);
   const { design, levels, factors, log } = sweep!;
   const known = Object.keys(modules).filter((name) => name in now.modules);
   return {
@@ -425,6 +433,7 @@ function fixed({ version, commit, node, modules, scenario, shard }: SweepHead, n
     commit,
     node,
     shard: shard ? shardText(shard) : 'none',
+    registered: registered ?? 'none',
     modules: Object.fromEntries(known.map((name) => [name, modules[name]])),
     scenario: {
       ...base,

@@ -8,6 +8,7 @@ import { canonical } from '../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import { parseOwn } from '../../report/shared/measures.js';
+import { withoutStops } from '../agents/deciders/ledger.js';
 import type { Job } from '../run/jobs.js';
 import { completeScenario } from '../scenario/complete.js';
 import { dataFiles } from '../scenario/files.js';
@@ -59,6 +60,8 @@ export interface Plan {
   /** Scenario as parsed, without the sweep and defaults. Factor values are set in this copy. */
   base: unknown;
   folder: string;
+  /** SHA-256 of the registration that the plan obeys. */
+  registered?: string;
 }
 
 /** Part of a plan that does not need the scenario's files. */
@@ -157,7 +160,7 @@ function checkCells(plan: Uncounted): Checked {
   let asksDeciders = false;
   for (const cell of generateCells(plan.sweep, plan.scenario.seed)) {
     const scenario = scenarioOf(plan, cell);
-    const hash = createHash('sha256').update(`${cell.seed}\n${canonical(scenario)}`);
+    const hash = createHash('sha256').update(`${cell.seed}\n${canonical(withoutStops(scenario))}`);
     keys.push(hash.digest('hex').slice(0, KEY_LENGTH));
     asksDeciders ||= listExternals(scenario).length > 0;
     for (const path of scriptModules(scenario)) scripts.add(path);

@@ -104,6 +104,19 @@ export function wilson(share: number, trials: number, { normal }: Level = LEVEL_
   return { low, high };
 }
 
+/**
+ * Wilson's interval for a rate, without a continuity correction (Wilson 1927; Newcombe 1998, method
+ * 3). Its coverage is 0.95 on average over shares, where the corrected interval is wider.
+ */
+export function wilsonScore(share: number, trials: number, { normal: z }: Level = LEVEL_95) {
+  const middle = (share + (z * z) / (2 * trials)) / (1 + (z * z) / trials);
+  const half =
+    (z * Math.sqrt((share * (1 - share)) / trials + (z * z) / (4 * trials * trials))) /
+    (1 + (z * z) / trials);
+  const low = share === 0 ? 0 : Math.max(0, middle - half);
+  return { low, high: share === 1 ? 1 : Math.min(1, middle + half) };
+}
+
 /** Computes the lower end. The continuity correction subtracts half a hit. */
 function wilsonEnd(share: number, trials: number, z: number): number {
   const hits = trials * share;

@@ -302,7 +302,7 @@ test.each([
   [31, 3_000, 3_100],
   [9, 10_000, 1_000],
   [9, 0, 9_000],
-])('Kish 1965: %i votes of correlation %i bps give %i / 1,000', (count, correlation_bps, effective) => {
+])('Kish 1965: %i votes, correlation %i bps: %i / 1,000', (count, correlation_bps, effective) => {
   const votes = Array.from({ length: count }, () => ({ ballot: { model: 'm' } }));
   const at = (least_effective: number) => {
     return elect('effective', '', votes, { correlation_bps, least_effective });
