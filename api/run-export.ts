@@ -24,12 +24,6 @@ interface ExportOptions extends ViewWork, Pick<RunSummary, 'folder' | 'proven' |
   scenario?: ScenarioView | undefined;
 }
 
-interface ExportedFile {
-  html: string;
-  entries: number;
-  events: number;
-}
-
 /**
  * Exports a run. The same log and scenario yield the same file.
  *
@@ -39,7 +33,7 @@ interface ExportedFile {
 export async function exportRun(
   network: ServedNetwork,
   options: ExportOptions,
-): Promise<ExportedFile> {
+): Promise<{ html: string; entries: number; events: number }> {
   const { folder, proven, version, scenario, ...work } = options;
   const { event_seq } = network.read.position;
   if (event_seq > MAX_EXPORTED_EVENTS) {

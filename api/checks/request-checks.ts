@@ -20,11 +20,6 @@ import { parseInstant } from '../../engine/protocol/time.js';
 import { serverBounds } from '../contract/limit-table.js';
 import { type UnknownName, unknownMembers } from './unknown-members.js';
 
-interface Received {
-  admission: Admission;
-  unknown: readonly UnknownName[];
-}
-
 const none: readonly never[] = [];
 
 /** @param unread members that the network's decision rule does not read. */
@@ -32,7 +27,7 @@ export function admitReceived(
   request: SignedRequest,
   networkId: string,
   unread: readonly string[] = none,
-): Received {
+): { admission: Admission; unknown: readonly UnknownName[] } {
   const many = tooManyValues(request.body);
   if (many) return { admission: { refusal: many }, unknown: none };
   const admission = admit(request, networkId);

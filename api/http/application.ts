@@ -409,14 +409,8 @@ function notFound(head: RequestHead): Answer {
 /** RFC 9110 requires both headers in a 426 response. */
 const upgradeHeaders = { Upgrade: 'websocket', Connection: 'Upgrade' };
 
-interface Opening {
-  head: RequestHead;
-  addressKey: string;
-  problem: Problem | null;
-}
-
 function socketRefusal(
-  { head, addressKey, problem }: Opening,
+  { head, addressKey, problem }: { head: RequestHead; addressKey: string; problem: Problem | null },
   { limits, connections }: Services,
   entryChecks: EntryChecks,
 ): RefusalResponse | null {

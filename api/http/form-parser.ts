@@ -122,12 +122,7 @@ export interface FormTask {
   fileBytes: number;
 }
 
-interface FormProblem {
-  problem: string;
-  pointer: string;
-}
-
-type ParsedForm = MemeUpload | FormProblem;
+type ParsedForm = MemeUpload | { problem: string; pointer: string };
 
 const FILE = 'meme_file';
 /** Parts that a form may contain once. */

@@ -174,18 +174,13 @@ export class Watchers {
 
 const hasRoom = (socket: Socket) => socket.bufferedBytes() <= watchLimits.backlogBytes;
 
-interface Refused {
-  refusal: Refusal;
-  end: keyof typeof closeCodes;
-}
-
 /** Adds a watcher, or returns a refusal. Calls `onEnd` when no further frames can be made. */
 export function beginWatching(
   watchers: Watchers | null,
   socket: Socket,
   { since, every_ms, unknown }: ClientMessage['watch'] & { unknown?: readonly string[] },
   onEnd: () => void,
-): Watcher | Refused {
+): Watcher | { refusal: Refusal; end: keyof typeof closeCodes } {
   if (!watchers) {
     return { refusal: refuse('WATCH_DISABLED'), end: 'notWatched' };
   }

@@ -81,14 +81,10 @@ command.`)
     .action(show);
 }
 
-interface ShowFlags {
-  json?: boolean;
-}
-
 async function show(
   name: SectionName,
   options: string[],
-  { json }: ShowFlags,
+  { json }: { json?: boolean },
   self: Command,
 ): Promise<void> {
   const command = await makers[name]();

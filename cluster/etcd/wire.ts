@@ -56,12 +56,6 @@ export interface ResponseOp {
   response_delete_range?: DeleteRangeResponse;
 }
 
-interface TxnResponse {
-  header: Header;
-  succeeded: boolean;
-  responses: ResponseOp[];
-}
-
 export interface WatchResponse {
   header: Header;
   created: boolean;
@@ -75,10 +69,6 @@ interface LeaseGrantResponse {
   header: Header;
   ID: string;
   TTL: string;
-}
-
-interface AlarmResponse {
-  alarms: { memberID: string; alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[];
 }
 
 interface StatusResponse {
@@ -95,13 +85,13 @@ export interface Answers {
   'KV/Range': RangeResponse;
   'KV/Put': PutResponse;
   'KV/DeleteRange': DeleteRangeResponse;
-  'KV/Txn': TxnResponse;
+  'KV/Txn': { header: Header; succeeded: boolean; responses: ResponseOp[] };
   'KV/Compact': PutResponse;
   'Watch/Watch': WatchResponse;
   'Lease/LeaseGrant': LeaseGrantResponse;
   'Lease/LeaseRevoke': PutResponse;
   'Lease/LeaseKeepAlive': LeaseGrantResponse;
-  'Maintenance/Alarm': AlarmResponse;
+  'Maintenance/Alarm': { alarms: { memberID: string; alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[] };
   'Maintenance/Status': StatusResponse;
 }
 

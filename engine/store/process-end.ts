@@ -85,11 +85,6 @@ export const crashPoints = [
 /** Name of a crash point. */
 export type CrashPoint = (typeof crashPoints)[number];
 
-interface Plan {
-  point: CrashPoint;
-  passesLeft: number;
-}
-
 const plan = parsePlan(process.env.FOLKMOOT_CRASH_AT);
 
 /** Kills this process with SIGKILL if `FOLKMOOT_CRASH_AT` names this point. */
@@ -103,7 +98,7 @@ export function crashPoint(name: CrashPoint): void {
  * Parses `name` or `name:N`. Throws for an unknown name, because a test that never crashes proves
  * nothing.
  */
-function parsePlan(text: string | undefined): Plan | null {
+function parsePlan(text: string | undefined): { point: CrashPoint; passesLeft: number } | null {
   if (text === undefined || text === '') return null;
   const [name, passes = '1'] = text.split(':');
   const point = crashPoints.find((known) => known === name);

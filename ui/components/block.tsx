@@ -135,13 +135,7 @@ export function TallyBar({ block }: { block: BlockItem }) {
   );
 }
 
-interface GoalProps {
-  length: string;
-  of: 'approve' | 'reject';
-  text: string;
-}
-
-function Goal({ length, of, text }: GoalProps) {
+function Goal({ length, of, text }: { length: string; of: 'approve' | 'reject'; text: string }) {
   return (
     <span class={`goal ${of}`} style={{ width: length }}>
       <span>{text}</span>

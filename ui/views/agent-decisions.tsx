@@ -142,12 +142,7 @@ function Bar({ name, value, at, needed }: BarProps) {
 
 const signed = (value: number) => `${value > 0 ? '+' : ''}${format(Math.round(value))}`;
 
-interface WhyTableProps {
-  list: readonly Reasoned[];
-  one: Reasoned;
-}
-
-function WhyTable({ list, one }: WhyTableProps) {
+function WhyTable({ list, one }: { list: readonly Reasoned[]; one: Reasoned }) {
   const judgement = judgementOf(one);
   return (
     <>

@@ -229,12 +229,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
   );
 }
 
-interface HappeningProps {
-  row: Happening;
-  blocks: Happenings['blocks'];
-}
-
-function HappeningText({ row, blocks }: HappeningProps) {
+function HappeningText({ row, blocks }: { row: Happening; blocks: Happenings['blocks'] }) {
   const { kind, who, what, value } = row;
   const hash = blocks.find(({ number }) => number === what)?.hash;
   const shown: Record<string, ComponentChildren> = {

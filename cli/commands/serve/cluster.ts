@@ -84,18 +84,13 @@ export function assertNodeOptions(flags: ServeNodeFlags): void {
 
 const dashed = (name: string) => `--${name.replace(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)}`;
 
-interface OpenedNode {
-  network: ClusterNetwork;
-  close(): Promise<void>;
-}
-
 /** Opens a node. Returns null if `stopped` aborts first. */
 export async function openNode(
   flags: ServeNodeFlags,
   options: Omit<ClusterOptions, 'order' | 'node' | 'catchUp'>,
   log: Logger,
   stopped: AbortSignal,
-): Promise<OpenedNode | null> {
+): Promise<{ network: ClusterNetwork; close(): Promise<void> } | null> {
   const { ClusterNetwork } = await import('../../../cluster/network.js');
   const order = await openOrder(flags, flags.networkId!, (line) => log.error(line));
   const closers = [async () => order.close()];

@@ -2,11 +2,6 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-interface Wanted {
-  url: string;
-  paths: readonly string[];
-}
-
 export interface Reads {
   times: number;
   /** Number of missing responses and responses other than 200. */
@@ -48,7 +43,7 @@ function report(): Reads {
   return { times: sorted.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), mostMs: at(1) };
 }
 
-process.on('message', (message: Wanted | 'report') => {
+process.on('message', (message: { url: string; paths: readonly string[] } | 'report') => {
   if (message === 'report') process.send!(report());
   else for (const path of message.paths) void readOn(`${message.url}${path}`);
 });

@@ -16,16 +16,10 @@ import { main } from '../../support/paths.js';
 
 export type Data = Record<string, unknown>;
 
-interface Called {
-  said: string;
-  isError: boolean;
-  data: Data;
-}
-
 export interface Host {
   client: Client;
   /** Calls a tool and returns the result or the refusal. */
-  call(name: string, args?: Data): Promise<Called>;
+  call(name: string, args?: Data): Promise<{ said: string; isError: boolean; data: Data }>;
   /** Calls a tool, expects success, and returns the data. */
   done(name: string, args?: Data): Promise<Data>;
   close(): Promise<void>;

@@ -20,14 +20,9 @@ const hello = JSON.stringify({
   },
 });
 
-interface Answer {
-  status: number;
-  body: string;
-}
-
 /** Sends a request with the given headers only. */
 function asked(where: Listening, headers: Record<string, string>, body = '{}', method = 'POST') {
-  return new Promise<Answer>((resolve, reject) => {
+  return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const sent = request(where.url, { method, headers }, async (response) => {
       resolve({ status: response.statusCode!, body: await text(response) });
     });

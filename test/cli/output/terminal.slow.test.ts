@@ -23,14 +23,10 @@ function expectTame({ stdout, stderr }: Ended): void {
   }
 }
 
-interface Hostile {
-  url: string;
-}
-
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Starts a server with control characters in every text. */
-async function hostile(answer: Answer): Promise<Hostile> {
+async function hostile(answer: Answer): Promise<{ url: string }> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const sockets = new WebSocketServer({ server });

@@ -17,12 +17,7 @@ async function hosted(client: EtcdClient): Promise<QueueHost> {
   return host;
 }
 
-interface Hand {
-  claims: QueueClaims;
-  lease: Lease;
-}
-
-async function hand(client: EtcdClient): Promise<Hand> {
+async function hand(client: EtcdClient): Promise<{ claims: QueueClaims; lease: Lease }> {
   const [queue] = await listQueues(client);
   const lease = await Lease.grant(client, 60);
   onTestFinished(() => lease.release());

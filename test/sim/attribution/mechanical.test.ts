@@ -15,20 +15,13 @@ const both = ['validator', 'producer'] as const;
 type Rule = { policy: string; participation_bps: number };
 type Cast = readonly (readonly [voter: number, decision: Decision])[];
 
-interface Told {
-  population: Population;
-  voters: Citizen[];
-  hash: string;
-  explanation: Explanation;
-}
-
 /** Network on disk with votes on the first agent's block, and the explanation of the block. */
 async function poll(
   rule: Rule,
   personalities: readonly string[],
   cast: Cast,
   toDeadline: boolean,
-): Promise<Told> {
+): Promise<{ population: Population; voters: Citizen[]; hash: string; explanation: Explanation }> {
   const path = join(temporaryFolder(), 'network');
   const genesis = { ...rule, voting_period_ms: PERIOD_MS };
   const population = await newPopulation({ path, genesis });

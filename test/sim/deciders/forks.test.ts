@@ -22,12 +22,7 @@ async function recorded(strategy: Raw = {}, folder?: string, decider?: DeciderSe
   return { server, out, result };
 }
 
-interface Hooks {
-  record?: boolean;
-  mostCalls?: number;
-}
-
-async function forked(run: string, added: Raw[], hooks: Hooks) {
+async function forked(run: string, added: Raw[], hooks: { record?: boolean; mostCalls?: number }) {
   const kept = readKept(run);
   const out = join(temporaryFolder(), 'fork');
   const scenario = forkScenario(kept, added);
