@@ -105,7 +105,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
     cluster: () => import('./commands/cluster.js').then((of) => of.clusterCommand()),
     archive: () => import('./commands/archive.js').then((of) => of.archiveCommand()),
     check: () => import('./commands/replay.js').then((of) => of.checkCommand()),
-    verify: () => import('./commands/conformance.js').then((of) => of.verifyCommand()),
   },
 };
 

@@ -151,7 +151,7 @@ const invalid: Row[] = [
   ...[
     ...['serve', 'agent watch', 'cluster status', 'network state', 'sim', 'scenario check'],
     ...['sweep', 'merge', 'worker', 'swarm', 'replay', 'load', 'load compare', 'log', 'archive'],
-    ...['verify', 'keygen'],
+    'keygen',
   ].map((command): Row => [[...words(command), '--nonsense']]),
   ...[missing, folder, broken].flatMap((path) => [
     ...lines(`sim ${path}
@@ -366,8 +366,6 @@ test('files: a member that appears twice is refused and named', async () => {
   expect([log.code, log.stderr]).toEqual([13, expect.stringContaining('/seq')]);
   const result = fileWith('result.json', '{"runs":[{"votes":1,"votes":2}]}');
   expectError(await runCommand(['load', 'compare', result, result]), 2, ['/runs/0/votes']);
-  const line = await runCommand(['verify'], '{"public_key":"","public_key":""}\n');
-  expect(JSON.parse(line.stdout)).toEqual({ valid: false, error: 'invalid JSON' });
 });
 
 test.each([
