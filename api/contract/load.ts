@@ -27,15 +27,8 @@ const Facts = Type.Object({
 
 const Table = Type.Object({
   id: Type.Enum([
-    'brackets',
-    'probes',
-    'latencies',
-    'requests',
-    'failures',
-    'outages',
-    'nodes',
-    'shards',
-    'tiers',
+    ...(['brackets', 'probes', 'latencies', 'requests'] as const),
+    ...(['failures', 'outages', 'nodes', 'shards'] as const),
   ]),
   title: Text,
   note: Text,

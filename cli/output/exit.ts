@@ -42,7 +42,9 @@ const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
   safety: 'safety violation: the network broke a rule, or honest agents decided differently',
   differs: 'mismatch: replay, second run, cluster nodes, certificate or rule check differ',
   crash: 'crash, or data is damaged or locked by another process, or the disk failed',
-  invalid: 'load run without valid figures: INVALID, INCOMPLETE, CLIENT_BOUND or WORKLOAD_BOUND',
+  invalid:
+    'load run without valid figures: INVALID, CLIENT_BOUND or WORKLOAD_BOUND; or load compare ' +
+    'with the result of such a run, or of one that is INCOMPLETE',
   failOn: 'load run met a condition of --fail-on',
   unanswered: 'answer of an external decider is missing, or no calls are left',
   unmeasured: 'load run does not measure a figure of --fail-on or --slo',
