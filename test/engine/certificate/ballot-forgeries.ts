@@ -111,9 +111,7 @@ const outcomes = [
     });
   }),
   forgery('another choice in the event', 'BLOCK_EVENT', (c) =>
-    amendEvent([closing(c)], 'block_status', (data) => {
-      data.choice = 'a';
-    }),
+    amendEvent([closing(c)], 'block_status', { choice: 'a' }),
   ),
   forgery('other standings', 'BLOCK_RECORD', (c) =>
     ends(c, (outcome) => {
@@ -144,9 +142,7 @@ const options = [
   forgery('options in another order', 'BLOCK_RECORD', (c) => offers(c, ['a', 'b', 'c'])),
   forgery('an option more in the records', 'BLOCK_RECORD', (c) => offers(c, ['c', 'b', 'a', 'd'])),
   forgery('another option in the event of the proposal', 'BLOCK_EVENT', (c) =>
-    amendEvent([opening(c)], 'block_proposal', (data) => {
-      data.options = ['a'];
-    }),
+    amendEvent([opening(c)], 'block_proposal', { options: ['a'] }),
   ),
 ];
 

@@ -135,17 +135,29 @@ export type Members = Record<string, unknown> & {
 
 export const parsed = (text: string) => JSON.parse(text) as unknown;
 
+type Amendment<Shape, More extends unknown[] = []> = Value | ((of: Shape, ...more: More) => void);
+
+/** Assigns members to a value, or lets a function change it. */
+function apply<Shape extends Value, More extends unknown[]>(
+  change: Amendment<Shape, More>,
+  value: Shape,
+  ...more: More
+): void {
+  if (typeof change === 'function') change(value, ...more);
+  else Object.assign(value, change);
+}
+
 /** Changes the first result that begins with a text. The result remains canonical. */
 export function amend(
   links: readonly Link[],
   beginning: string,
-  change: (value: Members, key: unknown[]) => void,
+  change: Amendment<Members, [key: unknown[]]>,
 ): void {
   for (const link of links) {
     const at = link.results.findIndex((one) => one.startsWith(beginning));
     if (at < 0) continue;
     const value = parsed(link.results[at]!) as unknown[];
-    change(value[2] as Members, value);
+    apply(change, value[2] as Members, value);
     link.results[at] = canonical(value);
     return;
   }
@@ -153,12 +165,12 @@ export function amend(
 }
 
 /** Changes the first event with a given type. */
-export function amendEvent(links: readonly Link[], type: string, change: (data: Value) => void) {
+export function amendEvent(links: readonly Link[], type: string, change: Amendment<Value>) {
   for (const link of links) {
     const at = link.results.findIndex((one) => one.endsWith(`"type":"${type}"}`));
     if (at < 0) continue;
     const event = parsed(link.results[at]!) as { data: Value };
-    change(event.data);
+    apply(change, event.data);
     link.results[at] = canonical(event);
     return;
   }
@@ -166,10 +178,10 @@ export function amendEvent(links: readonly Link[], type: string, change: (data: 
 }
 
 /** Changes the body of the first request with a given kind. */
-export function amendBody(links: readonly Link[], kind: string, change: (body: Value) => void) {
+export function amendBody(links: readonly Link[], kind: string, change: Amendment<Value>) {
   const { entry } = links.find((one) => one.entry?.kind === kind)!;
   const body = parsed(entry!.body) as Value;
-  change(body);
+  apply(change, body);
   entry!.body = canonical(body);
 }
 
