@@ -1,8 +1,6 @@
 /** Schemas and routes for the reads that the web page uses. */
 
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
-import { eventData } from '../../engine/protocol/schema/event.js';
-import { RuleOptions } from '../../engine/protocol/schema/genesis.js';
 import {
   AgentId,
   BlockStatus,
@@ -17,6 +15,7 @@ import {
   PublicKey,
   Status,
 } from '../../engine/protocol/schema/primitives.js';
+import { Overview, Snapshot } from '../../engine/protocol/schema/snapshot.js';
 import { PublishedEvent } from './answers.js';
 import { serverBounds } from './limit-table.js';
 import { agentInPath, cursor, type Declared, entryNumber, rows, whole } from './route.js';
@@ -27,148 +26,10 @@ const next_cursor = nullable(Text);
 /** Creation number, from 0. */
 const number = Count;
 
-const AgentNow = Type.Object({
-  number,
-  id: AgentId,
-  public_key: PublicKey,
-  name: Text,
-  personality: Text,
-  validator: Type.Boolean(),
-  producer: Type.Boolean(),
-  status: Text,
-  dormant: Type.Boolean(),
-  reputation: Type.Integer({ description: 'in parts of 1,000,000' }),
-  votes: Count,
-  memes: Count,
-  blocks_produced: Count,
-});
-
-const BlockNow = Type.Object({
-  number,
-  hash: Hash,
-  parent: Hash,
-  height: Count,
-  producer: Type.Integer({ description: 'number of the producer' }),
-  transactions: Count,
-  total: Type.Integer({ description: 'total weight of the electorate' }),
-  electors: Count,
-  needed: Type.Integer({ description: 'weight that finalizes the block, fixed at its proposal' }),
-  proposed_at: Milliseconds,
-  deadline: Milliseconds,
-  entry: Count,
-  status: Text,
-  approve: Count,
-  reject: Count,
-  closed_at: nullable(Milliseconds),
-  ballots: Type.Array(Count, {
-    description: 'agent number * 2, plus 1 for reject, in order of arrival',
-  }),
-});
-
-const AllianceNow = Type.Object({
-  number,
-  id: Text,
-  purpose: Text,
-  duration: Text,
-  status: Text,
-  founder: Count,
-  members: Type.Array(Count),
-  invited: Type.Array(Count),
-  proposed_at: Milliseconds,
-  at: Milliseconds,
-  entry: Count,
-});
-
-const Meme = Type.Object({
-  number,
-  id: MemeId,
-  creator: Count,
-  type: Text,
-  caption: Text,
-  entry: Count,
-  at: Milliseconds,
-});
-
-const Said = Type.Object({
-  entry: Count,
-  at: Milliseconds,
-  who: Count,
-  kind: Type.Enum(['remark', 'reason', 'meme']),
-  what: Count,
-  stance: Text,
-  text: Text,
-});
-
-/** Network state after an entry. See `model.ts` in the view. */
-const Snapshot = Type.Object({
-  network_id: Text,
-  epoch: Text,
-  policy: Text,
-  weights: Text,
-  participation_bps: Count,
-  rule: Type.Optional(RuleOptions),
-  entry: Count,
-  at: Milliseconds,
-  event_seq: Count,
-  digest: Hash,
-  log_digest: Hash,
-  height: Count,
-  agents: Type.Array(AgentNow),
-  blocks: Type.Array(BlockNow),
-  alliances: Type.Array(AllianceNow),
-  memes: Type.Array(Meme),
-  said: Type.Array(Said),
-  totals: Type.Object({
-    proposed: Count,
-    finalized: Count,
-    rejected: Count,
-    expired: Count,
-    orphaned: Count,
-    votes: Count,
-    memes: Count,
-    alliances: Count,
-    remarks: Count,
-    transactions: Count,
-  }),
-});
-
 const ViewProgress = Type.Object({
   made: Type.Boolean({ description: 'true if the whole log is indexed' }),
   entry: Count,
   to: Count,
-});
-
-const Overview = Type.Object({
-  epoch: Text,
-  entry: Count,
-  at: Milliseconds,
-  event_seq: Count,
-  event_types: Type.Array(Type.Enum(Object.keys(eventData)), {
-    description: 'event types that `events` counts, in this order',
-  }),
-  block_ends: Type.Array(BlockStatus, {
-    description: 'outcomes that `ends` counts, in this order',
-  }),
-  buckets: Type.Array(
-    Type.Object({
-      from: Count,
-      entries: Count,
-      at: Milliseconds,
-      events: Type.Array(Count),
-      ends: Type.Array(Count),
-      registered: Count,
-    }),
-  ),
-  closings: Type.Array(
-    Type.Object({
-      entry: Count,
-      at: Milliseconds,
-      block: Type.Integer(),
-      height: Count,
-      status: BlockStatus,
-    }),
-  ),
-  closings_omitted: Count,
 });
 
 const EntryDetail = Type.Object({

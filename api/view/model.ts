@@ -2,6 +2,7 @@
  * Data for the page: snapshots at an entry, and row batches that advance a snapshot. Runs in
  * browsers.
  */
+import type { Static } from '../../engine/protocol/bundled/typebox.js';
 import {
   type EventType,
   eventRows,
@@ -11,7 +12,7 @@ import {
   type saidKinds,
   type ViewRow,
 } from '../../engine/protocol/event-types.js';
-import type { RuleOptions } from '../../engine/protocol/schema/genesis.js';
+import type * as schema from '../../engine/protocol/schema/snapshot.js';
 
 const untold = {
   registered: { code: 0, introduces: 'agents', changes: ['agent'], text: '{agent} registered' },
@@ -173,125 +174,17 @@ export type BlockRow = Item<Shapes['blocks']>;
 export type MemeRow = Item<Shapes['memes']>;
 export type AllianceRow = Item<Shapes['alliances']>;
 
-/**
- * A remark, a vote's reason, or a caption. The text is untrusted and must never be treated as
- * markup.
- */
-export interface Message {
-  entry: number;
-  at: number;
-  who: number;
-  kind: MessageKind;
-  /** Block number for a remark or reason; meme number for a caption. */
-  what: number;
-  /** Decision of a vote, or sentiment of a remark; empty for a caption. */
-  stance: string;
-  text: string;
-}
+export type Message = Static<typeof schema.Said>;
 
 export type MessageKind = (typeof saidKinds)[number];
 
-/** A network after an entry. Contains everything that the page renders. */
-export interface Snapshot {
-  network_id: string;
-  epoch: string;
-  /** Consensus parameters from genesis. */
-  policy: string;
-  weights: string;
-  participation_bps: number;
-  /** Parameters, lines or module of the decision rule; absent if the rule has its defaults. */
-  rule?: RuleOptions;
-  entry: number;
-  at: number;
-  event_seq: number;
-  /** Stored digests after the entry; empty if the entry is inside an applied batch. */
-  digest: string;
-  log_digest: string;
-  height: number;
-  agents: AgentSnapshot[];
-  /** All blocks in voting and the last `viewLimits.blocksShown` closed blocks, by number. */
-  blocks: BlockSnapshot[];
-  /** All open alliances and the last `viewLimits.alliancesShown` ended alliances, by number. */
-  alliances: AllianceRow[];
-  /** The last `viewLimits.memesShown` memes, by number. */
-  memes: MemeRow[];
-  /** The last `viewLimits.saidShown` messages, by entry. */
-  said: Message[];
-  totals: Totals;
-}
-
-export interface AgentSnapshot extends AgentRow {
-  status: string;
-  /** True if the agent is excluded from electorates because of missed votes. */
-  dormant: boolean;
-  /** In millionths, as published. Changes are at least 1,000. */
-  reputation: number;
-  votes: number;
-  memes: number;
-  blocks_produced: number;
-}
-
-export interface BlockSnapshot extends BlockRow {
-  status: string;
-  approve: number;
-  reject: number;
-  closed_at: number | null;
-  /**
-   * Agent number * 2, plus 1 for a rejection, in order of arrival. Closed blocks together keep the
-   * last `viewLimits.ballotsShown` ballots; older blocks keep none.
-   */
-  ballots: number[];
-}
-
-export interface Totals {
-  /** Counts of blocks, memes and alliances so far. A count is also the next number. */
-  proposed: number;
-  finalized: number;
-  rejected: number;
-  expired: number;
-  orphaned: number;
-  votes: number;
-  memes: number;
-  alliances: number;
-  remarks: number;
-  /** Transactions in finalized blocks. */
-  transactions: number;
-}
-
-/** A part of the log. Buckets end at commits, so their sizes differ. */
-export interface Bucket {
-  /** First entry in the bucket, and number of entries. */
-  from: number;
-  entries: number;
-  /** Time of the first entry, in milliseconds since 1970. */
-  at: number;
-  /** Events by type, in the order of `event_types`. */
-  events: number[];
-  /** Closed blocks by outcome, in the order of `block_ends`. */
-  ends: number[];
-  registered: number;
-}
-
-export interface Closing {
-  entry: number;
-  at: number;
-  block: number;
-  height: number;
-  status: string;
-}
-
-export interface Overview {
-  epoch: string;
-  entry: number;
-  at: number;
-  event_seq: number;
-  event_types: readonly string[];
-  block_ends: readonly string[];
-  buckets: Bucket[];
-  /** The last closings, by entry. `closings_omitted` earlier closings are left out. */
-  closings: Closing[];
-  closings_omitted: number;
-}
+export type Snapshot = Static<typeof schema.Snapshot>;
+export type AgentSnapshot = Static<typeof schema.AgentNow>;
+export type BlockSnapshot = Static<typeof schema.BlockNow>;
+export type Totals = Static<typeof schema.Totals>;
+export type Bucket = Static<typeof schema.Bucket>;
+export type Closing = Static<typeof schema.Closing>;
+export type Overview = Static<typeof schema.Overview>;
 
 /** Formats a row's value: a word, or a decimal number. */
 export function formatRowValue(of: RowValue | undefined, value: number): string {

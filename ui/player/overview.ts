@@ -1,13 +1,7 @@
 /** The overview of a log, which grows with the rows that arrive. */
-import {
-  type Bucket,
-  formatRowValue,
-  type Overview,
-  type RowBatch,
-  rowKinds,
-  viewRows,
-} from '../../api/view/model.js';
+import { type Bucket, type Overview, type RowBatch, rowKinds } from '../../api/view/model.js';
 import { firstRow } from '../../api/view/row-batch.js';
+import { blockStatuses } from '../../engine/protocol/event-types.js';
 import type { PageOverview } from '../data/messages.js';
 
 /** Largest number of batches that wait for an overview. */
@@ -60,7 +54,7 @@ export class GrowingOverview {
       if (type >= 0) bucket.events[type]! += 1;
       if (kind === 'registered') bucket.registered += 1;
       if (kind !== 'block_status') continue;
-      const status = formatRowValue(viewRows.block_status.value, rows.value[row]!);
+      const status = blockStatuses[rows.value[row]!]!;
       const end = now.block_ends.indexOf(status);
       if (end >= 0) bucket.ends[end]! += 1;
       closings.push({ entry: batch.from + rows.entry[row]!, status });
