@@ -5,7 +5,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import {
   formatMessage,
   indexGroups,
@@ -101,14 +101,7 @@ const Description = Type.Object(
 );
 const descriptionProblem = validator('snapshot_description', Description);
 
-export interface SnapshotDescription {
-  protocol: typeof PROTOCOL;
-  network: string;
-  log: string;
-  version: number;
-  bytes: number;
-  sha256: string;
-}
+export type SnapshotDescription = Static<typeof Description>;
 
 export const formatDescription = (description: SnapshotDescription): string =>
   Buffer.from(JSON.stringify(description)).toString('base64url');
