@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { asyncapiDocument, openapiDocument } from '../dist/api/documents/documents.js';
 import { tables as loadTables } from '../dist/bench/load/histograms.js';
+import { loadFileJsonSchema, loadFileTables } from '../dist/bench/load/load-file.js';
 import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 import { configCommands } from '../dist/cli/commands/config.js';
 import { buildColumns } from '../dist/cli/commands/events/columns.js';
@@ -37,6 +38,7 @@ const schemas = {
   'docs/scenario.schema.json': scenarioJsonSchema,
   'docs/deciders.schema.json': deciderSchema,
   'docs/certificate.schema.json': certificateJsonSchema,
+  'docs/load-file.schema.json': loadFileJsonSchema,
   'docs/load-result.schema.json': loadResultJsonSchema,
   'docs/config.schema.json': () => configuration,
   'python/src/folkmoot/columns.json': pythonColumns,
@@ -49,6 +51,7 @@ const pages = {
   'docs/scripts.md': scriptTables,
   'docs/rules.md': ruleParts,
   'docs/load-result.md': loadResultTables,
+  'docs/load-testing.md': loadFileTables,
   'docs/configuration.md': configurationTables,
   'docs/cli.md': commandLineParts,
 };

@@ -27,7 +27,7 @@ const Facts = Type.Object({
 
 const Table = Type.Object({
   id: Type.Enum([
-    ...(['brackets', 'probes', 'latencies', 'requests'] as const),
+    ...(['brackets', 'probes', 'scenarios', 'latencies', 'requests'] as const),
     ...(['failures', 'outages', 'nodes', 'shards'] as const),
   ]),
   title: Text,

@@ -17,8 +17,6 @@ import {
   type Surroundings,
 } from './server.js';
 import {
-  aheadMs,
-  type SignedCall,
   SignedRecord,
   Signers,
   Supply,
@@ -27,7 +25,7 @@ import {
   signRequests,
   type UnsignedCall,
 } from './signers.js';
-import type { Call, CallOutcome, RunContext } from './workload.js';
+import type { RunContext } from './workload.js';
 
 export interface Agent {
   ordinal: number;
@@ -61,23 +59,27 @@ const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
  */
 const DISMISSAL_MS = 4_000;
 
-/** Appends the registered agents to `agents`. @throws {Failure} if one is refused. */
+/**
+ * Registers agents, of which the first has this ordinal. @throws {Failure} if one is refused.
+ */
 async function register(
+  first: number,
   keys: readonly string[],
-  agents: Agent[],
   enlisting: Enlisting,
-): Promise<void> {
+): Promise<Agent[]> {
   const { asker, signers, now, stamp, progress, capabilitiesOf } = enlisting;
   const started = performance.now();
-  const requests = keys.map((publicKey, agent) =>
-    registration({ agent, publicKey, timestamp: stamp(agent, now()) }, capabilitiesOf(agent)),
-  );
+  const requests = keys.map((publicKey, index) => {
+    const agent = first + index;
+    const by = { agent, publicKey, timestamp: stamp(agent, now()) };
+    return registration(by, capabilitiesOf(agent));
+  });
   const signed = await signRequests(signers, requests);
-  const asleep: Agent[] = [];
+  const [agents, asleep]: [Agent[], Agent[]] = [[], []];
   await forEachLimited(signed, AT_A_TIME, async (request) => {
     const answer = await asker.ask(request);
     const { agent: ordinal, publicKey } = request;
-    const id = idOf({ number: ordinal + 1, count: keys.length }, answer);
+    const id = idOf({ number: ordinal + 1, count: first + keys.length }, answer);
     const json = { 'content-type': 'application/json', 'x-agent-public-key': publicKey };
     const agent = { ordinal, publicKey, id, headers: json };
     agents.push(agent);
@@ -88,6 +90,7 @@ async function register(
   await changeAll(asleep, { status: 'active', reason: 'a load run begins' }, enlisting);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   progress(`${keys.length} agents registered in ${seconds} s`);
+  return agents;
 }
 
 /** Sets agents inactive, as many as possible within a few seconds. */
@@ -163,7 +166,7 @@ export async function cleanUp(url: string, seed: string): Promise<number> {
   }
 }
 
-function statusChange(
+export function statusChange(
   { ordinal, publicKey, id }: Agent,
   change: { status: 'active' | 'inactive'; reason: string; timestamp: string },
 ): UnsignedCall {
@@ -222,9 +225,10 @@ export class AgentPool {
   async gather(): Promise<void> {
     const surroundings = await readSurroundings(this.asker);
     if (this.#closed) throw loadError('RUN_OVER', {});
-    const { seed, signingThreads } = this.context.options;
+    const { seed, signingThreads, payload } = this.context.options;
     const networkId = surroundings.networkId ?? '';
-    const signers = new Signers({ seed, run: this.run, networkId }, signingThreads);
+    const setting = { seed, run: this.run, networkId, ...(payload ? { payload } : {}) };
+    const signers = new Signers(setting, signingThreads);
     this.#found = { surroundings, signers };
   }
 
@@ -245,8 +249,10 @@ export class AgentPool {
     return new Date(atMs).toISOString();
   };
 
+  /** Returns the keys of the next agents to register. */
   keys(count: number): Promise<string[]> {
-    return this.signers.publicKeys(Array.from({ length: count }, (_, ordinal) => ordinal));
+    const first = this.agents.length;
+    return this.signers.publicKeys(Array.from({ length: count }, (_, index) => first + index));
   }
 
   /** Signs an `auth` message for the event stream. */
@@ -261,12 +267,16 @@ export class AgentPool {
   readonly onEpoch = (before: string, after: string): void =>
     this.context.fail(note('EPOCH_CHANGED', { before, after }).text);
 
-  /** @throws {Failure} if an agent is refused. */
+  /** Registers further agents, and returns them. @throws {Failure} if an agent is refused. */
   async register(
-    keys: readonly string[],
+    count: number,
     capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
-  ): Promise<void> {
-    await register(keys, this.agents, { ...this.#means, capabilitiesOf });
+  ): Promise<Agent[]> {
+    const keys = await this.keys(count);
+    const means = { ...this.#means, capabilitiesOf };
+    const agents = await register(this.agents.length, keys, means);
+    this.agents.push(...agents);
+    return agents;
   }
 
   /**
@@ -281,18 +291,13 @@ export class AgentPool {
   }
 
   /** Signs requests ahead until the run is over. */
-  supply<T extends { timestamp: string }>({
-    make,
-    perS,
-    onReady,
-  }: Pick<SupplyPlan<T>, 'make' | 'perS' | 'onReady'>): Supply<T> {
+  supply<T extends { timestamp: string }>(
+    plan: Omit<SupplyPlan<T>, 'stampOf' | 'now' | 'onFailed'>,
+  ): Supply<T> {
     const supply = new Supply<T>({
-      make,
+      ...plan,
       stampOf: ({ timestamp }) => Date.parse(timestamp),
-      expected: Math.ceil(perS * computeSupplySeconds(this.context)),
-      perS,
       now: this.now,
-      onReady,
       onFailed: this.signingFailed,
     });
     this.atEnd(() => supply.close());
@@ -325,99 +330,4 @@ export class AgentPool {
     const { asker, signers, now, stamp, progress } = this;
     return { asker, signers, now, stamp, progress };
   }
-}
-
-/** Seconds for which requests are signed ahead: the run plus one second. */
-export const computeSupplySeconds = ({ options }: RunContext): number =>
-  (options.warmupMs + options.durationMs) / 1_000 + 1;
-
-/*
- * Status updates, signed ahead, that change only the reason. A server accepts an agent's updates
- * only with ascending timestamps, so each agent has one update in flight.
- */
-
-interface StatusPlan {
-  agents: readonly Agent[];
-  perS: number;
-  onReady(): void;
-  /** Called with the update's number, counted from 0. */
-  onCompleted(number: number, outcome: CallOutcome): void;
-}
-
-type Update = SignedCall & { number: number };
-
-export class Statuses {
-  readonly #pool: AgentPool;
-  readonly #plan: StatusPlan;
-  readonly #supply: Supply<Update>;
-  readonly #busy = new Set<number>();
-  #made = 0;
-
-  constructor(pool: AgentPool, plan: StatusPlan) {
-    this.#pool = pool;
-    this.#plan = plan;
-    const make = (count: number, position: number) => this.#make(count, position);
-    this.#supply = pool.supply({ make, perS: plan.perS, onReady: plan.onReady });
-  }
-
-  /** Prefix of each update's reason. The update's number follows. */
-  get mark(): string {
-    return `load ${this.#pool.run} `;
-  }
-
-  prepare(): Promise<void> {
-    return this.#supply.prepare();
-  }
-
-  get ready(): boolean {
-    const front = this.#supply.peek();
-    return front !== null && !this.#busy.has(front.agent);
-  }
-
-  /** Returns the next update and its number; null until `onReady`. */
-  next(): { call: Call; number: number } | null {
-    if (!this.ready) return null;
-    const update = this.#supply.take();
-    const { agent, number, target, headers, body, signedAtMs } = update;
-    this.#pool.record.used(agent, signedAtMs);
-    this.#busy.add(agent);
-    const call: Call = {
-      operation: 'status',
-      agent,
-      method: 'PUT',
-      target,
-      headers,
-      body,
-      holds: statusHolds,
-      completed: (outcome) => {
-        this.#busy.delete(agent);
-        this.#plan.onCompleted(number, outcome);
-        this.#plan.onReady();
-      },
-    };
-    return { call, number };
-  }
-
-  async #make(count: number, position: number): Promise<Update[]> {
-    const { now, stamp, signers } = this.#pool;
-    const { agents, perS } = this.#plan;
-    const first = this.#made;
-    this.#made += count;
-    const nowMs = now();
-    const changes = Array.from({ length: count }, (_, index) => {
-      const agent = agents[(first + index) % agents.length]!;
-      const atMs = nowMs + Math.min(aheadMs, ((position + index) * 1_000) / perS);
-      const timestamp = stamp(agent.ordinal, atMs);
-      const reason = this.mark + (first + index);
-      return statusChange(agent, { status: 'active', reason, timestamp });
-    });
-    const signed = await signRequests(signers, changes);
-    return signed.map((request, index) => ({ ...request, number: first + index }));
-  }
-}
-
-/** The protocol does not define this response. It must not contradict the update. */
-function statusHolds(data: unknown): boolean {
-  if (!isRecord(data) || data.duplicate === true) return false;
-  return data.status === undefined || data.status === 'active';
 }

@@ -3,16 +3,10 @@ import { roundedValue } from '../../report/shared/format.js';
 import { type Change, compareFigure, computeChange, early, roundedChange } from './compare.js';
 import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
 import { conditionError, unmeasuredError } from './messages.js';
-import {
-  arrivalsPerS,
-  type LoadOptions,
-  parseDuration,
-  parseNumber,
-  workloadOf,
-} from './options.js';
+import { arrivalsPerS, kindsOf, type LoadOptions, parseDuration, parseNumber } from './options.js';
 import type { LoadResult } from './result.js';
 
-type ConditionOption = '--fail-on' | '--slo';
+type ConditionOption = '--fail-on' | '--slo' | 'threshold';
 
 export interface Condition {
   /** Option that states the condition, for errors. */
@@ -26,6 +20,14 @@ export interface Condition {
    */
   bound: number;
   relative: boolean;
+}
+
+/** A condition that must hold; `condition` is met if it does not. */
+export interface Threshold {
+  condition: Condition;
+  /** True if the run ends as soon as it does not hold, from this measured time on. */
+  abortOnFail: boolean;
+  delayMs: number;
 }
 
 /**
@@ -86,6 +88,22 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
+const negated = { '>': '<=', '>=': '<', '<': '>=', '<=': '>' } as const;
+
+/**
+ * Parses a threshold of a load file, such as `p99<200ms`, which must hold. Returns the condition
+ * that is met if it does not. @throws {Failure}
+ */
+export function parseThreshold(text: string): Condition {
+  const option = 'threshold';
+  const named = { option, condition: quote(text) } as const;
+  const { figure, operator, sign, bound } = partsOf(text.trim(), option);
+  if (operator === '=') throw conditionError('NO_COMPARISON', named);
+  if (sign !== '') throw conditionError('NO_BASE', named);
+  const parsed = boundOf(named, figure, bound);
+  return { option, text, figure, operator: negated[operator], bound: parsed, relative: false };
+}
+
 /**
  * Checks before a run that the run will measure the figures in all conditions.
  * @throws {Failure}
@@ -97,12 +115,12 @@ export function assertMeasured(conditions: readonly Condition[], load: LoadOptio
   }
 }
 
-function assertSource(
-  { option, text, figure: { source } }: Condition,
-  { workload, batch, rate, keepGoing }: LoadOptions,
-): void {
+function assertSource({ option, text, figure: { source } }: Condition, load: LoadOptions): void {
+  const { workload, batch, rate, keepGoing } = load;
   const named = { option, condition: quote(text) };
-  const { schedules, produces } = workloadOf(workload);
+  const rows = kindsOf(load).map(({ row }) => row);
+  const schedules = [...new Set(rows.flatMap(({ operation }) => operation ?? []))];
+  const produces = (what: 'transactions' | 'delivery') => rows.some((row) => row.produces === what);
   switch (source) {
     case 'arrivals':
       return;
@@ -110,7 +128,7 @@ function assertSource(
       if (rate === null) throw unmeasuredError('NO_RATE', named);
       return;
     case 'transactions':
-      if (produces !== 'transactions') {
+      if (!produces('transactions')) {
         throw unmeasuredError('NO_TRANSACTIONS', { ...named, workload });
       }
       if (batch === 0) throw unmeasuredError('EMPTY_BLOCKS', { ...named, workload });
@@ -119,10 +137,11 @@ function assertSource(
       if (!keepGoing) throw unmeasuredError('NO_OUTAGES', named);
       return;
     case 'delivery':
-      if (produces !== 'delivery') throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
+      if (!produces('delivery')) throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
       return;
     default: {
-      if (schedules.includes(source)) return;
+      // A module chooses its requests while it runs.
+      if (schedules.includes(source) || rows.some(({ operation }) => operation === null)) return;
       const scheduled = schedules.join(', ');
       const values = { ...named, workload, operation: source, scheduled };
       throw unmeasuredError('NOT_SCHEDULED', values);
@@ -147,8 +166,9 @@ const samplesOf = ({ source }: Figure): string =>
 
 /** Maximum independent samples per second; null if unknown in advance. */
 function mostPerS(source: Source, load: LoadOptions): number | null {
-  // Each arrival of `transactions` is a block. Other workloads build blocks beside the schedule.
-  const known = source !== 'transactions' || load.workload === 'transactions';
+  // Each proposal that is an arrival is a block. Other arrivals build blocks beside the schedule.
+  const proposes = kindsOf(load).every(({ kind }) => kind === 'propose');
+  const known = source !== 'transactions' || proposes;
   return known ? arrivalsPerS(load) : null;
 }
 

@@ -26,6 +26,7 @@ const operations: readonly OperationName[] = [
   'meme',
   'status',
   'register',
+  'script',
 ];
 type Kind = 'response' | 'service';
 const kinds: readonly Kind[] = ['response', 'service'];

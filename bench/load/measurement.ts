@@ -5,27 +5,31 @@
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
+import { Streams } from '../../sim/rng.js';
+import { lengthMs, usersOf } from './executors.js';
 import { Nodes } from './nodes.js';
 import {
-  arrivalsPerS,
-  firstArrivalMs,
   type LoadOptions,
+  type Scenario,
   type Shard,
+  scenariosOf,
   serversOf,
-  workloadOf,
+  sharesOf,
 } from './options.js';
-import { type RecordedResult, Recorder } from './recorder.js';
+import { type RecordedResult, type RecordedTrack, Recorder } from './recorder.js';
 import type { LoadResult, Operation } from './result.js';
-import { closedLoop, openLoop, Schedule, type WaitTimes } from './schedule.js';
+import { arrivalsOf, type Lane, plannedIn, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
 import type { ClockReading, Target } from './server.js';
-import { attribute, type Evidence, judgeRun, lagShares } from './verdict.js';
-import type { Call, CallOutcome, Limit, RunContext, Workload } from './workload.js';
+import { attribute, type Evidence, joinVerdicts, judgeRun, lagShares } from './verdict.js';
+import type { Call, CallOutcome, Limit, RunContext } from './workload.js';
+import type { Workload } from './workloads/mix.js';
 
 const now = () => performance.now();
 
 export class Measurement {
   readonly #options: LoadOptions;
+  readonly #scenarios: readonly Scenario[];
   readonly #nodes: Nodes;
   readonly #sender: Sender;
   #workload: Workload | null = null;
@@ -33,7 +37,8 @@ export class Measurement {
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
   #recorder: Recorder;
   #schedule: Schedule | null = null;
-  #completed: () => void = () => {};
+  #lanes: readonly Lane[] = [];
+  #stops: NodeJS.Timeout[] = [];
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
   #startedAt = new Date();
@@ -42,6 +47,7 @@ export class Measurement {
 
   constructor(options: LoadOptions, tracing: ClientTracing | null, gone: (forMs: number) => void) {
     this.#options = options;
+    this.#scenarios = scenariosOf(options);
     const { seed, keepGoing = false } = options;
     this.#nodes = new Nodes({
       ...{ urls: serversOf(options), seed, keepGoing, now, onGone: gone },
@@ -53,7 +59,7 @@ export class Measurement {
     this.#recorder = this.#newRecorder();
     this.#sender = new Sender({
       nodes: this.#nodes,
-      connections: Math.max(options.connections, options.concurrency ?? 0),
+      connections: Math.max(options.connections, usersOf(options)),
       timeoutMs: options.timeoutMs,
       now,
       sent: (exchange) => this.#sent(exchange),
@@ -86,9 +92,10 @@ export class Measurement {
     return start ? performance.eventLoopUtilization(start).utilization : 0;
   }
 
-  /** Arrivals' wait times during the measured time, by cause. */
-  get held(): WaitTimes {
-    return this.#schedule?.waitTimes ?? { connections: 0, answers: 0, signatures: 0 };
+  /** Wait times of the arrivals of each scenario during the measured time, by cause. */
+  get held(): WaitTimes[] {
+    const none = { connections: 0, answers: 0, signatures: 0 };
+    return this.#scenarios.map((_, index) => this.#schedule?.waitTimes(index) ?? none);
   }
 
   /** Returns the measured time up to `nowMs`. */
@@ -132,6 +139,10 @@ export class Measurement {
       this.#loopAtStart = performance.eventLoopUtilization();
     }, warmupMs);
     await this.#schedule.run();
+    // Iterations can be over before the planned end.
+    if (this.#lanes.every(({ arrivals }) => arrivals.isClosed)) {
+      this.#window.endMs = Math.min(this.#window.endMs, now());
+    }
     clearTimeout(warmedUp);
     this.#utilization = this.utilization;
   }
@@ -152,62 +163,78 @@ export class Measurement {
   }
 
   close(): void {
+    for (const stop of this.#stops) clearTimeout(stop);
     this.#nodes.close();
     this.#sender.close();
   }
 
   #newRecorder(): Recorder {
-    return new Recorder(this.#window, this.#options.finalityTimeoutMs, this.#nodes);
+    const { finalityTimeoutMs } = this.#options;
+    return new Recorder(this.#window, finalityTimeoutMs, this.#nodes, this.#scenarios.length);
   }
 
   #newSchedule(workload: Workload, begunMs: number): Schedule {
     const { startMs: measureMs, endMs } = this.#window;
-    const perS = arrivalsPerS(this.#options);
-    const arrivals =
-      perS === null
-        ? closedLoop(this.#options.concurrency ?? 1, begunMs, endMs)
-        : openLoop(perS, begunMs + firstArrivalMs(this.#options), endMs);
-    this.#completed = () => arrivals.completed();
+    this.#lanes = this.#scenarios.map((scenario, index) =>
+      this.#newLane(workload, scenario, index, begunMs),
+    );
     return new Schedule({
-      arrivals,
-      measureMs,
-      endMs,
-      now,
-      next: (intendedMs) => workload.next(intendedMs),
-      waitsFor: () => workload.waitsFor?.() ?? 'answers',
+      ...{ lanes: this.#lanes, measureMs, endMs, now },
       hasRoom: () => this.#sender.hasRoom,
-      send: (call, intendedMs) => this.#sender.sendArrival(call, intendedMs),
       isDown: () => this.#nodes.isDown,
-      drop: (call, intendedMs) =>
-        this.#sender.dropArrival(call ?? unknownCall(this.#options.workload), intendedMs),
-      due: (intendedMs, lagMs) => {
-        if (perS !== null) this.#recorder.intended(intendedMs);
-        this.#recorder.lag(lagMs, intendedMs + lagMs);
-      },
     });
   }
 
+  #newLane(workload: Workload, scenario: Scenario, index: number, begunMs: number): Lane {
+    const { seed, shard } = this.#options;
+    const startMs = begunMs + scenario.startMs;
+    const thinking = new Streams(`load/${seed}`).of(index, 'think');
+    const arrivals = arrivalsOf(scenario, startMs, {
+      ...{ seed: `${seed}/${scenario.name}`, shard, draw: () => thinking.real() },
+    });
+    if (scenario.stopMs !== null) {
+      const stopMs = startMs + lengthMs(scenario.plan) + scenario.stopMs - now();
+      this.#stops.push(setTimeout(() => this.#sender.interrupt(index), stopMs));
+    }
+    const arrival = (user: number) => ({ scenario: index, user });
+    return {
+      arrivals,
+      next: (intendedMs) => workload.next(index, intendedMs),
+      waitsFor: () => workload.waitsFor(index),
+      send: (call, intendedMs, user) => this.#sender.sendArrival(call, intendedMs, arrival(user)),
+      drop: (call, intendedMs, user) =>
+        this.#sender.dropArrival(call ?? unknownCall(scenario), intendedMs, arrival(user)),
+      due: (intendedMs, lagMs) => {
+        if (!arrivals.isClosed) this.#recorder.intended(index, intendedMs);
+        this.#recorder.lag(index, lagMs, intendedMs + lagMs);
+      },
+    };
+  }
+
   #sent(exchange: Exchange): void {
-    if (exchange.scheduled) {
+    const { arrival, intendedMs } = exchange;
+    if (arrival) {
       this.#underWay += 1;
       // A closed loop has no schedule, so the arrival counts when it is sent.
-      if (this.#options.rate === null) this.#recorder.intended(exchange.intendedMs);
+      const { isClosed } = this.#lanes[arrival.scenario]!.arrivals;
+      if (isClosed) this.#recorder.intended(arrival.scenario, intendedMs);
     }
     this.#recorder.sent(exchange);
   }
 
   #answered(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
-    if (exchange.scheduled) {
+    const { arrival } = exchange;
+    if (arrival) {
       this.#underWay -= 1;
-      this.#completed();
+      this.#lanes[arrival.scenario]!.arrivals.completed(arrival.user, atMs);
     }
     this.#recorder.completed(exchange, outcome, atMs);
   }
 }
 
 /** Stands for an arrival that failed before the workload had its call. */
-const unknownCall = (workload: LoadOptions['workload']): Call => ({
-  operation: workloadOf(workload).schedules[0],
+const unknownCall = ({ mix }: Scenario): Call => ({
+  operation: sharesOf(mix)[0]!.row.operation ?? 'script',
   ...{ method: 'GET', target: '', headers: {}, body: null },
   holds: () => false,
   completed: () => {},
@@ -233,20 +260,20 @@ export interface Findings {
   notes: string[];
   utilization: number;
   subscribers: number;
-  /** Milliseconds of measured time during which arrivals waited, by cause. */
-  held: WaitTimes;
-  /** The workload's limit at the run's rate. */
-  limit: Limit | null;
+  /** Milliseconds of measured time during which the arrivals of each scenario waited, by cause. */
+  held: WaitTimes[];
+  /** Computes the limit of a scenario's requests at its rate. */
+  limit(scenario: number, perS: number): Limit | null;
   signed: { keys: number; messages: number; preparedAhead: number };
   commit: string;
   r: number | null;
 }
 
 export function createResult(findings: Findings): LoadResult {
-  const { recorder, measuredMs, stoppedMs, ended } = findings;
-  const halves = ended === 'complete' ? recorder.halves : null;
-  const open = { sent: 0, accepted: 0 };
-  return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), { halves, open });
+  const { recorder, measuredMs, stoppedMs, ended, options } = findings;
+  const isWhole = ended === 'complete' && measuredMs >= options.durationMs - 1;
+  const recorded = recorder.result(measuredMs / 1000, stoppedMs);
+  return loadResultOf(findings, recorded, { isWhole, sends: null });
 }
 
 /** A queue of up to this many seconds of arrivals counts as still to be sent. */
@@ -258,21 +285,17 @@ const IN_LINE_S = 1;
  * @param sends true if queued arrivals may still be sent.
  */
 export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
-  const { recorder, options, measuredMs, stoppedMs } = findings;
-  const { underWay, inLine } = recorder.open;
-  const most = IN_LINE_S * (arrivalsPerS(options) ?? 0);
-  const unsent = sends ? Math.min(inLine, most) : 0;
-  const open = { sent: unsent, accepted: underWay + unsent };
+  const { recorder, measuredMs, stoppedMs } = findings;
   const recorded = recorder.soFar(measuredMs / 1000, stoppedMs);
-  return loadResultOf(findings, recorded, { halves: null, open });
+  return loadResultOf(findings, recorded, { isWhole: false, sends });
 }
 
 interface Standing {
-  halves: LoadHalves | null;
-  /** Arrivals that may still be sent, and arrivals that may still be accepted. */
-  open: { sent: number; accepted: number };
+  /** True if the run is over and was not cut. */
+  isWhole: boolean;
+  /** During a run: true if queued arrivals may still be sent. Null after its end. */
+  sends: boolean | null;
 }
-type LoadHalves = Recorder['halves'];
 
 /** Tolerates one lost proposal out of a few. */
 const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
@@ -290,66 +313,114 @@ function heldShares(waits: WaitTimes, measuredMs: number): Evidence['held'] {
   };
 }
 
-/**
- * Returns the evidence for the verdict. Arrivals that failed in an outage say nothing about the
- * rest of the time, so they count neither as wanted nor as sent.
- */
-function evidenceOf(
-  { options, recorder, measuredMs, ended, utilization, limit, subscribers }: Findings,
-  {
-    arrivals,
-    delivery,
-    lag,
-    sentPerS,
-    excusedLate,
-    operations,
-    transactions,
-    outages,
-  }: RecordedResult,
-  { halves, open }: Standing,
-): Omit<Evidence, 'attribution' | 'held'> {
-  const perS = (count: number) => (measuredMs > 0 ? (1_000 * count) / measuredMs : 0);
-  const failed = (outages ?? []).flatMap((one) => one.failed).filter(isScheduled);
-  const excusedPerS = perS(failed.reduce((sum, { count }) => sum + count, 0));
-  const targetPerS = arrivalsPerS(options);
+/** Returns the longest waits of any scenario. */
+const longest = (all: readonly Evidence['held'][]): Evidence['held'] => ({
+  connections: Math.max(...all.map(({ connections }) => connections)),
+  answers: Math.max(...all.map(({ answers }) => answers)),
+  signatures: Math.max(...all.map(({ signatures }) => signatures)),
+});
+
+/** Evidence that all scenarios of a run share. */
+type Shared = Pick<
+  Evidence,
+  'ended' | 'utilization' | 'isFailing' | 'connections' | 'transactions' | 'outages' | 'delivery'
+> & { attribution: Evidence['attribution'] };
+
+function sharedEvidence(
+  { options, ended, utilization, subscribers }: Findings,
+  { delivery, operations, transactions, outages = [], excusedLate }: RecordedResult,
+  attribution: Evidence['attribution'],
+): Shared {
   const { proposed, timed_out } = transactions;
   return {
-    ended,
-    targetPerS: targetPerS && targetPerS - excusedPerS,
-    sentPerS: sentPerS - excusedPerS + perS(open.sent),
-    acceptedPerS: arrivals.accepted_per_s + perS(open.accepted),
-    lagP90: lag.p90,
-    lagP99: lag.p99,
-    responseP99: recorder.responseAt(99),
-    utilization,
-    limit,
+    ...{ ended, utilization, attribution, outages },
     isFailing: operations.some(isFailing),
     connections: {
       count: options.connections,
       serviceP50: Math.max(0, ...operations.map(({ service }) => service.p50 ?? 0)),
     },
     transactions: { proposed, timed_out: timed_out - excusedLate },
-    outages: outages ?? [],
     delivery: { subscribers, ...delivery },
-    halves,
   };
 }
 
-function loadResultOf(
+/** Arrivals of a scenario that should have been sent by now; null for virtual users. */
+function targetOf({ options, measuredMs }: Findings, scenario: Scenario, track: RecordedTrack) {
+  if (scenario.law === 'poisson' && scenario.plan.of === 'arrivals') return track.intended;
+  return plannedIn(scenario, options.warmupMs, options.warmupMs + measuredMs);
+}
+
+/** True if the plan does not change during the measured time, so that its halves are comparable. */
+function isSteady(
+  { plan, startMs, law }: Scenario,
+  { warmupMs, durationMs }: LoadOptions,
+): boolean {
+  const [first] = plan.segments;
+  const isFlat = plan.segments.every(({ from, to }) => from === to && from === first!.from);
+  const endMs = startMs + lengthMs(plan);
+  return isFlat && law !== null && startMs <= warmupMs && endMs >= warmupMs + durationMs;
+}
+
+/**
+ * Returns the evidence for the verdict on each scenario. Arrivals that failed in an outage say
+ * nothing about the rest of the time, so they count neither as wanted nor as sent.
+ */
+function evidenceOf(
   findings: Findings,
-  all: RecordedResult,
-  { halves, open }: Standing,
-): LoadResult {
-  const { options, target, signed, limit } = findings;
+  { tracks, outages = [] }: RecordedResult,
+  shared: Shared,
+  { isWhole, sends }: Standing,
+): Evidence[] {
+  const { options, measuredMs } = findings;
+  const perS = (count: number) => (measuredMs > 0 ? (1_000 * count) / measuredMs : 0);
+  const all = tracks.reduce((sum, { intended }) => sum + intended, 0);
+  const failed = outages.flatMap((one) => one.failed).filter(isScheduled);
+  const excused = failed.reduce((sum, { count }) => sum + count, 0);
+  return scenariosOf(options).map((scenario, index) => {
+    const track = tracks[index]!;
+    const target = targetOf(findings, scenario, track);
+    const mostUnsent = sends && target !== null ? IN_LINE_S * perS(target) : 0;
+    const unsent = Math.min(track.intended - track.sent, mostUnsent);
+    const open = sends === null ? 0 : track.underWay + unsent;
+    const own = excused * (all > 0 ? track.intended / all : 0);
+    const targetPerS = target === null ? null : perS(target - own);
+    const nominalPerS = target === null ? 0 : perS(target);
+    return {
+      ...shared,
+      targetPerS,
+      sentPerS: perS(track.sent - own + unsent),
+      acceptedPerS: perS(track.accepted + open),
+      ...{ lagP90: track.lag.p90, lagP99: track.lag.p99, responseP99: track.response.p99 },
+      limit: target === null ? null : findings.limit(index, nominalPerS),
+      held: heldShares(findings.held[index]!, measuredMs),
+      halves: isWhole && isSteady(scenario, options) ? track.halves : null,
+    };
+  });
+}
+
+function loadResultOf(findings: Findings, all: RecordedResult, standing: Standing): LoadResult {
+  const { options, target, signed } = findings;
   const measuredS = findings.measuredMs / 1000;
-  const { arrivals, delivery, lag, sentPerS: _, excusedLate: __, ...recorded } = all;
-  const targetPerS = arrivalsPerS(options);
-  const held = heldShares(findings.held, findings.measuredMs);
+  const { arrivals, delivery, lag, tracks, excusedLate: _, ...recorded } = all;
   const operations = recorded.operations.filter(isScheduled);
-  const isOpen = targetPerS !== null;
+  const scenarios = scenariosOf(options);
+  const isOpen = scenarios.some(({ plan }) => plan.of === 'arrivals');
+  const held = longest(findings.held.map((one) => heldShares(one, findings.measuredMs)));
   const attribution = attribute(isOpen ? lag : null, operations, held);
-  const evidence = evidenceOf(findings, all, { halves, open });
-  const { verdict, reasons } = judgeRun({ ...evidence, attribution, held });
+  const shared = sharedEvidence(findings, all, attribution);
+  const evidence = evidenceOf(findings, all, shared, standing);
+  // A scenario outside the measured time says nothing.
+  const isIdle = (index: number) => evidence.length > 1 && tracks[index]!.intended === 0;
+  const judged = evidence.map((one, index): ReturnType<typeof judgeRun> => {
+    return isIdle(index) ? { verdict: 'VALID', reasons: [] } : judgeRun(one);
+  });
+  const names = scenarios.map(({ name }) => name);
+  const { verdict, reasons } = joinVerdicts(names, judged, operations);
+  const [only] = evidence.length === 1 ? evidence : [];
+  const targets = evidence.map(({ targetPerS }) => targetPerS);
+  const isScheduledWhole = targets.every((one) => one !== null);
+  const wanted = scenarios.map((scenario, index) => targetOf(findings, scenario, tracks[index]!));
+  const limit = only?.limit;
   return {
     format: 'folkmoot-load-1',
     started: findings.startedAt.toISOString(),
@@ -366,8 +437,8 @@ function loadResultOf(
     measured_s: measuredS,
     arrivals: {
       ...arrivals,
-      of_target: targetPerS === null ? null : arrivals.accepted_per_s / targetPerS,
-      halves: halves ?? [],
+      of_target: isScheduledWhole ? shareOf(arrivals.accepted, sum(wanted)) : null,
+      halves: only?.halves ? [...only.halves] : [],
       held,
       limit:
         limit && verdict === 'WORKLOAD_BOUND'
@@ -375,6 +446,14 @@ function loadResultOf(
           : null,
     },
     ...recorded,
+    ...(options.scenarios
+      ? {
+          scenarios: scenarios.map((scenario, index) => ({
+            ...describeScenario(scenario, tracks[index]!, measuredS),
+            verdict: judged[index]!.verdict,
+          })),
+        }
+      : {}),
     delivery: { subscribers: findings.subscribers, ...delivery },
     generator: {
       lag,
@@ -390,6 +469,31 @@ function loadResultOf(
     ...(options.shard ? { shard: describeShard(options.shard, findings.clocks) } : {}),
   };
 }
+
+const sum = (counts: readonly (number | null)[]): number =>
+  counts.reduce<number>((all, one) => all + (one ?? 0), 0);
+
+const shareOf = (part: number, whole: number): number => (whole > 0 ? part / whole : 1);
+
+/** Returns the figures of one scenario. Arrivals that were never sent are dropped. */
+function describeScenario(
+  { name, executor, mix, law }: Scenario,
+  { intended, sent, accepted, lag, response }: RecordedTrack,
+  measuredS: number,
+): Omit<NonNullable<LoadResult['scenarios']>[number], 'verdict'> {
+  return {
+    ...{ name, executor, mix: describeMix(mix), arrivals: typeof law === 'string' ? law : 'trace' },
+    ...{ intended, sent, accepted, dropped: intended - sent },
+    accepted_per_s: measuredS > 0 ? accepted / measuredS : 0,
+    ...{ response, lag },
+  };
+}
+
+/** Names the requests of a mix with their shares. */
+export const describeMix = (mix: Scenario['mix']): string =>
+  sharesOf(mix)
+    .map(({ kind, share }) => (share === 1 ? kind : `${kind} ${Math.round(100 * share)} %`))
+    .join(', ');
 
 function describeShard(
   { index, count, startAtMs }: Shard,
@@ -407,11 +511,12 @@ function describeShard(
 
 /** Returns the options as they appear in a result. */
 export function describeOptions(options: LoadOptions): LoadResult['asked'] {
+  const isOpen = scenariosOf(options).some(({ plan }) => plan.of === 'arrivals');
   return {
     workload: options.workload,
-    loop: options.rate === null ? 'closed' : 'open',
-    rate: options.rate,
-    concurrency: options.rate === null ? options.concurrency : null,
+    loop: isOpen ? 'open' : 'closed',
+    rate: isOpen ? options.rate : null,
+    concurrency: isOpen ? null : options.concurrency,
     agents: options.agents,
     batch: options.batch,
     duration_s: options.durationMs / 1000,
@@ -420,5 +525,6 @@ export function describeOptions(options: LoadOptions): LoadResult['asked'] {
     finality_timeout_ms: options.finalityTimeoutMs,
     connections: options.connections,
     ...(options.keepGoing ? { keep_going: true } : {}),
+    ...(options.file === undefined ? {} : { file: options.file }),
   };
 }

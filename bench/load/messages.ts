@@ -24,6 +24,12 @@ export const loadError = defineFailures('server', {
   RATE_LIMITED: `the rate limits of the server (profile {profile}) are too low for this load:
     {limits}; start the server with {option}, or lower the load`,
   BATCH_OUT_OF_RANGE: 'invalid --batch: {batch} (expected 1 to {most} transactions per block)',
+  MIX_OF_CHAINS: `cannot mix vote and propose in one run: both build the chain of blocks;
+    use vote with a batch, or propose alone`,
+  NOT_SHARED: `scenario {name}: several generators cannot share it;
+    use an executor of arrivals with reads or proposals`,
+  IMPORT_INVALID: 'cannot import: {reason}',
+  SCRIPT_INVALID: 'cannot use module {file}: {reason}',
   NO_NETWORK_ID: `no network_id in GET /api/v1/network/state or /api/v1/meta to sign transactions
     for; use --workload votes, reads or subscribers`,
   NO_HEAD: `no head hash in GET /api/v1/network/state or /api/v1/blocks, and no proposal seen;
@@ -85,6 +91,8 @@ const verdictMessages = {
     depend on responses; response times include this; use more --agents or a larger --batch`,
   BUSY_NOTED: 'load generator nearly overloaded: event loop busy {percent} % of the time',
   UNSIGNED_NOTED: 'requests waited for signatures {percent} % of the time',
+  SCENARIO: 'scenario {name}: {reason}',
+  ITERATIONS_FAILED: '{count} iterations of a module failed: {reason}',
   NOTHING_ACCEPTED: 'no request was accepted',
   RATE_MISSED:
     '{accepted} of {target} arrivals/s accepted, {share} % (expected at least {least} %)',
@@ -117,6 +125,7 @@ const verdictMessages = {
     synchronize the clocks before the run`,
   CLOCK_UNKNOWN: 'clock of generator {number} is unknown: no server_time',
   INTERRUPTED: 'run interrupted',
+  THRESHOLD_CROSSED: 'run ended by a threshold after {seconds} s: {reason}',
   OUTAGES: 'server unreachable for {seconds} s in {outages}: {failed} requests failed',
   OUTAGE_LASTS: 'server still unreachable at the end, after {seconds} s: {failed} requests failed',
   SERVER_GONE: 'server unreachable for {seconds} s',

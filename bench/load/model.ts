@@ -278,8 +278,21 @@ function probesTable({ brackets }: Search): LoadTable {
 }
 
 function resultTables(result: LoadResult): LoadTable[] {
-  const { operations, outages = [], nodes = [], shards = [] } = result;
+  const { operations, outages = [], nodes = [], scenarios = [], shards = [] } = result;
   return [
+    tableOf(
+      'scenarios',
+      'Scenarios',
+      {
+        ...{ scenario: 'text', executor: 'text', requests: 'text', intended: 'count' },
+        ...{ accepted: 'count', dropped: 'count', 'accepted/s': 'per_s', p99: 'ms' },
+        ...{ 'lag p99': 'ms', verdict: 'text' },
+      },
+      scenarios.map((one) => [
+        ...[one.name, one.executor, one.mix, one.intended, one.accepted, one.dropped],
+        ...[one.accepted_per_s, one.response.p99, one.lag.p99, one.verdict],
+      ]),
+    ),
     latenciesTable(result),
     requestsTable(operations),
     failuresTable(operations),

@@ -1,5 +1,48 @@
 /** Options of a load run, with the defaults for each workload. */
-export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register';
+export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register' | 'script';
+
+/** Part of a plan in which the value changes linearly. */
+interface Segment {
+  ms: number;
+  from: number;
+  to: number;
+}
+
+/** Arrivals per second or virtual users over time, from the start of a scenario. */
+export interface Plan {
+  of: 'arrivals' | 'users';
+  segments: readonly Segment[];
+  /** Number of iterations of all users together, or of each user. */
+  iterations?: { count: number; each: boolean };
+  /** Largest number of arrivals under way or waiting. Further ones are dropped. */
+  most?: number;
+}
+
+/** A module in the sandbox that chooses requests, with rows of a data file. */
+interface ScriptPlan {
+  file: string;
+  source: string;
+  rows: readonly unknown[];
+  /** True if it votes, so that the run builds a chain. */
+  votes: boolean;
+}
+
+/** A load that is planned in advance, independent of other scenarios of the run. */
+export interface Scenario {
+  name: string;
+  executor: string;
+  plan: Plan;
+  /** Start, counted from the start of the warm-up. */
+  startMs: number;
+  /** Time after the end of the plan in which requests in flight may end; null for no limit. */
+  stopMs: number | null;
+  /** Law of arrivals, or their times after the start of the scenario. */
+  law: 'uniform' | 'poisson' | readonly number[];
+  /** Pause of a user after each iteration. */
+  think: { fromMs: number; toMs: number } | null;
+  mix: Mix;
+  script: ScriptPlan | null;
+}
 
 export interface LoadOptions {
   /** Server URL, without /api and without a trailing slash. */
@@ -8,7 +51,14 @@ export interface LoadOptions {
   urls?: readonly string[];
   /** Continues an open loop while no server is reachable. */
   keepGoing?: boolean;
-  workload: WorkloadName;
+  /** Name of a workload or, for a file, its scenarios' requests in words. */
+  workload: string;
+  /** Scenarios of a file; without them, one scenario of `workload`, `rate` and `concurrency`. */
+  scenarios?: readonly Scenario[];
+  /** Text of the file, for the result. */
+  file?: string;
+  /** Sizes of transaction data and memes, in bytes, and data from a file. */
+  payload?: Payload;
   /**
    * Arrivals per second in an open loop. For the workload transactions, transactions per second,
    * with `batch` transactions per arrival. Null for a closed loop, which uses `concurrency`.
@@ -36,6 +86,13 @@ export interface LoadOptions {
   keepAgents: boolean;
   /** Part of a run on several generators. `rate` is then the rate of this part. */
   shard?: Shard;
+}
+
+export interface Payload {
+  /** Sizes that are equally likely, or the least and the most. */
+  sizes?: readonly number[] | { from: number; to: number };
+  /** Texts that transactions carry in turn. */
+  lines?: readonly string[];
 }
 
 export interface Shard {
@@ -107,67 +164,100 @@ interface PeakLoad extends Pick<LoadOptions, 'agents' | 'batch'> {
   perMinute: number;
 }
 
-interface WorkloadRow extends Pick<LoadOptions, 'agents' | 'batch'> {
-  /** Line of the help. */
-  about: string;
-  /** Default rate. `agents` and `batch` are defaults, too; without agents, none are registered. */
-  rate: number;
-  /** Operations that are arrivals, the most frequent one first. */
-  schedules: readonly [OperationName, ...OperationName[]];
-  /** Figures beyond those of arrivals. Blocks have transactions unless --batch is 0. */
-  produces: 'transactions' | 'delivery' | null;
-  /** True if several generators can share it. */
-  isShared: boolean;
-  /** Peak use of rate limits, in addition to registrations. */
-  uses(peak: PeakLoad): QuotaUse[];
-}
-
 const eachOf = ({ agents, perMinute }: PeakLoad): number => perMinute / Math.max(1, agents);
-
-const reading = (perMinute: number): QuotaUse => ({ limit: 'read', whom: 'address', perMinute });
 
 const byAgent = (limit: string, perMinute: number): QuotaUse => ({
   ...{ limit, whom: 'agent', perMinute },
 });
 
+interface KindRow {
+  /** Operation in the result; null if a script chooses it. */
+  operation: OperationName | null;
+  /** True if registered agents send it. */
+  signs: boolean;
+  /** Figures beyond those of arrivals. Blocks have transactions unless --batch is 0. */
+  produces: 'transactions' | 'delivery' | null;
+  /** True if several generators can share it. */
+  isShared: boolean;
+  /** Requests signed ahead per second of a closed loop. */
+  guessPerS: number;
+  /** Peak use of rate limits, in addition to registrations. */
+  uses(peak: PeakLoad): QuotaUse[];
+}
+
+const reading: KindRow = {
+  ...{ operation: 'read', signs: false, produces: null, isShared: true, guessPerS: 0 },
+  uses: ({ perMinute }) => [{ limit: 'read', whom: 'address', perMinute }],
+};
+
+const signing = (operation: OperationName | null, guessPerS: number): KindRow => ({
+  ...{ operation, signs: true, produces: null, isShared: false, guessPerS },
+  uses: () => [],
+});
+
 /**
- * The workloads. `run.ts` names the module of each. An agent votes once per block, so a high rate
- * of votes needs many agents.
+ * Kinds of requests that a workload mixes. An agent votes once per block, so a high rate of votes
+ * needs many agents. `workloads/mix.ts` names the module of each.
  */
-export const workloads = {
-  votes: {
-    about: 'signed votes that decide one block after another',
-    ...{ agents: 1_000, batch: 0, rate: 1_000, isShared: false },
-    ...{ schedules: ['vote'], produces: 'transactions' },
+export const kinds = {
+  vote: {
+    ...signing('vote', 10_000),
+    produces: 'transactions',
     uses: (peak) => [byAgent('vote', eachOf(peak))],
   },
-  transactions: {
-    about: 'transactions, proposed and voted on until finality',
-    ...{ agents: 4, batch: 100, rate: 500, isShared: true },
-    ...{ schedules: ['propose'], produces: 'transactions' },
+  propose: {
+    ...signing('propose', 50),
+    ...{ produces: 'transactions', isShared: true },
     uses: (peak) => [
       byAgent('propose', peak.batch === 0 ? 0 : eachOf(peak)),
       byAgent('vote', peak.perMinute),
     ],
   },
+  read: reading,
+  state: reading,
+  agents: reading,
+  reputation: reading,
+  status: signing('status', 500),
+  meme: signing('meme', 500),
+  update: { ...signing('status', 1_000), produces: 'delivery' },
+  script: signing(null, 500),
+} as const satisfies Record<string, KindRow>;
+
+export type Kind = keyof typeof kinds;
+
+/** Weights of the kinds of requests. */
+export type Mix = Partial<Record<Kind, number>>;
+
+interface WorkloadRow extends Pick<LoadOptions, 'agents' | 'batch'> {
+  /** Line of the help. */
+  about: string;
+  /** Default rate. `agents` and `batch` are defaults, too; without agents, none are registered. */
+  rate: number;
+  mix: Mix;
+}
+
+/** The built-in workloads: defaults and a mix. */
+export const workloads = {
+  votes: {
+    about: 'signed votes that decide one block after another',
+    ...{ agents: 1_000, batch: 0, rate: 1_000, mix: { vote: 1 } },
+  },
+  transactions: {
+    about: 'transactions, proposed and voted on until finality',
+    ...{ agents: 4, batch: 100, rate: 500, mix: { propose: 1 } },
+  },
   mixed: {
     about: 'reads, votes, memes and status changes',
-    ...{ agents: 100, batch: 10, rate: 500, isShared: false },
-    ...{ schedules: ['vote', 'read', 'status', 'meme'], produces: 'transactions' },
-    // Three out of ten arrivals are reads.
-    uses: ({ perMinute }) => [reading(0.3 * perMinute)],
+    ...{ agents: 100, batch: 10, rate: 500 },
+    mix: { vote: 60, state: 12, agents: 3, reputation: 15, status: 7, meme: 3 },
   },
   reads: {
     about: 'reads of state, agents and reputations',
-    ...{ agents: 0, batch: 0, rate: 1_000, isShared: true },
-    ...{ schedules: ['read'], produces: null },
-    uses: ({ perMinute }) => [reading(perMinute)],
+    ...{ agents: 0, batch: 0, rate: 1_000, mix: { read: 1 } },
   },
   subscribers: {
     about: 'status changes, delivered to all subscribed agents',
-    ...{ agents: 100, batch: 0, rate: 10, isShared: false },
-    ...{ schedules: ['status'], produces: 'delivery' },
-    uses: () => [],
+    ...{ agents: 100, batch: 0, rate: 10, mix: { update: 1 } },
   },
 } as const satisfies Record<string, WorkloadRow>;
 
@@ -175,7 +265,47 @@ export type WorkloadName = keyof typeof workloads;
 
 export const workloadNames = Object.keys(workloads) as WorkloadName[];
 
-export const workloadOf = (name: WorkloadName): WorkloadRow => workloads[name];
+export const workloadOf = (name: string): WorkloadRow => workloads[name as WorkloadName];
+
+/** Returns the kinds of a mix with their shares, the most frequent one first. */
+export function sharesOf(mix: Mix): { kind: Kind; share: number; row: KindRow }[] {
+  const entries = (Object.entries(mix) as [Kind, number][]).filter(([, weight]) => weight > 0);
+  const whole = entries.reduce((sum, [, weight]) => sum + weight, 0);
+  return entries
+    .map(([kind, weight]) => ({ kind, share: weight / whole, row: kinds[kind] as KindRow }))
+    .sort((a, b) => b.share - a.share);
+}
+
+/** Returns the kinds of requests of all scenarios. */
+export const kindsOf = (options: LoadOptions) =>
+  scenariosOf(options).flatMap(({ mix, script }) => {
+    const voting = script?.votes ? sharesOf({ vote: 1 }) : [];
+    return [...sharesOf(mix), ...voting];
+  });
+
+/** True if registered agents send some of the requests. */
+export const signsIn = (options: LoadOptions): boolean =>
+  kindsOf(options).some(({ row }) => row.signs);
+
+/** Returns the scenarios of a run. The options --rate and --concurrency are one scenario. */
+export function scenariosOf(options: LoadOptions): readonly Scenario[] {
+  if (options.scenarios) return options.scenarios;
+  const { workload, concurrency, warmupMs, durationMs } = options;
+  const perS = arrivalsPerS(options);
+  const value = perS ?? concurrency ?? 1;
+  return [
+    {
+      name: workload,
+      executor: perS === null ? 'constant-vus' : 'constant-arrival-rate',
+      plan: {
+        of: perS === null ? 'users' : 'arrivals',
+        segments: [{ ms: warmupMs + durationMs, from: value, to: value }],
+      },
+      ...{ startMs: 0, stopMs: null, law: 'uniform', think: null },
+      ...{ mix: workloadOf(workload).mix, script: null },
+    },
+  ];
+}
 
 export const loadDefaults = {
   durationMs: 10_000,
@@ -184,16 +314,6 @@ export const loadDefaults = {
   finalityTimeoutMs: 30_000,
   connections: 128,
 } as const;
-
-/**
- * Returns the delay of the first arrival, in milliseconds. The arrivals of all generators together
- * are those of one generator at the whole rate.
- */
-export function firstArrivalMs(options: LoadOptions): number {
-  const perS = arrivalsPerS(options);
-  const { index = 0, count = 1 } = options.shard ?? {};
-  return perS === null ? 0 : (index * 1_000) / (perS * count);
-}
 
 /** Returns the scheduled arrivals per second. A batch of transactions is one arrival. */
 export function arrivalsPerS({

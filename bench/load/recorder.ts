@@ -28,36 +28,79 @@ export type RecordedResult = Pick<
 > & {
   arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves' | 'held' | 'limit'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
-  sentPerS: number;
   lag: Percentiles;
+  tracks: RecordedTrack[];
   /** Late transactions that were open during an outage. */
   excusedLate: number;
 };
+
+/** Arrivals of one scenario. */
+export interface RecordedTrack {
+  intended: number;
+  sent: number;
+  accepted: number;
+  /** Sent arrivals without an outcome yet. */
+  underWay: number;
+  lag: Percentiles;
+  response: Percentiles;
+  halves: [Half, Half];
+}
+
+class Track {
+  readonly lag = newHistogram();
+  /**
+   * Response times of accepted arrivals, by the half of the run in which the arrivals were
+   * scheduled.
+   */
+  readonly halves: readonly [Histogram, Histogram] = [newHistogram(), newHistogram()];
+  intended = 0;
+  sent = 0;
+  /** Number of sent arrivals that have a response or were abandoned. */
+  ended = 0;
+
+  get accepted(): number {
+    return this.halves[0].totalCount + this.halves[1].totalCount;
+  }
+
+  result(summary: Summary): RecordedTrack {
+    const half = (one: Histogram): Half => ({
+      accepted: one.totalCount,
+      response_p50: percentile(one, 50),
+    });
+    const { intended, sent, ended, accepted, halves, lag } = this;
+    return {
+      ...{ intended, sent, accepted, underWay: sent - ended, lag: summary(lag) },
+      response: summary(merged(halves)),
+      halves: [half(halves[0]), half(halves[1])],
+    };
+  }
+}
+
+/** Adds histograms up; a single one is not copied. */
+function merged(all: readonly Histogram[]): Histogram {
+  if (all.length === 1) return all[0]!;
+  const whole = newHistogram();
+  for (const one of all) whole.add(one);
+  return whole;
+}
 
 export class Recorder {
   readonly #window: Window;
   readonly #tallies = new Map<string, Tally>();
   readonly #seconds: Seconds;
   readonly #transactions: Transactions;
-  readonly #lag = newHistogram();
   readonly #nodes: Nodes;
   readonly #pace: Pace;
-  /**
-   * Response times of accepted arrivals, by the half of the run in which the arrivals were
-   * scheduled.
-   */
-  readonly #halves: [Histogram, Histogram] = [newHistogram(), newHistogram()];
+  readonly #tracks: readonly Track[];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
   /** Updates that subscribers must receive. All receive an update at about the same time. */
   #updates = 0;
-  #intended = 0;
-  #sent = 0;
-  /** Number of sent arrivals that have a response or were abandoned. */
-  #ended = 0;
 
-  constructor(window: Window, finalityTimeoutMs: number, nodes: Nodes) {
+  /** @param scenarios number of scenarios. */
+  constructor(window: Window, finalityTimeoutMs: number, nodes: Nodes, scenarios: number) {
     this.#window = window;
+    this.#tracks = Array.from({ length: scenarios }, () => new Track());
     this.#nodes = nodes;
     this.#pace = new Pace(window);
     this.#seconds = new Seconds(window.startMs);
@@ -69,39 +112,40 @@ export class Recorder {
     return intendedMs >= this.#window.startMs && intendedMs < this.#window.endMs;
   }
 
-  intended(intendedMs: number): void {
+  intended(scenario: number, intendedMs: number): void {
     if (!this.measures(intendedMs)) return;
-    this.#intended += 1;
+    this.#tracks[scenario]!.intended += 1;
     this.#seconds.count('intended', intendedMs);
   }
 
   /** Records the generator's lag. */
-  lag(lagMs: number, atMs: number): void {
+  lag(scenario: number, lagMs: number, atMs: number): void {
     if (!this.measures(atMs - lagMs)) return;
-    record(this.#lag, lagMs);
+    record(this.#tracks[scenario]!.lag, lagMs);
     this.#seconds.lag(lagMs, atMs);
   }
 
   sent(exchange: Exchange): void {
     if (!this.measures(exchange.intendedMs)) return;
     this.#tally(exchange).sent();
-    if (!exchange.scheduled) return;
-    this.#sent += 1;
+    if (!exchange.arrival) return;
+    this.#tracks[exchange.arrival.scenario]!.sent += 1;
     this.#seconds.count('sent', exchange.sentMs);
   }
 
   completed(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
-    const { intendedMs, sentMs, scheduled } = exchange;
+    const { intendedMs, sentMs, arrival } = exchange;
     if (!this.measures(intendedMs)) return;
     const tally = this.#tally(exchange);
     this.#nodes.count(exchange.node, tally.name, outcome.kind);
     const responseMs = atMs - intendedMs;
     if (outcome.kind === 'accepted') tally.accepted(responseMs, atMs - sentMs);
     else tally.failed(outcome);
-    if (!scheduled) return;
-    this.#ended += 1;
+    if (!arrival) return;
+    const track = this.#tracks[arrival.scenario]!;
+    track.ended += 1;
     if (outcome.kind === 'accepted') {
-      record(this.#halves[this.#half(intendedMs)], responseMs);
+      record(track.halves[this.#half(intendedMs)], responseMs);
       this.#seconds.count('accepted', atMs);
       this.#progress('accepted', intendedMs, atMs, 1);
       this.#seconds.response(responseMs, atMs);
@@ -157,10 +201,6 @@ export class Recorder {
     return this.#recorded(measuredS, nowMs, glance, this.#seconds.over);
   }
 
-  get open(): { underWay: number; inLine: number } {
-    return { underWay: this.#sent - this.#ended, inLine: this.#intended - this.#sent };
-  }
-
   #recorded(
     measuredS: number,
     untilMs: number,
@@ -168,10 +208,13 @@ export class Recorder {
     seconds: Second[],
   ): RecordedResult {
     const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
-    const halves = this.#halves.map((half) => half.totalCount);
-    const accepted = halves[0]! + halves[1]!;
+    const tracks = this.#tracks.map((track) => track.result(summary));
+    const sum = (of: (track: RecordedTrack) => number) =>
+      tracks.reduce((all, track) => all + of(track), 0);
+    const accepted = sum((track) => track.accepted);
+    const intended = sum((track) => track.intended);
     return {
-      arrivals: { intended: this.#intended, accepted, accepted_per_s: perS(accepted) },
+      arrivals: { intended, accepted, accepted_per_s: perS(accepted) },
       ...this.#transactions.result(measuredS, untilMs, summary),
       delivery: {
         ...this.#delivery,
@@ -181,24 +224,9 @@ export class Recorder {
       operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
       seconds,
       ...this.#outages(untilMs),
-      sentPerS: perS(this.#sent),
-      lag: summary(this.#lag),
+      lag: summary(merged(this.#tracks.map(({ lag }) => lag))),
+      tracks,
     };
-  }
-
-  get halves(): [Half, Half] {
-    const [first, second] = this.#halves;
-    const half = (one: Histogram): Half => ({
-      accepted: one.totalCount,
-      response_p50: percentile(one, 50),
-    });
-    return [half(first), half(second)];
-  }
-
-  responseAt(percent: number): number | null {
-    const all = newHistogram();
-    for (const half of this.#halves) all.add(half);
-    return percentile(all, percent);
   }
 
   /** Work begun before the end of an outage does not count as progress after it. */
@@ -240,8 +268,8 @@ export class Recorder {
     return intendedMs < (this.#window.startMs + this.#window.endMs) / 2 ? 0 : 1;
   }
 
-  #tally({ call, scheduled }: Exchange): Tally {
-    const name = scheduled ? call.operation : `${call.operation} (beside)`;
+  #tally({ call, arrival }: Exchange): Tally {
+    const name = arrival ? call.operation : `${call.operation} (beside)`;
     const known = this.#tallies.get(name);
     if (known) return known;
     const tally = new Tally(name);

@@ -21,7 +21,7 @@ import { commandLine, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { failuresChart, percentileChart, saturationChart, timeChart } from './charts.js';
 import { describeLoad } from './model.js';
-import { loadDefaults, workloads } from './options.js';
+import { loadDefaults, workloadOf } from './options.js';
 import type { LoadResult } from './result.js';
 
 export function loadReport(result: LoadResult): string {
@@ -48,6 +48,7 @@ export function loadReport(result: LoadResult): string {
       tableOf('brackets'),
       tableOf('probes'),
     ),
+    sectionOf('Scenarios', tableOf('scenarios')),
     section(
       'Latency',
       figures(...latencyCharts(result)),
@@ -166,7 +167,8 @@ ${listing('command that opens the explorer', commandLine('explore', 'DATA'))}`;
 
 /** Returns the options that differ from the defaults. */
 function optionsOf({ asked, server, nodes, saturation }: LoadResult): string[] {
-  const defaults = workloads[asked.workload];
+  if (asked.file !== undefined) return [asked.workload.split(':')[0]!, '--url', server.url];
+  const defaults = workloadOf(asked.workload);
   const given = (name: string, value: number, standard: number, unit = '') =>
     value === standard ? [] : [name, `${value}${unit}`];
   return [

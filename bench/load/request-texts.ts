@@ -4,6 +4,8 @@
  * encoded twice. A test compares the texts with `engine/protocol/signing.ts`. Optional fields are
  * included, because a different server may require them.
  */
+import type { Payload } from './options.js';
+
 const MEME = '"meme_content":{"content":"load","tags":[],"type":"text"}';
 const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
 
@@ -71,9 +73,28 @@ export function voteBegin(blockHash: string, timestamp: string): string {
 
 export const voteEnd = '"}';
 
-/** Returns a transaction's data, which is unique in a network because every run has its own id. */
-export function transactionData(run: string, number: number): string {
-  return `{"type":"load","run":"${run}","number":${number}}`;
+/** Returns the size of the payload with this number, in bytes; 0 without sizes. */
+export function sizeOf({ sizes }: Payload, number: number): number {
+  if (sizes === undefined) return 0;
+  // A multiplicative hash spreads the numbers evenly.
+  const draw = Math.imul(number + 1, 2_654_435_761) >>> 0;
+  if (Array.isArray(sizes)) return (sizes as number[])[draw % sizes.length]!;
+  const { from, to } = sizes as { from: number; to: number };
+  return from + (draw % (to - from + 1));
+}
+
+/**
+ * Returns a transaction's data, which is unique in a network because every run has its own id. A
+ * size is reached by a filler, and lines of a file follow in turn.
+ */
+export function transactionData(run: string, number: number, payload: Payload = {}): string {
+  const { lines = [] } = payload;
+  const data = lines.length > 0 ? `,"data":${JSON.stringify(lines[number % lines.length])}` : '';
+  const start = `{"type":"load","run":"${run}","number":${number}${data}`;
+  const missing = sizeOf(payload, number) - start.length - 1;
+  return missing > ',"fill":""'.length
+    ? `${start},"fill":"${'-'.repeat(missing - ',"fill":""'.length)}"}`
+    : `${start}}`;
 }
 
 export function transactionText(one: {
@@ -89,6 +110,7 @@ export function transactionText(one: {
 
 export interface WorkerSetting {
   seed: string;
+  payload?: Payload;
   /** Run id, included in every transaction's data. */
   run: string;
   /** Network id; empty if the server does not report an id. */

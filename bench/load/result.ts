@@ -4,7 +4,6 @@
  * with decimals down to microseconds, and rates are per second.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
-import { workloadNames } from './options.js';
 
 const strictly = { additionalProperties: false } as const;
 const about = (description: string) => ({ description });
@@ -212,7 +211,7 @@ export const LoadResult = Type.Object(
     ),
     asked: Type.Object(
       {
-        workload: Type.Enum(workloadNames, { description: 'workload' }),
+        workload: Type.String(about('workload, or requests of the scenarios of a file')),
         loop: Type.Enum(['open', 'closed'], {
           description: 'open: fixed schedule; closed: fixed number of requests in flight',
         }),
@@ -230,6 +229,7 @@ export const LoadResult = Type.Object(
         keep_going: Type.Optional(
           Type.Boolean(about('true if the run continued while no server was reachable')),
         ),
+        file: Type.Optional(Type.String(about('text of the load file; absent without one'))),
       },
       strictly,
     ),
@@ -305,6 +305,28 @@ export const LoadResult = Type.Object(
     ),
     finality: latency(
       'from the scheduled time of a transaction to the observation of its finality',
+    ),
+    scenarios: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: Type.String(about('name of the scenario')),
+            executor: Type.String(about('executor')),
+            mix: Type.String(about('requests with their shares')),
+            arrivals: Type.Enum(['uniform', 'poisson', 'trace'], { description: 'arrival law' }),
+            intended: count('scheduled arrivals, or iterations begun'),
+            sent: count('arrivals sent'),
+            accepted: count('arrivals accepted'),
+            dropped: count('arrivals that were never sent'),
+            accepted_per_s: rate('accepted arrivals per second of the measured time'),
+            response: latency('accepted arrivals, from the scheduled time to the response'),
+            lag: latency('lag of the load generator in this scenario'),
+            verdict: Type.Enum([...verdicts], { description: 'verdict on this scenario' }),
+          },
+          strictly,
+        ),
+        about('scenarios of a load file; absent without one'),
+      ),
     ),
     delivery: Type.Object(
       {

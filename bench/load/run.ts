@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
+import { judge, type Threshold } from './conditions.js';
+import { peak } from './executors.js';
 import {
   type Clocks,
   createResult,
@@ -13,16 +15,16 @@ import {
 } from './measurement.js';
 import { loadError, note } from './messages.js';
 import {
-  arrivalsPerS,
   type LoadOptions,
   type QuotaUse,
+  scenariosOf,
   serversOf,
-  type WorkloadName,
-  workloadOf,
+  sharesOf,
+  signsIn,
 } from './options.js';
 import type { LoadResult, Second } from './result.js';
 import { readClock, readTarget, readTargets, type Target } from './server.js';
-import type { PreparedRun, Workload } from './workload.js';
+import { Workload } from './workloads/mix.js';
 
 export interface LoadProgress {
   phase: 'warm-up' | 'measured' | 'draining';
@@ -52,6 +54,8 @@ export interface LoadHooks {
   tracing?: ClientTracing;
   /** R, if already measured. */
   r?: number | null;
+  /** Conditions that can end the run. */
+  thresholds?: readonly Threshold[];
 }
 
 /** Extra wait after the longest deadline, so that every missed deadline is detected. */
@@ -65,10 +69,10 @@ const CLOSE_MS = 10_000;
 
 /** @throws {Failure} if the run cannot start: no server, or rate limits below the load. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadResult> {
-  const target = await readTargets(serversOf(options), workloadOf(options.workload).agents > 0);
+  const target = await readTargets(serversOf(options), signsIn(options));
   hooks.onTarget?.(target.server);
   assertQuotas(target, options);
-  const run = new Run(options, hooks, target, await createWorkload(options));
+  const run = new Run(options, hooks, target);
   try {
     await run.prepare();
     await run.awaitStart();
@@ -93,14 +97,14 @@ class Run {
   readonly #end = new AbortController();
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
-  #prepared: PreparedRun = { subscribers: 0 };
+  #subscribers = 0;
   readonly #clocks: Clocks = { before: null, after: null };
 
-  constructor(options: LoadOptions, hooks: LoadHooks, target: Target, workload: Workload) {
+  constructor(options: LoadOptions, hooks: LoadHooks, target: Target) {
     this.#options = options;
     this.#hooks = hooks;
     this.#target = target;
-    this.#workload = workload;
+    this.#workload = new Workload(options);
     this.#measurement = new Measurement(options, hooks.tracing ?? null, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
       this.#fail(note('SERVER_GONE', { seconds }).text);
@@ -113,10 +117,10 @@ class Run {
     const context = this.#measurement.context((reason) => this.#fail(reason));
     const preparing = this.#workload.prepare(context, (line) => this.#hooks.onPreparing?.(line));
     const prepared = await Promise.race([preparing, aborted(this.#end.signal)]);
-    if (!prepared || this.#end.signal.aborted) {
+    if (prepared === null || this.#end.signal.aborted) {
       throw loadError('NOTHING_MEASURED', { reason: this.#notes.join('; ') });
     }
-    this.#prepared = prepared;
+    this.#subscribers = prepared;
   }
 
   /**
@@ -191,11 +195,10 @@ class Run {
   #findings(): Findings {
     const { recorder, startedAt, utilization } = this.#measurement;
     const nowMs = performance.now();
-    const perS = arrivalsPerS(this.#options);
     return {
       options: this.#options,
       held: this.#measurement.held,
-      limit: perS === null ? null : (this.#workload.limit?.(perS) ?? null),
+      limit: (scenario, perS) => this.#workload.limit(scenario, perS),
       target: this.#target,
       recorder,
       startedAt,
@@ -205,7 +208,7 @@ class Run {
       ended: this.#ended,
       clocks: this.#clocks,
       notes: this.#notes,
-      subscribers: this.#prepared.subscribers,
+      subscribers: this.#subscribers,
       signed: this.#workload.signed(),
       commit: this.#hooks.commit ?? 'unknown',
       r: this.#hooks.r ?? null,
@@ -219,6 +222,19 @@ class Run {
   }
 
   readonly #interrupt = () => this.#endEarly('interrupted', note('INTERRUPTED', {}).text);
+
+  /** Ends the run if a threshold that can end it does not hold. */
+  #checkThresholds(elapsedMs: number, soFar: () => LoadResult): void {
+    const due = (this.#hooks.thresholds ?? []).filter(
+      ({ abortOnFail, delayMs }) => abortOnFail && elapsedMs >= delayMs,
+    );
+    if (due.length === 0 || this.#ended !== 'complete') return;
+    const result = { ...soFar(), ended: 'complete' } as const;
+    const failed = due.flatMap(({ condition }) => judge(condition, result).met ?? []);
+    if (failed.length === 0) return;
+    const values = { seconds: (elapsedMs / 1_000).toFixed(1), reason: failed.join('; ') };
+    this.#endEarly('interrupted', note('THRESHOLD_CROSSED', values).text);
+  }
 
   #fail(reason: string): void {
     this.#endEarly('failed', reason);
@@ -242,6 +258,7 @@ class Run {
     const { last: second } = this.#measurement.recorder;
     const shown = phase === 'measured' && elapsedMs < 0 ? 'warm-up' : phase;
     const soFar = () => resultSoFar(this.#findings(), phase === 'measured');
+    if (shown === 'measured') this.#checkThresholds(elapsedMs, soFar);
     this.#hooks.onSecond?.({ phase: shown, elapsedMs, second, soFar });
   }
 }
@@ -283,25 +300,24 @@ function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): str
  * registrations count.
  */
 function usesOf(options: LoadOptions): QuotaUse[] {
-  const { workload, agents, batch, durationMs, warmupMs } = options;
+  const { agents, batch, durationMs, warmupMs } = options;
   const seconds = Math.min(60, (durationMs + warmupMs) / 1000);
-  const perMinute = (arrivalsPerS(options) ?? 0) * seconds;
   const register: QuotaUse = { limit: 'register', whom: 'address', perMinute: agents };
-  const row = workloadOf(workload);
-  return [...(row.agents > 0 ? [register] : []), ...row.uses({ agents, batch, perMinute })];
+  const uses = scenariosOf(options).flatMap(({ plan, mix }) => {
+    const perS = plan.of === 'arrivals' ? peak(plan) : 0;
+    return sharesOf(mix).flatMap(({ share, row }) =>
+      row.uses({ agents, batch, perMinute: share * perS * seconds }),
+    );
+  });
+  return [...(signsIn(options) ? [register] : []), ...added(uses)];
 }
 
-type Make = (options: LoadOptions) => Workload;
-
-/** Modules of the workloads, loaded when a run needs them. */
-const modules: Record<WorkloadName, () => Promise<Make>> = {
-  votes: async () => (await import('./workloads/chained.js')).votes,
-  transactions: async () => (await import('./workloads/chained.js')).transactions,
-  mixed: async () => (await import('./workloads/mixed.js')).mixed,
-  reads: async () => (await import('./workloads/reads.js')).reads,
-  subscribers: async () => (await import('./workloads/subscribers.js')).subscribers,
-};
-
-async function createWorkload(options: LoadOptions): Promise<Workload> {
-  return (await modules[options.workload]())(options);
+/** Adds up the uses of each limit. */
+function added(uses: readonly QuotaUse[]): QuotaUse[] {
+  const sums = new Map<string, QuotaUse>();
+  for (const use of uses) {
+    const known = sums.get(use.limit)?.perMinute ?? 0;
+    sums.set(use.limit, { ...use, perMinute: known + use.perMinute });
+  }
+  return [...sums.values()];
 }

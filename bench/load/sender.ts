@@ -16,12 +16,18 @@ export interface Exchange {
   call: Call;
   intendedMs: number;
   sentMs: number;
-  /** True for a scheduled arrival; false for a call outside the schedule. */
-  scheduled: boolean;
+  /** Origin of a scheduled arrival; null for a call outside the schedule. */
+  arrival: Arrival | null;
   /** Number of the server; null if the request was not sent, because no server is reachable. */
   node: number | null;
   /** The request's span; absent without traces. */
   span?: Span;
+}
+
+/** Numbers of the scenario and of its virtual user. */
+export interface Arrival {
+  scenario: number;
+  user: number;
 }
 
 interface Place {
@@ -205,13 +211,22 @@ export class Sender {
   }
 
   /** Requires `hasRoom`. */
-  sendArrival(call: Call, intendedMs: number): void {
-    this.#send(call, intendedMs, true);
+  sendArrival(call: Call, intendedMs: number, arrival: Arrival): void {
+    this.#send(call, intendedMs, arrival);
   }
 
   /** Counts an arrival as failed without sending it, because no server is reachable. */
-  dropArrival(call: Call, intendedMs: number): void {
-    this.#drop(call, intendedMs, true);
+  dropArrival(call: Call, intendedMs: number, arrival: Arrival): void {
+    this.#drop(call, intendedMs, arrival);
+  }
+
+  /** Abandons the requests of a scenario that are in flight. */
+  interrupt(scenario: number): void {
+    for (const connection of [...this.#busy]) {
+      const isIts = connection.exchange?.arrival?.scenario === scenario;
+      if (isIts) this.#giveUp(connection, { kind: 'unfinished' });
+    }
+    this.#refill();
   }
 
   /** Sends at once, or as soon as a connection is free. */
@@ -233,16 +248,22 @@ export class Sender {
     for (const connection of this.#free.flat()) connection.giveUp();
   }
 
-  #drop(call: Call, intendedMs: number, scheduled: boolean): void {
-    const exchange = { call, intendedMs, sentMs: this.#options.now(), scheduled, node: null };
-    this.#options.sent(exchange);
-    this.#complete(exchange, { kind: 'broken' });
+  #drop(call: Call, intendedMs: number, arrival: Arrival | null): void {
+    this.#fail({ kind: 'broken' }, { call, intendedMs, arrival });
   }
 
-  #send(call: Call, intendedMs: number, scheduled: boolean): void {
+  /** Completes a call that was not sent. */
+  #fail(outcome: CallOutcome, what: Pick<Exchange, 'call' | 'intendedMs' | 'arrival'>): void {
+    const exchange = { ...what, sentMs: this.#options.now(), node: null };
+    this.#options.sent(exchange);
+    this.#complete(exchange, outcome);
+  }
+
+  #send(call: Call, intendedMs: number, arrival: Arrival | null): void {
+    if (call.outcome) return this.#fail(call.outcome, { call, intendedMs, arrival });
     const node = this.#options.nodes.choose(call.agent);
     const sentMs = this.#options.now();
-    const exchange: Exchange = { call, intendedMs, sentMs, scheduled, node };
+    const exchange: Exchange = { call, intendedMs, sentMs, arrival, node };
     const ended = (which: Connection, what: Exchange, ending: Ending) =>
       this.#ended(which, what, ending);
     const connection = this.#free[node]!.pop() ?? new Connection(this.#places[node]!, ended);
@@ -321,8 +342,8 @@ export class Sender {
     const { nodes } = this.#options;
     while (this.#unscheduled.size > 0 && (nodes.isDown || this.hasRoom)) {
       const { call, intendedMs } = this.#unscheduled.shift()!;
-      if (nodes.isDown) this.#drop(call, intendedMs, false);
-      else this.#send(call, intendedMs, false);
+      if (nodes.isDown) this.#drop(call, intendedMs, null);
+      else this.#send(call, intendedMs, null);
     }
     this.#isSending = false;
   }

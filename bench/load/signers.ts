@@ -139,6 +139,9 @@ export interface SupplyPlan<T> {
   /** Number of items that the run is expected to need. */
   expected: number;
   perS: number;
+  /** Items per call of `make`, and most waiting items. */
+  group: number;
+  most: number;
   now(): number;
   /** Called when items are available again. */
   onReady(): void;
@@ -153,10 +156,6 @@ export interface SupplyPlan<T> {
 export const aheadMs = 200_000;
 const STALE_MS = 250_000;
 const FIRST_WAITING = 64;
-/** Items per call of `make`. */
-const GROUP = 512;
-/** Maximum number of waiting items: about 100 MiB for requests of one kilobyte. */
-const MOST_WAITING = 100_000;
 
 export class Supply<T> {
   readonly #plan: SupplyPlan<T>;
@@ -172,8 +171,8 @@ export class Supply<T> {
 
   async prepare(): Promise<void> {
     const { perS, expected } = this.#plan;
-    const most = Math.min(MOST_WAITING, expected, (perS * aheadMs) / 1_000);
-    while (this.#waiting < most) await this.#make(GROUP);
+    const most = Math.min(this.#plan.most, expected, (perS * aheadMs) / 1_000);
+    while (this.#waiting < most) await this.#make(this.#plan.group);
   }
 
   /** Returns the next item; null until `onReady`. */
@@ -192,7 +191,7 @@ export class Supply<T> {
     const item = this.#items[this.#taken]!;
     this.#taken += 1;
     // Frees taken items in groups.
-    if (this.#taken >= GROUP) {
+    if (this.#taken >= this.#plan.group) {
       this.#items = this.#items.slice(this.#taken);
       this.#taken = 0;
     }
@@ -211,12 +210,12 @@ export class Supply<T> {
   #refill(): void {
     const { expected, perS } = this.#plan;
     const most = Math.min(
-      MOST_WAITING,
+      this.#plan.most,
       (perS * aheadMs) / 1_000,
       expected - this.#made + this.#waiting,
     );
     if (this.#making || this.#closed || this.#waiting >= Math.max(FIRST_WAITING, most)) return;
-    this.#make(GROUP).then(this.#plan.onReady, (error: Error) => {
+    this.#make(this.#plan.group).then(this.#plan.onReady, (error: Error) => {
       if (!this.#closed) this.#plan.onFailed(error);
     });
   }

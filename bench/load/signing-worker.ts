@@ -54,7 +54,7 @@ export function transactions({ first, count, senders }: TransactionTask): Uint8A
   const texts: string[] = [];
   for (let number = first; number < first + count; number += 1) {
     const key = keyOf(senders.first + (number % senders.count));
-    const data = transactionData(setting.run, number);
+    const data = transactionData(setting.run, number, setting.payload);
     const hash = sha256Hex(data);
     const input = Buffer.from(transactionInput(setting.networkId, hash));
     const signature = hexOf(sign(input, key));

@@ -97,6 +97,39 @@ export function judgeRun(evidence: Evidence): Verdict {
   return evidence.ended === 'complete' ? judged : { ...judged, verdict: 'INCOMPLETE' };
 }
 
+/** Verdicts, the worst first. */
+const order: readonly Verdict['verdict'][] = [
+  ...(['INVALID', 'CLIENT_BOUND', 'WORKLOAD_BOUND'] as const),
+  ...(['INCOMPLETE', 'UNSTABLE', 'VALID'] as const),
+];
+
+/**
+ * Returns the worst verdict of all scenarios. Each reason names its scenario, unless all have it.
+ * Failed iterations of modules are noted.
+ */
+export function joinVerdicts(
+  names: readonly string[],
+  judged: readonly Verdict[],
+  operations: readonly Operation[],
+): Verdict {
+  const verdict = order.find((one) => judged.some((other) => other.verdict === one)) ?? 'VALID';
+  const everywhere = ({ text }: Note) =>
+    judged.every(({ reasons }) => reasons.some((one) => one.text === text));
+  const common = judged[0]!.reasons.filter(everywhere);
+  const own = judged.flatMap(({ reasons }, index) =>
+    reasons
+      .filter((reason) => !everywhere(reason))
+      .map(({ text }) => note('SCENARIO', { name: names[index]!, reason: text })),
+  );
+  const failed = operations.flatMap(({ refused }) =>
+    refused.filter(({ code }) => code === 'SCRIPT_FAILED'),
+  );
+  const iterations = failed.map(({ count, reason }) =>
+    note('ITERATIONS_FAILED', { count, reason }),
+  );
+  return { verdict, reasons: [...common, ...own, ...iterations] };
+}
+
 /** Judges a run as if it had not ended early. */
 function judgeWhole(evidence: Evidence): Verdict {
   const short = shortBy(evidence);

@@ -20,6 +20,8 @@ export interface Call {
    * response counts as a lie.
    */
   holds(data: unknown): boolean;
+  /** Outcome of a call that cannot be sent. */
+  outcome?: CallOutcome;
   /** Called with the outcome after it was recorded. */
   completed(outcome: CallOutcome): void;
 }
@@ -73,9 +75,14 @@ export interface RunContext {
   fail(reason: string): void;
 }
 
-export interface Workload {
-  /** Registers agents, signs ahead and connects before the warm-up. Reports slow steps. */
-  prepare(context: RunContext, progress: (line: string) => void): Promise<PreparedRun>;
+/** Expected requests per second, and in the whole run. */
+export interface Expected {
+  perS: number;
+  total: number;
+}
+
+/** Requests of one kind. */
+export interface Source {
   /**
    * Returns the call for the next arrival, which is sent at once; null if the arrival must wait
    * until `wake`.
@@ -86,20 +93,13 @@ export interface Workload {
   /** Returns the cause of the wait after `next` has returned null (default: `answers`). */
   waitsFor?(): Wait;
   /**
-   * Computes the rate that the workload offered, and the option that makes it offer `perS` arrivals
-   * per second. Returns null if the workload has no limit, or if no option raises the limit.
+   * Computes the rate that the source offered, and the option that makes it offer `perS` arrivals
+   * per second. Returns null if the source has no limit, or if no option raises the limit.
    */
   limit?(perS: number): Limit | null;
   /**
    * Called when the schedule is over. Resolves once all work in flight is final or late, or when
    * `signal` aborts.
    */
-  drain(signal: AbortSignal): Promise<void>;
-  /** Closes connections and threads, and sets the run's agents inactive. */
-  close(): Promise<void>;
-  signed(): { keys: number; messages: number; preparedAhead: number };
-}
-
-export interface PreparedRun {
-  subscribers: number;
+  drain?(signal: AbortSignal): Promise<void>;
 }

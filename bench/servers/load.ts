@@ -1,5 +1,5 @@
 /** Load tests against a folkmoot server, with the server's CPU time. */
-import { type LoadOptions, loadDefaults, workloads } from '../load/options.js';
+import { type LoadOptions, loadDefaults, workloadOf } from '../load/options.js';
 import type { LoadResult } from '../load/result.js';
 import { runLoad } from '../load/run.js';
 import { type ByThread, type FolkmootServer, spentBetween, threadSeconds } from './processes.js';
@@ -34,7 +34,7 @@ export async function load(
   server: FolkmootServer,
   wanted: ServerLoadOptions,
 ): Promise<LoadMeasurement> {
-  const { agents, batch } = workloads[wanted.workload];
+  const { agents, batch } = workloadOf(wanted.workload);
   const samples: Promise<Sample>[] = [];
   const options: LoadOptions = {
     ...loadDefaults,

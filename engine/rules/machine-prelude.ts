@@ -157,6 +157,10 @@ const requests = {
   verdict() {
     return formatVerdict(apply(count.verdict, count, [true]));
   },
+  // Modules that are not rules: the host names the function.
+  call({ 1: name, 2: values }) {
+    return 'V' + (stringify(apply(members[name], rule, values)) ?? '');
+  },
 };
 
 const load = (namespace) => {

@@ -109,6 +109,16 @@ function scratchMachine(): Machine {
   return scratch;
 }
 
+/** Loads the sandbox. Returns a function that creates machines for modules that are not rules. */
+export async function createMachines(): Promise<() => Machine> {
+  await prepareSandbox();
+  return () => {
+    const machine = newMachine();
+    machine.restore(engine!.bare);
+    return machine;
+  };
+}
+
 /** A loaded module. */
 class Module {
   readonly members: Members;

@@ -87,6 +87,10 @@ function rowsOf(schema: Member, prefix: string): Row[] {
   });
 }
 
+/** Returns a table of the members of a schema. */
+export const memberTable = (schema: TSchema, prefix = ''): string =>
+  table(rowsOf(asMember(schema), prefix));
+
 /** Returns a description. Falls back to the description of a list's items. */
 const about = ({ description, items }: Member) => description ?? items?.description ?? '';
 

@@ -7,7 +7,12 @@ import { Fault } from './schema/network.js';
 import { Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
 
-function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | null {
+/** Finds the first problem of a value at a path. */
+export function findSchemaProblem(
+  schema: TSchema,
+  value: unknown,
+  above: string[] = [],
+): Problem | null {
   if (Value.Check(schema, value)) return null;
   const [error] = Value.Errors(schema, value);
   const { instancePath = '', params = {} } = error ?? {};
@@ -19,7 +24,9 @@ function problemIn(schema: TSchema, value: unknown, above: string[]): Problem | 
 }
 
 export function findShapeProblem(value: unknown): Problem | null {
-  return findVariantProblem(value) ?? findUntilProblem(value) ?? problemIn(Scenario, value, []);
+  return (
+    findVariantProblem(value) ?? findUntilProblem(value) ?? findSchemaProblem(Scenario, value, [])
+  );
 }
 
 interface Bounded extends TSchema {
@@ -75,7 +82,7 @@ function ownSchema(properties: Record<string, Bounded>, name: string): Bounded |
 }
 
 /** Checks the size limits. An aliased value counts once per alias. */
-function findSizeProblem(value: unknown): Problem | null {
+export function findSizeProblem(value: unknown): Problem | null {
   let left = MOST_VALUES;
   const pathToDeep = (at: unknown, levels: number): string[] | null => {
     left -= 1;
@@ -128,7 +135,7 @@ function findUntilProblem(value: unknown): Problem | null {
     : [[until, ['length', 'until']]];
   for (const [one, path] of each) {
     if (typeof one !== 'object' || one === null) continue;
-    const problem = problemIn(Condition, one, path);
+    const problem = findSchemaProblem(Condition, one, path);
     if (problem) return problem;
   }
   return null;
@@ -185,7 +192,7 @@ interface Union extends TSchema {
 function findKindProblem(union: Union, value: unknown, path: string[]): Problem | null {
   if (typeof value !== 'object' || value === null) return null;
   const variant = variantOf(union, value);
-  if (variant) return problemIn(variant, value, path);
+  if (variant) return findSchemaProblem(variant, value, path);
   const { kind } = value as { kind?: unknown };
   const expected = `one of ${union.anyOf.map((one) => one.properties.kind.const).join(', ')}`;
   const found =

@@ -11,7 +11,8 @@ const floors: Record<string, string> = {
     'index.ts',
   bench: 'raw load fixtures servers clients cases',
   'bench/load':
-    'server.ts nodes.ts event-stream.ts schedule.ts sender.ts signers.ts blocks.ts recorder.ts ' +
+    'executors.ts server.ts nodes.ts event-stream.ts schedule.ts sender.ts signers.ts ' +
+    'blocks.ts recorder.ts ' +
     'agents.ts voting.ts chain.ts workloads verdict.ts measurement.ts run.ts figures.ts ' +
     'saturation.ts histograms.ts merge.ts model.ts charts.ts report.ts live-progress.ts files.ts',
   sim:

@@ -1,74 +1,58 @@
 /**
- * The workloads `votes` and `transactions`, and the chain that these workloads build. In `votes`,
- * all agents are validators, and each vote that a block needs is an arrival. Proposals are sent
- * outside the schedule, and arrivals wait for them.
+ * Votes and proposals, and the chain that they build. If votes are the arrivals, all agents are
+ * validators, and each vote that a block needs is an arrival. Proposals are sent outside the
+ * schedule, and arrivals wait for them. If proposals are the arrivals, each carries a batch of
+ * transactions, which a few validators approve at once, and the next arrival waits until the block
+ * is decided.
  */
 import { bisect } from '../../../engine/rules/network-rule.js';
-import { AgentPool, computeSupplySeconds } from '../agents.js';
+import type { AgentPool } from '../agents.js';
 import { BlocksAhead } from '../blocks.js';
 import { Chain } from '../chain.js';
 import { EventStream } from '../event-stream.js';
 import { loadError, note } from '../messages.js';
-import { arrivalsPerS, type LoadOptions, MOST, type Shard } from '../options.js';
+import { MOST, type Shard } from '../options.js';
 import { readHead, validatorKeys } from '../server.js';
 import { readChainEvent } from '../voting.js';
-import type { Workload } from '../workload.js';
+import type { Expected, Source } from '../workload.js';
 
-/** Votes signed ahead per second of a closed loop. */
-const VOTES_GUESS_PER_S = 10_000;
-
-export function votes({ rate, batch }: LoadOptions): Workload {
-  const votesPerS = rate ?? VOTES_GUESS_PER_S;
-  return chained({ arrivals: 'votes', batch, blocksPerS: (needed) => votesPerS / needed });
-}
-
-/*
- * The workload `transactions`. Each arrival is a proposal with a batch of transactions, which a few
- * validators approve at once. The next arrival waits until the block is decided.
- */
-
-/** Transactions signed ahead per second of a closed loop. */
-const TRANSACTIONS_GUESS_PER_S = 5_000;
 /** The protocol's limit per block. */
 const MOST_TRANSACTIONS = 1_000;
 
 /** @throws {Failure} `BATCH_OUT_OF_RANGE` */
-export function transactions(options: LoadOptions): Workload {
-  const { batch } = options;
+export async function votes(pool: AgentPool, expected: Expected): Promise<Source> {
+  const { batch } = pool.context.options;
+  return toSource(
+    await assemble(pool, { arrivals: 'votes', batch, perBlock: (needed) => needed, expected }),
+  );
+}
+
+/** @throws {Failure} `BATCH_OUT_OF_RANGE` */
+export async function proposals(pool: AgentPool, expected: Expected): Promise<Source> {
+  const { batch } = pool.context.options;
   if (batch < 1 || batch > MOST_TRANSACTIONS) {
     throw loadError('BATCH_OUT_OF_RANGE', { batch, most: MOST_TRANSACTIONS });
   }
-  const blocksPerS = arrivalsPerS(options) ?? TRANSACTIONS_GUESS_PER_S / batch;
-  return chained({ arrivals: 'proposals', batch, blocksPerS: () => blocksPerS });
+  return toSource(
+    await assemble(pool, { arrivals: 'proposals', batch, perBlock: () => 1, expected }),
+  );
 }
 
-function chained(plan: AssemblyPlan): Workload {
-  let pool: AgentPool | null = null;
-  let chain: Chain | null = null;
-  return {
-    async prepare(context, progress) {
-      pool = new AgentPool(context, progress);
-      await pool.gather();
-      chain = await assemble(pool, plan);
-      pool.ready();
-      return { subscribers: 0 };
-    },
-    next: (intendedMs) => chain!.next(intendedMs),
-    onReturned: () => chain?.onReturned(),
-    waitsFor: () => chain!.waitsFor,
-    limit: (perS) => chain!.limit(perS),
-    drain: async (signal) => chain?.drain(signal),
-    close: async () => pool?.close(),
-    signed: () => pool!.record.signed,
-  };
-}
+const toSource = (chain: Chain): Source => ({
+  next: (intendedMs) => chain.next(intendedMs),
+  onReturned: () => chain.onReturned(),
+  waitsFor: () => chain.waitsFor,
+  limit: (perS) => chain.limit(perS),
+  drain: (signal) => chain.drain(signal),
+});
 
 interface AssemblyPlan {
   /** Requests that are the arrivals of the schedule. */
   arrivals: 'votes' | 'proposals';
   batch: number;
-  /** Returns the expected blocks per second if each block needs `votes` votes. */
-  blocksPerS(votes: number): number;
+  /** Returns the arrivals of a block that needs `votes` votes. */
+  perBlock(votes: number): number;
+  expected: Expected;
 }
 
 /**
@@ -87,7 +71,7 @@ const HEAD_MS = 10_000;
  * Builds the chain, which closes together with the pool. @throws {Failure} if the agents could
  * not decide a block.
  */
-export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
+async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   const { context, progress, signers, record, asker } = pool;
   const count = context.options.agents;
   const producers = Math.min(PRODUCERS, count);
@@ -95,7 +79,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   const keys = await pool.keys(count);
   await pool.retireLeft(count);
   const validators = await electorateWith(pool, keys);
-  await pool.register(keys, (ordinal) =>
+  const agents = await pool.register(count, (ordinal) =>
     ordinal < producers ? ['validator', 'producer'] : ['validator'],
   );
   const listener: { receive: (text: Buffer) => void } = { receive: () => {} };
@@ -105,7 +89,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   // Generators share the agents, but not the senders.
   const senders = { ...SENDERS, first: SENDERS.first + (shard?.index ?? 0) * SENDERS.count };
   const needed = rule.approvalsToClose(validators);
-  const blocksPerS = plan.blocksPerS(needed);
+  const blocksPerS = plan.expected.perS / plan.perBlock(needed);
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
   let chain: Chain | null = null;
   const blocks = new BlocksAhead({
@@ -115,7 +99,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
     batch: plan.batch,
     senders,
     needed,
-    expected: Math.ceil(blocksPerS * computeSupplySeconds(context)),
+    expected: Math.ceil(plan.expected.total / plan.perBlock(needed)),
     blockMs: 1_000 / blocksPerS,
     now: pool.now,
     onReady: () => chain?.advance(),
@@ -125,7 +109,7 @@ export async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Cha
   pool.atEnd(() => blocks.close());
   const head = await headOf(pool, listener);
   progress(await prepareBlocks(blocks, head.hash));
-  const means = { context, asker, agents: pool.agents, blocks, record, takesEarly, rule };
+  const means = { context, asker, agents, blocks, record, takesEarly, rule };
   const order = { arrivals: plan.arrivals, ...(shard ? { shard } : {}) };
   chain = new Chain({ ...means, ...order, head, validators, senders });
   pool.atEnd(() => chain?.close());

@@ -1,12 +1,11 @@
 /**
- * The workload `reads`: the network state, the list of agents, and the listed agents' reputations.
- * Needs no registered agents.
+ * Reads of the network state, of the list of agents, and of the reputations of agents: those of the
+ * run or, if the run registers none, those that the server lists. Needs no registered agents.
  */
-import type { Call, CallOutcome, RunContext, Workload } from '../workload.js';
+import type { Kind } from '../options.js';
+import type { Call, CallOutcome, RunContext, Source } from '../workload.js';
 
 interface ReadKind {
-  /** Requests of this kind per round. */
-  weight: number;
   target(ids: readonly string[], count: number): string;
   holds(data: unknown): boolean;
 }
@@ -14,61 +13,63 @@ interface ReadKind {
 /** A server without this parameter returns the whole list. */
 const LIST = 20;
 
-const kinds: readonly ReadKind[] = [
-  {
-    weight: 2,
+const kinds = {
+  state: {
     target: () => '/api/v1/network/state',
     holds: (data) => typeof member(data, 'block_height') === 'number',
   },
-  {
-    weight: 1,
+  agents: {
     target: () => `/api/v1/network/agents?limit=${LIST}`,
     holds: (data) => listed(data) !== null,
   },
-  {
-    weight: 1,
+  reputation: {
     target: (ids, count) => `/api/v1/social/reputation/${encodeURIComponent(pick(ids, count))}`,
     holds: (data) => typeof member(data, 'overall_score') === 'number',
   },
-];
+} as const satisfies Record<string, ReadKind>;
 
-export function reads(): Workload {
-  let ids: readonly string[] = [];
-  let round: readonly ReadKind[] = [];
+/** Reads in the order of one round. */
+const rounds: Partial<Record<Kind, readonly (keyof typeof kinds)[]>> = {
+  read: ['state', 'state', 'agents', 'reputation'],
+  state: ['state'],
+  agents: ['agents'],
+  reputation: ['reputation'],
+};
+
+/** @param own ids of the agents of the run, if there are some. */
+export async function reads(
+  kind: Kind,
+  own: readonly string[],
+  context: RunContext,
+  progress: (line: string) => void,
+): Promise<Source> {
+  const ids = own.length > 0 ? own : (listed(await ask(context)) ?? []);
+  if (ids.length === 0) progress('server has no agents; reputations are not read');
+  const round = rounds[kind]!.filter((name) => ids.length > 0 || name !== 'reputation');
   let count = 0;
   return {
-    async prepare(context, progress) {
-      ids = listed(await ask(context)) ?? [];
-      if (ids.length === 0) progress('server has no agents; reputations are not read');
-      const usable = ids.length > 0 ? kinds : kinds.slice(0, 2);
-      round = usable.flatMap((kind) => new Array<ReadKind>(kind.weight).fill(kind));
-      return { subscribers: 0 };
-    },
     next() {
-      const kind = round[count % round.length]!;
+      const { target, holds } = kinds[round[count % round.length] ?? 'state'];
       count += 1;
-      return read(kind.target(ids, count), kind.holds, () => {});
+      return read(target(ids, count), holds, () => {});
     },
-    async drain() {},
-    async close() {},
-    signed: () => ({ keys: 0, messages: 0, preparedAhead: 1 }),
   };
 }
 
 /** Reads the list of agents; null if the read fails. */
 function ask(context: RunContext): Promise<unknown> {
   return new Promise((resolve) => {
-    const { target, holds } = kinds[1]!;
+    const { target, holds } = kinds.agents;
     const completed = (outcome: CallOutcome) =>
       resolve(outcome.kind === 'accepted' ? outcome.data : null);
-    context.send(read(target([], 0), holds, completed));
+    context.send(read(target(), holds, completed));
   });
 }
 
-function read(
+export function read(
   target: string,
   holds: (data: unknown) => boolean,
-  completed: (outcome: CallOutcome) => void,
+  completed: (outcome: CallOutcome) => void = () => {},
 ): Call {
   return { operation: 'read', method: 'GET', target, headers: {}, body: null, holds, completed };
 }

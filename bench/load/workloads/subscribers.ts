@@ -1,57 +1,49 @@
 /**
- * The workload `subscribers`. Each agent subscribes to five topics on its own connection, and some
- * other agents update their status. Each accepted update must reach each subscriber exactly once.
+ * Updates that subscribers receive. Each agent subscribes to five topics on its own connection, and
+ * some other agents update their status. Each accepted update must reach each subscriber exactly
+ * once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AgentPool, Statuses } from '../agents.js';
+import type { Agent, AgentPool } from '../agents.js';
 import { EventStream, integerAt, readSeq } from '../event-stream.js';
-import type { LoadOptions } from '../options.js';
 import { forEachLimited } from '../server.js';
-import type { RunContext, Workload } from '../workload.js';
+import type { Expected, RunContext, Source } from '../workload.js';
+import { Drafts } from './drafts.js';
 
 const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
 /** Connections opened concurrently. */
 const AT_A_TIME = 128;
-/** Updates signed ahead per second of a closed loop. */
-const GUESS_PER_S = 1_000;
 const POLL_MS = 20;
 
-export function subscribers({ agents, rate, concurrency }: LoadOptions): Workload {
-  const perS = rate ?? GUESS_PER_S;
+/** @param users largest number of updates in flight that the plans need. */
+export async function updates(
+  pool: AgentPool,
+  expected: Expected,
+  users: number,
+  progress: (line: string) => void,
+): Promise<Source> {
+  const { context, run } = pool;
+  const { agents: count } = context.options;
   // An updater has one update in flight.
-  const updaters = Math.max(8, concurrency ?? 0, Math.min(256, Math.ceil(perS / 5)));
-  let pool: AgentPool | null = null;
-  let statuses: Statuses | null = null;
-  let deliveries: Deliveries | null = null;
+  const updaters = Math.max(8, users, Math.min(256, Math.ceil(expected.perS / 5)));
+  // The agents are producers only, because validators that never vote would delay the blocks of
+  // other agents.
+  const all = await pool.register(count + updaters, () => ['producer']);
+  const deliveries = new Deliveries(count, context);
+  const mark = `load ${run} `;
+  const source = new Drafts(pool, {
+    ...{ agents: all.slice(count), expected },
+    draft: (number) => ({ do: 'status', reason: mark + number }),
+    sent: (number, intendedMs) => deliveries.sent(number, intendedMs),
+    completed: (number, { kind }) => deliveries.completed(number, kind === 'accepted'),
+  });
+  await follow(pool, { agents: all.slice(0, count), mark, deliveries });
+  progress(`${count} subscribers connected`);
+  await source.prepared();
   return {
-    async prepare(context, progress) {
-      pool = new AgentPool(context, progress);
-      await pool.gather();
-      // The agents are producers only, because validators that never vote would delay the blocks of
-      // other agents.
-      await pool.register(await pool.keys(agents + updaters), () => ['producer']);
-      statuses = new Statuses(pool, {
-        agents: pool.agents.slice(agents),
-        perS,
-        onReady: () => context.wake(),
-        onCompleted: (number, { kind }) => deliveries?.completed(number, kind === 'accepted'),
-      });
-      deliveries = new Deliveries(agents, context);
-      await follow(pool, { count: agents, mark: statuses.mark, deliveries });
-      progress(`${agents} subscribers connected`);
-      await statuses.prepare();
-      pool.ready();
-      return { subscribers: agents };
-    },
-    next(intendedMs) {
-      const update = statuses!.next();
-      if (!update) return null;
-      deliveries!.sent(update.number, intendedMs);
-      return update.call;
-    },
-    drain: (signal) => complete(pool!.context, deliveries!, signal),
-    close: async () => pool?.close(),
-    signed: () => pool!.record.signed,
+    next: (intendedMs) => source.next(intendedMs),
+    waitsFor: () => source.waitsFor(),
+    drain: (signal) => complete(context, deliveries, signal),
   };
 }
 
@@ -68,17 +60,17 @@ async function complete(
 }
 
 interface Following {
-  count: number;
+  agents: readonly Agent[];
   /** Prefix of the updates' reasons. A number follows. */
   mark: string;
   deliveries: Deliveries;
 }
 
-/** Connects the first agents. @throws {Failure} if the server refuses an agent. */
-async function follow(pool: AgentPool, { count, mark, deliveries }: Following): Promise<void> {
+/** Connects the agents. @throws {Failure} if the server refuses an agent. */
+async function follow(pool: AgentPool, { agents, mark, deliveries }: Following): Promise<void> {
   const reason = Buffer.from(mark);
   const { nodes } = pool.context;
-  await forEachLimited(pool.agents.slice(0, count), AT_A_TIME, async (agent, index) => {
+  await forEachLimited(agents, AT_A_TIME, async (agent, index) => {
     let receive = (_: Buffer) => {};
     const stream = await EventStream.open({
       nodes,

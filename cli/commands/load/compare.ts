@@ -81,18 +81,37 @@ function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   return unmeasured.length > 0 ? exitCodes.unmeasured : exitCodes.done;
 }
 
-/** Reports the verdict and the conditions to CI, and sets the exit code. */
+/**
+ * Lists all conditions with their values, reports them and the verdict to CI, and sets the exit
+ * code.
+ */
 export async function reportConditions(
   conditions: readonly Condition[],
   result: LoadResult,
-  junit: string | undefined,
+  { junit, json }: { junit?: string; json?: boolean },
 ): Promise<void> {
   const { usable } = await import('../../../bench/load/compare.js');
   const { judge } = await import('../../../bench/load/conditions.js');
   const { reportToCi } = await import('./ci.js');
   const judged = conditions.map((one) => ({ condition: one.text, ...judge(one, result) }));
+  if (!json && conditions.length > 0)
+    writeStdout('', ...conditionLines(conditions, judged, result));
   reportToCi(result, usable(result), judged, junit);
   setExitCode(conditionsCode(judged, usable(result)));
+}
+
+/** One line for each condition: its value, and whether it passed. */
+function conditionLines(
+  conditions: readonly Condition[],
+  judged: readonly Judgement[],
+  result: LoadResult,
+): string[] {
+  const rows = conditions.map(({ text, figure }, index) => {
+    const { met, unmeasured } = judged[index]!;
+    const outcome = met !== null ? 'missed' : unmeasured !== null ? 'undecided' : 'passed';
+    return [text, formatValue(figure.of(result), figure.unit), outcome];
+  });
+  return alignColumns([['condition', 'value', 'result'], ...rows], [0, 2]);
 }
 
 const headOf = ({ started, commit, machine, verdict, ended, server, asked }: LoadResult) => ({

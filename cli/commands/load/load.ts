@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { Option } from 'commander';
+import type { Threshold } from '../../../bench/load/conditions.js';
 import {
   type LoadOptions,
   loadDefaults,
@@ -9,6 +11,7 @@ import {
 } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
+import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { home, httpUrl, httpUrls, type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
 import {
@@ -28,7 +31,7 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, report, UsageError } from '../../output/exit.js';
-import { printJson, writeStdout } from '../../output/output.js';
+import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
 import { loadCompareCommand, reportConditions } from './compare.js';
 import type { LoadWatch } from './page.js';
@@ -53,12 +56,19 @@ function workloadLines(): string {
 }
 
 export function loadCommand(): CliCommand {
-  const command = addLoadOptions(new CliCommand('load'));
-  return configurable<LoadFlags>(command, { name: 'load', check, run })
+  const command = addLoadOptions(new CliCommand('load')).argument('[file]', 'load file to run');
+  const runWithFile = (flags: LoadFlags, settings: Settings) => {
+    const [file] = command.args;
+    return run(file === undefined ? flags : { ...flags, file }, settings);
+  };
+  return configurable<LoadFlags>(command, { name: 'load', check, run: runWithFile })
     .description('load-test a live server: throughput and latency')
     .notes(`
 Workloads and their defaults:
 ${workloadLines()}
+
+A load file has scenarios with the executors of k6, several at once, with own
+mixes of requests, modules and thresholds. See docs/load-testing.md.
 
 Latency counts from the scheduled time of a request, so it includes server
 stalls. For transactions, --rate counts transactions. Durations have units:
@@ -84,11 +94,13 @@ annotation for each missed threshold.`)
     .examples(
       'load --workload reads --rate 2000',
       'load --agents 1000 --rate 3000 --duration 30s --out runs/votes',
-      'load --workload reads --concurrency 32 --json',
       'load --saturate --slo p99=200ms --agents 1000',
       "load --workload transactions --fail-on 'finality.p99>2s,errors>1%'",
+      'load peak.yaml --url http://127.0.0.1:8080 --out runs/peak',
     )
     .addCommand(loadCleanupCommand())
+    .addCommand(loadImportCommand())
+    .addCommand(loadSchemaCommand())
     .addCommand(loadCompareCommand())
     .addCommand(loadMergeCommand());
 }
@@ -112,6 +124,55 @@ killed, they stay active, and later blocks wait for their votes.`)
     });
 }
 
+function loadImportCommand(): CliCommand {
+  return new CliCommand('import')
+    .description('print a load file for k6 scenarios or Artillery phases')
+    .argument('<file>', 'k6 script or options, or Artillery configuration')
+    .notes(`
+Reads the object literal scenarios: { ... } of a k6 script without running it,
+its JSON form, or the phases of Artillery. Members that load files do not have
+are named on standard error.`)
+    .examples(
+      'load import script.js > peak.yaml',
+      'load import artillery.yaml > peak.yaml',
+      'load import options.json',
+    )
+    .action(async (path: string) => {
+      const { importLoad } = await import('../../../bench/load/import.js');
+      const { readBounded, fileBounds } = await import('../../../engine/store/folder.js');
+      const { parseDocument, stringify } = await import('yaml');
+      const text = readText(() => readBounded(path, fileBounds.text).toString(), path);
+      const document = parseDocument(text, { schema: 'core' });
+      const yaml =
+        document.errors.length > 0 ? null : (document.toJS({ maxAliasCount: 100 }) as unknown);
+      const { file, notes } = importLoad(text, yaml);
+      for (const line of notes) writeStderr(`folkmoot: ${line}`);
+      writeStdout(...stringify(file).trimEnd().split('\n'));
+    });
+}
+
+function readText(read: () => string, path: string): string {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError('FILE_NOT_READABLE', { path, reason: describeSystemError(error) });
+  }
+}
+
+function loadSchemaCommand(): CliCommand {
+  return new CliCommand('schema')
+    .description('print the JSON Schema of load files')
+    .examples(
+      'load schema',
+      'load schema > load-file.schema.json',
+      "load schema | jq '.properties | keys'",
+    )
+    .action(async () => {
+      const { loadFileJsonSchema } = await import('../../../bench/load/load-file.js');
+      writeStdout(...JSON.stringify(loadFileJsonSchema(), null, 2).split('\n'));
+    });
+}
+
 /** Removes trailing slashes, and credentials, which no request uses and every result would show. */
 const withoutExtras = (url: string): string =>
   url.replace(/^(https?:\/\/)[^/?#]*@/, '$1').replace(/\/+$/, '');
@@ -131,9 +192,11 @@ const REPEAT = 3;
 
 async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   await settings.check();
-  const options = loadOptions(flags);
-  const { parseConditions } = await import('../../../bench/load/conditions.js');
-  const conditions = parseConditions(flags.failOn ?? [], { relative: false });
+  const { options, thresholds } = await planLoad(flags, settings);
+  const { assertMeasured, parseConditions } = await import('../../../bench/load/conditions.js');
+  const required = thresholds.map(({ condition }) => condition);
+  assertMeasured(required, options);
+  const conditions = [...parseConditions(flags.failOn ?? [], { relative: false }), ...required];
   const files = await import('../../../bench/load/files.js');
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const interrupt = interruption();
@@ -145,6 +208,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
+    thresholds,
     ...(traces ? { tracing: await clientTracing() } : {}),
   };
   const result = await resultOf(options, flags, hooks).catch(async (error) => {
@@ -166,8 +230,54 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     await seen;
     await traces?.end();
   }
-  await reportConditions(conditions, result, flags.junit);
-  if (result.ended === 'interrupted') interrupt.end();
+  await reportConditions(conditions, result, flags);
+  if (result.ended === 'interrupted' && (signal.aborted || watch?.stop.aborted)) interrupt.end();
+}
+
+/** Flags that a load file states itself. */
+const inFile = {
+  workload: '--workload',
+  rate: '--rate',
+  concurrency: '--concurrency',
+  duration: '--duration',
+  saturate: '--saturate',
+} as const;
+
+/**
+ * Plans the run of the flags or of a load file, whose values flags replace. @throws {UsageError}
+ */
+async function planLoad(
+  flags: LoadFlags,
+  settings: Settings,
+): Promise<{ options: LoadOptions; thresholds: readonly Threshold[] }> {
+  const { file } = flags;
+  if (file === undefined) return { options: loadOptions(flags), thresholds: [] };
+  const isGiven = (name: string) =>
+    settings.all.some(({ option, source }) => option.long === name && source !== 'default');
+  const other = Object.values(inFile).find(isGiven);
+  if (other !== undefined) {
+    const advice = 'set executor, exec and duration in the file';
+    throw new UsageError('OPTION_CONFLICT', { option: other, other: 'a load file', advice });
+  }
+  if (!existsSync(file)) throw new UsageError('FILE_NOT_FOUND', { path: file });
+  const { readLoadFile, shareOf } = await import('../../../bench/load/load-file.js');
+  const { options: planned, thresholds } = readLoadFile(file);
+  // Which scenarios several generators can share is checked below.
+  const own = loadOptions({ ...flags, workload: 'reads' });
+  const given = Object.fromEntries(
+    [
+      ['--agents', { agents: own.agents }],
+      ['--batch', { batch: own.batch }],
+      ['--warmup', { warmupMs: own.warmupMs }],
+      ['--timeout', { timeoutMs: own.timeoutMs }],
+      ['--finality-timeout', { finalityTimeoutMs: own.finalityTimeoutMs }],
+      ['--connections', { connections: own.connections }],
+      ['--seed', { seed: own.seed }],
+      ['--url', { url: own.url, ...(own.urls ? { urls: own.urls } : {}) }],
+    ].flatMap(([name, value]) => (isGiven(name as string) ? Object.entries(value as object) : [])),
+  );
+  const options = { ...own, seedNamed: own.seedNamed || planned.seed !== undefined, ...planned };
+  return { options: shareOf({ ...options, ...given }), thresholds };
 }
 
 async function clientTracing() {
@@ -208,6 +318,8 @@ async function resultOf(
 }
 
 interface LoadFlags extends WatchFlags, ShardFlags {
+  /** Path of a load file. */
+  file?: string;
   url: string | readonly string[];
   keepGoing?: boolean;
   agents?: number;

@@ -6,7 +6,12 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { LoadPart } from '../../../bench/load/merge.js';
-import { type WorkloadName, workloadNames, workloads } from '../../../bench/load/options.js';
+import {
+  sharesOf,
+  type WorkloadName,
+  workloadNames,
+  workloads,
+} from '../../../bench/load/options.js';
 import { CliCommand, collect, duration, typed } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
 import { printJson, writeStdout } from '../../output/output.js';
@@ -52,8 +57,10 @@ export function assertShardFlags({ shard, startAt, seed, workload }: ShardFlags)
   if (shard === undefined) return;
   if (startAt === undefined) needs('--shard', '--start-at TIME, the same for all generators');
   if (seed === undefined) needs('--shard', '--seed TEXT, the same for all generators');
-  if (!workloads[workload].isShared) {
-    const shared = workloadNames.filter((name) => workloads[name].isShared);
+  const isShared = (name: WorkloadName) =>
+    sharesOf(workloads[name].mix).every(({ row }) => row.isShared);
+  if (!isShared(workload)) {
+    const shared = workloadNames.filter(isShared);
     needs('--shard', `--workload ${shared.join(' or ')}`);
   }
 }
@@ -124,5 +131,5 @@ async function run(dirs: string[], flags: MergeFlags): Promise<void> {
   if (flags.out !== undefined) await files.writeLoad(result, flags.out);
   if (flags.json) printJson(result);
   else writeStdout(...(await import('./summary.js')).loadSummary(result));
-  await reportConditions(conditions, result, flags.junit);
+  await reportConditions(conditions, result, flags);
 }

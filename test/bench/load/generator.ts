@@ -1,5 +1,5 @@
 /** Short load runs in this process, for tests, with checks that apply to any result. */
-import { type LoadOptions, loadDefaults, workloads } from '../../../dist/bench/load/options.js';
+import { type LoadOptions, loadDefaults, workloadOf } from '../../../dist/bench/load/options.js';
 import { LoadResult } from '../../../dist/bench/load/result.js';
 import { type LoadHooks, runLoad } from '../../../dist/bench/load/run.js';
 import { Value } from '../../../dist/engine/protocol/bundled/typebox.js';
@@ -51,7 +51,7 @@ export async function load(
   const result = await runLoad(
     {
       ...loadDefaults,
-      ...workloads[workload],
+      ...workloadOf(workload),
       ...{ url, workload, concurrency: null, seed: 'known', keepAgents: false },
       ...{ warmupMs: 0, durationMs: DURATION_MS },
       // The timeouts are long enough for a busy machine, so that only requests that never return

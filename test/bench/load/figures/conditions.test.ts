@@ -13,7 +13,7 @@ import {
   loadDefaults,
   parseDuration,
   parseNumber,
-  workloads,
+  workloadOf,
 } from '../../../../dist/bench/load/options.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { loadResult, nothing, outage } from '../fixture.js';
@@ -113,7 +113,7 @@ const asked = (change: Partial<LoadOptions>): LoadOptions => {
   const workload = change.workload ?? 'votes';
   return {
     ...loadDefaults,
-    ...workloads[workload],
+    ...workloadOf(workload),
     ...{ url: 'http://127.0.0.1:1', workload, concurrency: null, seed: 'x', keepAgents: false },
     ...change,
   };

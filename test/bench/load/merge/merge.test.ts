@@ -50,7 +50,7 @@ test('merge: counts add up, and the result follows its schema', () => {
 function newRecorder(): Recorder {
   const calls = { now: () => 0, onReturned() {}, onGone() {} };
   const nodes = new Nodes({ urls: ['http://127.0.0.1:1'], seed: '', keepGoing: false, ...calls });
-  return new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000, nodes);
+  return new Recorder({ startMs: 0, endMs: 1_000_000 }, 1_000, nodes, 1);
 }
 
 test.each([
@@ -80,10 +80,11 @@ function recorded(timesMs: readonly number[]) {
   const recorder = newRecorder();
   const call = { operation: 'read' } as Parameters<Recorder['sent']>[0]['call'];
   for (const [index, ms] of timesMs.entries()) {
-    const exchange = { call, scheduled: true, node: 0, intendedMs: index, sentMs: index };
-    recorder.sent(exchange as Parameters<Recorder['sent']>[0]);
+    const arrival = { scenario: 0, user: 0 };
+    const exchange = { call, arrival, node: 0, intendedMs: index, sentMs: index };
+    recorder.sent(exchange);
     const outcome = { kind: 'accepted', status: 200, data: {} } as const;
-    recorder.completed(exchange as Parameters<Recorder['sent']>[0], outcome, index + ms);
+    recorder.completed(exchange, outcome, index + ms);
   }
   return recorder.result(1, 1_000_000).operations[0]!.response;
 }

@@ -1,0 +1,256 @@
+/**
+ * Imports the scenarios of k6 and the phases of Artillery. A k6 script is not run: its object
+ * literal `scenarios: { ... }` is parsed. What has no counterpart is reported as a note.
+ */
+
+import { executorNames } from './executors.js';
+import { loadError } from './messages.js';
+import { workloadNames } from './options.js';
+
+type Tree = Record<string, unknown>;
+
+export interface Imported {
+  /** Members of a load file. */
+  file: Tree;
+  /** Members that were left out. */
+  notes: string[];
+}
+
+/** @throws {Failure} `IMPORT_INVALID` if the text has neither scenarios nor phases. */
+export function importLoad(text: string, yaml: unknown): Imported {
+  const tree = isTree(yaml) ? yaml : {};
+  const config = isTree(tree.config) ? tree.config : tree;
+  if (Array.isArray(config.phases)) return importPhases(config);
+  const options = isTree(tree.options) ? tree.options : tree;
+  const scenarios = isTree(options.scenarios) ? options.scenarios : literalIn(text, 'scenarios');
+  const thresholds = isTree(options.thresholds)
+    ? options.thresholds
+    : literalIn(text, 'thresholds');
+  if (isTree(scenarios)) return importScenarios(scenarios, isTree(thresholds) ? thresholds : {});
+  throw loadError('IMPORT_INVALID', { reason: 'no k6 scenarios and no Artillery phases' });
+}
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Members that load files have in the words of k6. */
+const kept = new Set([
+  ...['executor', 'startTime', 'gracefulStop', 'rate', 'timeUnit', 'duration', 'preAllocatedVUs'],
+  ...['maxVUs', 'startRate', 'stages', 'vus', 'startVUs', 'iterations', 'maxDuration'],
+]);
+
+/** A number in k6 is milliseconds. */
+const toDuration = (value: unknown): unknown => (typeof value === 'number' ? `${value}ms` : value);
+const durations = new Set(['startTime', 'gracefulStop', 'timeUnit', 'duration', 'maxDuration']);
+
+function importScenarios(all: Tree, thresholds: Tree): Imported {
+  const notes: string[] = [];
+  const entries = Object.entries(all).map(([name, one]) => {
+    const members = isTree(one) ? one : {};
+    if (!executorNames.some((known) => known === members.executor)) {
+      const reason = `scenario ${name}: unknown executor ${JSON.stringify(members.executor)}`;
+      throw loadError('IMPORT_INVALID', { reason });
+    }
+    const left = Object.keys(members).filter((key) => !kept.has(key) && key !== 'exec');
+    if (left.length > 0) notes.push(`scenario ${name}: left out ${left.join(', ')}`);
+    const { exec } = members;
+    const isOurs = workloadNames.some((known) => known === exec);
+    if (exec !== undefined && !isOurs) {
+      notes.push(`scenario ${name}: exec ${String(exec)} runs votes; set exec, mix or module`);
+    }
+    const own = Object.entries(members).flatMap(([key, value]): [string, unknown][] => {
+      if (!kept.has(key)) return [];
+      if (key === 'stages' && Array.isArray(value)) {
+        const stages = value.filter(isTree).map(({ duration, target }) => {
+          return { duration: toDuration(duration), target };
+        });
+        return [[key, stages]];
+      }
+      return [[key, durations.has(key) ? toDuration(value) : value]];
+    });
+    return [name, { ...Object.fromEntries(own), ...(isOurs ? { exec } : {}) }];
+  });
+  const conditions = Object.entries(thresholds).flatMap(([metric, list]) =>
+    [list].flat().flatMap((one) => thresholdOf(metric, one) ?? note(notes, metric, one)),
+  );
+  const file = { scenarios: Object.fromEntries(entries) as Tree };
+  return { file: { ...file, ...(conditions.length > 0 ? { thresholds: conditions } : {}) }, notes };
+}
+
+function note(notes: string[], metric: string, one: unknown): [] {
+  const text = isTree(one) ? one.threshold : one;
+  notes.push(`threshold left out: ${metric}: ${String(text)}`);
+  return [];
+}
+
+/** Translates a threshold of k6, such as `p(99)<200` of http_req_duration. */
+function thresholdOf(metric: string, one: unknown): unknown {
+  const { threshold, ...rest } = isTree(one) ? one : { threshold: one };
+  const [, figure = '', percentile, operator = '', bound = ''] =
+    /^\s*(p\((\d+(?:\.\d+)?)\)|med|max|rate)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*$/.exec(
+      String(threshold),
+    ) ?? [];
+  const names: Record<string, string> = {
+    50: 'p50',
+    90: 'p90',
+    95: 'p95',
+    99: 'p99',
+    99.9: 'p999',
+  };
+  let text: string | null = null;
+  if (metric === 'http_req_failed' && figure === 'rate') {
+    text = `errors${operator}${Number((100 * Number(bound)).toPrecision(12))}%`;
+  } else if (metric === 'http_req_duration' && figure !== 'rate') {
+    const name = percentile === undefined ? { med: 'p50', max: 'max' }[figure] : names[percentile];
+    if (name) text = `${name}${operator}${bound}ms`;
+  }
+  if (text === null) return null;
+  const { abortOnFail, delayAbortEval } = rest as Tree;
+  if (abortOnFail === undefined) return text;
+  const delay = delayAbortEval === undefined ? {} : { delayAbortEval: toDuration(delayAbortEval) };
+  return { threshold: text, abortOnFail, ...delay };
+}
+
+/** A number in Artillery is seconds. */
+const inSeconds = (value: unknown): number => {
+  if (typeof value === 'number') return value;
+  const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(s|m|h|ms)?/.exec(String(value)) ?? [];
+  return Number(digits) * { ms: 0.001, s: 1, m: 60, h: 3_600 }[unit]!;
+};
+
+/** Each phase becomes a scenario that starts at the end of the preceding one. */
+function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
+  const notes = Object.keys(rest).map((key) => `left out ${key}`);
+  const scenarios: Tree = {};
+  let startS = 0;
+  for (const [index, phase] of (phases as unknown[]).entries()) {
+    const { duration, arrivalRate, rampTo, arrivalCount, pause, maxVusers, name } = isTree(phase)
+      ? phase
+      : {};
+    const seconds = inSeconds(pause ?? duration);
+    if (!(seconds > 0)) {
+      const reason = `phase ${index + 1}: no duration`;
+      throw loadError('IMPORT_INVALID', { reason });
+    }
+    const common = {
+      ...(startS > 0 ? { startTime: `${startS}s` } : {}),
+      ...(maxVusers === undefined ? {} : { maxVUs: maxVusers }),
+    };
+    const length = `${seconds}s`;
+    const own =
+      rampTo !== undefined
+        ? {
+            executor: 'ramping-arrival-rate',
+            startRate: Number(arrivalRate ?? 0),
+            stages: [{ duration: length, target: Number(rampTo) }],
+          }
+        : arrivalCount === undefined
+          ? { executor: 'constant-arrival-rate', rate: Number(arrivalRate), duration: length }
+          : {
+              ...{ executor: 'constant-arrival-rate', rate: Number(arrivalCount) },
+              ...{ timeUnit: length, duration: length },
+            };
+    if (pause === undefined) scenarios[nameOf(name, index)] = { ...own, ...common };
+    startS += seconds;
+  }
+  const thresholds = ensured(ensure, notes);
+  const file = {
+    ...(typeof target === 'string' ? { url: target } : {}),
+    ...{ scenarios, ...(thresholds.length > 0 ? { thresholds } : {}) },
+  };
+  return { file, notes };
+}
+
+const nameOf = (name: unknown, index: number): string =>
+  typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$/.test(name)
+    ? name
+    : `phase-${index + 1}`;
+
+/** Translates the conditions of Artillery's plugin `ensure`. */
+function ensured(ensure: unknown, notes: string[]): string[] {
+  const { thresholds = [], ...old } = isTree(ensure) ? ensure : {};
+  const all = [...(Array.isArray(thresholds) ? thresholds.filter(isTree) : []), old];
+  return all.flatMap((one) =>
+    Object.entries(one).flatMap(([key, bound]) => {
+      const name = key.replace(/^http\.response_time\./, '').replace('median', 'p50');
+      if (key === 'maxErrorRate') return [`errors<=${String(bound)}%`];
+      if (/^(?:p50|p90|p95|p99|p999|max)$/.test(name)) return [`${name}<=${String(bound)}ms`];
+      notes.push(`left out ensure.${key}`);
+      return [];
+    }),
+  );
+}
+
+/** Returns the object after `name:` in a script, or null. */
+function literalIn(text: string, name: string): unknown {
+  const found = new RegExp(`\\b${name}['"]?\\s*:\\s*(?=\\{)`).exec(text);
+  return found ? new Literal(text, found.index + found[0].length).value() : null;
+}
+
+/** Parses the literals of JavaScript: objects, lists, texts, numbers and constants. */
+class Literal {
+  readonly #text: string;
+  #at: number;
+
+  constructor(text: string, at: number) {
+    this.#text = text;
+    this.#at = at;
+  }
+
+  value(depth = 0): unknown {
+    if (depth > 32) throw this.#error('less nesting');
+    this.#space();
+    if (this.#takes(/\{/y) !== null) return this.#object(depth);
+    if (this.#takes(/\[/y) !== null) return this.#list(depth);
+    const quoted = this.#takes(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\$]|\\.)*`/y);
+    if (quoted !== null) return quoted.slice(1, -1).replace(/\\(.)/g, '$1');
+    const number = this.#takes(/[+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?/iy);
+    if (number !== null) return Number(number.replaceAll('_', ''));
+    const word = this.#takes(/true|false|null|undefined/y);
+    if (word !== null) return { true: true, false: false }[word] ?? null;
+    throw this.#error('a literal value');
+  }
+
+  #object(depth: number): Tree {
+    const members: [string, unknown][] = [];
+    for (;;) {
+      this.#space();
+      if (this.#takes(/\}/y) !== null) return Object.fromEntries(members);
+      const key = this.#takes(/[A-Za-z_$][\w$]*|"[^"\\\n]*"|'[^'\\\n]*'/y);
+      this.#space();
+      if (key === null || this.#takes(/:/y) === null) throw this.#error('a key and a colon');
+      members.push([key.replace(/^["']|["']$/g, ''), this.value(depth + 1)]);
+      this.#space();
+      if (this.#takes(/,/y) === null && this.#text[this.#at] !== '}') throw this.#error('a comma');
+    }
+  }
+
+  #list(depth: number): unknown[] {
+    const items: unknown[] = [];
+    for (;;) {
+      this.#space();
+      if (this.#takes(/\]/y) !== null) return items;
+      items.push(this.value(depth + 1));
+      this.#space();
+      if (this.#takes(/,/y) === null && this.#text[this.#at] !== ']') throw this.#error('a comma');
+    }
+  }
+
+  #space(): void {
+    this.#takes(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y);
+  }
+
+  #takes(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found) this.#at = pattern.lastIndex;
+    return found?.[0] ?? null;
+  }
+
+  #error(expected: string): Error {
+    const line = this.#text.slice(0, this.#at).split('\n').length;
+    const found = this.#text.slice(this.#at, this.#at + 20).split('\n')[0];
+    const reason = `line ${line}: ${JSON.stringify(found)} (expected ${expected})`;
+    return loadError('IMPORT_INVALID', { reason });
+  }
+}

@@ -1,0 +1,517 @@
+/**
+ * Load files: scenarios with the executors of k6, requests of several kinds, and thresholds. One
+ * schema gives the checks, the reference and the schema for editors. The files that a load file
+ * names must be inside its folder.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
+import { definePattern, describePattern } from '../../engine/protocol/patterns.js';
+import { fileBounds, readBounded } from '../../engine/store/folder.js';
+import { formatMarkdownTable } from '../../report/shared/format.js';
+import { fileInside } from '../../sim/scenario/files.js';
+import {
+  finding,
+  invalid,
+  type Problem,
+  problemError,
+  scenarioError,
+} from '../../sim/scenario/problem.js';
+import { memberTable } from '../../sim/scenario/reference.js';
+import { findSchemaProblem, findSizeProblem } from '../../sim/scenario/shape.js';
+import { readYaml } from '../../sim/scenario/yaml.js';
+import { parseThreshold, type Threshold } from './conditions.js';
+import {
+  Duration,
+  type ExecutorName,
+  executorNames,
+  executors,
+  lengthMs,
+  membersOf,
+  peak,
+  planned,
+  planOf,
+} from './executors.js';
+import { describeMix } from './measurement.js';
+import { loadError } from './messages.js';
+import {
+  kinds,
+  type LoadOptions,
+  loadDefaults,
+  type Mix,
+  MOST,
+  type Payload,
+  parseDuration,
+  type Scenario,
+  sharesOf,
+  workloadNames,
+  workloadOf,
+} from './options.js';
+
+const strictly = { additionalProperties: false } as const;
+const about = (description: string) => ({ description });
+const FileName = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 1_000, description });
+const Size = Type.Integer({ minimum: 1, maximum: 60_000 });
+
+/** Kinds of requests that a mix can name. */
+const mixed = Object.keys(kinds).filter((kind) => kind !== 'script');
+
+const Weight = (kind: string) =>
+  Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1_000_000, description: `weight of the request ${kind}` }),
+  );
+
+/** Members that scenarios of all executors share. */
+const common = {
+  startTime: Type.Optional(Duration('start after that of the run', '0s')),
+  gracefulStop: Type.Optional(
+    Duration('time for requests in flight at the end; later ones are interrupted', '30s'),
+  ),
+  exec: Type.Optional(
+    Type.Enum([...workloadNames], { default: 'votes', description: 'built-in workload' }),
+  ),
+  mix: Type.Optional(
+    Type.Object(Object.fromEntries(mixed.map((kind) => [kind, Weight(kind)])), {
+      ...strictly,
+      description: 'kinds of requests with their weights, in place of exec',
+    }),
+  ),
+  module: Type.Optional(
+    FileName('JavaScript module that chooses the requests, in place of exec and mix'),
+  ),
+  data: Type.Optional(FileName('CSV, JSON or NDJSON file whose rows a module gets in turn')),
+  arrivals: Type.Optional(
+    Type.Union(
+      [
+        Type.Enum(['uniform', 'poisson'], {}),
+        Type.Object(
+          { trace: FileName('file with one time per line, in seconds after the start') },
+          { ...strictly, description: 'recorded arrivals' },
+        ),
+      ],
+      { default: 'uniform', description: 'law of the arrivals' },
+    ),
+  ),
+  think: Type.Optional(
+    Type.Union(
+      [
+        Duration('fixed pause'),
+        Type.Object(
+          { from: Duration('shortest pause'), to: Duration('longest pause') },
+          { ...strictly, description: 'pauses that are equally likely' },
+        ),
+      ],
+      { description: 'pause of a virtual user after each iteration' },
+    ),
+  ),
+};
+
+const scenarioSchema = (executor: ExecutorName) =>
+  Type.Object(
+    { executor: Type.Literal(executor), ...membersOf(executor), ...common },
+    { ...strictly, description: executors[executor].about },
+  );
+
+const scenarioSchemas = Object.fromEntries(
+  executorNames.map((name) => [name, scenarioSchema(name)]),
+) as unknown as Record<ExecutorName, TSchema>;
+
+const ThresholdMembers = Type.Object(
+  {
+    threshold: Type.String({ minLength: 1, maxLength: 200, ...about('condition, as above') }),
+    abortOnFail: Type.Optional(
+      Type.Boolean({ default: false, description: 'ends the run as soon as it does not hold' }),
+    ),
+    delayAbortEval: Type.Optional(Duration('measured time before it can end the run', '0s')),
+  },
+  strictly,
+);
+
+const name = definePattern('^[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$', 'a name of 1 to 64 characters');
+const namePattern = new RegExp(name);
+const MOST_SCENARIOS = 100;
+
+const span = (description: string, standard: number) =>
+  Type.Optional(Duration(description, standard % 1_000 ? `${standard}ms` : `${standard / 1_000}s`));
+
+const LoadFile = Type.Object(
+  {
+    url: Type.Optional(Type.String({ pattern: '^https?://', description: 'server; see --url' })),
+    agents: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 1, maximum: MOST.agents },
+        description: 'agents, one key each (default: the largest of the workloads, or 100)',
+      }),
+    ),
+    batch: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 0, maximum: MOST.batch },
+        description: 'transactions per block (default: the largest of the workloads, or 10)',
+      }),
+    ),
+    warmup: Type.Optional(Duration('time from the start that is not measured', '0s')),
+    timeout: span('request timeout', loadDefaults.timeoutMs),
+    finalityTimeout: span('transaction timeout', loadDefaults.finalityTimeoutMs),
+    connections: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 1, maximum: 10_000, default: loadDefaults.connections },
+        description: 'largest number of HTTP connections; at least one per virtual user',
+      }),
+    ),
+    seed: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'random seed (default: random)' }),
+    ),
+    payload: Type.Optional(
+      Type.Union(
+        [
+          Type.Integer({ minimum: 1, maximum: 60_000, description: 'bytes' }),
+          Type.Array(Size, { minItems: 1, maxItems: 1_000, description: 'equally likely sizes' }),
+          Type.Object({ from: Size, to: Size }, { ...strictly, description: 'least and most' }),
+        ],
+        { description: 'size of the data of a transaction and of a meme, in bytes' },
+      ),
+    ),
+    transactions: Type.Optional(FileName('text file whose lines transactions carry in turn')),
+    scenarios: Type.Record(Type.String({ pattern: name }), Type.Unknown(), {
+      minProperties: 1,
+      maxProperties: MOST_SCENARIOS,
+      description: 'scenarios by name; all of them run in one load',
+    }),
+    thresholds: Type.Optional(
+      Type.Array(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), ThresholdMembers]), {
+        maxItems: 100,
+        description: 'conditions that must hold at the end, such as p99<200ms',
+      }),
+    ),
+  },
+  { ...strictly, description: 'a load test' },
+);
+type LoadFile = Static<typeof LoadFile>;
+
+/** Members of any scenario, after the check against its executor. */
+interface ScenarioMembers {
+  executor: ExecutorName;
+  startTime?: string;
+  gracefulStop?: string;
+  exec?: string;
+  mix?: Mix;
+  module?: string;
+  data?: string;
+  arrivals?: Scenario['law'] | { trace: string };
+  think?: string | { from: string; to: string };
+}
+
+/** A problem of a value, thrown while a file is read. */
+class Invalid extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.text);
+    this.problem = problem;
+  }
+}
+
+const fail = (path: string[], what: Pick<Problem, 'code' | 'text'>): never => {
+  throw new Invalid({ path, ...what });
+};
+
+/** Returns the first problem with the form of a file. */
+function findProblem(value: unknown): Problem | null {
+  const found = findSizeProblem(value) ?? findSchemaProblem(LoadFile, value);
+  if (found) return found;
+  for (const [scenario, one] of Object.entries((value as LoadFile).scenarios)) {
+    const path = ['scenarios', scenario];
+    if (!namePattern.test(scenario)) return { path, ...invalid(scenario, describePattern(name)!) };
+    const { executor } = (one ?? {}) as { executor?: unknown };
+    if (!executorNames.includes(executor as ExecutorName)) {
+      const expected = `one of ${executorNames.join(', ')}`;
+      const shown = JSON.stringify(executor)?.slice(0, 60);
+      const what =
+        shown === undefined ? finding('MISSING', { expected }) : invalid(shown, expected);
+      return { path: [...path, 'executor'], ...what };
+    }
+    const problem = findSchemaProblem(scenarioSchemas[executor as ExecutorName], one, path);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+const ms = (text: string): number => parseDuration(text)!;
+
+/** Largest size of a file with data. */
+const MOST_BYTES = fileBounds.text;
+
+class Reader {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Returns a file that is named in the load file. */
+  text(file: string, path: string[], what: string): string {
+    const found = fileInside(file, this.#folder, what);
+    if (!('file' in found)) return fail(path, found.what);
+    return readBounded(found.file, MOST_BYTES).toString();
+  }
+
+  scenario(key: string, all: ScenarioMembers): Scenario {
+    const path = ['scenarios', key];
+    const given = (['exec', 'mix', 'module'] as const).filter((one) => all[one] !== undefined);
+    if (given.length > 1) {
+      const values = { given: given.join(', '), names: 'exec, mix, module' };
+      fail(path, finding('EXPECTED_ONE', values));
+    }
+    const plan = planOf(all.executor, all as never);
+    if (lengthMs(plan) === 0) fail(path, invalid('0 s long', 'a positive duration'));
+    const isOpen = plan.of === 'arrivals';
+    if (all.arrivals !== undefined && !isOpen) {
+      const condition = 'an executor of arrivals';
+      fail([...path, 'arrivals'], finding('ONLY_WITH', { condition }));
+    }
+    if (all.think !== undefined && isOpen) {
+      fail([...path, 'think'], finding('ONLY_WITH', { condition: 'an executor of virtual users' }));
+    }
+    if (all.data !== undefined && all.module === undefined) {
+      fail([...path, 'data'], finding('ONLY_WITH', { condition: 'module' }));
+    }
+    return {
+      ...{ name: key, executor: all.executor, plan },
+      startMs: ms(all.startTime ?? '0s'),
+      stopMs: ms(all.gracefulStop ?? '30s'),
+      law: this.#law(all.arrivals ?? 'uniform', path),
+      think: thinkOf(all.think),
+      ...this.#requests(all, path),
+    };
+  }
+
+  #law(law: NonNullable<ScenarioMembers['arrivals']>, path: string[]): Scenario['law'] {
+    if (typeof law === 'string') return law;
+    const { trace } = law as { trace: string };
+    const at = [...path, 'arrivals', 'trace'];
+    const lines = this.text(trace, at, 'a list of times').split(/\r?\n/);
+    const times = lines.flatMap((line, index) => {
+      if (line.trim() === '' || line.startsWith('#')) return [];
+      const seconds = Number(line.split(',')[0]);
+      if (Number.isFinite(seconds) && seconds >= 0) return 1_000 * seconds;
+      const detail = 'is not a time in seconds';
+      return fail(at, finding('INVALID_LINE', { file: trace, line: index + 1, detail }));
+    });
+    return times.sort((a, b) => a - b);
+  }
+
+  #requests(
+    { exec = 'votes', mix, module, data }: ScenarioMembers,
+    path: string[],
+  ): Pick<Scenario, 'mix' | 'script'> {
+    if (module === undefined) {
+      const own = mix ?? workloadOf(exec).mix;
+      if (Object.values(own).some((weight) => weight > 0)) return { mix: own, script: null };
+      return fail([...path, 'mix'], invalid('empty', 'one kind with a positive weight'));
+    }
+    const source = this.text(module, [...path, 'module'], 'a module');
+    const rows = data === undefined ? [] : this.#rows(data, [...path, 'data']);
+    const votes = /\bdo:\s*['"`]vote['"`]/.test(source);
+    return { mix: { script: 1 }, script: { file: module, source, rows, votes } };
+  }
+
+  /** Reads the rows of a data file. The first line of a CSV file names the columns. */
+  #rows(file: string, path: string[]): unknown[] {
+    const text = this.text(file, path, 'a data file');
+    const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+    try {
+      if (/\.json$/i.test(file)) return [JSON.parse(text)].flat();
+      if (!/\.csv$/i.test(file)) return lines.map((line) => JSON.parse(line) as unknown);
+    } catch {
+      fail(path, invalid(file, 'JSON'));
+    }
+    const [head = '', ...rest] = lines.map((line) => line.replace(/^\uFEFF/, ''));
+    const names = splitCsv(head);
+    return rest.map((line) => {
+      const cells = splitCsv(line);
+      return Object.fromEntries(names.map((column, index) => [column, cells[index] ?? '']));
+    });
+  }
+}
+
+/** Splits a line of CSV. A field may be in quotes, with doubled quotes inside. */
+const splitCsv = (line: string): string[] =>
+  [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+    ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
+  );
+
+function thinkOf(think: ScenarioMembers['think']): Scenario['think'] {
+  if (think === undefined) return null;
+  if (typeof think === 'string') return { fromMs: ms(think), toMs: ms(think) };
+  return { fromMs: ms(think.from), toMs: ms(think.to) };
+}
+
+/** Largest value of the built-in workloads that the scenarios use. */
+function largest(file: LoadFile, member: 'agents' | 'batch', standard: number): number {
+  const all = Object.values(file.scenarios) as ScenarioMembers[];
+  const values = all.flatMap(({ exec = 'votes', mix, module }) =>
+    mix || module ? standard : workloadOf(exec)[member],
+  );
+  return Math.max(...values);
+}
+
+/** A load file with everything that it names. */
+export interface LoadPlan {
+  options: Omit<LoadOptions, 'url' | 'seed' | 'keepAgents'> & { url?: string; seed?: string };
+  thresholds: Threshold[];
+}
+
+/**
+ * Reads a load file.
+ * @throws {ScenarioError} with file, line, path and what is expected, in one line.
+ */
+export function readLoadFile(path: string): LoadPlan {
+  const { value, lineOf } = readYaml(path, {
+    unreadable: (detail) => scenarioError('UNREADABLE', { file: path, detail }),
+    invalid: (place) => scenarioError('NOT_YAML', { file: path, ...place }),
+  });
+  const refuse = (problem: Problem) => problemError(problem, `${path}:${lineOf(problem.path)}`);
+  const problem = findProblem(value);
+  if (problem) throw refuse(problem);
+  try {
+    const text = readFileSync(path, 'utf8');
+    return planFile(value as LoadFile, dirname(resolve(path)), { name: basename(path), text });
+  } catch (error) {
+    if (error instanceof Invalid) throw refuse(error.problem);
+    throw error;
+  }
+}
+
+function planFile(
+  file: LoadFile,
+  folder: string,
+  { name: label, text }: { name: string; text: string },
+): LoadPlan {
+  const reader = new Reader(folder);
+  const scenarios = Object.entries(file.scenarios).map(([key, one]) =>
+    reader.scenario(key, one as ScenarioMembers),
+  );
+  const endMs = Math.max(...scenarios.map(({ startMs, plan }) => startMs + lengthMs(plan)));
+  const warmupMs = ms(file.warmup ?? '0s');
+  if (warmupMs >= endMs) fail(['warmup'], invalid(file.warmup!, `less than ${endMs / 1_000} s`));
+  const rates = scenarios.filter(({ plan }) => plan.of === 'arrivals');
+  const arrivals = rates.reduce((sum, { plan }) => sum + planned(plan, lengthMs(plan)), 0);
+  const users = scenarios.reduce(
+    (sum, { plan }) => sum + (plan.of === 'users' ? peak(plan) : 0),
+    0,
+  );
+  const mixes = [...new Set(scenarios.map(({ mix }) => describeMix(mix)))];
+  return {
+    options: {
+      ...(file.url === undefined ? {} : { url: file.url }),
+      ...(file.seed === undefined ? {} : { seed: file.seed }),
+      workload: `${label}: ${mixes.join(' + ')}`.slice(0, 200),
+      ...{ scenarios, file: text },
+      rate: rates.length > 0 ? (1_000 * arrivals) / endMs : null,
+      concurrency: rates.length > 0 ? null : users,
+      agents: file.agents ?? largest(file, 'agents', 100),
+      batch: file.batch ?? largest(file, 'batch', 10),
+      ...{ durationMs: endMs - warmupMs, warmupMs },
+      timeoutMs: file.timeout === undefined ? loadDefaults.timeoutMs : ms(file.timeout),
+      finalityTimeoutMs:
+        file.finalityTimeout === undefined
+          ? loadDefaults.finalityTimeoutMs
+          : ms(file.finalityTimeout),
+      connections: file.connections ?? loadDefaults.connections,
+      ...payloadOf(file, reader),
+    },
+    thresholds: (file.thresholds ?? []).map((one) => {
+      const whole = typeof one === 'string' ? { threshold: one } : one;
+      return {
+        condition: parseThreshold(whole.threshold),
+        abortOnFail: whole.abortOnFail ?? false,
+        delayMs: ms(whole.delayAbortEval ?? '0s'),
+      };
+    }),
+  };
+}
+
+/** Returns the part of one generator: its share of each rate. @throws {Failure} `NOT_SHARED` */
+export function shareOf(options: LoadOptions): LoadOptions {
+  const { shard, scenarios = [] } = options;
+  if (!shard) return options;
+  const others = scenarios.filter(
+    ({ plan, mix }) =>
+      plan.of === 'users' || !sharesOf(mix).every(({ kind }) => kinds[kind].isShared),
+  );
+  if (others.length > 0) throw loadError('NOT_SHARED', { name: others[0]!.name });
+  const share = (value: number) => value / shard.count;
+  return {
+    ...options,
+    rate: options.rate === null ? null : share(options.rate),
+    scenarios: scenarios.map((one) => {
+      const segments = one.plan.segments.map(({ ms: lengthOf, from, to }) => {
+        return { ms: lengthOf, from: share(from), to: share(to) };
+      });
+      return { ...one, plan: { ...one.plan, segments } };
+    }),
+  };
+}
+
+function payloadOf(file: LoadFile, reader: Reader): { payload?: Payload } {
+  const { payload, transactions } = file;
+  if (payload === undefined && transactions === undefined) return {};
+  const sizes = typeof payload === 'number' ? [payload] : payload;
+  if (sizes && 'from' in sizes && sizes.from > sizes.to) {
+    fail(['payload', 'to'], invalid(sizes.to, `at least ${sizes.from}`));
+  }
+  const lines =
+    transactions === undefined
+      ? []
+      : reader
+          .text(transactions, ['transactions'], 'a text file')
+          .split(/\r?\n/)
+          .filter((line) => line !== '');
+  return { payload: { ...(sizes ? { sizes } : {}), ...(lines.length > 0 ? { lines } : {}) } };
+}
+
+/** Returns the JSON Schema for editors. */
+export function loadFileJsonSchema(): Record<string, unknown> {
+  const {
+    description: _,
+    properties,
+    ...schema
+  } = LoadFile as unknown as {
+    description: string;
+    properties: Record<string, unknown>;
+  };
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: 'urn:folkmoot:load-file',
+    title: 'Folkmoot load file',
+    ...schema,
+    properties: {
+      ...properties,
+      scenarios: {
+        ...(properties.scenarios as object),
+        patternProperties: { [name]: { anyOf: Object.values(scenarioSchemas) } },
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** Returns the tables of docs/load-testing.md by name. */
+export function loadFileTables(): Record<string, string> {
+  const { scenarios: _, ...top } = LoadFile.properties;
+  return {
+    'load file': memberTable(Type.Object(top)),
+    'members of scenarios': memberTable(Type.Object(common)),
+    executors: formatMarkdownTable(
+      ['executor', 'members', 'load'],
+      executorNames.map((one) => [
+        `\`${one}\``,
+        Object.keys(membersOf(one))
+          .map((member) => `\`${member}\``)
+          .join(', '),
+        executors[one].about,
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Requests that are drafted and signed ahead: status changes, memes, and what a script chooses. A
+ * server accepts the status changes of an agent only with ascending timestamps, so each agent has
+ * one in flight.
+ */
+import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
+import { type Agent, type AgentPool, statusChange } from '../agents.js';
+import { isRecord } from '../server.js';
+import { aheadMs, type Supply, signEach, signRequests } from '../signers.js';
+import type { Call, CallOutcome, Expected, Source, Wait } from '../workload.js';
+
+import { read } from './reads.js';
+
+export type Draft =
+  | { do: 'status'; reason: string }
+  | { do: 'meme'; text: string; caption?: string | undefined }
+  | { do: 'get'; path: string }
+  | { do: 'vote' }
+  /** The script failed, so nothing is sent. */
+  | { do: 'fail'; reason: string };
+
+export interface DraftPlan {
+  agents: readonly Agent[];
+  expected: Expected;
+  /** Requests drafted at a time, and at most ahead. */
+  group?: number;
+  most?: number;
+  /** Drafts the request with this number, which the agent will send. */
+  draft(number: number, agent: Agent): Draft;
+  /** Source of the votes of a script. */
+  votes?: Source | null;
+  sent?(number: number, intendedMs: number): void;
+  completed?(number: number, outcome: CallOutcome): void;
+}
+
+const GROUP = 512;
+/** About 100 MiB of requests of one kilobyte. */
+const MOST_AHEAD = 100_000;
+
+interface Prepared {
+  number: number;
+  agent: Agent;
+  draft: Draft;
+  timestamp: string;
+  /** Null for a vote, which the chain signs. */
+  call: Call | null;
+  signedAtMs: number;
+}
+
+export class Drafts implements Source {
+  readonly #pool: AgentPool;
+  readonly #plan: DraftPlan;
+  readonly #supply: Supply<Prepared>;
+  readonly #busy = new Set<number>();
+  #made = 0;
+  #waitsFor: Wait = 'answers';
+
+  constructor(pool: AgentPool, plan: DraftPlan) {
+    this.#pool = pool;
+    this.#plan = plan;
+    const { expected, group = GROUP, most = MOST_AHEAD } = plan;
+    this.#supply = pool.supply({
+      ...{ perS: expected.perS, expected: expected.total, group, most },
+      make: (count, position) => this.#make(count, position),
+      onReady: () => pool.context.wake(),
+    });
+  }
+
+  /** Signs ahead, and returns the source. */
+  async prepared(): Promise<Source> {
+    await this.#supply.prepare();
+    return this;
+  }
+
+  waitsFor(): Wait {
+    return this.#waitsFor;
+  }
+
+  next(intendedMs: number): Call | null {
+    const front = this.#supply.peek();
+    this.#waitsFor = front ? 'answers' : 'signatures';
+    if (!front || (front.draft.do === 'status' && this.#busy.has(front.agent.ordinal))) return null;
+    const { number, agent, draft, signedAtMs } = front;
+    const call = draft.do === 'vote' ? this.#vote(intendedMs) : front.call;
+    if (!call) return null;
+    this.#supply.take();
+    if (draft.do === 'status' || draft.do === 'meme') {
+      this.#pool.record.used(agent.ordinal, signedAtMs);
+    }
+    if (draft.do === 'status') this.#busy.add(agent.ordinal);
+    this.#plan.sent?.(number, intendedMs);
+    const completed = (outcome: CallOutcome) => {
+      call.completed(outcome);
+      this.#busy.delete(agent.ordinal);
+      this.#plan.completed?.(number, outcome);
+      this.#pool.context.wake();
+    };
+    return draft.do === 'vote' ? call : { ...call, completed };
+  }
+
+  #vote(intendedMs: number): Call | null {
+    const call = this.#plan.votes?.next(intendedMs) ?? null;
+    if (!call) this.#waitsFor = this.#plan.votes?.waitsFor?.() ?? 'answers';
+    return call;
+  }
+
+  async #make(count: number, position: number): Promise<Prepared[]> {
+    const { now, stamp } = this.#pool;
+    const { agents, expected, draft } = this.#plan;
+    const first = this.#made;
+    this.#made += count;
+    const nowMs = now();
+    const drafts = Array.from({ length: count }, (_, index) => {
+      const number = first + index;
+      const agent = agents[number % agents.length]!;
+      const atMs = nowMs + Math.min(aheadMs, ((position + index) * 1_000) / expected.perS);
+      return { number, agent, draft: draft(number, agent), timestamp: stamp(agent.ordinal, atMs) };
+    });
+    const calls = await signDrafts(this.#pool, drafts);
+    const signedAtMs = performance.now();
+    return drafts.map((one, index) => ({ ...one, call: calls[index]!, signedAtMs }));
+  }
+}
+
+type Unsigned = Omit<Prepared, 'call' | 'signedAtMs'>;
+
+/** Signs the status changes and the memes, all of one kind at once. */
+async function signDrafts(pool: AgentPool, drafts: readonly Unsigned[]): Promise<(Call | null)[]> {
+  const calls = new Map<number, Call | null>();
+  const of = <K extends Draft['do']>(kind: K) =>
+    drafts.filter((one): one is Unsigned & { draft: Draft & { do: K } } => one.draft.do === kind);
+  const statuses = of('status');
+  const changes = statuses.map(({ agent, timestamp, draft }) =>
+    statusChange(agent, { status: 'active', reason: draft.reason, timestamp }),
+  );
+  const signed = await signRequests(pool.signers, changes);
+  for (const [index, { agent, target, headers, body }] of signed.entries()) {
+    calls.set(statuses[index]!.number, {
+      ...{ operation: 'status', agent, method: 'PUT', target, headers, body },
+      ...{ holds: statusHolds, completed: () => {} },
+    });
+  }
+  const memes = of('meme').map((one) => ({ ...one, form: formOf(one) }));
+  const inputs = memes.map(({ agent, form }) => ({ agent: agent.ordinal, input: memeInput(form) }));
+  const signatures = await signEach(pool.signers, inputs);
+  for (const [index, { number, agent, timestamp, draft, form }] of memes.entries()) {
+    calls.set(number, {
+      ...{ operation: 'meme', agent: agent.ordinal, method: 'POST' },
+      target: '/api/v1/social/memes',
+      headers: {
+        'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+        'x-agent-public-key': agent.publicKey,
+        'x-timestamp': timestamp,
+      },
+      body: bodyOf(draft.text, form.caption, signatures[index]!),
+      ...{ holds: memeHolds, completed: () => {} },
+    });
+  }
+  for (const { number, draft } of of('get')) {
+    calls.set(
+      number,
+      read(draft.path, () => true),
+    );
+  }
+  for (const { number, draft } of of('fail')) calls.set(number, failing(draft.reason));
+  return drafts.map(({ number }) => calls.get(number) ?? null);
+}
+
+/** Returns a call that is not sent, because the script failed. */
+const failing = (reason: string): Call => ({
+  ...{ operation: 'script', method: 'GET', target: '', headers: {}, body: null },
+  outcome: { kind: 'refused', status: 0, code: 'SCRIPT_FAILED', reason },
+  ...{ holds: () => false, completed: () => {} },
+});
+
+/** The protocol does not define these responses. They must not contradict the request. */
+const memeHolds = (data: unknown): boolean => isRecord(data) && data.duplicate !== true;
+const statusHolds = (data: unknown): boolean =>
+  memeHolds(data) && ['active', undefined].includes((data as { status?: string }).status);
+
+const BOUNDARY = 'folkmoot-load-boundary';
+const CAPTION = 'a load run';
+const TAG = 'load';
+
+const formOf = ({ draft, timestamp }: { draft: Draft & { do: 'meme' }; timestamp: string }) => ({
+  caption: draft.caption ?? CAPTION,
+  content_sha256: sha256Hex(draft.text),
+  tags: [TAG],
+  timestamp,
+});
+
+function bodyOf(text: string, caption: string, signature: string): string {
+  const part = (disposition: string, value: string) =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;
+  const disposition = 'name="meme_file"; filename="meme.txt"\r\nContent-Type: text/plain';
+  return (
+    part('name="caption"', caption) +
+    part('name="tags"', TAG) +
+    part('name="signature"', signature) +
+    part(disposition, text) +
+    `--${BOUNDARY}--\r\n`
+  );
+}

@@ -1,0 +1,174 @@
+/**
+ * Requests that a module chooses. The module runs in the sandbox of decision rules: it reaches
+ * neither clock, network nor files, and each call has a limit of work and of memory. Iterations are
+ * drafted ahead, so that a slow module does not delay the schedule. An iteration whose call fails
+ * is an arrival that failed, with the reason, and the next one starts from the state after `setup`.
+ */
+import { Type, Value } from '../../../engine/protocol/bundled/typebox.js';
+import type { Machine, Snapshot } from '../../../engine/rules/machine.js';
+import { RuleError } from '../../../engine/rules/rule.js';
+import { createMachines } from '../../../engine/rules/sandbox.js';
+import { describeAllowed } from '../../../sim/scenario/schema/common.js';
+import type { Agent, AgentPool } from '../agents.js';
+import { loadError } from '../messages.js';
+import type { Scenario } from '../options.js';
+import type { Expected, Source } from '../workload.js';
+import { type Draft, Drafts } from './drafts.js';
+
+const strictly = { additionalProperties: false } as const;
+
+/** Actions that an iteration can return. */
+const actions = {
+  get: Type.Object(
+    {
+      do: Type.Literal('get'),
+      path: Type.String({ pattern: '^/api/v1/', maxLength: 2_000, description: 'path to read' }),
+    },
+    { ...strictly, description: 'a read' },
+  ),
+  status: Type.Object(
+    {
+      do: Type.Literal('status'),
+      reason: Type.String({ minLength: 1, maxLength: 500, description: 'reason of the status' }),
+    },
+    { ...strictly, description: 'a status change' },
+  ),
+  meme: Type.Object(
+    {
+      do: Type.Literal('meme'),
+      text: Type.String({ minLength: 1, maxLength: 50_000, description: 'content of the file' }),
+      caption: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'caption' })),
+    },
+    { ...strictly, description: 'a meme' },
+  ),
+  vote: Type.Object(
+    { do: Type.Literal('vote') },
+    { ...strictly, description: 'a vote on the open block' },
+  ),
+} as const;
+
+/** Work limits of the calls, in iterations of loops, each of which takes 5 to 75 ns. */
+const fuel = { load: 5_000_000, setup: 20_000_000, iterate: 200_000, unit: 100 } as const;
+
+/** Iterations that are drafted at a time, and at most ahead. A larger group delays the schedule. */
+const GROUP = 16;
+const MOST_AHEAD = 4_096;
+
+class Script {
+  readonly #create: () => Machine;
+  #machine: Machine;
+  /** Memory after `setup`. */
+  #ready: Snapshot = [];
+  #setup: unknown = null;
+
+  private constructor(create: () => Machine) {
+    this.#create = create;
+    this.#machine = create();
+  }
+
+  /** @throws {Failure} `SCRIPT_INVALID` */
+  static async open({ file, source }: { file: string; source: string }, view: object) {
+    const script = new Script(await createMachines());
+    const loaded = script.#try(() => script.#machine.load(source, fuel.load));
+    const members = 'value' in loaded ? (loaded.value as Record<string, unknown>) : {};
+    if (!('value' in loaded)) throw loadError('SCRIPT_INVALID', { file, reason: loaded.reason });
+    const { iterate } = members as { iterate?: { function?: true } };
+    if (!iterate?.function) {
+      const reason = 'no iterate(agent, view) in its default export';
+      throw loadError('SCRIPT_INVALID', { file, reason });
+    }
+    if (members.setup) {
+      const made = script.#call('setup', [view], fuel.setup, '');
+      if (!('value' in made)) throw loadError('SCRIPT_INVALID', { file, reason: made.reason });
+      script.#setup = made.value;
+    }
+    script.#ready = script.#machine.snapshot();
+    return script;
+  }
+
+  iterate(agent: Agent, view: object, seed: string): Draft {
+    const { ordinal, id, publicKey: public_key } = agent;
+    const whole = { ...view, setup: this.#setup };
+    const made = this.#call('iterate', [{ ordinal, id, public_key }, whole], fuel.iterate, seed);
+    if (!('value' in made)) return { do: 'fail', reason: made.reason };
+    const action = made.value as { do?: string } | null;
+    const schema = Object.hasOwn(actions, action?.do ?? '')
+      ? actions[action!.do as keyof typeof actions]
+      : null;
+    if (schema && Value.Check(schema, action)) return action as Draft;
+    const wanted = schema ? describeAllowed(schema) : `do: ${Object.keys(actions).join(', ')}`;
+    return { do: 'fail', reason: `iterate returned ${shown(action)} (expected ${wanted})` };
+  }
+
+  teardown(view: object): void {
+    this.#call('teardown', [{ ...view, setup: this.#setup }], fuel.setup, '');
+  }
+
+  #call(name: string, values: readonly unknown[], work: number, seed: string) {
+    const request = JSON.stringify(['call', name, values]);
+    const limit = work + fuel.unit * request.length;
+    return this.#try(() => this.#machine.call(request, limit, seed));
+  }
+
+  /** Returns the value of a reply, or the reason of the failure. */
+  #try(run: () => string): { value: unknown } | { reason: string } {
+    try {
+      const reply = run();
+      if (reply[0] === 'V') return { value: JSON.parse(reply.slice(1) || 'null') as unknown };
+      const thrown = reply[0] === 'T' ? this.#machine.call('thrown', fuel.load, null) : reply;
+      return { reason: describe(thrown) };
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error;
+      this.#machine = this.#create();
+      this.#machine.restore(this.#ready);
+      return { reason: limits[error.fault] ?? error.message };
+    }
+  }
+}
+
+const limits: Record<string, string> = {
+  RULE_TIMEOUT: 'exceeds its limit of work',
+  RULE_MEMORY: 'exceeds its limit of memory',
+  RULE_VERDICT: 'returns too much',
+};
+
+/** Keeps the message and the line of an exception. */
+function describe(reply: string): string {
+  if (reply[0] === 'M') return limits.RULE_MEMORY!;
+  const [message = '', ...stack] = reply.slice(1).split('\n');
+  const line = /\brule:(\d+)/.exec(stack.join('\n'))?.[1];
+  return (line === undefined ? message : `${message} (line ${line})`).slice(0, 64);
+}
+
+const shown = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, 40);
+
+interface ScriptSetting {
+  pool: AgentPool;
+  agents: readonly Agent[];
+  expected: Expected;
+  votes: Source | null;
+}
+
+/** Opens the module of a scenario. @throws {Failure} `SCRIPT_INVALID` */
+export async function openScript(
+  { name, script: plan }: Scenario,
+  { pool, agents, expected, votes }: ScriptSetting,
+): Promise<Source & { close(): void }> {
+  const { rows } = plan!;
+  const { seed } = pool.context.options;
+  const run = { scenario: name, agents: agents.length };
+  const script = await Script.open(plan!, run);
+  const source = new Drafts(pool, {
+    ...{ agents, expected, votes, group: GROUP, most: MOST_AHEAD },
+    draft: (iteration, agent) => {
+      const data = rows.length > 0 ? rows[iteration % rows.length] : null;
+      return script.iterate(agent, { ...run, iteration, data }, `${seed}/${name}/${iteration}`);
+    },
+  });
+  await source.prepared();
+  return {
+    next: (intendedMs) => source.next(intendedMs),
+    waitsFor: () => source.waitsFor(),
+    close: () => script.teardown(run),
+  };
+}

@@ -1,0 +1,211 @@
+/** Runs of load files against a server with a counter of its own. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { readLoadFile, shareOf } from '../../../../dist/bench/load/load-file.js';
+import { mergeLoads } from '../../../../dist/bench/load/merge.js';
+import type { LoadOptions } from '../../../../dist/bench/load/options.js';
+import { runLoad } from '../../../../dist/bench/load/run.js';
+import { runCommand } from '../../../support/command.js';
+import { world } from '../../../support/service/server.js';
+import { expectSound, onSchedule, sum } from '../generator.js';
+
+const state = JSON.stringify({ success: true, data: { block_height: 1, server_time: null } });
+
+interface Counter {
+  url: string;
+  /** Times of the scheduled requests, which read the state. */
+  times: number[];
+}
+
+/** Starts a server that counts requests, and answers none while it stalls. */
+async function counter(stall: { fromMs: number; toMs: number } | null = null): Promise<Counter> {
+  const times: number[] = [];
+  const server = createServer((request, response) => {
+    if (request.url === '/api/v1/meta') return void response.writeHead(404).end('{}');
+    // A run reads the list of agents last, before its schedule starts.
+    if (request.url!.includes('/agents')) times.length = 0;
+    if (request.url !== '/api/v1/network/state') return void response.end(state);
+    const nowMs = performance.now();
+    times.push(nowMs);
+    const sinceMs = nowMs - times[0]!;
+    const waitMs = stall && sinceMs >= stall.fromMs ? Math.max(0, stall.toMs - sinceMs) : 0;
+    setTimeout(() => response.end(state), waitMs);
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, times };
+}
+
+function fileOf(file: object, others: Record<string, string> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  for (const [name, text] of Object.entries(others)) writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, 'load.yaml'), stringify(file));
+  return join(folder, 'load.yaml');
+}
+
+const state1 = { state: 1 };
+
+function optionsOf(file: object, change: Partial<LoadOptions> & { url: string }): LoadOptions {
+  const { options } = readLoadFile(fileOf(file));
+  return shareOf({ seed: 'file', keepAgents: false, ...options, ...change });
+}
+
+async function run(file: object, change: Partial<LoadOptions> & { url: string }) {
+  const result = await runLoad(optionsOf(file, change));
+  expectSound(result);
+  return result;
+}
+
+test('scenarios: the executors of k6 give the planned arrivals of each second', async () => {
+  const scenarios = {
+    rate: { executor: 'constant-arrival-rate', rate: 40, duration: '4s' },
+    ramp: {
+      ...{ executor: 'ramping-arrival-rate', startTime: '5s', startRate: 0 },
+      stages: [
+        { duration: '2s', target: 80 },
+        { duration: '2s', target: 80 },
+      ],
+    },
+    users: { executor: 'constant-vus', startTime: '10s', vus: 4, duration: '1s', think: '100ms' },
+    stairs: {
+      ...{ executor: 'ramping-vus', startTime: '12s', startVUs: 0, think: '50ms' },
+      stages: [{ duration: '2s', target: 8 }],
+    },
+    shared: { executor: 'shared-iterations', startTime: '15s', vus: 3, iterations: 50 },
+    each: { executor: 'per-vu-iterations', startTime: '16s', vus: 3, iterations: 20 },
+  };
+  for (const one of [scenarios.shared, scenarios.each]) Object.assign(one, { maxDuration: '1s' });
+  const file = {
+    scenarios: Object.fromEntries(
+      Object.entries(scenarios).map(([name, one]) => [name, { ...one, mix: state1 }]),
+    ),
+  };
+  const { result, server } = await onSchedule(async () => {
+    const started = await counter();
+    return { server: started, result: await run(file, started) };
+  });
+  const [begin] = server.times;
+  expect(server.times).toHaveLength(sum(result.scenarios!.map(({ sent }) => sent)));
+  // A late generator moves arrivals into the next second, at 80 per second at most.
+  const slack = 1 + 0.08 * result.generator.lag.max!;
+  const planned = [40, 40, 40, 40, 0, 20, 60, 80, 80];
+  for (const [second, wanted] of planned.entries()) {
+    const { length } = server.times.filter((ms) => Math.floor((ms - begin!) / 1_000) === second);
+    expect(Math.abs(length - wanted), `second ${second}`).toBeLessThanOrEqual(slack);
+    expect(Math.abs(result.seconds[second]!.intended - wanted)).toBeLessThanOrEqual(1);
+  }
+  const sent = Object.fromEntries(result.scenarios!.map((one) => [one.name, one.sent]));
+  expect(sent).toMatchObject({ rate: 160, shared: 50, each: 60 });
+  expect(Math.abs(sent.ramp! - 240)).toBeLessThanOrEqual(1);
+  expect(Math.abs(sent.users! - 40)).toBeLessThanOrEqual(6);
+  expect(sent.stairs).toBeGreaterThan(100);
+  expect(result.scenarios!.map(({ dropped }) => dropped)).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
+test('scenarios: a stall of 2 s is counted exactly, and maxVUs drops arrivals', async () => {
+  const server = await counter({ fromMs: 1_000, toMs: 3_000 });
+  const steady = { executor: 'constant-arrival-rate', rate: 50, duration: '5s', mix: state1 };
+  const file = { scenarios: { queued: steady, limited: { ...steady, maxVUs: 10 } } };
+  const result = await run(file, server);
+  const [queued, limited] = result.scenarios!;
+  expect(sum([queued!.sent, limited!.sent])).toBe(server.times.length);
+  expect(queued).toMatchObject({ intended: 250, sent: 250, accepted: 250, dropped: 0 });
+  // The stall lasts 2 s, in which ten arrivals are under way and about ninety are dropped.
+  expect(limited!.intended).toBe(250);
+  expect(Math.abs(limited!.dropped - 90)).toBeLessThanOrEqual(5);
+  expect(limited!.accepted).toBe(limited!.sent);
+  // Arrivals that waited are measured from their scheduled time.
+  expect(queued!.response.max).toBeGreaterThan(1_900);
+  expect(result.verdict).not.toBe('VALID');
+});
+
+test('scenarios: the merged counts of two generators are those of the server', async () => {
+  const server = await counter();
+  const startAtMs = Date.now() + 1_500;
+  const scenarios = {
+    steady: { executor: 'constant-arrival-rate', rate: 60, duration: '3s', mix: state1 },
+    random: {
+      ...{ executor: 'constant-arrival-rate', rate: 60, duration: '3s', mix: state1 },
+      arrivals: 'poisson',
+    },
+  };
+  const parts = await Promise.all(
+    [0, 1].map((index) => run({ scenarios }, { ...server, shard: { index, count: 2, startAtMs } })),
+  );
+  const merged = mergeLoads(
+    parts.map((result, index) => ({ folder: `part-${index}`, result })),
+    { clockBoundMs: 60_000 },
+  );
+  const sent = sum(merged.operations.map((one) => one.sent));
+  expect(parts.map(({ scenarios: [first] = [] }) => first!.intended)).toEqual([90, 90]);
+  // Each generator also reads the clock of the server before and after the run.
+  expect(server.times).toHaveLength(sent + 4);
+  expect(merged.arrivals.accepted).toBe(sent);
+});
+
+test('module: own requests with data; failures are counted with their reasons', async () => {
+  const server = await world({ limits: 'off' });
+  const source = `export default {
+    setup: ({ agents }) => ({ agents }),
+    iterate(agent, { iteration, data, setup }) {
+      if (iteration % 10 === 1) throw new Error('one');
+      if (iteration % 10 === 2) for (;;) {}
+      if (iteration % 10 === 3) return { do: 'delete' };
+      if (iteration % 2 === 0) return { do: 'meme', text: data.name + iteration + setup.agents };
+      return { do: 'vote' };
+    },
+  };`;
+  const path = fileOf(
+    {
+      agents: 8,
+      scenarios: {
+        own: {
+          ...{ executor: 'constant-arrival-rate', rate: 50, duration: '2s' },
+          ...{ module: 'm.js', data: 'd.ndjson' },
+        },
+      },
+    },
+    { 'm.js': source, 'd.ndjson': '{"name":"a"}\n{"name":"b"}\n' },
+  );
+  const { options } = readLoadFile(path);
+  const result = await runLoad({ ...options, url: server.url, seed: 's', keepAgents: false });
+  expectSound(result);
+  const of = (name: string) => result.operations.find(({ operation }) => operation === name);
+  expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 40, 30]);
+  expect(of('meme')!.accepted).toBe(40);
+  const { refused } = of('script')!;
+  expect(refused.map(({ code, count }) => [code, count])).toEqual([
+    ['SCRIPT_FAILED', 10],
+    ['SCRIPT_FAILED', 10],
+    ['SCRIPT_FAILED', 10],
+  ]);
+  expect(refused.map(({ reason }) => reason).join()).toMatch(/one \(line \d\)/);
+  expect(result.verdict).not.toBe('VALID');
+});
+
+test('thresholds: are listed with their values, and one can end the run', async () => {
+  const server = await counter({ fromMs: 500, toMs: 60_000 });
+  const path = fileOf({
+    timeout: '500ms',
+    scenarios: {
+      a: { executor: 'constant-arrival-rate', rate: 50, duration: '60s', mix: state1 },
+    },
+    thresholds: ['p50<10m', { threshold: 'errors<10%', abortOnFail: true, delayAbortEval: '2s' }],
+  });
+  const beginMs = Date.now();
+  const { code, stdout } = await runCommand(['load', path, '--url', server.url]);
+  expect(Date.now() - beginMs).toBeLessThan(30_000);
+  expect(code).toBe(14);
+  expect(stdout).toMatch(/ended by a threshold after [23]\.\d s/);
+  expect(stdout).toMatch(/errors<10% +\d.* % +missed/);
+  expect(stdout).toMatch(/p50<10m +\S+ ms +undecided/);
+});
