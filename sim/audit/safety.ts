@@ -196,93 +196,61 @@ export class Safety {
 }
 
 /**
- * Safety rule findings: the rule, the observation (`text`) and the expectation. Several findings
+ * Safety rule findings: the rule, the observation and the expectation. Several findings
  * may share a rule. Tests and reports refer to the rule.
  */
 const safetyFindings = {
-  EVENT_NUMBER: {
-    rule: 'event-number',
-    text: 'event numbers are not consecutive',
-    expected: 'event {seq}',
-  },
-  EVENT_TIME: {
-    rule: 'event-time',
-    text: 'event time out of range: {timestamp}',
-    expected: 'a time from {least} to {most}',
-  },
-  NOT_PROPOSED: {
-    rule: 'proposal',
-    text: 'block published without a proposal',
-    expected: 'an accepted proposal',
-  },
-  PROPOSED_TWICE: { rule: 'proposal', text: 'block proposed twice', expected: 'one proposal' },
-  TWO_OPEN_BLOCKS: {
-    rule: 'open-blocks',
-    text: 'producer has two blocks in voting',
-    expected: 'one block in voting per producer',
-  },
-  TOO_MANY_OPEN_BLOCKS: {
-    rule: 'open-blocks',
-    text: '{count} blocks in voting',
-    expected: 'at most {limit}',
-  },
-  VOTE_NOT_ACCEPTED: {
-    rule: 'vote',
-    text: 'vote of {voter} published, but not accepted',
-    expected: 'accepted votes only',
-  },
-  VOTE_AFTER_END: {
-    rule: 'vote-after-end',
-    text: 'vote of {voter} counted after {end}',
-    expected: 'no vote outside the voting period',
-  },
-  SECOND_END: {
-    rule: 'end-once',
-    text: '{status} after {before}',
-    expected: 'one final status per block',
-  },
-  WRONG_FINAL_TALLY: { rule: 'tally', text: 'final tally {tally}', expected: '{counted}' },
-  WRONG_ORPHAN: {
-    rule: 'orphan',
-    text: 'orphaned without a finalized block of the same height',
-    expected: 'a finalized sibling, or a proposal that takes the slot',
-  },
-  SECOND_AT_HEIGHT: {
-    rule: 'one-block-a-height',
-    text: 'second block finalized at height {height}, after {first}',
-    expected: 'one finalized block per height',
-  },
-  NOT_ON_HEAD: {
-    rule: 'extends-head',
-    text: 'height {height} with parent {parent}',
-    expected: 'height {next} with parent {head}',
-  },
-  WRONG_HEAD: {
-    rule: 'height',
-    text: 'height {published}, head {block}',
-    expected: 'height {height}, head {head}',
-  },
-  NOT_ORPHANED: {
-    rule: 'orphan',
-    text: 'in voting after a sibling was finalized',
-    expected: 'orphaned with the finalization',
-  },
-  OPEN_AFTER_DEADLINE: {
-    rule: 'deadline',
-    text: 'in voting after its deadline {deadline}',
-    expected: 'a final status',
-  },
-  SECOND_VOTE: {
-    rule: 'vote-once',
-    text: 'second vote of {voter} counted',
-    expected: 'one vote per elector',
-  },
-  WRONG_TALLY: {
-    rule: 'tally',
-    text: 'tally {tally} after a vote to {decision}',
-    expected: '{before} plus {weight} to {decision}',
-  },
-  WRONG_STATUS: { rule: 'quorum', text: '{status} with {tally}, {when}', expected: '{allowed}' },
+  EVENT_NUMBER: ['event-number', 'event numbers are not consecutive', 'event {seq}'],
+  EVENT_TIME: [
+    'event-time',
+    'event time out of range: {timestamp}',
+    'a time from {least} to {most}',
+  ],
+  NOT_PROPOSED: ['proposal', 'block published without a proposal', 'an accepted proposal'],
+  PROPOSED_TWICE: ['proposal', 'block proposed twice', 'one proposal'],
+  TWO_OPEN_BLOCKS: [
+    'open-blocks',
+    'producer has two blocks in voting',
+    'one block in voting per producer',
+  ],
+  TOO_MANY_OPEN_BLOCKS: ['open-blocks', '{count} blocks in voting', 'at most {limit}'],
+  VOTE_NOT_ACCEPTED: ['vote', 'vote of {voter} published, but not accepted', 'accepted votes only'],
+  VOTE_AFTER_END: [
+    'vote-after-end',
+    'vote of {voter} counted after {end}',
+    'no vote outside the voting period',
+  ],
+  SECOND_END: ['end-once', '{status} after {before}', 'one final status per block'],
+  WRONG_FINAL_TALLY: ['tally', 'final tally {tally}', '{counted}'],
+  WRONG_ORPHAN: [
+    'orphan',
+    'orphaned without a finalized block of the same height',
+    'a finalized sibling, or a proposal that takes the slot',
+  ],
+  SECOND_AT_HEIGHT: [
+    'one-block-a-height',
+    'second block finalized at height {height}, after {first}',
+    'one finalized block per height',
+  ],
+  NOT_ON_HEAD: [
+    'extends-head',
+    'height {height} with parent {parent}',
+    'height {next} with parent {head}',
+  ],
+  WRONG_HEAD: ['height', 'height {published}, head {block}', 'height {height}, head {head}'],
+  NOT_ORPHANED: [
+    'orphan',
+    'in voting after a sibling was finalized',
+    'orphaned with the finalization',
+  ],
+  OPEN_AFTER_DEADLINE: ['deadline', 'in voting after its deadline {deadline}', 'a final status'],
+  SECOND_VOTE: ['vote-once', 'second vote of {voter} counted', 'one vote per elector'],
+  WRONG_TALLY: [
+    'tally',
+    'tally {tally} after a vote to {decision}',
+    '{before} plus {weight} to {decision}',
+  ],
+  WRONG_STATUS: ['quorum', '{status} with {tally}, {when}', '{allowed}'],
 } as const;
 
 type Findings = typeof safetyFindings;
@@ -290,10 +258,10 @@ type Findings = typeof safetyFindings;
 function broken<K extends keyof Findings>(
   key: K,
   actor: string,
-  ...[values = {}]: ValuesOf<Findings[K]['text' | 'expected']>
+  ...[values = {}]: ValuesOf<Findings[K][1 | 2]>
 ): BrokenRule {
-  const { rule, text, expected } = safetyFindings[key];
-  return { rule, actor, expected: fill(expected, values), found: fill(text, values) };
+  const [rule, found, expected] = safetyFindings[key];
+  return { rule, actor, expected: fill(expected, values), found: fill(found, values) };
 }
 
 /**
