@@ -43,12 +43,9 @@ export function openDecisions(folder: string): KnownDecisions | string {
 }
 
 class KeptDecisions implements KnownDecisions {
-  readonly #path: string;
   #lines: Promise<Lines | string> | null = null;
 
-  constructor(path: string) {
-    this.#path = path;
-  }
+  constructor(private readonly path: string) {}
 
   async blocksOf(agent: number): Promise<readonly number[] | string> {
     const lines = await this.#indexed();
@@ -107,10 +104,10 @@ class KeptDecisions implements KnownDecisions {
   async #opened<T>(work: (file: FileHandle) => Promise<T>): Promise<T> {
     let file: FileHandle;
     try {
-      file = await open(this.#path);
+      file = await open(this.path);
     } catch (cause) {
       const reason = describeSystemError(cause);
-      throw storeError('FILE_UNREADABLE', { path: this.#path, reason }, { cause });
+      throw storeError('FILE_UNREADABLE', { path: this.path, reason }, { cause });
     }
     try {
       return await work(file);
@@ -120,7 +117,7 @@ class KeptDecisions implements KnownDecisions {
   }
 
   #damaged(what: string): StoreError {
-    return decisionsError('DECISIONS_DAMAGED', { path: this.#path, reason: `invalid ${what}` });
+    return decisionsError('DECISIONS_DAMAGED', { path: this.path, reason: `invalid ${what}` });
   }
 }
 

@@ -220,15 +220,12 @@ function sumOf(from: readonly unknown[], weights: readonly number[]): number {
 
 /** Streams by name, created on first use. Draws for one purpose do not affect draws for another. */
 export class Streams {
-  readonly #seed: string;
   /** Streams by purpose, then by agent, which avoids building a name for each draw. */
   readonly #streams = new Map<string, Stream[]>();
   /** Origins of the subjects' streams, by purpose. */
   readonly #origins = new Map<string, Origin>();
 
-  constructor(seed: string) {
-    this.#seed = seed;
-  }
+  constructor(private readonly seed: string) {}
 
   of(agent: number | 'world', purpose: string): Stream {
     let streams = this.#streams.get(purpose);
@@ -239,7 +236,7 @@ export class Streams {
     const place = agent === 'world' ? 0 : agent + 1;
     const known = streams[place];
     if (known) return known;
-    const stream = new SeededStream(...stateOf(`folkmoot/${this.#seed}/${agent}/${purpose}`));
+    const stream = new SeededStream(...stateOf(`folkmoot/${this.seed}/${agent}/${purpose}`));
     // Most agents get a stream eventually. A list with holes would be slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
@@ -260,7 +257,7 @@ export class Streams {
     let origin = this.#origins.get(purpose);
     if (!origin) {
       const isShared = !purpose.startsWith('script/');
-      origin = new Origin(`folkmoot/${this.#seed}/about/${purpose}`, isShared);
+      origin = new Origin(`folkmoot/${this.seed}/about/${purpose}`, isShared);
       this.#origins.set(purpose, origin);
     }
     const stream = origin.stream(agent, subject, round);

@@ -301,7 +301,6 @@ interface Open {
 
 /** The WebSockets of a front. */
 class FrontSockets {
-  readonly #out: Outgoing;
   readonly #open = new Map<number, Open>();
   /** Sockets with work queued in this turn. */
   readonly #touched = new Set<Open>();
@@ -309,9 +308,7 @@ class FrontSockets {
   readonly #shared: Uint8Array[] = [];
   #published = 0;
 
-  constructor(out: Outgoing) {
-    this.#out = out;
-  }
+  constructor(private readonly out: Outgoing) {}
 
   has(id: number): boolean {
     return this.#open.has(id);
@@ -330,7 +327,7 @@ class FrontSockets {
     const open = this.#open.get(id)!;
     open.socket = socket;
     this.#give(open, socket);
-    const out = this.#out;
+    const out = this.out;
     return {
       message(text) {
         if (text === null) out.send('binary', id);
@@ -401,7 +398,7 @@ class FrontSockets {
   #tellLeft(open: Open, socket: Socket): void {
     const left = open.given - socket.bufferedBytes();
     if (Math.abs(left - open.told) < STEP_BYTES) return;
-    this.#out.send('left', open.id, { value: left - open.told });
+    this.out.send('left', open.id, { value: left - open.told });
     open.told = left;
   }
 }

@@ -78,14 +78,11 @@ const nothing = new Uint8Array();
 
 /** Writes records, batched per event-loop turn. */
 export class Outgoing {
-  readonly #stream: Duplex;
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #used = 0;
   #planned = false;
 
-  constructor(stream: Duplex) {
-    this.#stream = stream;
-  }
+  constructor(private readonly stream: Duplex) {}
 
   /** Sends a record. A string in `bytes` is sent as UTF-8. Bytes must not change afterwards. */
   send(kind: RecordKind, id: number, body: Partial<RecordBody> = {}): void {
@@ -114,7 +111,7 @@ export class Outgoing {
     this.#used = end;
     if (apart) {
       this.flush();
-      this.#stream.write(bytes);
+      this.stream.write(bytes);
     } else if (!this.#planned) {
       this.#planned = true;
       setImmediate(() => {
@@ -126,10 +123,10 @@ export class Outgoing {
 
   flush(): void {
     if (this.#used === 0) return;
-    this.#stream.write(this.#buffer.subarray(0, this.#used));
-    const waiting = this.#stream.writableLength;
+    this.stream.write(this.#buffer.subarray(0, this.#used));
+    const waiting = this.stream.writableLength;
     // The other process hangs, or is much too slow.
-    if (waiting > MOST_WAITING_BYTES) this.#stream.destroy();
+    if (waiting > MOST_WAITING_BYTES) this.stream.destroy();
     // A pending write still reads the buffer, so the buffer cannot be reused.
     const lent = waiting > 0;
     if (lent || this.#used > BUFFER_BYTES) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -198,14 +195,11 @@ const MOST_BYTES = 16 * 1024;
 
 /** Sends a shared payload to a front once. Later messages refer to the payload by number. */
 export class SharedBytes {
-  readonly #out: Outgoing;
   readonly #numbers = new Map<Uint8Array, number>();
   readonly #payloads: Uint8Array[] = [];
   #next = 0;
 
-  constructor(out: Outgoing) {
-    this.#out = out;
-  }
+  constructor(private readonly out: Outgoing) {}
 
   /** Returns a payload's number, from 1, or 0 if the payload must be sent individually. */
   numberOf(bytes: Uint8Array): number {
@@ -218,7 +212,7 @@ export class SharedBytes {
     if (before) this.#numbers.delete(before);
     this.#payloads[slot] = bytes;
     this.#numbers.set(bytes, slot + 1);
-    this.#out.send('shared', slot, { bytes });
+    this.out.send('shared', slot, { bytes });
     return slot + 1;
   }
 }

@@ -88,7 +88,6 @@ export interface Progress {
 }
 
 export class HistoryReads {
-  readonly #history: History;
   readonly #closing = new AbortController();
   /** The most recent moment, cached because a client usually reads several things at one entry. */
   #last: { entry: number; moment: Promise<Moment> } | null = null;
@@ -97,9 +96,7 @@ export class HistoryReads {
   /** Progress of the current read; null when idle. */
   progress: Progress | null = null;
 
-  constructor(history: History) {
-    this.#history = history;
-  }
+  constructor(private readonly history: History) {}
 
   /**
    * Returns the network as of an entry, or a refusal if too many reads are queued, in total or from
@@ -132,7 +129,7 @@ export class HistoryReads {
   async #openMoment(entry: number, address: string): Promise<Moment> {
     this.#waiting.push(address);
     try {
-      return await this.#history.at(entry, {
+      return await this.history.at(entry, {
         signal: this.#closing.signal,
         onProgress: (seq, to) => {
           this.progress = { entry: seq, to };

@@ -190,14 +190,11 @@ interface WaitingProposal {
 }
 
 export class EarlyProposals {
-  readonly #network: Pick<ServedNetwork, 'votesUntilClose' | 'onEvents'>;
   readonly #waiting = new Set<WaitingProposal>();
   #unlisten: (() => void) | null = null;
   #closed = false;
 
-  constructor(network: Pick<ServedNetwork, 'votesUntilClose' | 'onEvents'>) {
-    this.#network = network;
-  }
+  constructor(private readonly network: Pick<ServedNetwork, 'votesUntilClose' | 'onEvents'>) {}
 
   /**
    * Resolves when the block `parent` (hex) has closed, after a timeout, or at shutdown. Returns
@@ -210,7 +207,7 @@ export class EarlyProposals {
     if (this.#waiting.size >= most) return null;
     const own = [...this.#waiting].filter((one) => one.producer === producer);
     if (own.length >= most_of_one) return null;
-    this.#unlisten ??= this.#network.onEvents(() => this.#look());
+    this.#unlisten ??= this.network.onEvents(() => this.#look());
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiting.go(), ms);
       const waiting: WaitingProposal = {
@@ -233,7 +230,7 @@ export class EarlyProposals {
     for (const waiting of this.#waiting) waiting.go();
   }
 
-  #isOpen = (block: string) => this.#network.votesUntilClose(block) > 0;
+  #isOpen = (block: string) => this.network.votesUntilClose(block) > 0;
 
   /** Checks the waiting proposals after each commit. */
   #look(): void {

@@ -210,8 +210,6 @@ interface Frame {
 }
 
 class Frames {
-  readonly #network: ServedNetwork;
-  readonly #view: ViewLog;
   #kept: Frame[] = [];
   #bytes = 0;
   #letGo: (() => void) | null = null;
@@ -219,15 +217,15 @@ class Frames {
   end = -1;
   made = 0;
 
-  constructor(network: ServedNetwork, view: ViewLog) {
-    this.#network = network;
-    this.#view = view;
-  }
+  constructor(
+    private readonly network: ServedNetwork,
+    private readonly view: ViewLog,
+  ) {}
 
   /** Starts making frames from entries committed from now on. */
   start(): void {
-    this.#letGo ??= this.#view.watch();
-    this.end = this.#network.read.position.seq;
+    this.#letGo ??= this.view.watch();
+    this.end = this.network.read.position.seq;
   }
 
   stop(): void {
@@ -243,7 +241,7 @@ class Frames {
    * @throws {StoreError} if the log cannot be read.
    */
   async next(): Promise<boolean> {
-    const { seq } = this.#network.read.position;
+    const { seq } = this.network.read.position;
     if (!this.#letGo || this.end >= seq) return false;
     const from = this.end + 1;
     const frame = await this.#made(from, watchLimits.frameRows);
@@ -272,7 +270,7 @@ class Frames {
 
   /** Makes a frame within the size limit, but with at least one entry. */
   async #made(from: number, rows: number): Promise<Frame> {
-    const batch = await this.#view.readRowBatch(from, undefined, {
+    const batch = await this.view.readRowBatch(from, undefined, {
       rows,
       said: watchLimits.frameSaid,
     });

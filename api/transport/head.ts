@@ -81,18 +81,15 @@ const shown = (text: string) => JSON.stringify(text.slice(0, 32));
 
 /** Bounds what one server reads of refused bodies. Their bytes are dropped at once. */
 class Discards {
-  readonly #limits: ExchangeLimits;
   #second = 0;
   /** Bytes of the bodies whose discarding began within this second. */
   #bytes = 0;
 
-  constructor(limits: ExchangeLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: ExchangeLimits) {}
 
   /** Returns false if the rest of a body of this declared size must not be read. */
   admit(bytes: number): boolean {
-    const { discardBytes, discardBytesPerSecond } = this.#limits;
+    const { discardBytes, discardBytesPerSecond } = this.limits;
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#second) this.#bytes = 0;
     this.#second = second;

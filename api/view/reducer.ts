@@ -153,20 +153,16 @@ function nameOf(names: readonly string[], index: number): string {
 }
 
 class Fold {
-  readonly #snapshot: Snapshot;
-
-  constructor(snapshot: Snapshot) {
-    this.#snapshot = snapshot;
-  }
+  constructor(private readonly snapshot: Snapshot) {}
 
   agent(number: number) {
-    const agent = this.#snapshot.agents[number];
+    const agent = this.snapshot.agents[number];
     if (!agent) throw viewRangeError('NOT_IN_SNAPSHOT', { kind: 'agent', number });
     return agent;
   }
 
   register(row: AgentRow): void {
-    const { agents } = this.#snapshot;
+    const { agents } = this.snapshot;
     if (row.number !== agents.length) {
       throw viewRangeError('AGENT_ORDER', { number: row.number, expected: agents.length });
     }
@@ -181,11 +177,11 @@ class Fold {
     else block.approve += weight;
     block.ballots.push(2 * who + reject);
     this.agent(who).votes += 1;
-    this.#snapshot.totals.votes += 1;
+    this.snapshot.totals.votes += 1;
   }
 
   close(what: number, value: number, at: number): void {
-    const { totals } = this.#snapshot;
+    const { totals } = this.snapshot;
     const block = this.#block(what);
     const status = nameOf(blockStatuses, value) as (typeof blockStatuses)[number];
     block.status = status;
@@ -193,13 +189,13 @@ class Fold {
     if (status === 'voting') throw viewRangeError('CLOSED_AS_VOTING', { number: what });
     totals[status] += 1;
     if (status !== 'finalized') return;
-    this.#snapshot.height = block.height;
+    this.snapshot.height = block.height;
     totals.transactions += block.transactions;
     this.agent(block.producer).blocks_produced += 1;
   }
 
   ally(row: Snapshot['alliances'][number]): void {
-    const { alliances, totals } = this.#snapshot;
+    const { alliances, totals } = this.snapshot;
     if (row.number === totals.alliances) {
       totals.alliances += 1;
       alliances.push(row);
@@ -214,7 +210,7 @@ class Fold {
 
   /** Searches from the end, because blocks in voting are the most recent. */
   #block(number: number): BlockSnapshot {
-    const { blocks } = this.#snapshot;
+    const { blocks } = this.snapshot;
     for (let index = blocks.length - 1; index >= 0; index -= 1) {
       if (blocks[index]!.number === number) return blocks[index]!;
     }

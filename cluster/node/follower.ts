@@ -127,7 +127,6 @@ interface StatusReaderOptions {
 }
 
 export class StatusReader {
-  readonly #options: StatusReaderOptions;
   #batches = 0;
   #cards: readonly Card[] = [];
   #health: OrderHealth | null = null;
@@ -135,14 +134,12 @@ export class StatusReader {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<unknown> | null = null;
 
-  constructor(options: StatusReaderOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: StatusReaderOptions) {}
 
   /** Reads the status. If the order does not answer in time, returns the last known status. */
   async read(): Promise<ClusterStatus> {
     await Promise.race([this.#refresh(), sleep(bounds.lookMs, undefined, { ref: false })]);
-    const { card, cutOffMs } = this.#options;
+    const { card, cutOffMs } = this.options;
     const own = card();
     const others = this.#cards.filter(({ node }) => node !== own.node);
     const all = [own, ...others].sort((a, b) => (a.node < b.node ? -1 : 1));
@@ -159,7 +156,7 @@ export class StatusReader {
 
   #shownOf(card: Card, own: Card, batches: number): NodeView {
     const { node, began, wall, position, seq, digest, url, version } = card;
-    const alive = node === own.node || this.#options.alive().includes(node);
+    const alive = node === own.node || this.options.alive().includes(node);
     const batch = position.version;
     const since = formatInstant(alive ? began : wall);
     const place = { batch, behind: batches - batch, entry: seq, digest };
@@ -170,7 +167,7 @@ export class StatusReader {
   #refresh(): Promise<unknown> {
     if (this.#looking) return this.#looking;
     if (performance.now() - this.#lookedAt < bounds.cardMs) return Promise.resolve();
-    const { order } = this.#options;
+    const { order } = this.options;
     const ask = async <T>(asked: Promise<T>, take: (answer: T) => void): Promise<void> => {
       // A failed query leaves the last known value in place.
       await asked.then(take, () => {});

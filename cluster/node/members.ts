@@ -24,21 +24,18 @@ interface MembersOptions {
 }
 
 export class Members {
-  readonly #options: MembersOptions;
   readonly #heardAt = new Map<string, number>();
   readonly #closing = new AbortController();
   #greeted: () => void = () => {};
 
-  constructor(options: MembersOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: MembersOptions) {}
 
   /**
    * Starts announcing and watching cards. If there are other nodes, waits for a card, up to a
    * timeout.
    */
   async greet(): Promise<void> {
-    const { order, node } = this.#options;
+    const { order, node } = this.options;
     const known = await order.cards();
     const first = new Promise<void>((resolve) => {
       this.#greeted = resolve;
@@ -61,7 +58,7 @@ export class Members {
   }
 
   async #publishCard(): Promise<void> {
-    const { order, card, applied, ends } = this.#options;
+    const { order, card, applied, ends } = this.options;
     await this.#onAndOn(async () => {
       const before = applied();
       ends(await order.announce(card()), before);
@@ -69,7 +66,7 @@ export class Members {
   }
 
   async #listen(): Promise<void> {
-    const { order, node, offsets } = this.#options;
+    const { order, node, offsets } = this.options;
     await this.#onAndOn(() =>
       order.watchCards((card) => {
         if (card.node === node) return;
@@ -89,8 +86,8 @@ export class Members {
       } catch (error) {
         if (signal.aborted) return;
         const passing = error instanceof OrderError && passingCodes.has(error.code);
-        if (!passing) return this.#options.failed(error as Error);
-        if (error.code === 'FULL') this.#options.heard();
+        if (!passing) return this.options.failed(error as Error);
+        if (error.code === 'FULL') this.options.heard();
       }
       await sleep(bounds.cardMs, undefined, { signal }).catch(() => {});
     }

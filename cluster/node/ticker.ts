@@ -21,21 +21,18 @@ interface TickerOptions {
 }
 
 export class Ticker {
-  readonly #options: TickerOptions;
   #timer: NodeJS.Timeout | undefined;
   #ticking = false;
   #closed = false;
   /** Hashes of the node names for one deadline, cached because `set` runs after each batch. */
   #drawn = { due: Number.NaN, byName: new Map<string, string>() };
 
-  constructor(options: TickerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: TickerOptions) {}
 
   /** Schedules the next deadline. Called after each batch. */
   set(): void {
     clearTimeout(this.#timer);
-    const { deadline, now } = this.#options;
+    const { deadline, now } = this.options;
     const due = deadline();
     if (due === null || this.#closed || this.#ticking) return;
     const ms = due + 1 + this.#rank(due) * bounds.rankMs - now();
@@ -48,7 +45,7 @@ export class Ticker {
   }
 
   async #ring(): Promise<void> {
-    const { deadline, now, tick } = this.#options;
+    const { deadline, now, tick } = this.options;
     const due = deadline();
     if (due !== null && due < now()) {
       this.#ticking = true;
@@ -63,7 +60,7 @@ export class Ticker {
    * deadline.
    */
   #rank(due: number): number {
-    const { node, alive } = this.#options;
+    const { node, alive } = this.options;
     const own = this.#draw(due, node);
     return alive().filter((name) => name !== node && this.#draw(due, name) < own).length;
   }
@@ -99,16 +96,13 @@ interface TrimmerOptions {
 const MARK_BYTES = bounds.trimBytes / 16;
 
 export class Trimmer {
-  readonly #options: TrimmerOptions;
   /** Positions in the order, ascending, each with the number of bytes up to that position. */
   readonly #marks: { position: Position; until: number }[] = [];
   #bytes = 0;
   #last = { version: 0, bytes: 0 };
   #trimming = false;
 
-  constructor(options: TrimmerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: TrimmerOptions) {}
 
   /** Records that a batch with `bytes` bytes of requests was applied. */
   came(position: Position, bytes: number): void {
@@ -133,7 +127,7 @@ export class Trimmer {
 
   async #trim(): Promise<void> {
     this.#trimming = true;
-    const { order, node, alive, warn } = this.#options;
+    const { order, node, alive, warn } = this.options;
     try {
       const others = alive();
       if (others.some((other) => other < node)) return;
@@ -162,7 +156,7 @@ export class Trimmer {
       const why = `etcd keeps over ${bounds.keptBytes / 2 ** 20} MiB for absent nodes`;
       const forget = 'remove nodes that will not return with `folkmoot cluster forget`';
       const listen = 'start nodes with --peer-listen';
-      this.#options.warn(`${why}: ${away.join(', ')}; ${forget}, and ${listen}`);
+      this.options.warn(`${why}: ${away.join(', ')}; ${forget}, and ${listen}`);
     }
     return least;
   }

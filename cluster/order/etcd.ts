@@ -382,13 +382,10 @@ interface PutAside {
 }
 
 class Parts {
-  readonly #client: EtcdClient;
-  readonly #prefix: string;
-
-  constructor(client: EtcdClient, prefix: string) {
-    this.#client = client;
-    this.#prefix = prefix;
-  }
+  constructor(
+    private readonly client: EtcdClient,
+    private readonly prefix: string,
+  ) {}
 
   /** Puts a large batch's parts. Repeating the call has no effect. */
   async putAside(bytes: Buffer): Promise<PutAside> {
@@ -397,7 +394,7 @@ class Parts {
     const holds: Condition[] = [];
     for (let from = 0; from < bytes.length; from += PART_BYTES) {
       const key = this.#partKey(sha256, holds.length);
-      const modRevision = await this.#client.put(key, bytes.subarray(from, from + PART_BYTES));
+      const modRevision = await this.client.put(key, bytes.subarray(from, from + PART_BYTES));
       // The parts must be unchanged when the batch is put, because nodes read the parts at the
       // batch's revision.
       holds.push({ key, is: '=', modRevision });
@@ -426,7 +423,7 @@ class Parts {
     const { sha256, parts } = reference as Static<typeof Reference>;
     const found: Buffer[] = [];
     for (let part = 0; part < parts; part += 1) {
-      const [stored] = (await this.#client.range(this.#partKey(sha256, part), { revision })).values;
+      const [stored] = (await this.client.range(this.#partKey(sha256, part), { revision })).values;
       if (!stored) throw unreadableBatch(`part not found: ${part} of ${parts}`);
       found.push(stored.value);
     }
@@ -437,14 +434,14 @@ class Parts {
 
   /** Deletes the parts for batches up to `revision`, and parts without a batch. */
   async clear(revision: number): Promise<void> {
-    const { values } = await this.#client.range(this.#partsOf(''), { keysOnly: true });
+    const { values } = await this.client.range(this.#partsOf(''), { keysOnly: true });
     const hashes = new Set(values.map(({ key }) => key.split('/').at(-2)!));
     for (const sha256 of hashes) {
       const ref = this.#refKey(sha256);
-      const found = await this.#client.get(ref);
+      const found = await this.client.get(ref);
       if (found && found.modRevision > revision) continue;
       // A batch may refer to the parts by now.
-      await this.#client.transact({
+      await this.client.transact({
         if: [{ key: ref, is: '=', modRevision: found?.modRevision ?? 0 }],
         do: [{ delete: this.#partsOf(`${sha256}/`) }, { delete: ref }],
       });
@@ -452,14 +449,14 @@ class Parts {
   }
 
   #partsOf(sha256: string): { prefix: string } {
-    return { prefix: `${this.#prefix}part/${sha256}` };
+    return { prefix: `${this.prefix}part/${sha256}` };
   }
 
   #partKey(sha256: string, part: number): string {
-    return `${this.#prefix}part/${sha256}/${part}`;
+    return `${this.prefix}part/${sha256}/${part}`;
   }
 
   #refKey(sha256: string): string {
-    return `${this.#prefix}parted/${sha256}`;
+    return `${this.prefix}parted/${sha256}`;
   }
 }

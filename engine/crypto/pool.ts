@@ -253,13 +253,10 @@ interface BatchPart {
 class VerifyQueue {
   readonly #small: VerifyRequest[] = [];
   readonly #bulk: VerifyRequest[] = [];
-  readonly #waits: Durations;
   #waiting = 0;
   #bulkWaiting = 0;
 
-  constructor(waits: Durations) {
-    this.#waits = waits;
-  }
+  constructor(private readonly waits: Durations) {}
 
   /** Number of jobs that are not in a batch yet. */
   get waiting(): number {
@@ -316,7 +313,7 @@ class VerifyQueue {
     for (const request of line) {
       if (room === 0) break;
       const from = request.taken;
-      if (from === 0) this.#waits.add(now - request.since);
+      if (from === 0) this.waits.add(now - request.since);
       const to = Math.min(request.jobs.length, from + room);
       batch.push({ request, from, to });
       request.taken = to;

@@ -24,16 +24,13 @@ type Part = string | Uint8Array;
 
 /** Writes frames into a large buffer, which is cheaper than one buffer for each frame. */
 class FrameWriter {
-  readonly #keeps: boolean;
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** View of the same bytes, which writes numbers three times as fast as a Buffer. */
   #numbers = new DataView(this.#buffer.buffer);
   #end = 0;
 
   /** @param keeps false if a frame is valid only until the next one, so that bytes are reused. */
-  constructor(keeps: boolean) {
-    this.#keeps = keeps;
-  }
+  constructor(private readonly keeps: boolean) {}
 
   /** Returns a view of two digests and the frame of the parts after them. */
   write(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): Buffer {
@@ -59,7 +56,7 @@ class FrameWriter {
     for (const part of parts) {
       bytes += LENGTH_BYTES + (typeof part === 'string' ? 3 * part.length : part.length);
     }
-    if (!this.#keeps) this.#end = 0;
+    if (!this.keeps) this.#end = 0;
     if (this.#end + bytes > this.#buffer.length) {
       this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, BUFFER_BYTES));
       this.#numbers = new DataView(this.#buffer.buffer);

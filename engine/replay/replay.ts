@@ -312,7 +312,6 @@ type IndexRow = { seq: number; bytes: Uint8Array };
 const anew = (end: { seq: number; event_seq: number }) => new IndexWriter({ index: () => [] }, end);
 
 class IndexComparison {
-  readonly #store: Pick<Store, 'index'>;
   /** The row that covers the next entry, with the row's first entry; null if no row does. */
   #row: (IndexRow & { first: number }) | null = null;
   /** Entries in that row so far. */
@@ -322,9 +321,7 @@ class IndexComparison {
   /** Number of events before the row. */
   #eventSeq = 0;
 
-  constructor(store: Pick<Store, 'index'>) {
-    this.#store = store;
-  }
+  constructor(private readonly store: Pick<Store, 'index'>) {}
 
   /** Takes each entry's index item, in order. */
   take(kind: string, one: IndexItem): Divergence | null {
@@ -345,7 +342,7 @@ class IndexComparison {
   }
 
   #rowFrom(seq: number): (IndexRow & { first: number }) | null {
-    for (const row of this.#store.index({ from: seq, limit: 1 })) {
+    for (const row of this.store.index({ from: seq, limit: 1 })) {
       return { ...row, first: firstOf(row) };
     }
     return null;
@@ -411,7 +408,6 @@ interface Written {
 }
 
 class Computed {
-  readonly #most: number;
   /** Records by table and key. Numeric keys, which are rewritten most often, need no conversion. */
   readonly #recent = new Map<string, Map<string | number, Written>>(
     tables.map((table) => [table, new Map()]),
@@ -419,9 +415,7 @@ class Computed {
   #held = 0;
   #scratch: Scratch | null = null;
 
-  constructor(most = mostInMemory) {
-    this.#most = most;
-  }
+  constructor(private readonly most = mostInMemory) {}
 
   get(table: string, key: RecordKey): string | undefined {
     const recent = this.#rows(table).get(idOf(key));
@@ -453,7 +447,7 @@ class Computed {
         row.seq = seq;
       }
     }
-    if (this.#held > this.#most) this.#move();
+    if (this.#held > this.most) this.#move();
   }
 
   /** Yields all records in a table, in key order. */

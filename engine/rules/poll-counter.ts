@@ -204,14 +204,11 @@ function electorsOf({ agents, weights }: PollElectors): Elector[] {
 
 /** Rejections by personality group. A large enough group vetoes if it rejects unanimously. */
 class Vetoes {
-  readonly #groups: ReadonlyMap<string, number>;
   readonly #rejections = new Map<string, number>();
   /** Personalities that can no longer veto, because a member approved. */
   readonly #split = new Set<string>();
 
-  constructor(groups: ReadonlyMap<string, number>) {
-    this.#groups = groups;
-  }
+  constructor(private readonly groups: ReadonlyMap<string, number>) {}
 
   /** Counts a vote. Returns true if it completes a veto. */
   isVeto(personality: string, decision: 'approve' | 'reject'): boolean {
@@ -221,14 +218,14 @@ class Vetoes {
     }
     const rejections = (this.#rejections.get(personality) ?? 0) + 1;
     this.#rejections.set(personality, rejections);
-    const size = this.#groups.get(personality) ?? 0;
+    const size = this.groups.get(personality) ?? 0;
     return size >= SMALLEST_GROUP && rejections === size;
   }
 
   /** Returns the smallest number of votes that complete a veto, or infinity. */
   closest(): number {
     let closest = Number.POSITIVE_INFINITY;
-    for (const [personality, size] of this.#groups) {
+    for (const [personality, size] of this.groups) {
       if (size < SMALLEST_GROUP || this.#split.has(personality)) continue;
       closest = Math.min(closest, size - (this.#rejections.get(personality) ?? 0));
     }

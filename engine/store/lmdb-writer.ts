@@ -120,15 +120,12 @@ class Chunk {
 
 /** Writes the transactions of one environment, one after another. */
 export class LmdbWriter implements Rows {
-  readonly #thread: WriteThread;
   /** Chunks in use, then chunks that are kept. */
   #chunks: Chunk[] = [];
   #used = 0;
   #chunk!: Chunk;
 
-  constructor(thread: WriteThread) {
-    this.#thread = thread;
-  }
+  constructor(private readonly thread: WriteThread) {}
 
   /**
    * Runs one transaction with the rows that `write` passes to this object. Resolves when it is
@@ -142,10 +139,10 @@ export class LmdbWriter implements Rows {
     this.#chunk = this.#enter(0);
     write(this);
     const status = await new Promise<number>((done) =>
-      this.#thread.env.startWriting(this.#chunks[0]!.start, done),
+      this.thread.env.startWriting(this.#chunks[0]!.start, done),
     );
     if (status !== 0) lmdbError(status);
-    this.#thread.resetReadTxn();
+    this.thread.resetReadTxn();
   }
 
   put(database: Database<unknown>, key: RecordKey, value: Uint8Array | string): void {

@@ -23,7 +23,6 @@ interface Step {
 const MOST_OPEN = 8;
 
 export class Safety {
-  readonly #genesis: Genesis;
   readonly #open = new Map<string, WatchedBlock>();
   /** Closed blocks' statuses. */
   readonly #ended = new Map<string, string>();
@@ -33,9 +32,7 @@ export class Safety {
   /** Earliest deadline among the open blocks. */
   #soonest = Number.POSITIVE_INFINITY;
 
-  constructor(genesis: Genesis) {
-    this.#genesis = genesis;
-  }
+  constructor(private readonly genesis: Genesis) {}
 
   watch(step: Step): BrokenRule | null {
     for (const event of step.events) {
@@ -78,7 +75,7 @@ export class Safety {
       if (other.producer === producer.id) return broken('TWO_OPEN_BLOCKS', producer.id);
     }
     const { electorate } = outcome.data as AnswerOf['propose'];
-    const deadline = at + this.#genesis.voting_period_ms;
+    const deadline = at + this.genesis.voting_period_ms;
     const counted = { approve: 0, reject: 0, voters: new Set<string>(), groups: new Map() };
     const published = { hash, parent, height, producer: producer.id };
     this.#open.set(hash, { ...published, electorate, deadline, ...counted });
@@ -96,7 +93,7 @@ export class Safety {
       const end = this.#ended.get(hash) ?? (block ? 'its deadline' : 'no proposal');
       return broken('VOTE_AFTER_END', hash, { voter: shortenId(validator.id), end });
     }
-    return countVote(this.#genesis, block, data, outcome.data as AnswerOf['vote']);
+    return countVote(this.genesis, block, data, outcome.data as AnswerOf['vote']);
   }
 
   #end(data: EventData['block_status'], step: Step): BrokenRule | null {
@@ -110,7 +107,7 @@ export class Safety {
     const tally = tallyText({ approve, reject, electorate });
     if (counted !== tally) return broken('WRONG_FINAL_TALLY', hash, { tally, counted });
     const isDue = timestamp > instantText(block.deadline);
-    const wrong = findBrokenEnd(this.#genesis, block, { status, isDue });
+    const wrong = findBrokenEnd(this.genesis, block, { status, isDue });
     if (wrong) return wrong;
     if (status === 'finalized') return this.#finalize(block) ?? this.#close(block, status);
     if (status === 'orphaned' && this.#head.height !== block.height && !this.#gaveWay(step)) {
@@ -191,7 +188,7 @@ export class Safety {
     if (height <= this.#head.height) return broken('NOT_ORPHANED', hash);
     if (deadline < at)
       return broken('OPEN_AFTER_DEADLINE', hash, { deadline: instantText(deadline) });
-    return findBrokenEnd(this.#genesis, block, { status: 'voting', isDue: false });
+    return findBrokenEnd(this.genesis, block, { status: 'voting', isDue: false });
   }
 }
 

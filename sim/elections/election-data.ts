@@ -176,16 +176,13 @@ class Ballots {
   voters = 0;
   points = 0;
   skipped: ElectionData['skipped'];
-  readonly #skipInvalid: boolean;
 
-  constructor(skipInvalid: boolean) {
-    this.#skipInvalid = skipInvalid;
-  }
+  constructor(private readonly skipInvalid: boolean) {}
 
   /** Adds the ballot of a line. Skips an invalid ballot if that is allowed. */
   add(line: number, read: () => Pick<CountedBallot, 'count' | 'ballot'>): void {
     const { ballots, voters } = electionLimits;
-    const found = this.#skipInvalid ? this.#readOrSkip(line, read) : read();
+    const found = this.skipInvalid ? this.#readOrSkip(line, read) : read();
     if (found === null) return;
     const { count: voted, ballot } = found;
     this.list.push({ count: voted, ballot, line });
@@ -509,15 +506,11 @@ const MOST_CELLS = 1_000;
 
 /** Rows of values that are separated by semicolons and may be quoted. Skips empty lines. */
 class Rows {
-  readonly #lines: Lines;
-
-  constructor(lines: Lines) {
-    this.#lines = lines;
-  }
+  constructor(private readonly lines: Lines) {}
 
   next(): Row | null {
-    for (let text = this.#lines.next(); text !== null; text = this.#lines.next()) {
-      const line = this.#lines.number;
+    for (let text = this.lines.next(); text !== null; text = this.lines.next()) {
+      const line = this.lines.number;
       checkLength(line, text.length);
       const cells = text.includes('"') ? this.#readQuoted(text, line) : splitCells(text);
       const count = cells.length;
@@ -541,7 +534,7 @@ class Rows {
         let end = findQuote(text, at + 1);
         for (let from = at + 1; end < 0; from = 0) {
           parts.push(text.slice(from));
-          const more = this.#lines.next();
+          const more = this.lines.next();
           if (more === null) return refuse(line, 'INVALID_CSV', { detail: 'quote without an end' });
           size += more.length + 1;
           checkLength(line, size);
@@ -622,27 +615,24 @@ function checkCells({ columns }: Section, { line, cells }: Row): void {
 }
 
 class Projects {
-  readonly #section: Section;
   readonly #positions = new Map<string, number>();
   readonly #names = new Set<string>();
 
-  constructor(section: Section) {
-    this.#section = section;
-  }
+  constructor(private readonly section: Section) {}
 
   add(row: Row): void {
     const { line, cells } = row;
     const names = this.#names;
     const positions = this.#positions;
-    checkCells(this.#section, row);
-    const id = cells[findColumn(this.#section, 'project_id')] ?? '';
+    checkCells(this.section, row);
+    const id = cells[findColumn(this.section, 'project_id')] ?? '';
     assertName(line, id);
     if (positions.has(id)) refuse(line, 'REPEATED', { name: 'project', value: shorten(id) });
     positions.set(id, positions.size);
     const count = positions.size;
     const limit = electionLimits.alternatives;
     if (count > limit) refuse(line, 'TOO_MANY', { what: 'projects', count, limit });
-    const nameAt = this.#section.columns.indexOf('name');
+    const nameAt = this.section.columns.indexOf('name');
     const name = nameAt < 0 || cells[nameAt] === '' ? id : (cells[nameAt] ?? id);
     // Project names may repeat, but ids are unique.
     const unique = names.has(name) ? `${name} ${id}` : name;
@@ -652,8 +642,8 @@ class Projects {
   }
 
   finish(): { alternatives: string[]; positions: ReadonlyMap<string, number> } {
-    findColumn(this.#section, 'project_id');
-    if (this.#names.size === 0) refuse(this.#section.line, 'EMPTY', { what: 'projects' });
+    findColumn(this.section, 'project_id');
+    if (this.#names.size === 0) refuse(this.section.line, 'EMPTY', { what: 'projects' });
     return { alternatives: [...this.#names], positions: this.#positions };
   }
 }

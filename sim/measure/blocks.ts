@@ -56,14 +56,11 @@ export interface MeasuredBlock {
 }
 
 export class Blocks {
-  readonly #population: Population;
   readonly #open = new Map<string, MeasuredBlock>();
   readonly #contents = new Map<string, ContentNote>();
   readonly figures: BlockFigure[] = [];
 
-  constructor(population: Population) {
-    this.#population = population;
-  }
+  constructor(private readonly population: Population) {}
 
   publish(note: ContentNote): void {
     this.#contents.set(note.block, note);
@@ -75,7 +72,7 @@ export class Blocks {
     const hash = data.block_hash;
     const content = this.#contents.get(hash);
     this.#contents.delete(hash);
-    const groups = this.#population.groups.length;
+    const groups = this.population.groups.length;
     const figure: BlockFigure = {
       number: this.figures.length,
       hash,
@@ -93,7 +90,7 @@ export class Blocks {
       votesBy: new Uint32Array(groups),
       approvalsBy: new Uint32Array(groups),
     };
-    const producer = this.#population.ordinalOf(data.producer.id);
+    const producer = this.population.ordinalOf(data.producer.id);
     const block = { figure, ballot, producer, senders: content?.senders ?? [] };
     this.#open.set(hash, block);
     this.figures.push(figure);

@@ -195,18 +195,15 @@ const takers = new Set(['vote_exhauster', 'slot_holder']);
  * others.
  */
 export class Waits {
-  readonly #agents: readonly MeasuredAgent[];
   /** Start of the current wait. */
   readonly #since = new Map<number, number>();
   #longest = 0;
 
-  constructor(agents: readonly MeasuredAgent[]) {
-    this.#agents = agents;
-  }
+  constructor(private readonly agents: readonly MeasuredAgent[]) {}
 
   /** Called for a refused proposal. */
   refused(agent: number, why: RefusedWhy, at: number): void {
-    const strategy = this.#agents[agent]?.strategy;
+    const strategy = this.agents[agent]?.strategy;
     if (!noRoom.has(why) || strategy === undefined || takers.has(strategy)) return;
     if (!this.#since.has(agent)) this.#since.set(agent, at);
   }

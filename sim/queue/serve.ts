@@ -91,8 +91,6 @@ function readSafely(read: Served['read'], body: Buffer): Job | string {
 }
 
 class Worker {
-  readonly #client: EtcdClient;
-  readonly #options: ServeOptions;
   readonly #name = randomBytes(8).toString('hex');
   /** Ids of refused queues that were reported. */
   readonly #refused = new Set<string>();
@@ -101,18 +99,18 @@ class Worker {
   #lease: Lease | null = null;
   stored = 0;
 
-  constructor(client: EtcdClient, options: ServeOptions) {
-    this.#client = client;
-    this.#options = options;
-  }
+  constructor(
+    private readonly client: EtcdClient,
+    private readonly options: ServeOptions,
+  ) {}
 
   async run(): Promise<void> {
-    const { signal, idleMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { signal, idleMs = Number.POSITIVE_INFINITY } = this.options;
     let busyAt = performance.now();
     let pauseMs: number = PAUSE_MS.least;
     while (!signal.aborted && performance.now() - busyAt < idleMs) {
       const before = this.stored;
-      for (const queue of await persist(signal, () => listQueues(this.#client))) {
+      for (const queue of await persist(signal, () => listQueues(this.client))) {
         if (!signal.aborted && !this.#refused.has(queue.id)) await this.#consider(queue);
       }
       const busy = this.stored > before;
@@ -144,16 +142,16 @@ class Worker {
   /** Ignores the queue from now on, and reports the reason to the operator and to the host. */
   async #refuse(queue: Found, why: string): Promise<void> {
     this.#refused.add(queue.id);
-    this.#options.say(`queue ${queue.id} refused: ${why}`);
-    const claims = new QueueClaims(this.#client, queue, this.#name, this.#options.signal);
+    this.options.say(`queue ${queue.id} refused: ${why}`);
+    const claims = new QueueClaims(this.client, queue, this.#name, this.options.signal);
     const refused = `${hostname()}: ${why}`;
     await this.#withLease((lease) => claims.register(lease, JSON.stringify({ refused })));
   }
 
   #problemOf(head: QueueHead): string | null {
-    const other = describeBuildMismatch(head, this.#options.made);
+    const other = describeBuildMismatch(head, this.options.made);
     if (other !== null) return `different build: ${other}`;
-    if (head.scripts && !this.#options.scripts) {
+    if (head.scripts && !this.options.scripts) {
       return 'it has scripts; allow them with --scripts, which gives them all your permissions';
     }
     return findFilesProblem(head.files);
@@ -161,13 +159,13 @@ class Worker {
 
   /** Reads a queue's head, and serves the queue. Returns the reason if the worker refuses it. */
   async #serve(queue: Found): Promise<string | null> {
-    const found = await persist(this.#options.signal, () => this.#client.get(queue.key));
+    const found = await persist(this.options.signal, () => this.client.get(queue.key));
     if (found === null) return null;
     const head = parseHead(found.value);
     if (!head) return 'unknown format; it may be of another build';
     const problem = this.#problemOf(head);
     if (problem !== null) return problem;
-    if (!this.#begun.has(queue.id)) this.#options.say(`queue ${queue.id}: ${head.title}`);
+    if (!this.#begun.has(queue.id)) this.options.say(`queue ${queue.id}: ${head.title}`);
     this.#begun.add(queue.id);
     await this.#serveRuns(queue, head);
     return null;
@@ -175,11 +173,11 @@ class Worker {
 
   /** Serves a queue's runs until the queue stays empty for a while or is deleted. */
   async #serveRuns(queue: Found, head: QueueHead): Promise<void> {
-    const { jobs, signal } = this.#options;
+    const { jobs, signal } = this.options;
     const over = new AbortController();
     const end = () => over.abort();
     signal.addEventListener('abort', end);
-    const claims = new QueueClaims(this.#client, queue, this.#name, over.signal);
+    const claims = new QueueClaims(this.client, queue, this.#name, over.signal);
     const folder = mkdtempSync(join(tmpdir(), 'folkmoot-worker-'));
     const looking = this.#endWhenGone(claims, over);
     const results = new Results(claims, (claim, how) => this.#told(claim, how));
@@ -225,7 +223,7 @@ class Worker {
 
   async *#claimed(served: Served): AsyncGenerator<ClaimedJob> {
     const { claims, results, read, signal } = served;
-    const { jobs } = this.#options;
+    const { jobs } = this.options;
     const about = JSON.stringify({ jobs, host: hostname() });
     let registered: Lease | null = null;
     let since = performance.now();
@@ -263,7 +261,7 @@ class Worker {
 
   #told({ task }: Claim, how: StoreResult): void {
     if (how === 'late') {
-      this.#options.say(`result of run ${Number(task)} discarded: the lease had expired`);
+      this.options.say(`result of run ${Number(task)} discarded: the lease had expired`);
     }
     if (how === 'stored') this.stored += 1;
   }
@@ -287,8 +285,8 @@ class Worker {
   /** Returns the lease that holds the claims, or a new lease if that one was lost. */
   async #held(): Promise<Lease> {
     if (this.#lease && !this.#lease.lost.aborted) return this.#lease;
-    const { signal, leaseSeconds } = this.#options;
-    this.#lease = await persist(signal, () => Lease.grant(this.#client, leaseSeconds));
+    const { signal, leaseSeconds } = this.options;
+    this.#lease = await persist(signal, () => Lease.grant(this.client, leaseSeconds));
     return this.#lease;
   }
 }

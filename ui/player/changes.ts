@@ -26,7 +26,6 @@ import {
 const changed = rowKinds.map((kind) => viewRows[kind].changes);
 
 export class Changes {
-  readonly #rates: RateMeter;
   /** Numbers of changed agents and blocks; null if all are new. */
   #agents: Set<number> | null = null;
   #blocks: Set<number> | null = null;
@@ -44,9 +43,7 @@ export class Changes {
   #ballots = -1;
   #any = true;
 
-  constructor(rates: RateMeter) {
-    this.#rates = rates;
-  }
+  constructor(private readonly rates: RateMeter) {}
 
   get any(): boolean {
     return this.#any;
@@ -76,7 +73,7 @@ export class Changes {
     const start = firstRow(batch, from);
     const end = to >= batch.to ? rows.entry.length : firstRow(batch, to + 1);
     this.#any = true;
-    this.#rates.add(rows, start, end);
+    this.rates.add(rows, start, end);
     for (let row = start; row < end; row += 1) {
       const kind = rows.kind[row]!;
       for (const part of changed[kind]!) {
@@ -107,7 +104,7 @@ export class Changes {
       of: { network_id, epoch, policy, weights, participation_bps, ...(rule ? { rule } : {}) },
       position: { entry, at, event_seq, digest, log_digest, height },
       totals,
-      rates: this.#rates.at(at),
+      rates: this.rates.at(at),
       count: agents.length,
       roster: agents
         .slice(this.#told)

@@ -36,7 +36,6 @@ interface PastOf {
 export class NetworkHistory {
   readonly tape = new BatchCache();
   readonly keyframes = new Keyframes();
-  readonly #of: PastOf;
   /** Pending requests by first entry. */
   readonly #coming = new Map<number, Promise<void>>();
   #walks = false;
@@ -44,9 +43,7 @@ export class NetworkHistory {
   /** Rows since the last keyframe. */
   #rows = 0;
 
-  constructor(of: PastOf) {
-    this.#of = of;
-  }
+  constructor(private readonly of: PastOf) {}
 
   /** Stops background work. */
   leave(): void {
@@ -66,7 +63,7 @@ export class NetworkHistory {
 
   /** Fetches a page of rows from an entry, unless the entry is past the newest. */
   fetch(from: number): Promise<void> {
-    if (from > this.#of.last()) return Promise.resolve();
+    if (from > this.of.last()) return Promise.resolve();
     let page = this.#coming.get(from);
     if (!page) {
       page = this.#fetch(from).finally(() => this.#coming.delete(from));
@@ -76,7 +73,7 @@ export class NetworkHistory {
   }
 
   async #fetch(from: number): Promise<void> {
-    const { source, last, here } = this.#of;
+    const { source, last, here } = this.of;
     const batch = await source.columns(from, Math.min(from + PAGE_ENTRIES, last()));
     if (batch.to < from) {
       throw new SourceRefused('ENTRY_NOT_FOUND', { status: 404 }, { entry: from });
@@ -89,7 +86,7 @@ export class NetworkHistory {
     for (let looked = entry; wanted(); ) {
       const found = this.tape.next(looked, kind);
       looked = this.tape.reach(looked + 1);
-      if (found !== null || looked >= this.#of.last()) return found;
+      if (found !== null || looked >= this.of.last()) return found;
       await this.fetch(looked + 1);
     }
     return null;
@@ -114,14 +111,14 @@ export class NetworkHistory {
 
   /** Fetches a short run in the background and keeps keyframes, so that later seeks are faster. */
   walk(from: NetworkParameters): void {
-    if (this.#walks || this.#of.last() > WHOLE_ENTRIES) return;
+    if (this.#walks || this.of.last() > WHOLE_ENTRIES) return;
     this.#walks = true;
     const walk = {
       from,
       tape: this.tape,
       keyframes: this.keyframes,
       everyRows: KEYFRAME_ROWS,
-      wants: (entry: number) => !this.#left && entry < this.#of.last(),
+      wants: (entry: number) => !this.#left && entry < this.of.last(),
       fetch: (entry: number) => this.fetch(entry),
     };
     // A later seek repeats the request and reports the error.

@@ -130,15 +130,12 @@ interface EventsPage {
 
 /** Compares the server's stored events with the recomputed events. */
 class StoredEvents {
-  readonly #origin: string;
   readonly #steps: ReplayedStep[] = [];
   /** Fetched events that are not yet compared, and the `seq` of the last fetched event. */
   #fetched: StoredEvent[] = [];
   #last = 0;
 
-  constructor(origin: string) {
-    this.#origin = origin;
-  }
+  constructor(private readonly origin: string) {}
 
   /** Queues an entry's events for `compare`. */
   add(step: ReplayedStep): void {
@@ -162,7 +159,7 @@ class StoredEvents {
   /** Fetches the next page; returns false at the end. */
   async #fetch(): Promise<boolean> {
     const path = `/api/v1/events?after=${this.#last}&limit=${PAGE}`;
-    const { data } = await getJson<EventsPage>(`${this.#origin}${path}`);
+    const { data } = await getJson<EventsPage>(`${this.origin}${path}`);
     this.#fetched.push(...data.events);
     this.#last = data.events.at(-1)?.seq ?? this.#last;
     return data.events.length > 0;

@@ -375,18 +375,15 @@ const MOST = 65_536;
 
 export class EventCache {
   readonly #events: (Event | undefined)[] = [];
-  readonly #network: Pick<ServedNetwork, 'onEvents'>;
   #holders = 0;
   #stop: () => void = () => {};
 
-  constructor(network: Pick<ServedNetwork, 'onEvents'>) {
-    this.#network = network;
-  }
+  constructor(private readonly network: Pick<ServedNetwork, 'onEvents'>) {}
 
   /** Caches published events until all holders have released them. Returns the release function. */
   retain(): () => void {
     this.#holders += 1;
-    if (this.#holders === 1) this.#stop = this.#network.onEvents((events) => this.#take(events));
+    if (this.#holders === 1) this.#stop = this.network.onEvents((events) => this.#take(events));
     let held = true;
     return () => {
       if (!held) return;
@@ -416,13 +413,10 @@ const shortened = (text: string) =>
   text.length <= viewLimits.textCharacters ? text : text.slice(0, viewLimits.textCharacters);
 
 export class Roster {
-  readonly #read: Views;
   readonly #rows: AgentRow[] = [];
   readonly #numbers = new Map<string, number>();
 
-  constructor(read: Views) {
-    this.#read = read;
-  }
+  constructor(private readonly read: Views) {}
 
   /** @throws {StoreError} `CORRUPT` if the agent does not exist. */
   at(number: number): AgentRow {
@@ -434,7 +428,7 @@ export class Roster {
   numberOf(id: string): number {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
-    const ordinal = this.#read.record('agents', id)?.ordinal;
+    const ordinal = this.read.record('agents', id)?.ordinal;
     if (ordinal === undefined) throw storeError('RECORD_MISSING', { table: 'agents', key: id });
     this.at(ordinal);
     return ordinal;
@@ -442,8 +436,8 @@ export class Roster {
 
   #readNext(): void {
     const number = this.#rows.length;
-    const id = this.#read.record('agent_numbers', number)?.agent_id;
-    const profile = id === undefined ? undefined : this.#read.record('agents', id);
+    const id = this.read.record('agent_numbers', number)?.agent_id;
+    const profile = id === undefined ? undefined : this.read.record('agents', id);
     if (!profile) throw storeError('RECORD_MISSING', { table: 'agent_numbers', key: number });
     const { agent_id, public_key, name, personality, capabilities } = profile;
     this.#numbers.set(agent_id, number);

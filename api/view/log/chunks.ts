@@ -256,18 +256,16 @@ const INDEX_FORMAT = 'index 2';
 const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
 
 export class IndexSource {
-  readonly #network: ServedNetwork;
-  readonly #folder: DerivedFolder;
   /** Rows that precede the network's rows. */
   #old: Bytes[] = [];
   #base: IndexTotals = noTotals();
   /** First entry of the network's rows. */
   #from: number | null = null;
 
-  constructor(network: ServedNetwork, folder: DerivedFolder) {
-    this.#network = network;
-    this.#folder = folder;
-  }
+  constructor(
+    private readonly network: ServedNetwork,
+    private readonly folder: DerivedFolder,
+  ) {}
 
   /**
    * Computes missing rows.
@@ -275,7 +273,7 @@ export class IndexSource {
    * @throws {StoreError} `CORRUPT` if the log cannot be replayed.
    */
   async prepare(work: ViewWork): Promise<void> {
-    const { read, folder } = this.#network;
+    const { read, folder } = this.network;
     if (this.#from === 0) return;
     const from = read.log.indexedFrom();
     const last = from - 1;
@@ -284,10 +282,10 @@ export class IndexSource {
       const name = sourceNameOf(last);
       const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
       if (!source) throw storeError('ENTRY_MISSING', { seq: last });
-      const file = await this.#folder.read(name, source);
+      const file = await this.folder.read(name, source);
       const known = file && rowsIn(file, last);
       this.#old = known ?? (await replayedIndex(folder, last, work));
-      if (!known) await this.#folder.write(name, source, fileOf(this.#old));
+      if (!known) await this.folder.write(name, source, fileOf(this.#old));
       this.#base = decodeIndexRow(last, this.#old.at(-1)!.bytes).totals;
     }
     this.#from = from;
@@ -302,7 +300,7 @@ export class IndexSource {
       next = seq + 1;
     }
     if (next > to) return;
-    for (const row of this.#network.read.log.rows(next, to)) {
+    for (const row of this.network.read.log.rows(next, to)) {
       if (row.first > next) break;
       yield this.#whole(row);
       next = row.last + 1;
@@ -318,7 +316,7 @@ export class IndexSource {
   /** Returns the index row that contains an event, by binary search. */
   rowOfEvent(event: number): IndexRow {
     let low = 0;
-    let high = this.#network.read.position.seq;
+    let high = this.network.read.position.seq;
     for (;;) {
       const row = this.rowOf(Math.floor((low + high) / 2));
       const count = row.entries.reduce((sum, { events }) => sum + events, 0);

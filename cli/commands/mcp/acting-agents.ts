@@ -136,13 +136,10 @@ interface Subscription {
 }
 
 export class EventInbox {
-  readonly #client: AgentClient;
   #subscription: Promise<Subscription> | null = null;
 
   /** Sends no request. */
-  constructor(client: AgentClient) {
-    this.#client = client;
-  }
+  constructor(private readonly client: AgentClient) {}
 
   /**
    * Returns the events after a cursor, or after the current position, as soon as there is one.
@@ -183,7 +180,7 @@ export class EventInbox {
   }
 
   async #position(): Promise<Cursor> {
-    const { epoch, event_seq: seq } = await this.#client.meta();
+    const { epoch, event_seq: seq } = await this.client.meta();
     return { epoch, seq };
   }
 
@@ -197,14 +194,14 @@ export class EventInbox {
     const aborted = once(late, 'abort').then(() => null);
     const held = late.aborted ? null : await Promise.race([this.#subscription, aborted]);
     if (held) return held;
-    throw new UnreachableError(`subscription timed out: ${this.#client.url}`);
+    throw new UnreachableError(`subscription timed out: ${this.client.url}`);
   }
 
   async #subscribe(): Promise<Subscription> {
-    await this.#client.agent(this.#client.agentId);
+    await this.client.agent(this.client.agentId);
     const arrivals = new EventEmitter().setMaxListeners(0);
     const wake = (topic: string) => arrivals.emit(topic);
-    const stream = this.#client.events(topics, { onGap: () => topics.forEach(wake) });
+    const stream = this.client.events(topics, { onGap: () => topics.forEach(wake) });
     await stream.opened;
     const follow = async () => {
       for await (const event of stream) topicsOf(event).forEach(wake);
@@ -219,7 +216,7 @@ export class EventInbox {
   /** Reads events page by page, and skips pages without a wanted event. */
   async #read(from: Cursor, { topics: wanted, limit, signal }: NewsWait): Promise<FoundNews> {
     const fetched = (after: number) =>
-      this.#client.eventPage({ after, topics: [...wanted], limit: PAGE });
+      this.client.eventPage({ after, topics: [...wanted], limit: PAGE });
     let page = await fetched(from.seq);
     const missed = page.epoch !== from.epoch || page.last_seq < from.seq;
     if (missed) page = await fetched(0);

@@ -114,30 +114,28 @@ export function exchangeLog(log: Logger): ((exchange: Exchange) => void) | null 
 
 /** Logs each proposal and outcome at `debug`. */
 class BlockLog {
-  readonly #log: Logger;
-  readonly #network: Network;
   #following = false;
 
-  constructor(log: Logger, network: Network) {
-    this.#log = log;
-    this.#network = network;
-  }
+  constructor(
+    private readonly log: Logger,
+    private readonly network: Network,
+  ) {}
 
   /** Starts to follow the network if the level asks for it. */
   follow(): void {
-    if (this.#following || !this.#log.isLevelEnabled('debug')) return;
+    if (this.#following || !this.log.isLevelEnabled('debug')) return;
     this.#following = true;
-    this.#run().catch((error) => this.#log.error(error, 'block logging stopped'));
+    this.#run().catch((error) => this.log.error(error, 'block logging stopped'));
   }
 
   async #run(): Promise<void> {
-    for await (const { type, data, seq } of this.#network.follow()) {
+    for await (const { type, data, seq } of this.network.follow()) {
       if (type === 'block_proposal') {
         const { block_hash, height, producer } = data;
-        this.#log.debug({ seq, block_hash, height, producer: producer.id }, 'block proposed');
+        this.log.debug({ seq, block_hash, height, producer: producer.id }, 'block proposed');
       } else if (type === 'block_status') {
         const { block_hash, height, status } = data;
-        this.#log.debug({ seq, block_hash, height, status }, `block ${status}`);
+        this.log.debug({ seq, block_hash, height, status }, `block ${status}`);
       }
     }
   }

@@ -471,17 +471,14 @@ const SEND_MS = 5_000;
  * hangs.
  */
 class UnitNotifier {
-  readonly #unit: Unit;
   #watchdog: NodeJS.Timeout | undefined;
   #isWarned = false;
 
-  constructor(unit: Unit) {
-    this.#unit = unit;
-  }
+  constructor(private readonly unit: Unit) {}
 
   async ready(url: string): Promise<void> {
     await this.#send('--ready', `--status=listening at ${url}`);
-    const everyMs = watchdogMs(this.#unit);
+    const everyMs = watchdogMs(this.unit);
     if (everyMs === null) return;
     this.#watchdog = setInterval(() => void this.#send('WATCHDOG=1'), everyMs);
     this.#watchdog.unref();
@@ -494,7 +491,7 @@ class UnitNotifier {
 
   /** Never rejects. Warns about the first failure. */
   #send(...messages: string[]): Promise<void> {
-    const { env, pid, warn } = this.#unit;
+    const { env, pid, warn } = this.unit;
     return new Promise((resolve) => {
       const named = [`--pid=${pid}`, ...messages];
       execFile('systemd-notify', named, { env, timeout: SEND_MS }, (error) => {
