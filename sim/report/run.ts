@@ -31,6 +31,7 @@ import { groupsChart, reputationChart, SeriesData } from './agent-charts.js';
 import { finalityChart, Latencies, outcomesChart } from './block-charts.js';
 import { blockLinks, closerSection, configuration, isExported } from './sections.js';
 import { computeShades, readClosedBlocks } from './timeline.js';
+import { transcriptSection } from './transcript.js';
 
 export async function runReport(folder: string): Promise<string> {
   const result = readJson<SimResult>(folder, 'summary.json');
@@ -46,6 +47,7 @@ export async function runReport(folder: string): Promise<string> {
     section('Groups', groupsTable(groups, result)),
     section('Measures', measuresTable(result)),
     reportedSection(result),
+    await transcriptSection(folder),
     section('Configuration', configuration(result.scenario)),
     closerSection(folder, result),
     section('Reproduce', again(folder, result)),
@@ -162,7 +164,10 @@ function reportedSection({ reported }: Partial<SimResult>): Html | null {
   ];
   if (rows.length === 0) return null;
   const columns = ['of', 'measure', numberColumn('value')];
-  return section('Reported', table('Measures reported by scripts', columns, rows));
+  return section(
+    'Reported',
+    table('Measures reported by scripts and deliberations', columns, rows),
+  );
 }
 
 function again(folder: string, result: SimResult): Html {

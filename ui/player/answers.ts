@@ -39,8 +39,11 @@ const around: Answer = ({ source }, { from, to }: { from: number; to: number }) 
 const said: Answer = ({ source }, of: { before: number; kind: MessageKind | null }) =>
   saidBefore(source, of);
 
+const remarks: Answer = ({ source }, of: RemarkRange | null) =>
+  of ? remarksAbout(source, of) : [];
+
 export const answers: Readonly<Record<string, Answer>> = {
-  ...{ ballots, opinion, votes, alike, around, said },
+  ...{ ballots, opinion, votes, alike, around, said, remarks },
 };
 
 /**
@@ -151,6 +154,31 @@ async function spansOf(source: Source, from: number, to: number): Promise<RowBat
     batches.push(batch);
   }
   return batches;
+}
+
+interface RemarkRange {
+  /** Block number, and the entries between which its remarks are read. */
+  block: number;
+  from: number;
+  to: number;
+}
+
+/** Entries per request: fewer than the messages that a server sends at most. */
+const REMARK_ENTRIES = 400;
+/** Longest range in which remarks about a block are read. */
+const MOST_REMARK_ENTRIES = 20_000;
+
+/** Reads the remarks about a block, oldest first. */
+async function remarksAbout(source: Source, { block, from, to }: RemarkRange): Promise<Message[]> {
+  const found: Message[] = [];
+  const end = Math.min(to, from + MOST_REMARK_ENTRIES);
+  for (let first = from; first <= end; first += REMARK_ENTRIES) {
+    const last = Math.min(end, first + REMARK_ENTRIES - 1);
+    for (const { said } of await spansOf(source, first, last)) {
+      found.push(...said.filter(({ kind, what }) => kind === 'remark' && what === block));
+    }
+  }
+  return found;
 }
 
 /** Returns the first entry from which a batch contains every message of a kind. */

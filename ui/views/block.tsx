@@ -30,6 +30,7 @@ import {
   wholeBlock,
 } from './block-data.js';
 import { Transactions, Votes } from './block-votes.js';
+import { Transcript } from './transcript.js';
 
 export function View({ item }: { item: string | null }) {
   const last = findCurrentBlock(blocks.value);
@@ -124,6 +125,7 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
     <>
       <Head whole={then} now={of.block.status} />
       <Proof whole={then} check={check} problem={problem} />
+      <Transcript whole={then} />
       <Votes whole={then} check={check} />
       <Transactions proposal={then.block.proposal} check={check} />
       <Certificate block={then.block} />

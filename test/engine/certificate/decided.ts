@@ -5,7 +5,8 @@ import { policies } from '../../../dist/engine/rules/bundled/policies.js';
 import type { Citizen } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { drawnFrom } from '../../support/seeded.js';
-import { joinTiers, newPopulation, type Population } from '../helpers.js';
+import { newPopulation, type Population } from '../helpers.js';
+import { joinTiers } from '../rules/polls.js';
 import { certificateOf } from './town.js';
 
 /** Policies of all named rules. */

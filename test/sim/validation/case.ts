@@ -72,11 +72,14 @@ export function shareInterval(part: number, whole: number): [low: number, high: 
   return [low, high];
 }
 
-export function meanInterval(values: readonly number[]): [low: number, high: number] {
+export function meanInterval(
+  values: readonly number[],
+  level = LEVEL,
+): [low: number, high: number] {
   const n = values.length;
   const mean = meanOf(values);
   const squares = values.reduce((sum, value) => sum + (value - mean) * (value - mean), 0);
-  const half = studentt.inv(1 - (1 - LEVEL) / 2, n - 1) * Math.sqrt(squares / (n - 1) / n);
+  const half = studentt.inv(1 - (1 - level) / 2, n - 1) * Math.sqrt(squares / (n - 1) / n);
   return [mean - half, mean + half];
 }
 

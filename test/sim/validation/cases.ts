@@ -27,6 +27,7 @@ import {
   whim,
   whimOf,
 } from './case.js';
+import { agreement, conformity, correlation, debates, earlyStop } from './deliberation-cases.js';
 import {
   complexity,
   crashes,
@@ -292,4 +293,5 @@ export const cases: readonly ValidationCase[] = [
   ...[thresholds, rules, condorcet, paradox, delegation, sortition, latency, finality, crashes],
   ...[partitions, smallWorld, gossip, cascades, complexity, uplinks, stopping, rotation, sampling],
   ...[weightedMeans, boundedConfidence, pairs],
+  ...[conformity, debates, earlyStop, correlation, agreement],
 ];
