@@ -149,6 +149,20 @@ export const tables = {
     without_memes: 'decision without memes; empty if the strategy does not give it',
     warmup: '1 if the block was proposed during the warm-up, which measures exclude; else 0',
   },
+  'calls.csv': {
+    agent: 'ordinal of the agent that an external decider decides for',
+    group: 'group of the agent',
+    kind: 'kind of the question',
+    number: 'index among the questions of this kind to the agent, from 0',
+    at_ms: 'time of the question',
+    calls: 'number of calls, including retries',
+    cached: '1 if the answer came from the cache',
+    failure: 'reason for which there is no usable answer; empty with an answer',
+    input_tokens: 'tokens read, including those of unusable answers',
+    output_tokens: 'tokens written, likewise',
+    view: 'SHA-256 of the view that the decider was shown, as in the cassette',
+    thought: 'explanation in the answer, which no agent saw; empty without one',
+  },
   'samples.csv': {
     block: 'number of the block about which the agents deliberated',
     question: 'question; empty if the scenario has none',
@@ -290,7 +304,7 @@ const columnTypes: Readonly<Record<Exclude<ColumnType, 'integer'>, readonly stri
     ...['strategy', 'capabilities', 'measure', 'kind', 'decision', 'without_memes', 'seed'],
     ...['verdict', 'ended_by', 'digest', 'trace_digest', 'file', 'interval', 'response', 'factor'],
     ...['index', 'question', 'truth', 'outcome', 'referee', 'referee_value', 'role', 'reason'],
-    ...['note', 'seen'],
+    ...['note', 'seen', 'failure', 'view', 'thought'],
   ],
   number: [
     ...['soundness', 'value', 'mean', 'sd', 'low', 'high', 'mean_least', 'mean_most'],
@@ -299,7 +313,7 @@ const columnTypes: Readonly<Record<Exclude<ColumnType, 'integer'>, readonly stri
     ...['decision_consistency', 'peer_ratings', 'alliance_strength', 'spread_first', 'infected'],
     ...['spread_last', 'gap_factor', 'order', 'flips_right', 'flips_wrong'],
   ],
-  flag: ['has_meme', 'dormant', 'warmup', 'stop', 'right', 'in_hull'],
+  flag: ['has_meme', 'dormant', 'warmup', 'stop', 'right', 'in_hull', 'cached'],
 };
 
 const typeByColumn = new Map(

@@ -22,7 +22,9 @@ import {
 import { gini, Mean, type Series, share } from './statistics.js';
 
 /** Tables that are written elsewhere: during the run, by scripts, the world or deliberations. */
-type OtherTable = 'votes.csv' | 'reported.csv' | 'edges.csv' | 'samples.csv' | 'statements.csv';
+type OtherTable =
+  | ('votes.csv' | 'reported.csv' | 'edges.csv')
+  | ('calls.csv' | 'samples.csv' | 'statements.csv');
 
 /** Table rows. */
 export type TableRows = { [T in Exclude<TableName, OtherTable>]: Iterable<Row<T>> };
@@ -37,6 +39,8 @@ export interface RunResults {
   tables: TableRows;
   /** Tables of deliberations. Absent without them. */
   deliberation?: { samples: Row<'samples.csv'>[]; statements: Row<'statements.csv'>[] };
+  /** Questions to external deciders. Absent without them. */
+  calls?: Row<'calls.csv'>[];
 }
 
 /** Finalized block whose choice the order of its options decided. */

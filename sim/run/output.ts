@@ -77,7 +77,7 @@ export function openTables(folder: string, { measure }: Pick<Scenario, 'measure'
 export async function writeResult(
   folder: string,
   result: SimResult,
-  { tables: rows, deliberation }: RunResults,
+  { tables: rows, deliberation, calls }: RunResults,
   neighbours: Neighbours,
 ): Promise<void> {
   crashPoint('output.before');
@@ -87,6 +87,7 @@ export async function writeResult(
   open(folder, 'series.csv').finishWith(rows['series.csv']);
   open(folder, 'edges.csv').finishWith(listEdges(neighbours));
   open(folder, 'messages.csv').finishWith(rows['messages.csv']);
+  if (calls) open(folder, 'calls.csv').finishWith(calls);
   if (deliberation) {
     open(folder, 'samples.csv').finishWith(deliberation.samples);
     open(folder, 'statements.csv').finishWith(deliberation.statements);

@@ -10,7 +10,7 @@ import { describeTie } from '../../engine/rules/rule.js';
 import type { Provenance } from '../../report/folder.js';
 import { measures } from '../../report/shared/measures.js';
 import type { DeciderFigures } from '../agents/deciders/adapter.js';
-import type { Deciders } from '../agents/deciders/deciders.js';
+import type { AnsweredQuestion, Deciders } from '../agents/deciders/deciders.js';
 import type { Deliberations } from '../agents/deliberation/deliberations.js';
 import type { World } from '../agents/port.js';
 import type { ScriptReportBlock } from '../agents/script/interface.js';
@@ -148,7 +148,7 @@ interface RunEnd extends Pick<SimResult, 'seed' | 'scenario' | 'verdict' | 'ende
   elections: Record<string, ElectionUse>;
   /** Null without interventions. */
   interventions: { acted: Acted[] } | null;
-  deciders: Pick<Deciders, 'figures' | 'files'> | null;
+  deciders: Pick<Deciders, 'answered' | 'figures' | 'files'> | null;
   /** Null without deliberations. */
   deliberations: Deliberations | null;
   /** Null if no block is watched. */
@@ -176,6 +176,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   const acted = end.interventions?.acted;
   const virtual_ms = end.endMs - world.startMs;
   const reported = collectReports(end, finished);
+  if (deciders) finished.calls = deciders.answered.map((one) => callRow(one, world.startMs));
   const wallMs = performance.now() - end.started;
   return {
     seed,
@@ -342,6 +343,13 @@ function collectReports(end: RunEnd, finished: RunResults): Reported {
   }
   return { ...reported, run: { ...run, ...reported.run } };
 }
+
+const callRow = (one: AnsweredQuestion, startMs: number): Row<'calls.csv'> => ({
+  ...{ agent: one.agent, group: one.group, kind: one.kind, number: one.number },
+  ...{ at_ms: one.at - startMs, calls: one.calls, cached: Number(one.cached) },
+  ...{ failure: one.failure, input_tokens: one.inputTokens, output_tokens: one.outputTokens },
+  ...{ view: one.seen, thought: one.thought },
+});
 
 function reportBlocks(rows: readonly Row<'blocks.csv'>[], world: World): ScriptReportBlock[] {
   const { population } = world.scenario;

@@ -84,7 +84,27 @@ interface Pending {
   record: Recorded | null;
 }
 
+/** Question with its answer, as a row of calls.csv. */
+export interface AnsweredQuestion {
+  agent: number;
+  group: string;
+  kind: CalledFunction;
+  number: number;
+  /** Time in milliseconds since 1970. */
+  at: number;
+  calls: number;
+  cached: boolean;
+  failure: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  /** SHA-256 of the view. */
+  seen: string;
+  thought: string | null;
+}
+
 export class Deciders implements QuestionGate {
+  /** All questions of the run, in order. */
+  readonly answered: AnsweredQuestion[] = [];
   /** SHA-256 of each prompt file, by its path in the scenario. */
   readonly files: Record<string, string> = {};
   readonly #tapes: RunCassettes;
@@ -313,6 +333,12 @@ export class Deciders implements QuestionGate {
     const tokens = { inputTokens: used('input_tokens'), outputTokens: used('output_tokens') };
     const cost = { calls, failed: failure !== undefined, ...tokens };
     this.#figures.add(cost, failure?.reason, record!.cached ?? false);
+    this.answered.push({
+      ...{ agent, group: mind.group, kind: question.kind, number: question.number, at, calls },
+      ...{ cached: record!.cached ?? false, failure: failure?.reason ?? null },
+      ...{ inputTokens: tokens.inputTokens, outputTokens: tokens.outputTokens },
+      ...{ seen: question.saw, thought: answer?.thought ?? null },
+    });
     const act = () => {
       if (!answer) return;
       if (answer.memory) this.#notes.get(agent)!.memory = answer.memory;

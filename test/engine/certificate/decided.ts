@@ -6,7 +6,7 @@ import type { Citizen } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { drawnFrom } from '../../support/seeded.js';
 import { newPopulation, type Population } from '../helpers.js';
-import { joinTiers } from '../rules/polls.js';
+import { joinTiers } from '../rankings.js';
 import { certificateOf } from './town.js';
 
 /** Policies of all named rules. */

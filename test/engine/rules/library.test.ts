@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { comparePairs } from '../../../dist/engine/rules/election.js';
 import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
 import type { VoteRule } from '../../../dist/engine/rules/rule.js';
-import type { RankingItems } from '../helpers.js';
+import type { RankingItems } from '../rankings.js';
 import {
   agentId,
   arbitraryPoll,

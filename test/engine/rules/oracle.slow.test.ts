@@ -1,6 +1,7 @@
 /** Rules that choose, compared with a second implementation on random profiles of weak orders. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { joinTiers, type RankingItems } from '../rankings.js';
 import { decideByDefinition, methods } from './oracle.js';
 import {
   createRule,
@@ -8,8 +9,6 @@ import {
   electionPolicies,
   findPollTie,
   isRefused,
-  joinTiers,
-  type RankingItems,
   type TestPoll,
   type TestVote,
   tieredPolicies,

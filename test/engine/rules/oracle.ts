@@ -3,7 +3,7 @@
  * docs/rules.md. It shares no code with the rules, and takes the slowest way that is obviously
  * right: all paths, all pairs, exact fractions.
  */
-import type { RankingItems } from '../helpers.js';
+import type { RankingItems } from '../rankings.js';
 import type { TestPoll, TestVote } from './polls.js';
 
 /** A ballot that counts, with its weight. */

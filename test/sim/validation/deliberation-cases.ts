@@ -99,8 +99,8 @@ export const conformity: ValidationCase = {
   about:
     'Fifty agents that all see each other state the first of two values with probability (1 + ' +
     'tanh(b m)) / 2, all at once, at the lead m. The mean size of m is that of the Markov chain ' +
-    'of the number of first values; in large groups it is 0 for b up to 1, .65857 for 1.2, .85856 ' +
-    'for 1.5 and .957504 for 2. Intervals have 99 %.',
+    'of the number of first values; in large groups it is 0 for b up to 1, .65857 for 1.2, ' +
+    '.85856 for 1.5 and .957504 for 2. Intervals have 99 %.',
   source: 'De Marzo and others 2024, arXiv 2409.02822; the included scenario conformity',
   rows: (size) =>
     Promise.all(
