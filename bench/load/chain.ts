@@ -89,7 +89,8 @@ export class Chain {
     this.#looks = new HeadLooks(plan.asker, (found) => this.#looked(found));
     this.#validators = plan.validators;
     this.#progressMs = plan.context.now();
-    this.#finality = new Finality(({ transactions, intendedMs }, atMs) => {
+    this.#finality = new Finality(({ hash, transactions, intendedMs }, atMs) => {
+      plan.context.block(hash, transactions, intendedMs, atMs);
       if (transactions > 0) plan.context.finalized(transactions, intendedMs, atMs);
     });
     this.#watch = setInterval(() => this.#unstick(), WATCH_MS);
@@ -284,6 +285,7 @@ export class Chain {
       void blocks.signVotes(voting.ballots, withSpares(voting.needed));
     }
     this.#finality.expect(toUndecided(voting));
+    context.block(hash, block.transactions, voting.plan.intendedMs, null);
     this.advance();
   }
 

@@ -16,7 +16,7 @@ import { LEAST_P999, LoadResult, type Percentiles } from './result.js';
 /**
  * Files of a run. result.json is written last, so a folder that contains result.json is complete.
  */
-const names = [
+export const fileNames = [
   'seconds.csv',
   'latencies.csv',
   'errors.csv',
@@ -31,7 +31,7 @@ const names = [
  * @throws {StoreError} `OTHER_NETWORK` if the folder contains a run, `UNREADABLE` if the folder
  * cannot be used.
  */
-export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, names);
+export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, fileNames);
 
 /**
  * Writes all files of a run, each atomically.

@@ -27,9 +27,29 @@ import type { Workload } from './workloads/mix.js';
 
 const now = () => performance.now();
 
+/** A block that a run proposed, with times in milliseconds since 1970 on the generator's clock. */
+export interface RunBlock {
+  hash: string;
+  transactions: number;
+  /** True if it was scheduled in the measured time. */
+  measured: boolean;
+  scheduled_ms: number;
+  /** Time at which the event stream showed it as final; null if it did not. */
+  final_ms: number | null;
+}
+
+/** Called with each block of a run, again when it is final. */
+export interface MeasurementHooks {
+  tracing?: ClientTracing;
+  onBlock?(block: RunBlock): void;
+}
+
+const toWallMs = (ms: number) => Math.round(1_000 * (performance.timeOrigin + ms)) / 1_000;
+
 export class Measurement {
   readonly #options: LoadOptions;
   readonly #scenarios: readonly Scenario[];
+  readonly #onBlock: (block: RunBlock) => void;
   readonly #nodes: Nodes;
   readonly #sender: Sender;
   #workload: Workload | null = null;
@@ -45,8 +65,13 @@ export class Measurement {
   /** Event-loop utilization; null until the run is over. */
   #utilization: number | null = null;
 
-  constructor(options: LoadOptions, tracing: ClientTracing | null, gone: (forMs: number) => void) {
+  constructor(
+    options: LoadOptions,
+    { tracing, onBlock = () => {} }: MeasurementHooks,
+    gone: (forMs: number) => void,
+  ) {
     this.#options = options;
+    this.#onBlock = onBlock;
     this.#scenarios = scenariosOf(options);
     const { seed, keepGoing = false } = options;
     this.#nodes = new Nodes({
@@ -65,7 +90,7 @@ export class Measurement {
       sent: (exchange) => this.#sent(exchange),
       completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
       free: () => this.#schedule?.pump(),
-      tracing,
+      tracing: tracing ?? null,
     });
   }
 
@@ -115,6 +140,12 @@ export class Measurement {
       transactionsAccepted: (count, intendedMs) =>
         this.#recorder.transactionsAccepted(count, intendedMs),
       finalized: (count, intendedMs, atMs) => this.#recorder.finalized(count, intendedMs, atMs),
+      block: (hash, transactions, intendedMs, finalMs) =>
+        this.#onBlock({
+          ...{ hash, transactions, measured: this.#recorder.measures(intendedMs) },
+          scheduled_ms: toWallMs(intendedMs),
+          final_ms: finalMs === null ? null : toWallMs(finalMs),
+        }),
       delivered: (latencyMs, intendedMs) => this.#recorder.delivered(latencyMs, intendedMs),
       deliveries: (change, intendedMs) => this.#recorder.deliveries(change, intendedMs),
       fail,

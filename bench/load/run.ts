@@ -3,7 +3,6 @@
  * and events that were not seen are not counted.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientTracing } from '../../api/tracing.js';
 import { judge, type Threshold } from './conditions.js';
 import { peak } from './executors.js';
 import {
@@ -11,6 +10,7 @@ import {
   createResult,
   type Findings,
   Measurement,
+  type MeasurementHooks,
   resultSoFar,
 } from './measurement.js';
 import { loadError, note } from './messages.js';
@@ -40,7 +40,7 @@ export interface LoadProgress {
   soFar(): LoadResult;
 }
 
-export interface LoadHooks {
+export interface LoadHooks extends MeasurementHooks {
   onTarget?(server: LoadResult['server']): void;
   /** Reports slow steps before the warm-up. */
   onPreparing?(line: string): void;
@@ -50,8 +50,6 @@ export interface LoadHooks {
   signal?: AbortSignal;
   /** Commit of folkmoot, for the result. */
   commit?: string;
-  /** Traces of requests. Default: none. */
-  tracing?: ClientTracing;
   /** R, if already measured. */
   r?: number | null;
   /** Conditions that can end the run. */
@@ -105,7 +103,7 @@ class Run {
     this.#hooks = hooks;
     this.#target = target;
     this.#workload = new Workload(options);
-    this.#measurement = new Measurement(options, hooks.tracing ?? null, (forMs) => {
+    this.#measurement = new Measurement(options, hooks, (forMs) => {
       const seconds = (forMs / 1000).toFixed(1);
       this.#fail(note('SERVER_GONE', { seconds }).text);
     });

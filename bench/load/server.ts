@@ -351,12 +351,15 @@ export async function findPage(url: string): Promise<string | null> {
 
 async function metaOrNull(url: string): Promise<Record<string, unknown>> {
   try {
-    return await dataOf(url, '/api/v1/meta');
+    return await readMeta(url);
   } catch (cause) {
     const { message } = cause as Error;
     throw loadError('NO_SERVER', { message }, { cause });
   }
 }
+
+/** Returns the description of a server. @throws {Failure} `NO_RESPONSE` */
+export const readMeta = (url: string) => dataOf(url, '/api/v1/meta');
 
 /** Returns the data from a response, or an empty object. */
 async function dataOf(url: string, target: string): Promise<Record<string, unknown>> {

@@ -59,6 +59,8 @@ export interface RunContext {
   transactionsAccepted(count: number, intendedMs: number): void;
   /** Reports that the event stream showed transactions as final at `atMs`. */
   finalized(count: number, intendedMs: number, atMs: number): void;
+  /** Reports a block of the run, when its hash is known and when the stream showed it as final. */
+  block(hash: string, transactions: number, intendedMs: number, finalMs: number | null): void;
   /**
    * Reports that a subscriber received an event `latencyMs` after the scheduled time of its cause.
    */

@@ -11,7 +11,6 @@ import {
 } from '../../../bench/load/options.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import type { SaturateHooks } from '../../../bench/load/saturation.js';
-import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { home, httpUrl, httpUrls, type UrlFlags, withUrl } from '../../options/client.js';
 import { configurable, type Settings } from '../../options/config.js';
 import {
@@ -31,9 +30,10 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, report, UsageError } from '../../output/exit.js';
-import { printJson, writeStderr, writeStdout } from '../../output/output.js';
+import { printJson, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
 import { loadCompareCommand, reportConditions } from './compare.js';
+import { disclose, loadImportCommand, loadRecountCommand, loadSchemaCommand } from './files.js';
 import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
 import {
@@ -102,7 +102,8 @@ annotation for each missed threshold.`)
     .addCommand(loadImportCommand())
     .addCommand(loadSchemaCommand())
     .addCommand(loadCompareCommand())
-    .addCommand(loadMergeCommand());
+    .addCommand(loadMergeCommand())
+    .addCommand(loadRecountCommand());
 }
 
 function loadCleanupCommand(): CliCommand {
@@ -121,55 +122,6 @@ killed, they stay active, and later blocks wait for their votes.`)
       const { cleanUp } = await import('../../../bench/load/agents.js');
       const count = await cleanUp(withoutExtras(url), seed);
       writeStdout(`${count} agents set inactive`);
-    });
-}
-
-function loadImportCommand(): CliCommand {
-  return new CliCommand('import')
-    .description('print a load file for k6 scenarios or Artillery phases')
-    .argument('<file>', 'k6 script or options, or Artillery configuration')
-    .notes(`
-Reads the object literal scenarios: { ... } of a k6 script without running it,
-its JSON form, or the phases of Artillery. Members that load files do not have
-are named on standard error.`)
-    .examples(
-      'load import script.js > peak.yaml',
-      'load import artillery.yaml > peak.yaml',
-      'load import options.json',
-    )
-    .action(async (path: string) => {
-      const { importLoad } = await import('../../../bench/load/import.js');
-      const { readBounded, fileBounds } = await import('../../../engine/store/folder.js');
-      const { parseDocument, stringify } = await import('yaml');
-      const text = readText(() => readBounded(path, fileBounds.text).toString(), path);
-      const document = parseDocument(text, { schema: 'core' });
-      const yaml =
-        document.errors.length > 0 ? null : (document.toJS({ maxAliasCount: 100 }) as unknown);
-      const { file, notes } = importLoad(text, yaml);
-      for (const line of notes) writeStderr(`folkmoot: ${line}`);
-      writeStdout(...stringify(file).trimEnd().split('\n'));
-    });
-}
-
-function readText(read: () => string, path: string): string {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError('FILE_NOT_READABLE', { path, reason: describeSystemError(error) });
-  }
-}
-
-function loadSchemaCommand(): CliCommand {
-  return new CliCommand('schema')
-    .description('print the JSON Schema of load files')
-    .examples(
-      'load schema',
-      'load schema > load-file.schema.json',
-      "load schema | jq '.properties | keys'",
-    )
-    .action(async () => {
-      const { loadFileJsonSchema } = await import('../../../bench/load/load-file.js');
-      writeStdout(...JSON.stringify(loadFileJsonSchema(), null, 2).split('\n'));
     });
 }
 
@@ -198,6 +150,8 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   assertMeasured(required, options);
   const conditions = [...parseConditions(flags.failOn ?? [], { relative: false }), ...required];
   const files = await import('../../../bench/load/files.js');
+  if (flags.disclose !== undefined)
+    return disclose(options, { ...flags, key: flags.disclose }, conditions);
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
   const interrupt = interruption();
   const { signal } = interrupt;
@@ -339,6 +293,9 @@ interface LoadFlags extends WatchFlags, ShardFlags {
   repeat?: number;
   failOn?: string[];
   out?: string;
+  disclose?: string;
+  rounds?: number;
+  deviation?: string[];
   junit?: string;
   json?: boolean;
 }
@@ -407,6 +364,13 @@ function addLoadOptions(command: CliCommand): CliCommand {
     .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', wholeNumber(1, 100))
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
+    .addOption(
+      new Option('--disclose <key>', 'write a signed disclosure to --out, with this key').conflicts(
+        ['saturate', 'shard', 'watch'],
+      ),
+    )
+    .option('--rounds <n>', 'repetitions with --disclose (default: 3)', wholeNumber(3, 100))
+    .option('--deviation <text>', 'deviation to disclose, may be repeated', collect)
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
     .addOption(watchOption('the run'));
   return command.addOptions(uiServerOptions()).option('--json', 'print one JSON object');

@@ -1,0 +1,160 @@
+/**
+ * Commands for the files of load runs: `load import` and `load schema` for load files, and `load
+ * --disclose` and `load recount` for disclosed benchmarks.
+ */
+import type { Condition } from '../../../bench/load/conditions.js';
+import type { LoadOptions } from '../../../bench/load/options.js';
+import type { Recount } from '../../../bench/load/recount.js';
+import { describeSystemError } from '../../../engine/protocol/messages.js';
+import { alignColumns, format } from '../../../report/shared/format.js';
+import { readKeys } from '../../options/client.js';
+import { CliCommand } from '../../options/options.js';
+import { exitCodes, interruption, UsageError } from '../../output/exit.js';
+import { io, setExitCode } from '../../output/io.js';
+import { printJson, writeStderr, writeStdout } from '../../output/output.js';
+import { commitHash } from '../../output/provenance.js';
+import { reportConditions } from './compare.js';
+import { showLoad } from './progress.js';
+
+interface DiscloseFlags {
+  /** Key file that signs. */
+  key: string;
+  /** Path of a load file. */
+  file?: string;
+  out?: string;
+  rounds?: number;
+  deviation?: string[];
+  junit?: string;
+  json?: boolean;
+}
+
+/** Default of --rounds. */
+const ROUNDS = 3;
+
+/** Runs the rounds of a disclosed benchmark, and writes the disclosure. @throws {UsageError} */
+export async function disclose(
+  options: LoadOptions,
+  flags: DiscloseFlags,
+  conditions: readonly Condition[],
+): Promise<void> {
+  const { out, rounds = ROUNDS, deviation = [], file } = flags;
+  if (out === undefined) {
+    throw new UsageError('OPTION_REQUIRES', { option: '--disclose', required: '--out' });
+  }
+  const { keyPairFromSeed } = await import('../../../engine/crypto/keys.js');
+  const { privateKey } = await readKeys(flags.key, '--disclose');
+  const disclosure = await import('../../../bench/load/disclosure.js');
+  await disclosure.prepareDisclosure(out);
+  const interrupt = interruption();
+  const made = await disclosure.runRounds(options, rounds, {
+    ...showLoad(options),
+    ...{ signal: interrupt.signal, commit: commitHash() ?? 'unknown' },
+    onRound: (number) => writeStderr(`folkmoot: round ${number} of ${rounds}`),
+  });
+  const [first] = made;
+  const material = {
+    rounds: made,
+    command: io().argv,
+    configuration: file === undefined ? {} : { [file]: options.file! },
+    deviations: deviation,
+    meta: await disclosure.describeSystem(options.url),
+  };
+  const keys = keyPairFromSeed(Buffer.from(privateKey, 'hex'));
+  await disclosure.writeDisclosure(out, material, keys);
+  const last = made.at(-1)!.result;
+  if (flags.json) printJson(last);
+  else writeStdout(...(await import('./summary.js')).loadSummary(last));
+  await reportConditions(conditions, first!.result, flags);
+  if (interrupt.signal.aborted) interrupt.end();
+}
+
+export function loadRecountCommand(): CliCommand {
+  return new CliCommand('recount')
+    .description('check a disclosed load run against the log of its server')
+    .argument('<dir>', 'folder written by load --disclose')
+    .argument('<data>', 'data folder of the server')
+    .option('--json', 'print one JSON object')
+    .notes(`
+Works offline. Checks the signature, the digest of every file, and the log by a
+replay. Counts finalized transactions, latencies, duplicates and gaps again. Any
+contradiction ends with exit code 12.`)
+    .examples(
+      'load recount runs/disclosed folkmoot-data',
+      'load recount runs/disclosed folkmoot-data --json',
+      "load recount disclosed data --json | jq '.problems'",
+    )
+    .action(async (folder: string, data: string, { json }: { json?: boolean }) => {
+      const { recount } = await import('../../../bench/load/recount.js');
+      const { replayFolder } = await import('../replay.js');
+      const found = await recount(folder, (onStep) =>
+        replayFolder(data, { onStep }, (lines) => lines),
+      );
+      if (json) printJson(found);
+      else writeStdout(...recountLines(found));
+      setExitCode(found.problems.length > 0 ? exitCodes.differs : exitCodes.done);
+    });
+}
+
+function recountLines({ attested_by, rounds, problems }: Recount): string[] {
+  const text = (value: number | null) => (value === null ? '–' : format(value));
+  const rows = rounds.flatMap(({ folder, figures }) =>
+    figures.map(({ figure, claimed, recounted }) => [
+      ...[folder, figure, text(claimed), text(recounted)],
+    ]),
+  );
+  return [
+    `attested by ${attested_by}`,
+    ...(rows.length > 0 ? alignColumns([['round', 'figure', 'run', 'log'], ...rows], [0, 1]) : []),
+    ...problems.map((problem) => `refused: ${problem}`),
+    ...(problems.length === 0 ? ['all figures follow from the log'] : []),
+  ];
+}
+
+export function loadImportCommand(): CliCommand {
+  return new CliCommand('import')
+    .description('print a load file for k6 scenarios or Artillery phases')
+    .argument('<file>', 'k6 script or options, or Artillery configuration')
+    .notes(`
+Reads the object literal scenarios: { ... } of a k6 script without running it,
+its JSON form, or the phases of Artillery. Members that load files do not have
+are named on standard error.`)
+    .examples(
+      'load import script.js > peak.yaml',
+      'load import artillery.yaml > peak.yaml',
+      'load import options.json',
+    )
+    .action(async (path: string) => {
+      const { importLoad } = await import('../../../bench/load/import.js');
+      const { readBounded, fileBounds } = await import('../../../engine/store/folder.js');
+      const { parseDocument, stringify } = await import('yaml');
+      const text = readText(() => readBounded(path, fileBounds.text).toString(), path);
+      const document = parseDocument(text, { schema: 'core' });
+      const yaml =
+        document.errors.length > 0 ? null : (document.toJS({ maxAliasCount: 100 }) as unknown);
+      const { file, notes } = importLoad(text, yaml);
+      for (const line of notes) writeStderr(`folkmoot: ${line}`);
+      writeStdout(...stringify(file).trimEnd().split('\n'));
+    });
+}
+
+function readText(read: () => string, path: string): string {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError('FILE_NOT_READABLE', { path, reason: describeSystemError(error) });
+  }
+}
+
+export function loadSchemaCommand(): CliCommand {
+  return new CliCommand('schema')
+    .description('print the JSON Schema of load files')
+    .examples(
+      'load schema',
+      'load schema > load-file.schema.json',
+      "load schema | jq '.properties | keys'",
+    )
+    .action(async () => {
+      const { loadFileJsonSchema } = await import('../../../bench/load/load-file.js');
+      writeStdout(...JSON.stringify(loadFileJsonSchema(), null, 2).split('\n'));
+    });
+}

@@ -1,0 +1,155 @@
+/** A disclosed benchmark: its recount from files and log, and edits, which are all refused. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Disclosure } from '../../../../dist/bench/load/disclosure.js';
+import type { Recount } from '../../../../dist/bench/load/recount.js';
+import { generateKeyPair } from '../../../../dist/engine/crypto/keys.js';
+import { runCommand } from '../../../support/command.js';
+import { serve } from '../../../support/service/server.js';
+
+const root = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+const [folder, data, other] = ['run', 'data', 'other'].map((name) => join(root, name));
+
+const recounted = async (from: string, log: string) => {
+  const { code, stdout } = await runCommand(['load', 'recount', from, log, '--json']);
+  return { code, found: stdout === '' ? null : (JSON.parse(stdout) as Recount) };
+};
+
+beforeAll(async () => {
+  const key = join(root, 'key.json');
+  await runCommand(['keygen', '--out', key]);
+  for (const [path, disclosed] of [
+    [data!, true],
+    [other!, false],
+  ] as const) {
+    const { url, close } = await serve({ path, limits: 'off' });
+    const flags = ['--rate', '200', '--batch', '10', '--duration', '1s', '--warmup', '200ms'];
+    const disclose = ['--disclose', key, '--out', folder!, '--deviation', 'short rounds'];
+    const load = ['load', '--workload', 'transactions', '--url', url, ...flags];
+    await runCommand([...load, ...(disclosed ? disclose : [])]);
+    await close();
+  }
+}, 120_000);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const read = (from: string) =>
+  JSON.parse(readFileSync(join(from, 'disclosure.json'), 'utf8')) as Disclosure;
+
+test('disclosure: has fourteen items, three rounds and intervals', () => {
+  const { items, rounds } = read(folder!);
+  expect(Object.keys(items).map((name) => Number.parseInt(name, 10))).toEqual(
+    Array.from({ length: 14 }, (_, index) => index + 1),
+  );
+  expect(rounds.map((one) => one.folder)).toEqual(['round-1', 'round-2', 'round-3']);
+  const rates = items['3 rates'] as Record<string, { mean: number; low: number; high: number }>;
+  for (const name of ['offered_per_s', 'sent_per_s', 'accepted_per_s', 'final_per_s']) {
+    const { mean, low, high } = rates[name]!;
+    expect(low <= mean && mean <= high, name).toBe(true);
+  }
+  expect(items['14 deviations']).toMatchObject({ deviations: ['short rounds'] });
+});
+
+test('recount: a stranger gets the same counts from the files and the log', async () => {
+  const { code, found } = await recounted(folder!, data!);
+  expect([code, found!.problems]).toEqual([0, []]);
+  for (const { folder: name, figures } of found!.rounds) {
+    const { transactions } = JSON.parse(
+      readFileSync(join(folder!, name, 'result.json'), 'utf8'),
+    ) as { transactions: { finalized: number } };
+    const of = (figure: string) => figures.find((one) => one.figure === figure)!;
+    expect(transactions.finalized).toBeGreaterThan(0);
+    expect(of('finalized').recounted).toBe(transactions.finalized);
+    expect([of('duplicates').recounted, of('gaps').recounted]).toEqual([0, 0]);
+    // The log knows when a block was final, and the run when it was told.
+    expect(of('finality p50, ms').recounted).toBeLessThanOrEqual(of('finality p50, ms').claimed!);
+  }
+});
+
+test('recount: refuses the log of another network', async () => {
+  const { code, found } = await recounted(folder!, other!);
+  expect([code, found!.problems.length > 0]).toEqual([12, true]);
+});
+
+type Edit = [what: string, file: string, change: (text: string) => string];
+
+const member = (name: string, value: string): ((text: string) => string) => {
+  return (text) => text.replace(new RegExp(`("${name}": )[^,\\n}]+`), `$1${value}`);
+};
+const hex =
+  (name: string, at = 0) =>
+  (text: string) => {
+    let seen = -1;
+    return text.replace(new RegExp(`("${name}": ")([0-9a-f])`, 'g'), (all, head, digit) => {
+      seen += 1;
+      return seen === at ? `${head}${digit === '0' ? '1' : '0'}` : all;
+    });
+  };
+const result = 'round-1/result.json';
+const figures = [
+  'intended',
+  'accepted',
+  'finalized',
+  'timed_out',
+  'tps',
+  'p50',
+  'p99',
+  'measured_s',
+];
+const stated = ['mean', 'utilization', 'memory_bytes', 'durable', 'commit', 'cpu', 'command'];
+
+const edits: readonly Edit[] = [
+  ...figures.map((name): Edit => [`result ${name}`, result, member(name, '7')]),
+  ['verdict of a result', 'round-2/result.json', member('verdict', '"INCOMPLETE"')],
+  ['seed of a result', 'round-3/result.json', member('seed', '"x"')],
+  ...stated.map((name): Edit => [`item ${name}`, 'disclosure.json', member(name, '"7"')]),
+  ['verdict of an item', 'disclosure.json', member('verdict', '"INCOMPLETE"')],
+  ['a deviation', 'disclosure.json', (text) => text.replace('short rounds', 'none')],
+  ['digest of a file', 'disclosure.json', hex('result.json')],
+  ['digest of a table', 'disclosure.json', hex('seconds.csv', 2)],
+  ['digest at the begin', 'disclosure.json', hex('digest')],
+  ['log digest at the end', 'disclosure.json', hex('log_digest', 1)],
+  ['entry at the end', 'disclosure.json', member('seq', '3')],
+  ['attesting key', 'disclosure.json', hex('attested_by')],
+  ['signature', 'disclosure.json', hex('signature')],
+  ['an item', 'disclosure.json', (text) => text.replace('"10 errors"', '"10 Errors"')],
+  ['a time of finality', 'round-1/blocks.csv', (text) => text.replace(/\d(\.\d+)?\n$/, '9\n')],
+  ['a block', 'round-1/blocks.csv', (text) => text.replace(/\n[^\n]+\n$/, '\n')],
+  ['a second', 'round-2/seconds.csv', (text) => text.replace(/\d/, '8')],
+  ['a report', 'round-1/report.html', (text) => text.replace('<h1>', '<h1> ')],
+  ['a histogram', 'round-3/histograms.hlog', (text) => `${text}\n`],
+];
+
+test('recount: refuses every one of at least thirty edits', async () => {
+  expect(edits.length).toBeGreaterThanOrEqual(30);
+  for (const [what, file, change] of edits) {
+    const copy = join(root, 'edited');
+    cpSync(folder!, copy, { recursive: true });
+    const path = join(copy, file);
+    const text = readFileSync(path, 'utf8');
+    expect(change(text), what).not.toBe(text);
+    writeFileSync(path, change(text));
+    const { code } = await recounted(copy, data!);
+    expect(code, what).not.toBe(0);
+    rmSync(copy, { recursive: true });
+  }
+}, 120_000);
+
+test('recount: a false result is refused although its author signs it', async () => {
+  const copy = join(root, 'signed');
+  cpSync(folder!, copy, { recursive: true });
+  const path = join(copy, result);
+  const before = JSON.parse(readFileSync(path, 'utf8')) as { transactions: { finalized: number } };
+  before.transactions.finalized += 10;
+  writeFileSync(path, JSON.stringify(before));
+  const { disclosureInput, sha256File } = await import('../../../../dist/bench/load/disclosure.js');
+  const { sign } = await import('../../../../dist/engine/crypto/keys.js');
+  const keys = generateKeyPair();
+  const forged = { ...read(copy), attested_by: keys.publicKeyHex };
+  forged.rounds[0]!.files['result.json'] = sha256File(path);
+  const signature = Buffer.from(sign(disclosureInput(forged), keys)).toString('hex');
+  writeFileSync(join(copy, 'disclosure.json'), JSON.stringify({ ...forged, signature }));
+  const { code, found } = await recounted(copy, data!);
+  expect(code).toBe(12);
+  expect(found!.problems).toEqual([expect.stringMatching(/round-1: finalized is/)]);
+});
