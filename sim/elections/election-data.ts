@@ -474,12 +474,9 @@ const isTitle = ({ cells }: Row, name: string): boolean =>
 const MOST_META = 1_000;
 
 class Meta {
-  readonly section: Section;
   readonly values = new Map<string, { value: string; line: number }>();
 
-  constructor(section: Section) {
-    this.section = section;
-  }
+  constructor(readonly section: Section) {}
 
   add({ line, cells: [key = '', value = ''] }: Row): void {
     const { values } = this;

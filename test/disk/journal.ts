@@ -45,12 +45,9 @@ const sectorBytes = 512;
 
 /** A file's durable content, and the writes since its last sync. */
 class DiskFile {
-  bytes: Buffer;
   readonly waiting: Note[] = [];
 
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
+  constructor(public bytes: Buffer) {}
 
   sync(): void {
     for (const note of this.waiting) this.put(note);

@@ -53,11 +53,7 @@ interface Progress {
 
 /** Source that reads from a server over HTTP. */
 export class ServerSource implements Source {
-  readonly origin: string;
-
-  constructor(origin: string) {
-    this.origin = origin;
-  }
+  constructor(readonly origin: string) {}
 
   /** Requests the progress first, because the browser logs every 503 to the console. */
   async view(at: number | null): Promise<Snapshot> {

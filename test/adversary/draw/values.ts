@@ -28,24 +28,21 @@ export type Known = Record<string, string[]>;
 
 /** Values drawn from one document. */
 export class Values {
-  readonly #document: unknown;
-  readonly #known: Known;
-
-  constructor(document: unknown, known: Known) {
-    this.#document = document;
-    this.#known = known;
-  }
+  constructor(
+    private readonly document: unknown,
+    private readonly known: Known,
+  ) {}
 
   resolve({ $ref }: Schema): Schema {
     const steps = $ref!.split('/').slice(1);
-    return steps.reduce<unknown>((at, to) => (at as Record<string, unknown>)[to], this.#document)!;
+    return steps.reduce<unknown>((at, to) => (at as Record<string, unknown>)[to], this.document)!;
   }
 
   /** Returns a value that the schema allows. */
   valid(rng: Rng, schema: Schema): unknown {
     const { $ref } = schema;
     if ($ref !== undefined) {
-      const known = this.#known[$ref.slice($ref.lastIndexOf('/') + 1)] ?? [];
+      const known = this.known[$ref.slice($ref.lastIndexOf('/') + 1)] ?? [];
       if (known.length > 0 && !rng.once(5)) return rng.pick(known);
       return this.valid(rng, this.resolve(schema));
     }

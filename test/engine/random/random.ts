@@ -112,13 +112,10 @@ export interface Timed {
 
 /** Turns attempts into requests that fit the network's current state. */
 export class Life {
-  readonly #network: Network;
   readonly #past: SignedRequest[] = [];
   #stamps = 0;
 
-  constructor(network: Network) {
-    this.#network = network;
-  }
+  constructor(private readonly network: Network) {}
 
   /** Returns the initial registrations, without which nearly every request would be refused. */
   static founders(): SignedRequest[] {
@@ -175,8 +172,8 @@ export class Life {
 
   #jump({ which, flag, some }: Attempt): number {
     if (flag) return jumps[some % jumps.length]!;
-    const due = this.#network.nextDeadline();
-    const now = Date.parse(this.#network.read.networkState().server_time);
+    const due = this.network.nextDeadline();
+    const now = Date.parse(this.network.read.networkState().server_time);
     return due === null ? which : Math.max(0, due - now) + (which % 3);
   }
 
@@ -233,7 +230,7 @@ export class Life {
   }
 
   #proposal(by: Citizen, stamp: string, { flag, some }: Attempt) {
-    const head = this.#network.read.networkState().head_hash;
+    const head = this.network.read.networkState().head_hash;
     const parent_hash = some % 13 === 0 ? GENESIS_HASH : head;
     const drawn = Array.from({ length: some % 4 }, (_, index) => `tx ${(some * (index + 3)) % 40}`);
     const transactions = drawn.map((data) => composeTransaction(by, 'random', data, flag));
@@ -243,7 +240,7 @@ export class Life {
   }
 
   #alliance(by: Citizen, stamp: string, { who, which, flag, some }: Attempt) {
-    const known = [...this.#network.read.records('alliances')].map(({ value }) => value);
+    const known = [...this.network.read.records('alliances')].map(({ value }) => value);
     const open = known.filter(({ state }) => state === 'proposed' || state === 'active');
     const context = (some % 7 === 0 ? known : open)[which % 3]?.context;
     const id = which === 9 ? UNKNOWN_ALLIANCE : (context?.alliance_id ?? UNKNOWN_ALLIANCE);
@@ -272,17 +269,17 @@ export class Life {
    */
   #block(which: number, open: boolean): string {
     if (which === 9) return UNKNOWN_BLOCK;
-    const voting = [...this.#network.read.records('open', { from: ['block'], to: ['block~'] })];
+    const voting = [...this.network.read.records('open', { from: ['block'], to: ['block~'] })];
     const found = voting[which % Math.max(1, voting.length)]?.key as [string, string] | undefined;
     if (open && found) return found[1];
-    const newest = [...this.#network.read.records('block_numbers', { reverse: true, limit: 6 })];
+    const newest = [...this.network.read.records('block_numbers', { reverse: true, limit: 6 })];
     return newest[which % 4]?.value.block_hash ?? UNKNOWN_BLOCK;
   }
 
   #memes(some: number): string[] {
     if (some % 3 > 0) return [];
     if (some % 51 === 0) return [UNKNOWN_MEME];
-    const known = [...this.#network.read.records('memes')].map(({ key }) => String(key));
+    const known = [...this.network.read.records('memes')].map(({ key }) => String(key));
     return known.filter((_, index) => (some >> index) % 2 === 1).slice(0, 16);
   }
 }

@@ -32,19 +32,16 @@ function smallDisk(mebibytes: number): string | null {
 }
 
 class Writer {
-  readonly #network: Network;
   readonly reasons = new Map<string, number>();
   #written = 0;
   told = 0;
 
-  constructor(network: Network) {
-    this.#network = network;
-  }
+  constructor(private readonly network: Network) {}
 
   async apply(request: SignedRequest): Promise<Applied> {
-    const verified = await this.#network.verify(request);
+    const verified = await this.network.verify(request);
     if ('refusal' in verified) throw new Error(verified.refusal.message);
-    return this.#network.apply(verified);
+    return this.network.apply(verified);
   }
 
   /** Posts files of 100 kB without waiting, so that the queue is never empty. */

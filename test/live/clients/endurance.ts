@@ -26,7 +26,6 @@ export interface Death {
 }
 
 export class Endurance {
-  readonly #data: string;
   readonly #witness = new Witness();
   readonly #sightings = new Sightings();
   #epoch = '';
@@ -35,9 +34,7 @@ export class Endurance {
   #unchecked: ReadEvent[] = [];
   #drawn = 0;
 
-  constructor(data: string) {
-    this.#data = data;
-  }
+  constructor(private readonly data: string) {}
 
   /** Number of acknowledged writes. */
   get promises(): number {
@@ -46,7 +43,7 @@ export class Endurance {
 
   /** Registers the network's voters. */
   async begin(): Promise<void> {
-    const server = await host({ data: this.#data });
+    const server = await host({ data: this.data });
     const caller = new Caller(server.url);
     await inParallel(voters, 8, (by) => this.#write(caller, registration(by, 'Voter')));
     this.#epoch = (await meta(caller)).epoch;
@@ -57,7 +54,7 @@ export class Endurance {
   /** Runs a server under load until it dies. */
   async die({ after, stopMs, env = {}, transport, failed }: Death): Promise<void> {
     const args = ['--transport', transport];
-    const server = await startHost({ data: this.#data, args, env });
+    const server = await startHost({ data: this.data, args, env });
     // Some crash points come before the first connection.
     if ('ending' in server) return failed?.(server.ending, server.stderr);
     const caller = new Caller(server.url);
@@ -93,7 +90,7 @@ export class Endurance {
    * Checks all acknowledged writes on a healthy server. Returns the position at the end of the log.
    */
   async look(): Promise<{ digest: string; seq: number }> {
-    const server = await host({ data: this.#data });
+    const server = await host({ data: this.data });
     const caller = new Caller(server.url);
     await this.#expectKept(caller);
     const { digest, seq } = await meta(caller);
@@ -105,8 +102,8 @@ export class Endurance {
   /** Checks all acknowledged writes, and that the log replays to the same digest. */
   async end(): Promise<void> {
     const { digest, seq } = await this.look();
-    expect(await replayJson(this.#data)).toMatchObject({ match: true, first_divergence: null });
-    expect(await replayJson(this.#data, '--to', `${seq}`)).toMatchObject({ match: true, digest });
+    expect(await replayJson(this.data)).toMatchObject({ match: true, first_divergence: null });
+    expect(await replayJson(this.data, '--to', `${seq}`)).toMatchObject({ match: true, digest });
     expect(this.#sightings.shown).toBeGreaterThan(0);
   }
 

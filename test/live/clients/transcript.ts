@@ -4,14 +4,11 @@ import type { Subscriber } from './subscriber.js';
 
 /** Records the first copy of each event, and compares all other copies with it. */
 export class Transcript {
-  readonly topics: readonly string[];
   readonly #texts: Buffer[] = [];
   /** Subscribers that received a different event, with the event's index. */
   readonly differing: string[] = [];
 
-  constructor(topics: readonly string[]) {
-    this.topics = topics;
-  }
+  constructor(readonly topics: readonly string[]) {}
 
   follow(subscriber: Subscriber, name: string): void {
     subscriber.onEvent = (text, index) => {
