@@ -71,7 +71,6 @@ export interface ServerOptions {
   control?: Control;
   /** Token that control commands need. Default: random. */
   controlToken?: string;
-  /** Returns the progress of recomputing the log. */
   /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterView>;
   /** Called with each exception raised inside a request. The request is answered with 500. */

@@ -70,7 +70,6 @@ interface ApplicationOptions {
   token: string;
   /** Traces of requests. Default: none. */
   tracing?: ServerTracing;
-  /** Returns the progress of recomputing the log. */
   /** Returns the cluster status, on a cluster node. */
   cluster?: () => Promise<ClusterView>;
   /** Keys that sign every response. Default: responses are unsigned. */

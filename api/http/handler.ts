@@ -47,7 +47,6 @@ export interface Services {
   readonly scenario: ScenarioView | null;
   /** The simulation run; null if unknown. */
   readonly run: KnownRun | null;
-  /** Progress of recomputing the log; null if the server does not recompute it. */
   /** Cluster status; null outside a cluster. */
   readonly cluster: (() => Promise<ClusterView>) | null;
   /** Wall clock. Freshness is checked here, never in the engine. */
