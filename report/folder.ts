@@ -15,7 +15,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { open, readdir, unlink } from 'node:fs/promises';
+import { readdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSystemError } from '../engine/protocol/messages.js';
@@ -135,17 +135,6 @@ export function assertNoOutput(folder: string, names: readonly string[]): void {
 /** Returns true if the folder holds a run, a sweep or a load run, or one of the files. */
 export const holdsOutput = (folder: string, names: readonly string[] = []): boolean =>
   [...outputFiles, ...names].some((name) => hasFile(folder, name));
-
-/** Makes renames in the folder durable. Windows flushes no folders. */
-export async function syncFolder(folder: string, platform = process.platform): Promise<void> {
-  if (platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 export type TableRow = Record<string, string>;
 

@@ -27,6 +27,7 @@ import {
   putInPlace,
   receivedName,
   syncFile,
+  syncFolderLater,
 } from './folder.js';
 import { assertDataFile } from './lmdb-pages.js';
 import { StoreError, storeError } from './messages.js';
@@ -330,7 +331,7 @@ async function moveSegment(
   const run = new EntryRun(environment, first, Math.min(before, meta.seq), digests);
   const segment = await named(folder, async () => {
     await mkdir(archiveFolder(folder), { recursive: true, mode: 0o700 });
-    await syncFolder(folder);
+    await syncFolderLater(folder);
     const written = await writeSegment(environment, archive, run);
     crashPoint('archive.written');
     await giveName(folder, written);
@@ -415,7 +416,7 @@ async function giveName(folder: string, segment: Segment): Promise<void> {
     await rm(path, { force: true });
     throw error;
   }
-  await syncFolder(archiveFolder(folder));
+  await syncFolderLater(archiveFolder(folder));
   crashPoint('archive.named');
 }
 
@@ -498,17 +499,6 @@ async function inTransaction(
     await environment.transaction(write);
   } catch (cause) {
     throw commitFailed(environment.folder, cause);
-  }
-}
-
-/** Syncs a folder. Windows cannot open folders, and its renames are durable. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -20,6 +20,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock, unlock } from 'fs-native-extensions';
@@ -461,6 +462,17 @@ export function syncFolder(folder: string, platform = process.platform): void {
     if (code !== 'EINVAL' && code !== 'EPERM' && code !== 'EISDIR') throw error;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** The same without blocking. */
+export async function syncFolderLater(folder: string, platform = process.platform): Promise<void> {
+  if (platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

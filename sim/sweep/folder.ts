@@ -17,7 +17,13 @@ import { join } from 'node:path';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
-import { fileBounds, lockFolder, makeFolder, readBounded } from '../../engine/store/folder.js';
+import {
+  fileBounds,
+  lockFolder,
+  makeFolder,
+  readBounded,
+  syncFolderLater,
+} from '../../engine/store/folder.js';
 import { StoreError } from '../../engine/store/messages.js';
 import {
   assertNoLinks,
@@ -27,7 +33,6 @@ import {
   makeInside,
   type Provenance,
   removeParts,
-  syncFolder,
   writeWhole,
   writeWholeLater,
 } from '../../report/folder.js';
@@ -291,7 +296,7 @@ export class SweepFolder {
     if (isGrown) for (const name of made) rmSync(join(this.path, name), { force: true });
     if (isGrown || !isThere) writeWhole(this.path, 'sweep.json', headText(head));
     makeUsable(this.path, 'runs');
-    await syncFolder(this.path);
+    await syncFolderLater(this.path);
     for (const folder of [this.path, runs]) await removeParts(folder);
   }
 

@@ -95,31 +95,6 @@ export async function certificateOf(
   }
 }
 
-/** Three valid certificates: by reputation, by veto, and by veto with required entries only. */
-export interface Three {
-  text: string;
-  vetoed: string;
-  apart: string;
-}
-
-let made: Promise<Three> | null = null;
-
-export function three(): Promise<Three> {
-  made ??= makeThree();
-  return made;
-}
-
-async function makeThree(): Promise<Three> {
-  const first = await town('bft', 'reputation');
-  const second = await town('veto', 'equal');
-  const { rejected } = second.blocks;
-  return {
-    text: await certificateOf(first, first.blocks.finalized),
-    vetoed: await certificateOf(second, rejected),
-    apart: await certificateOf(second, rejected, { bridgeBytes: 0 }),
-  };
-}
-
 // ---- Changes to the requests and results of a certificate. The changed texts remain canonical.
 
 export type Change = (c: Forged) => void;

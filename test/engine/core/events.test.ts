@@ -5,29 +5,6 @@ import { answerOf, newPopulation, populated } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
-populated('events: block_proposal has hashes and types of its transactions', async (population) => {
-  const [ada, stranger] = [await population.join(both), population.key()];
-  const transactions = [
-    population.transaction(ada, '{"type":"transfer"}'),
-    population.transaction(stranger, 'plain', true),
-  ];
-  const meme_content = { type: 'text', content: 'gm', tags: ['GM'] };
-  await population.wait(3);
-  await population.open(ada, { transactions, meme_content });
-  expect(population.told('block_proposal')[0]).toEqual({
-    block_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-    parent_hash: GENESIS_HASH,
-    height: 1,
-    producer: { id: ada.id, public_key: ada.publicKey },
-    transactions: [
-      { hash: transactions[0]!.hash, type: 'transfer' },
-      { hash: transactions[1]!.hash, type: 'custom' },
-    ],
-    meme_content: { type: 'text', content: 'gm' },
-    timestamp: instant(3),
-  });
-});
-
 test.each([
   ['transfer', '{"type":"transfer"}'],
   ['a_b', ' {"x":1,"type":"a_b"}'],
@@ -114,15 +91,6 @@ populated('events: the event for the largest proposal fits in 256 KiB', async (p
   const event = population.since(0).at(-1)!;
   expect(event.type).toBe('block_proposal');
   expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThanOrEqual(256 * 1024);
-});
-
-populated('events: are numbered from 1 without gaps', async (population) => {
-  const voters = await population.joinMany(4, both);
-  const hash = await population.open(voters[0]!);
-  await population.votes(voters, hash, 'approve');
-  await population.at(100_000);
-  const numbers = population.since(0).map(({ seq }) => seq);
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
 });
 
 // ---- Reputation: initial scores, one block by hand, and without conformity.

@@ -6,6 +6,8 @@ import {
   createRule,
   decidePoll,
   hashOf,
+  multisets,
+  ORDERS,
   rank,
   rankWeight,
   type TestVote,
@@ -130,19 +132,6 @@ describe('Lackner and Skowron 2023: proportional approval voting for two seats',
     expect(elect('approval', 'abcd', votes)).toMatchObject({ choice: 'd', standings: single });
   });
 });
-
-/** Rankings of three options. */
-const ORDERS = ['abc', 'acb', 'bac', 'bca', 'cab', 'cba'];
-
-/** Lists the ways to give `voters` rankings, by how many voters have each ranking. */
-function* multisets(voters: number, kinds: number): Generator<number[]> {
-  if (kinds === 1) yield [voters];
-  else {
-    for (let count = 0; count <= voters; count += 1) {
-      for (const rest of multisets(voters - count, kinds - 1)) yield [count, ...rest];
-    }
-  }
-}
 
 const factorial = (number: number): bigint =>
   number < 2 ? 1n : BigInt(number) * factorial(number - 1);

@@ -186,3 +186,16 @@ function parse(value: unknown): unknown {
     return undefined;
   }
 }
+
+/** Rankings of three options. */
+export const ORDERS = ['abc', 'acb', 'bac', 'bca', 'cab', 'cba'];
+
+/** Lists the ways to give `voters` rankings, by how many voters have each ranking. */
+export function* multisets(voters: number, kinds: number): Generator<number[]> {
+  if (kinds === 1) yield [voters];
+  else {
+    for (let count = 0; count <= voters; count += 1) {
+      for (const rest of multisets(voters - count, kinds - 1)) yield [count, ...rest];
+    }
+  }
+}

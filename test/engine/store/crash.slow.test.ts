@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import type { Store } from '../../../dist/engine/store/store.js';
 import { batchAt, ends, endsAfter, openStore, tempFolder } from './fixture.js';
-import { startWriter } from './start-writer.js';
+import { smallDisk, startWriter } from './start-writer.js';
 
 const full = expect.objectContaining({ name: 'StoreError', code: 'FULL' });
 
@@ -49,15 +49,6 @@ test('store.commit: fails with FULL below the free-space limit, while reads cont
   await expect(marked.commit(batchAt(2))).rejects.toThrow(full);
   expect([ends(marked), marked.commits]).toEqual([endsAfter(1), 0]);
 });
-
-/** Returns a folder on a new file system, or null if this process cannot mount. */
-function smallDisk(mebibytes: number): string | null {
-  const folder = tempFolder();
-  const mount = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'folkmoot-test', folder];
-  if (spawnSync('mount', mount).status !== 0) return null;
-  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
-  return folder;
-}
 
 /** Commits until a failure. Returns the number of commits and the failure. */
 async function fill(store: Store): Promise<{ kept: number; error: unknown }> {

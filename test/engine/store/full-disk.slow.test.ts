@@ -1,5 +1,4 @@
 /** A network whose disk fills up under sustained writes refuses the writes, then continues. */
-import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -17,19 +16,10 @@ import {
   tables,
 } from 'folkmoot';
 import { signatoryOf } from '../../support/fixture.js';
-import { tempFolder } from './fixture.js';
+import { smallDisk } from './start-writer.js';
 
 const MIB = 1024 * 1024;
 const stamp = '2025-01-01T00:00:00.000Z';
-
-/** Mounts a new file system, or returns null if this process cannot mount. */
-function smallDisk(mebibytes: number): string | null {
-  const folder = tempFolder();
-  const mount = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'folkmoot-test', folder];
-  if (spawnSync('mount', mount).status !== 0) return null;
-  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
-  return folder;
-}
 
 class Writer {
   readonly reasons = new Map<string, number>();

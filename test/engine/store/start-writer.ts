@@ -1,6 +1,7 @@
 /** Starts processes that write to a store and can be killed. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { tempFolder } from './fixture.js';
 
 export interface Child {
   process: ChildProcess;
@@ -41,4 +42,13 @@ export function startWriter(args: string[], env: Record<string, string> = {}): C
       void ended.then(() => reject(new Error(`the child ended: ${lines.join(', ')}\n${errors}`)));
     });
   return { process: child, lines, printed, ended };
+}
+
+/** Returns a folder on a new file system, or null if this process cannot mount. */
+export function smallDisk(mebibytes: number): string | null {
+  const folder = tempFolder();
+  const mount = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'folkmoot-test', folder];
+  if (spawnSync('mount', mount).status !== 0) return null;
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+  return folder;
 }

@@ -13,11 +13,11 @@ import {
   readBounded,
   syncFile,
   syncFolder,
+  syncFolderLater,
 } from '../../../dist/engine/store/folder.js';
 import { createMemoryStore } from '../../../dist/engine/store/memory.js';
 import { keysUnder, type Store } from '../../../dist/engine/store/store.js';
 import { createWriteBehind } from '../../../dist/engine/store/write-behind.js';
-import { syncFolder as syncLater } from '../../../dist/report/folder.js';
 import { writeRunReport } from '../../../dist/sim/report/index.js';
 import { planSweep } from '../../../dist/sim/sweep/plan.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -263,13 +263,13 @@ test('platforms: Windows flushes no folder, and other platforms open it', async 
   const missing = join(temporaryFolder(), 'missing');
   const code = expect.objectContaining({ code: 'ENOENT' });
   expect(() => syncFolder(missing, 'linux')).toThrow(code);
-  await expect(syncLater(missing, 'darwin')).rejects.toEqual(code);
+  await expect(syncFolderLater(missing, 'darwin')).rejects.toEqual(code);
   syncFolder(missing, 'win32');
-  await syncLater(missing, 'win32');
+  await syncFolderLater(missing, 'win32');
   const folder = join(temporaryFolder(), 'there');
   mkdirSync(folder);
   syncFolder(folder);
-  await syncLater(folder);
+  await syncFolderLater(folder);
 });
 
 test('platforms: syncing a file changes nothing in it', () => {

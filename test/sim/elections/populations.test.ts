@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { checkCertificate, type Event, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
-import { completeScenario, loadScenario, ScenarioError, simulate, withValues } from 'folkmoot/sim';
+import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
 import { summary } from '../../../dist/cli/commands/sim-summary.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
@@ -16,6 +16,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 import { csvRows, replayHere } from '../../support/runs.js';
 import { nearby, quiet, type Raw } from '../fixture.js';
+import { errorOf } from '../scenario/wrong.js';
 
 const header = (type: string, names: readonly string[]) => [
   ...[`# DATA TYPE: ${type}`, `# NUMBER ALTERNATIVES: ${names.length}`],
@@ -287,23 +288,13 @@ describe('ballots of a file', () => {
     ],
   )('are refused for %s, with file, line and key', (_, text, more, key, code, expected) => {
     const path = town({ text, ...more });
-    const error = catchError(() => loadScenario(path));
+    const error = errorOf(() => loadScenario(path));
     expect(error.problem).toMatchObject({ path: ['agents', '0', 'strategy', key], code });
     expect(error.message).toMatch(/town\.json:\d+: agents\.0\.strategy\.file is data\.\w+/);
     expect(error.message).toMatch(expected);
     expect(error.message).not.toContain('\n');
   });
 });
-
-function catchError(act: () => unknown): ScenarioError {
-  try {
-    act();
-  } catch (error) {
-    expect(error).toBeInstanceOf(ScenarioError);
-    return error as ScenarioError;
-  }
-  throw new Error('no error');
-}
 
 /** Formats a ballot as events contain it, with sorted members. */
 function canonicalText(ballot: Raw): string {
@@ -362,7 +353,7 @@ describe('cultures', () => {
 
   test('a rule that chooses needs options', () => {
     const path = town({ strategy: { kind: 'culture' } });
-    const error = catchError(() => loadScenario(path));
+    const error = errorOf(() => loadScenario(path));
     expect(error.problem).toMatchObject({ path: ['producers', 'options'], code: 'MISSING' });
   });
 });

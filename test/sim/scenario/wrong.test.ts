@@ -1,16 +1,6 @@
 /** Invalid scenario files are reported in one line, with place, code and path. */
-import { completeScenario, loadScenario, ScenarioError, withValues } from 'folkmoot/sim';
-import { fileOf, keyOf, town, wrong } from './wrong.js';
-
-function errorOf(run: () => unknown): ScenarioError {
-  try {
-    run();
-  } catch (error) {
-    expect(error).toBeInstanceOf(ScenarioError);
-    return error as ScenarioError;
-  }
-  throw new Error('no error');
-}
+import { completeScenario, loadScenario, withValues } from 'folkmoot/sim';
+import { errorOf, fileOf, keyOf, town, wrong } from './wrong.js';
 
 test.each(wrong)('scenario: rejects %s', (_, text, line, expected) => {
   const file = fileOf(text);

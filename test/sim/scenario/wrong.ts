@@ -1,7 +1,7 @@
 /** Invalid scenario files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ScenarioError } from 'folkmoot/sim';
+import { ScenarioError } from 'folkmoot/sim';
 import { temporaryFolder } from '../../support/fixture.js';
 
 export const town = 'title: t\nagents:\n  - group: a\n    count: 4\n    producers: 1\n';
@@ -132,4 +132,15 @@ export function fileOf(text: string | Buffer, name = 'town.yaml'): string {
   const file = join(temporaryFolder(), name);
   writeFileSync(file, text);
   return file;
+}
+
+/** Returns the error of a scenario. */
+export function errorOf(run: () => unknown): ScenarioError {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ScenarioError);
+    return error as ScenarioError;
+  }
+  throw new Error('no error');
 }

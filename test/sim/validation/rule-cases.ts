@@ -7,6 +7,8 @@ import {
   createRule,
   decidePoll,
   hashOf,
+  multisets,
+  ORDERS,
   rankWeight,
   type TestVote,
   tallyPoll,
@@ -102,19 +104,6 @@ export const rules: ValidationCase = {
   source: 'binomial distribution',
   rows: ruleRows,
 };
-
-/** Rankings of three options. */
-const ORDERS = ['abc', 'acb', 'bac', 'bca', 'cab', 'cba'];
-
-/** Lists the ways to give `voters` rankings, by how many voters have each ranking. */
-function* multisets(voters: number, kinds: number): Generator<number[]> {
-  if (kinds === 1) yield [voters];
-  else {
-    for (let count = 0; count <= voters; count += 1) {
-      for (const rest of multisets(voters - count, kinds - 1)) yield [count, ...rest];
-    }
-  }
-}
 
 const factorial = (number: number): number => (number < 2 ? 1 : number * factorial(number - 1));
 

@@ -5,6 +5,11 @@ import { Outbox } from '../../../dist/sim/world/due-queue.js';
 import { Faults } from '../../../dist/sim/world/faults.js';
 import { computeDeparture, Uplinks, waitMs } from '../../../dist/sim/world/links.js';
 
+/** Observes nothing. */
+const silent = {
+  ...{ event() {}, refused() {}, published() {}, traffic() {} },
+  ...{ waited() {}, asked() {}, decided() {}, ignored() {} },
+};
 const AGENTS = 3;
 
 interface Message {
@@ -69,10 +74,7 @@ function windowed(sent: readonly Message[], kbps: number[], struck: Crash[], win
   const left = new Map<Message, number[]>();
   const waited: number[] = [];
   const observer = {
-    ...{ event() {}, refused() {}, published() {}, traffic() {} },
-    asked() {},
-    decided() {},
-    ignored() {},
+    ...silent,
     waited: (count: number, ms: number) => waited.push(count, ms),
   };
   const outbox = new Outbox(new Uplinks(Uint32Array.from(kbps), faultsOf(struck)), observer);
@@ -131,17 +133,7 @@ test('uplinks: messages of one instant leave in the order in which they were sen
 });
 
 function windowedInOrder(sent: readonly Message[]): number[] {
-  const observer = {
-    event() {},
-    refused() {},
-    published() {},
-    decided() {},
-    ignored() {},
-    asked() {},
-    traffic() {},
-    waited() {},
-  };
-  const outbox = new Outbox(new Uplinks(Uint32Array.of(3), faultsOf([])), observer);
+  const outbox = new Outbox(new Uplinks(Uint32Array.of(3), faultsOf([])), silent);
   const left: number[] = [];
   const leaves = (departure: Parameters<typeof computeDeparture>[0]) =>
     left.push(computeDeparture(departure, 0), computeDeparture(departure, 1));
