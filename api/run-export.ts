@@ -120,6 +120,7 @@ function keptOf(
       introduced.flatMap(({ agents }) => agents.map(({ id }) => id)),
     ),
     groups: scenario ? groupsOf(introduced, scenario.groups) : null,
+    about: scenario ? aboutOf(scenario) : null,
     labels: scenario?.labels ?? {},
     proposals: proposalsOf(
       read,
@@ -129,6 +130,15 @@ function keptOf(
       read,
       introduced.flatMap(({ memes }) => memes.map(({ id }) => id)),
     ),
+  };
+}
+
+function aboutOf({ title, question, seed, verdict }: ScenarioView): RunData['about'] {
+  return {
+    title,
+    ...(question === undefined ? {} : { question }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(verdict === undefined ? {} : { verdict }),
   };
 }
 

@@ -350,6 +350,13 @@ figcaption { font-size: 0.92rem; max-width: 75ch; margin-top: 6px; }
 .downloads button { font: inherit; font-size: 0.82rem; padding: 1px 10px; color: var(--faint);
   background: var(--paper); border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
 .scroll { overflow-x: auto; }
+@media screen and (min-width: 1200px) {
+  main { max-width: 1480px; }
+  section:has(> figure ~ figure) { display: grid; gap: 0 48px;
+    grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  section > :not(figure) { grid-column: 1 / -1; }
+  section:has(> figure ~ figure) .plot { width: 100%; font-size: 14px; }
+}
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
   font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 caption { text-align: left; color: var(--faint); padding-bottom: 6px; }

@@ -93,7 +93,7 @@ export function describeScenario(
   }));
   const { title, question } = scenario;
   return {
-    ...{ title, ...(question === undefined ? {} : { question }), faults, labels },
+    ...{ title, ...(question === undefined ? {} : { question }), seed, faults, labels },
     groups: [...groups].map(([name, agents]) => ({ name, agents })),
   };
 }

@@ -8,9 +8,10 @@ import { type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../report/shared/format.js';
 import { Announcer, cleanText, Name, toSentence, useNow } from './components/labels.js';
-import { cluster, useCluster } from './components/requests.js';
+import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import {
+  agents,
   blocks,
   clock,
   getFocusedBlock,
@@ -36,8 +37,8 @@ interface ViewEntry {
   /** Path below /ui/. */
   path: string;
   title: string;
-  /** True if the navigation lists the view. */
-  listed: boolean;
+  /** Group in the navigation, which lists the view; null if links lead there. */
+  group: 'Watch' | 'Understand' | 'Verify' | null;
   /** Requirement for listing the view. */
   needs?: Requirement;
   load(): Promise<{ View: ComponentType<ViewProps> }>;
@@ -45,27 +46,35 @@ interface ViewEntry {
 
 /** All views in navigation order. Each view is loaded on first use. */
 const views: readonly ViewEntry[] = [
-  { path: 'now', title: 'Now', listed: true, load: () => import('./views/now.js') },
-  { path: 'agents', title: 'Agents', listed: true, load: () => import('./views/agents.js') },
-  { path: 'opinion', title: 'Opinion', listed: true, load: () => import('./views/opinion.js') },
+  { path: 'now', title: 'Now', group: 'Watch', load: () => import('./views/now.js') },
+  { path: 'agents', title: 'Agents', group: 'Watch', load: () => import('./views/agents.js') },
+  { path: 'network', title: 'Network', group: 'Watch', load: () => import('./views/network.js') },
+  { path: 'block', title: 'Block', group: 'Understand', load: () => import('./views/block.js') },
+  {
+    path: 'opinion',
+    title: 'Opinion',
+    group: 'Understand',
+    load: () => import('./views/opinion.js'),
+  },
+  { path: 'talk', title: 'Talk', group: 'Understand', load: () => import('./views/talk.js') },
   {
     path: 'alliances',
     title: 'Alliances',
-    listed: true,
+    group: 'Understand',
     load: () => import('./views/alliances.js'),
   },
-  { path: 'talk', title: 'Talk', listed: true, load: () => import('./views/talk.js') },
-  { path: 'block', title: 'Block', listed: true, load: () => import('./views/block.js') },
-  { path: 'explore', title: 'Explore', listed: true, load: () => import('./views/explore.js') },
+  { path: 'explore', title: 'Explore', group: 'Verify', load: () => import('./views/explore.js') },
   {
     path: 'doctor',
     title: 'Request doctor',
-    listed: true,
+    group: 'Verify',
     needs: 'server',
     load: () => import('./views/doctor.js'),
   },
-  { path: 'agent', title: 'Agent', listed: false, load: () => import('./views/agent.js') },
+  { path: 'agent', title: 'Agent', group: null, load: () => import('./views/agent.js') },
 ];
+
+const viewGroups = ['Watch', 'Understand', 'Verify'] as const;
 
 export function begin(): void {
   takeToken();
@@ -107,29 +116,29 @@ function Header() {
   return (
     <header class="top">
       <div class="top-row">
-        <a class="brand" href={href('now')}>
-          Folkmoot
-        </a>
-        {network.value && (
-          <span class="network">
-            <Name text={network.value.network_id} />
-          </span>
-        )}
+        <Identity />
         <Pill />
         <WorldClock />
         <Figures />
       </div>
       <nav aria-label="Views" ref={ways}>
         <ul>
-          {views
-            .filter(({ listed, needs }) => listed && !(needs && home.lacks[needs]))
-            .map(({ path, title }) => (
-              <li key={path}>
-                <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
-                  {title}
-                </a>
-              </li>
-            ))}
+          {viewGroups.map((group) => (
+            <li key={group} class="group">
+              <span aria-hidden="true">{group}</span>
+              <ul aria-label={group}>
+                {views
+                  .filter((one) => one.group === group && !(one.needs && home.lacks[one.needs]))
+                  .map(({ path, title }) => (
+                    <li key={path}>
+                      <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
+                        {title}
+                      </a>
+                    </li>
+                  ))}
+              </ul>
+            </li>
+          ))}
           {home.docs && (
             <li class="aside">
               <a href={home.docs}>Reference</a>
@@ -141,19 +150,51 @@ function Header() {
   );
 }
 
+/** Says which experiment or network the page shows, and what it asks. */
+function Identity() {
+  useScenario();
+  const about = identity.value;
+  const of = network.value;
+  const count = agents.count.value;
+  const facts = [
+    ...(about?.seed === undefined ? [] : [`seed ${cleanText(about.seed, 24)}`]),
+    ...(of ? [`rule ${of.policy}`] : []),
+    ...(count > 0 ? [plural(count, 'agent')] : []),
+  ];
+  return (
+    <div class="identity">
+      <p>
+        <a class="brand" href={href('now')}>
+          {about ? <Name text={about.title} most={64} /> : 'Folkmoot'}
+        </a>
+        {!about && of && (
+          <span class="network">
+            <Name text={of.network_id} />
+          </span>
+        )}
+        <span class="faint about">{facts.join(' · ')}</span>
+      </p>
+      {about?.question && <p class="faint question">{cleanText(about.question, 160)}</p>}
+    </div>
+  );
+}
+
 const isHere = (path: string) => path === (place.value.view || views[0]!.path);
 
 function Figures() {
   const all = totals.value;
   if (!all || link.value.is === 'starting') return null;
   const { finalized, rejected, expired, orphaned } = all;
-  const figures: [string, string, string][] = [
+  const { transactions: perSecond } = passingRates.value;
+  const figures: (readonly [string, string, string])[] = [
     ['final', format(finalized), 'finalized blocks'],
     ['not final', format(rejected + expired + orphaned), 'rejected, expired and orphaned blocks'],
     ['votes', format(all.votes), 'votes'],
     ['memes', format(all.memes), 'memes'],
     ['remarks', format(all.remarks), 'remarks'],
-    ['tx/s', format(rounded(passingRates.value.transactions)), 'finalized transactions per second'],
+    ...(perSecond === null
+      ? []
+      : [['tx/s', format(rounded(perSecond)), 'finalized transactions per second'] as const]),
   ];
   return (
     <dl class="figures">
@@ -171,10 +212,18 @@ const rounded = (value: number | null) => (value === null ? null : Math.round(va
 
 function Pill() {
   const { text, tone } = standing();
+  const verdict = identity.value?.verdict;
   return (
-    <span class={`pill ${tone}`} data-testid="connection">
-      {text}
-    </span>
+    <>
+      <span class={`pill ${tone}`} data-testid="connection">
+        {text}
+      </span>
+      {verdict !== undefined && (
+        <span class={`badge ${verdictTones[verdict] ?? 'calm'}`} data-testid="verdict">
+          verdict: {cleanText(verdict, 24)}
+        </span>
+      )}
+    </>
   );
 }
 
@@ -197,6 +246,13 @@ function standing(): { text: string; tone: string } {
 }
 
 const finished = { text: 'finished run', tone: 'calm' };
+
+const verdictTones: Readonly<Record<string, string>> = {
+  pass: 'good',
+  no_progress: 'bad',
+  conflict: 'bad',
+  safety: 'bad',
+};
 
 function Bands() {
   return (

@@ -104,6 +104,8 @@ const Memes = Type.Object({
 const ScenarioKnown = Type.Object({
   title: Text,
   question: Type.Optional(Text),
+  seed: Type.Optional(Text),
+  verdict: Type.Optional(Type.String({ description: 'verdict of a finished run' })),
   groups: Type.Array(Type.Object({ name: Text, agents: Type.Array(AgentId) })),
   faults: Type.Array(
     Type.Object({

@@ -253,7 +253,11 @@ async function keptScenario(
     if (!result) return {};
     const labels = collectLabels(result.elections ?? {});
     const scenario = describeScenario(result.scenario, result.seed, START_MS, labels);
-    return { ...(scenario ? { scenario } : {}), run: openKeptRun(folder, result, network) };
+    const { verdict } = result;
+    return {
+      ...(scenario ? { scenario: { ...scenario, verdict } } : {}),
+      run: openKeptRun(folder, result, network),
+    };
   } catch (error) {
     writeStderr(`folkmoot: warning: no scenario: ${(error as Error).message}`);
     return {};

@@ -77,7 +77,11 @@ export function simCommand(): CliCommand {
           ...['verifyThreads', 'record', 'cassette', 'mostCalls', 'cache'],
         ]),
     )
-    .option('--speed <x>', 'factor of wall time with --url or --watch (default: 1)', watchedSpeed)
+    .option(
+      '--speed <x>',
+      'factor of wall time (default: 10 with --watch, 1 with --url)',
+      watchedSpeed,
+    )
     .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
     .addOption(scriptSeconds())
     .addOptions([...uiServerOptions(), ...deciderOptions()])
@@ -248,10 +252,8 @@ interface PacedFlags extends WatchFlags {
   speed?: number | 'max';
 }
 
-/**
- * Default speed, slow enough to follow, because agents in shipped scenarios take seconds per block.
- */
-const WATCHED_SPEED = 1;
+/** Default speed, at which the first block of a shipped scenario begins within a second. */
+const WATCHED_SPEED = 10;
 
 /** Time left at the end for the page to fetch a pending view. */
 const FETCH_MS = 2_000;

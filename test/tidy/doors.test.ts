@@ -172,10 +172,10 @@ test('ui: imports only modules for browsers, and only tests import it', () => {
     if (under(to, 'ui')) return under(path, 'ui', 'test') ? null : 'the page is served, not used';
     if (!under(path, 'ui') || under(to, ...allowed)) return null;
     if (under(to, 'api/contract') && importsTypesOnly(source, to)) return null;
-    if (/^(?:preact|@preact\/signals|palette$|\.)/.test(to)) return null;
+    if (/^(?:preact|@preact\/signals|d3-force$|palette$|\.)/.test(to)) return null;
     // The engine uses Node's Buffer.
     if (to === 'buffer' && path === 'ui/verify/buffer.ts') return null;
-    return `the page may import ${allowed.join(', ')} and preact`;
+    return `the page may import ${allowed.join(', ')}, preact and d3-force`;
   });
   expect(wrong).toEqual([]);
 });

@@ -46,7 +46,7 @@ export interface Layout {
   order: Int32Array;
 }
 
-const LARGEST_CELL = 36;
+const LARGEST_CELL = 120;
 const SMALLEST_CELL = 5;
 /** Height of a band's label, in CSS pixels. */
 const LABEL_HEIGHT = 20;

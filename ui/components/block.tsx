@@ -30,13 +30,23 @@ export function Chain() {
   }, [last]);
   return (
     <ol class="chain" ref={list} aria-label="Last blocks">
-      {blocks.value.slice(-CHAIN_BLOCKS).map((block) => (
-        <li key={block.number}>
-          <ChainLink block={block} />
+      {byHeight(blocks.value.slice(-CHAIN_BLOCKS)).map(([height, competitors]) => (
+        <li key={height}>
+          <b aria-hidden="true">{height}</b>
+          {competitors.map((block) => (
+            <ChainLink key={block.number} block={block} />
+          ))}
         </li>
       ))}
     </ol>
   );
+}
+
+/** Blocks that compete for one height, by height. */
+function byHeight(shown: readonly BlockItem[]): [number, BlockItem[]][] {
+  const found = new Map<number, BlockItem[]>();
+  for (const block of shown) found.set(block.height, [...(found.get(block.height) ?? []), block]);
+  return [...found].sort(([one], [other]) => one - other);
 }
 
 function ChainLink({ block }: { block: BlockItem }) {
@@ -49,10 +59,9 @@ function ChainLink({ block }: { block: BlockItem }) {
       class={`chain-block ${status}`}
       aria-pressed={here}
       aria-label={`Block ${height}, ${status}, ${share} % of the weight approves`}
-      title={outcomes[status]}
+      title={`block ${number + 1} of the run, ${outcomes[status]}`}
       onClick={() => lookAt(number)}
     >
-      <b>{height}</b>
       <TallyStrip approve={approve} reject={reject} total={total} />
       <Glyph status={status} />
     </button>

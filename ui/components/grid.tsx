@@ -277,11 +277,33 @@ function paintCell(painter: Painter, number: number): void {
   else if (coloring === 'personality' || coloring === 'group') paintKind(painter, number, cell);
   else if (coloring === 'reputation') paintReputation(painter, number, cell);
   else paintStatus(painter, number, cell);
+  if (size >= NAMED_CELL) paintName(painter, number, cell);
   if (painter.chosen !== number) return;
   context.strokeStyle = ink.ink;
   context.lineWidth = 2;
   // Aligned to whole pixels inside the cleared area, so that a redraw produces identical pixels.
   context.strokeRect(x, y, size, size);
+}
+
+/** Smallest cell that has room for a name. */
+const NAMED_CELL = 46;
+
+/** Writes the agent's name on a strip at the foot of its cell. */
+function paintName({ context, ink }: Painter, number: number, { x, y, size }: Cell): void {
+  const name = cleanText(agents.rows[number]?.name ?? '', 24);
+  const high = 14;
+  context.fillStyle = ink.paper;
+  context.fillRect(x + 1, y + size - high - 1, size - 2, high);
+  context.save();
+  context.beginPath();
+  context.rect(x + 2, y + size - high - 1, size - 4, high);
+  context.clip();
+  context.fillStyle = ink.ink;
+  context.font = '10.5px system-ui, sans-serif';
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  context.fillText(name, x + 3, y + size - high / 2 - 1);
+  context.restore();
 }
 
 interface Cell {

@@ -129,7 +129,8 @@ export function formatElapsed(ms: number, longest = ms): string {
 const two = (value: number) => String(value).padStart(2, '0');
 
 /** Engine time of the first entry in ms; 0 if unknown. */
-const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
+/** Time of the first entry, milliseconds since 1970; 0 until it is known. */
+export const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
 
 /**
  * Formats the time since the first entry, in the form that the whole run needs, or the UTC time of

@@ -1,8 +1,9 @@
 /** Requests to the server: errors, paginated lists, a fetch hook, cluster state and scenario. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerOf } from '../../api/contract/route.js';
 import type { ClusterView } from '../../api/contract/server.js';
-import type { ScenarioView } from '../../api/contract/views.js';
+import type { ScenarioView, shownReads } from '../../api/contract/views.js';
 import { canAsk, network } from '../data/store.js';
 import { home } from '../home.js';
 import { PageError, type PageProblem, type PageValues } from '../messages.js';
@@ -166,8 +167,22 @@ interface Groups {
   places: ReadonlyMap<string, number>;
 }
 
+/** Title, question, seed and verdict of a run. */
+export type Identity = Pick<ScenarioView, 'title' | 'question' | 'seed' | 'verdict'>;
+
 /** Null until a scenario is loaded, and on a server without one. */
+export const identity = signal<Identity | null>(null);
 export const groups = signal<Groups | null>(null);
+
+/** The scenario's graph. Edges join positions in `ids`. */
+export interface Graph {
+  topology: string;
+  ids: readonly string[];
+  edges: readonly (readonly [number, number])[];
+}
+
+/** Null until it is loaded, and on a server that does not know the graph. */
+export const graph = signal<Graph | null>(null);
 
 const labels = signal<Readonly<Record<string, string>>>({});
 
@@ -186,11 +201,15 @@ export function useScenario(): Groups | null {
     if (!known || askedEpoch === epoch) return;
     askedEpoch = epoch;
     groups.value = null;
+    identity.value = null;
+    graph.value = null;
     labels.value = {};
-    data<ScenarioView>('/api/v1/scenario').then(
+    data<AnswerOf<(typeof shownReads)['scenario']>>('/api/v1/scenario').then(
       (found) => {
         if (askedEpoch !== epoch) return;
         groups.value = grouped(found.groups);
+        identity.value = found;
+        graph.value = graphIn(found);
         labels.value = found.labels ?? {};
       },
       // Without a scenario, the view does not offer banding by group.
@@ -198,6 +217,15 @@ export function useScenario(): Groups | null {
     );
   }, [epoch, known]);
   return groups.value;
+}
+
+function graphIn({
+  graph: found,
+  groups: all,
+}: AnswerOf<(typeof shownReads)['scenario']>): Graph | null {
+  if (!found?.edges) return null;
+  const edges = found.edges.map(([one, other]) => [one!, other!] as const);
+  return { topology: found.topology, ids: all.flatMap(({ agents: ids }) => ids), edges };
 }
 
 function grouped(all: ScenarioView['groups']): Groups | null {

@@ -46,7 +46,7 @@ export const findCurrentBlock = <B extends { status: string }>(
 
 /** Overview of the history. The page shows when blocks closed, and how. */
 export interface PageOverview extends Omit<Overview, 'closings'> {
-  closings: readonly Pick<Closing, 'entry' | 'status'>[];
+  closings: readonly (Pick<Closing, 'entry' | 'status'> & Partial<Closing>)[];
 }
 
 /** Agent data that changes over time, in columns. */

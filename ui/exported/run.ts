@@ -266,9 +266,10 @@ const control: Route = ({ kept }) => ({
   knows: kept.groups ? ['scenario'] : [],
 });
 
-const scenario: Route = ({ kept: { groups, labels }, agents }) =>
+const scenario: Route = ({ kept: { about, groups, labels }, agents }) =>
   groups
     ? {
+        ...about,
         groups: groups.names.map((name, place) => ({
           name,
           agents: agents.filter(({ number }) => groups.of[number] === place).map(({ id }) => id),

@@ -57,7 +57,8 @@ export class GrowingOverview {
       const status = blockStatuses[rows.value[row]!]!;
       const end = now.block_ends.indexOf(status);
       if (end >= 0) bucket.ends[end]! += 1;
-      closings.push({ entry: batch.from + rows.entry[row]!, status });
+      const [entry, at] = [batch.from + rows.entry[row]!, rows.at[row]!];
+      closings.push({ entry, at, block: rows.what[row]!, status });
     }
     this.#overview = {
       ...now,

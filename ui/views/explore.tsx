@@ -13,7 +13,7 @@ import { data, useFetch } from '../components/requests.js';
 import { askWorker } from '../data/connect.js';
 import { clock, memes, position } from '../data/store.js';
 import type { Happening, Happenings } from '../player/answers.js';
-import { href } from '../route.js';
+import { href, useChoice } from '../route.js';
 import { ProofBand } from './explore-proof.js';
 
 export function View() {
@@ -34,7 +34,8 @@ export function View() {
   );
 }
 
-const FIRST_EVENTS = 8;
+/** More events of one type are folded. */
+const FEW_EVENTS = 2;
 const MOST_EVENTS = 500;
 
 function Entry({ entry }: { entry: number }) {
@@ -69,18 +70,11 @@ function Found({ of }: { of: EntryData }) {
         </details>
       )}
       <h3>{events.length === 0 ? 'No events' : plural(events.length, 'event')}</h3>
-      <Events of={events.slice(0, FIRST_EVENTS)} />
-      {events.length > FIRST_EVENTS && (
-        <details>
-          <summary>{plural(events.length - FIRST_EVENTS, 'more event')}</summary>
-          <Events of={events.slice(FIRST_EVENTS, MOST_EVENTS)} />
-          {events.length > MOST_EVENTS && (
-            <p class="faint">
-              {plural(events.length - MOST_EVENTS, 'event is', 'events are')} omitted.
-            </p>
-          )}
-        </details>
-      )}
+      <ol class="events">
+        {byType(events).map(([type, alike]) => (
+          <EventsOfType key={type} type={type} of={alike} />
+        ))}
+      </ol>
       <dl class="facts">
         <Fact name="state digest after the entry" whole>
           <code>{digest}</code>
@@ -104,8 +98,37 @@ function isAnother({ entry, digest }: EntryData): boolean {
   return here.entry === entry && here.digest !== '' && here.digest !== digest;
 }
 
-const Events = ({ of }: { of: EntryData['events'] }) => (
-  <ol class="events">
+type EntryEvents = EntryData['events'];
+
+/** Groups events by type. The first event of an entry is the cause of the others. */
+function byType(events: EntryEvents): [string, EntryEvents][] {
+  const found = new Map<string, EntryEvents>();
+  for (const event of events) found.set(event.type, [...(found.get(event.type) ?? []), event]);
+  return [...found];
+}
+
+/** Events of one type: themselves if they are few, or else a fold with their number. */
+function EventsOfType({ type, of }: { type: string; of: EntryEvents }) {
+  if (of.length <= FEW_EVENTS) return <Events of={of} />;
+  return (
+    <li>
+      <details>
+        <summary>
+          {format(of.length)} × {cleanText(type, 40)}
+        </summary>
+        <ol class="events">
+          <Events of={of.slice(0, MOST_EVENTS)} />
+        </ol>
+        {of.length > MOST_EVENTS && (
+          <p class="faint">{plural(of.length - MOST_EVENTS, 'event is', 'events are')} omitted.</p>
+        )}
+      </details>
+    </li>
+  );
+}
+
+const Events = ({ of }: { of: EntryEvents }) => (
+  <>
     {of.map((event) => (
       <li key={event.seq}>
         <details>
@@ -116,7 +139,7 @@ const Events = ({ of }: { of: EntryData['events'] }) => (
         </details>
       </li>
     ))}
-  </ol>
+  </>
 );
 
 const kindTexts: Readonly<Record<string, string>> = {
@@ -151,6 +174,11 @@ function Happened({ entry }: { entry: number }) {
     const to = Math.min(entry + AFTER, Math.max(entry, clock.peek().head.entry));
     return askWorker<Happenings>('around', { from: Math.max(0, entry - BEFORE), to });
   });
+  const [kind, choose] = useChoice('kind');
+  const shown = useMemo(() => {
+    if (!found || kind === null) return found;
+    return { ...found, rows: found.rows.filter((row) => row.kind === kind) };
+  }, [found, kind]);
   return (
     <section class="panel" aria-labelledby="happened">
       <header>
@@ -160,11 +188,40 @@ function Happened({ entry }: { entry: number }) {
             entries {format(found.from)} to {format(found.to)}
           </p>
         )}
+        {found && <KindFilter rows={found.rows} here={kind} onChoose={choose} />}
       </header>
       {!found && why === '' && <Loading what="events" />}
       {why !== '' && <Failed why={why} onAgain={again} />}
-      {found && <List found={found} entry={entry} />}
+      {found && <List found={shown ?? found} entry={entry} />}
     </section>
+  );
+}
+
+interface FilterProps {
+  rows: readonly Happening[];
+  here: string | null;
+  onChoose(kind: string | null): void;
+}
+
+/** Offers the kinds of rows in the list, with their numbers. */
+function KindFilter({ rows, here, onChoose }: FilterProps) {
+  const counts = new Map<string, number>(here === null ? [] : [[here, 0]]);
+  for (const { kind, others } of rows) counts.set(kind, (counts.get(kind) ?? 0) + 1 + others);
+  return (
+    <label class="kind-filter">
+      Show{' '}
+      <select
+        value={here ?? ''}
+        onChange={({ currentTarget: { value } }) => onChoose(value === '' ? null : value)}
+      >
+        <option value="">all kinds</option>
+        {[...counts].sort().map(([kind, count]) => (
+          <option key={kind} value={kind}>
+            {cleanText(kind, 40)} ({format(count)})
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -182,6 +239,8 @@ function keysOf(rows: readonly Happening[]): string[] {
 
 function List({ found, entry }: { found: Happenings; entry: number }) {
   const { omitted, rows } = found;
+  const [kind] = useChoice('kind');
+  const filter = kind === null ? {} : { kind };
   const keys = useMemo(() => keysOf(rows), [rows]);
   const list = useRef<HTMLOListElement>(null);
   useRovingTabIndex(list, 'last');
@@ -213,7 +272,7 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
             class={row.entry === entry ? 'here' : row.entry > entry ? 'later' : ''}
             aria-current={row.entry === entry ? 'true' : undefined}
           >
-            <a href={href('explore', undefined, { at: String(row.entry) })}>
+            <a href={href('explore', undefined, { at: String(row.entry), ...filter })}>
               {row.entry}
               <span class="unseen">: open this entry</span>
             </a>

@@ -12,19 +12,22 @@ import {
   OutcomeLegend,
   TallyBar,
 } from '../components/block.js';
+import { Courses } from '../components/course.js';
 import { DecisionLegend, Grid } from '../components/grid.js';
 import {
   cleanText,
   countSenders,
   formatElapsed,
+  getDecision,
+  getReputation,
   messageKinds,
   moment,
   Name,
   useNow,
 } from '../components/labels.js';
-import { Button, Facts, Panel, Rows, Scroll } from '../components/lists.js';
+import { Button, Rows, Scroll } from '../components/lists.js';
 import { cluster } from '../components/requests.js';
-import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
+import { approves, type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
   agents,
   blocks,
@@ -33,7 +36,6 @@ import {
   memes,
   messages,
   network,
-  passingRates,
   position,
   totals,
 } from '../data/store.js';
@@ -45,34 +47,81 @@ export function View() {
   const [id, choose] = useChoice('sel');
   const idOf = (number: number) => agents.rows[number]!.id;
   return (
-    <div class="now">
+    <div class={agents.count.value < FEW ? 'now few' : 'now'}>
+      <Courses />
       <section class="panel vote" aria-label="Block vote">
         <Ballot />
         <Chain />
-        <OutcomeLegend />
-        <ChainCaption />
+        <div class="chain-foot">
+          <OutcomeLegend />
+          <ChainCaption />
+        </div>
       </section>
       <section class="panel who" aria-labelledby="who">
         <header>
           <h2 id="who">Votes by agent</h2>
           <DecisionLegend />
         </header>
-        <Grid
-          coloring="decision"
-          banding="nothing"
-          room={420}
-          chosen={id === null ? null : agents.numberOf(id)}
-          onChoose={(number) => choose(number === null ? null : idOf(number))}
-          onOpen={(number) => go(href('agents', undefined, { sel: idOf(number) }))}
-        />
+        {agents.count.value < FEW ? (
+          <Cards />
+        ) : (
+          <Grid
+            coloring="decision"
+            banding="nothing"
+            room={520}
+            chosen={id === null ? null : agents.numberOf(id)}
+            onChoose={(number) => choose(number === null ? null : idOf(number))}
+            onOpen={(number) => go(href('agents', undefined, { sel: idOf(number) }))}
+          />
+        )}
         <VotesCaption />
       </section>
       <Messages />
-      <Activity />
       <Nodes />
     </div>
   );
 }
+
+/** Fewer agents than this are shown as cards. */
+const FEW = 30;
+
+/** One card per agent: name, vote, and last words. */
+function Cards() {
+  agents.version.value;
+  const words = new Map(messages.value.map(({ who, text }) => [who, text]));
+  return (
+    <ul class="cards">
+      {Array.from({ length: agents.count.value }, (_, number) => {
+        const { id, name, personality } = agents.rows[number]!;
+        const said = words.get(number) ?? '';
+        const decision = decisionClasses[agents.decision[number]!] ?? 'pending';
+        return (
+          <li key={id} class={decision}>
+            <a href={href('agent', id)}>
+              <Name text={name === '' ? id : name} most={32} />
+            </a>
+            <span class="faint">
+              {cleanText(personality, 32)}, reputation {getReputation(number)}
+            </span>
+            <span>
+              <span class={`swatch ${decision}`} aria-hidden="true" /> {getDecision(number)}
+            </span>
+            {said !== '' && (
+              <q>
+                <bdi>{cleanText(said, 100)}</bdi>
+              </q>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const decisionClasses: Readonly<Record<number, string>> = {
+  [approves]: 'approve',
+  [rejects]: 'reject',
+};
 
 function ChainCaption() {
   const count = Math.min(CHAIN_BLOCKS, blocks.value.length);
@@ -298,29 +347,6 @@ function orderedBy({ etcd, cut_off_ms }: ClusterView): string {
 }
 
 const seconds = (ms: number) => Math.round(ms / 1_000) * 1_000;
-
-function Activity() {
-  const { events, votes } = passingRates.value;
-  const all = totals.value!;
-  const rows: [string, string][] = [
-    ['agents', format(agents.count.value)],
-    ['events per second', perSecond(events)],
-    ['votes per second', perSecond(votes)],
-    ['final transactions', format(all.transactions)],
-    ['finalized blocks', format(all.finalized)],
-    ['rejected blocks', format(all.rejected)],
-    ['expired blocks', format(all.expired)],
-    ['orphaned blocks', format(all.orphaned)],
-  ];
-  return (
-    <Panel title="Totals" class="activity">
-      <Facts of={rows} />
-    </Panel>
-  );
-}
-
-const perSecond = (value: number | null) =>
-  format(value === null ? null : value >= 10 ? Math.round(value) : Math.round(value * 10) / 10);
 
 const MESSAGES_SHOWN = 12;
 const REASONS_SHOWN = 4;

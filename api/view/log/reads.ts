@@ -129,9 +129,11 @@ function closingsIn(read: ServedNetwork['read'], row: IndexRow): Closing[] {
 function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number, to: number) {
   for (const { type, data } of read.events(from, to)) {
     if (type !== 'block_status') continue;
-    const block = read.record('blocks', data.block_hash)?.context.ordinal ?? -1;
+    const { context } = read.record('blocks', data.block_hash)!;
+    const { ordinal: block, proposed_at, approve, reject, voted, electors } = context;
     const at = Date.parse(data.timestamp);
-    yield { entry, at, block, height: data.height, status: data.status };
+    const { height, status } = data;
+    yield { entry, at, block, height, status, proposed_at, approve, reject, voted, electors };
   }
 }
 

@@ -155,6 +155,12 @@ export const Closing = Type.Object({
   block: Type.Integer(),
   height: Count,
   status: BlockStatus,
+  proposed_at: Milliseconds,
+  /** Counted weights, and numbers of agents. */
+  approve: Count,
+  reject: Count,
+  voted: Count,
+  electors: Count,
 });
 
 export const Overview = Type.Object({

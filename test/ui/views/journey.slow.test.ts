@@ -30,7 +30,15 @@ afterAll(async () => {});
 const paths = () => {
   const { public_key } = lines.find(({ kind }) => kind === 'vote')!;
   return [
-    ...['now', 'agents?as=table', 'agents?color=status&at=200', 'nowhere', 'opinion', 'alliances'],
+    ...[
+      'now',
+      'network',
+      'agents?as=table',
+      'agents?color=status&at=200',
+      'nowhere',
+      'opinion',
+      'alliances',
+    ],
     ...['talk', `block/${block}`, 'block/0123', 'explore?at=100', 'doctor', 'agent/unknown'],
     `agents?sel=${public_key.slice(0, 8)}`,
   ];
