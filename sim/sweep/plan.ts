@@ -169,22 +169,20 @@ function checkCells(plan: Uncounted): Checked {
       if (!modules.has(path)) modules.set(path, fileHash(resolve(plan.folder, path)));
     }
   }
-  checkReported(plan.sweep, scripts, groups);
+  const reports = scripts.size > 0 || plan.scenario.deliberation !== undefined;
+  checkReported(plan.sweep, reports, groups);
   const sorted = [...modules].sort(([a], [b]) => (a < b ? -1 : 1));
   const named = { modules: Object.fromEntries(sorted), scripts: [...scripts].sort() };
   return { ...named, asksDeciders, keys };
 }
 
-/** Checks the responses that scripts report. @param groups groups of any cell. */
-function checkReported(
-  sweep: Sweep,
-  scripts: ReadonlySet<string>,
-  groups: ReadonlySet<string>,
-): void {
+/** Checks responses of scripts and deliberations. @param groups groups of any cell. */
+function checkReported(sweep: Sweep, reports: boolean, groups: ReadonlySet<string>): void {
   for (const name of allResponses(sweep)) {
     const own = parseOwn(name);
-    if (own && scripts.size === 0) {
-      throw new ScenarioError(`sweep.responses: no group uses a script that could report ${name}`);
+    if (own && !reports) {
+      const what = 'no script and no deliberation could report';
+      throw new ScenarioError(`sweep.responses: ${what} ${name}`);
     }
     if (!own || own.group === null || groups.has(own.group)) continue;
     const known = [...groups].map((group) => `reported.${own.name}@${group}`).join(', ');

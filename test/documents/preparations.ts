@@ -10,6 +10,7 @@ const sixty = fencedBlocks(guideText('docs/rules.md'), 'yaml').find((text) =>
 )!;
 const [sixtyModule, favorite] = fencedBlocks(guideText('docs/rules.md'), 'js') as [string, string];
 const town = fencedBlocks(guideText('docs/deciders.md'), 'yaml')[0]!;
+const debate = fencedBlocks(guideText('docs/deliberation.md'), 'yaml')[0]!;
 
 const decider = `import { createServer } from 'node:http';
 const answer = { do: 'vote', decision: 'approve', reason: 'a test' };
@@ -49,6 +50,7 @@ export const preparations: Readonly<Record<string, Prepared>> = {
     files: { 'town.yaml': town, 'decider.mjs': decider },
     before: 'node decider.mjs &\n',
   },
+  'docs/deliberation.md': { files: { 'debate.yaml': debate } },
   'docs/load-testing.md': {},
   'docs/own-client.md': {
     files: { 'agent.py': fencedBlocks(guideText('docs/own-client.md'), 'python').join('\n') },

@@ -264,5 +264,5 @@ test('sweep: refuses a response of scripts without a script', async () => {
   const sweep = { factors, responses: ['reported.luck'] };
   const file = writeScenario(folder, { ...smallRaw(), sweep });
   const { code, stderr } = await sweepIn(file, join(folder, 'out'));
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/no group uses a script/)]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/no script and no deliberation/)]);
 });
