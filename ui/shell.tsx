@@ -187,8 +187,12 @@ function Figures() {
   const { finalized, rejected, expired, orphaned } = all;
   const { transactions: perSecond } = passingRates.value;
   const figures: (readonly [string, string, string])[] = [
-    ['final', format(finalized), 'finalized blocks'],
-    ['not final', format(rejected + expired + orphaned), 'rejected, expired and orphaned blocks'],
+    ['final blocks', format(finalized), 'finalized blocks'],
+    [
+      'failed blocks',
+      format(rejected + expired + orphaned),
+      'rejected, expired and orphaned blocks',
+    ],
     ['votes', format(all.votes), 'votes'],
     ['memes', format(all.memes), 'memes'],
     ['remarks', format(all.remarks), 'remarks'],

@@ -25,7 +25,11 @@ export async function viewOf(url: string): Promise<Snapshot> {
 export async function expectWhole(tab: Page, url: string): Promise<void> {
   const wrong = async () => {
     const { totals, entry } = await viewOf(url);
-    const figures = { final: totals.finalized, votes: totals.votes, remarks: totals.remarks };
+    const figures = {
+      'final blocks': totals.finalized,
+      votes: totals.votes,
+      remarks: totals.remarks,
+    };
     const expected = { ...figures, entry };
     return { expected, shown: await shownOn(tab, Object.keys(figures)) };
   };

@@ -4,7 +4,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { format, formatMs } from '../../report/shared/format.js';
+import { format, formatMs, plural } from '../../report/shared/format.js';
 import { postToWorker } from '../data/connect.js';
 import type { BlockItem, PageOverview } from '../data/messages.js';
 import { blocks, clock, overview, position } from '../data/store.js';
@@ -37,8 +37,10 @@ function endedOf(
   const weight = approve + reject;
   return {
     ...{ number, at, entry, isFinal: status === 'finalized', tookMs: at - proposed_at },
-    turnout: electors === 0 ? null : (100 * voted) / electors,
-    agreement: weight === 0 ? null : (100 * Math.max(approve, reject)) / weight,
+    // The votes on an orphaned block are incomplete.
+    turnout: status === 'orphaned' || electors === 0 ? null : (100 * voted) / electors,
+    agreement:
+      status === 'orphaned' || weight === 0 ? null : (100 * Math.max(approve, reject)) / weight,
   };
 }
 
@@ -86,7 +88,7 @@ interface Course {
 
 const courses: readonly Course[] = [
   {
-    name: 'Finalized',
+    name: `Finalized, last ${ROLLING}`,
     title: `share of finalized blocks among the last ${ROLLING}`,
     of(_, place, all) {
       const recent = all.slice(Math.max(0, place + 1 - ROLLING), place + 1);
@@ -100,12 +102,12 @@ const courses: readonly Course[] = [
     of: ({ isFinal, tookMs }) => (isFinal ? tookMs : null),
   },
   {
-    name: 'Turnout',
+    name: 'Turnout of the block',
     title: 'share of the electors that voted on the block',
     of: ({ turnout }) => turnout,
   },
   {
-    name: 'Agreement',
+    name: 'Agreement in the block',
     title: 'share of the counted weight on the larger side',
     of: ({ agreement }) => agreement,
   },
@@ -129,6 +131,11 @@ export function Courses() {
       {courses.map((course) => (
         <CourseChart key={course.name} course={course} all={all} from={from} to={to} />
       ))}
+      <p class="faint chart-caption">
+        One point per ended block, from {moment(from)} to {moment(to)}. The figures are those of the
+        last block that ended by the position. Agreement is the share of the counted weight on the
+        larger side. n = {plural(all.length, 'block')}.
+      </p>
     </section>
   );
 }
