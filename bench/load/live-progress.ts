@@ -59,11 +59,12 @@ export class LiveProgress {
       this.#rate = rate;
       this.prepares('checking the server');
     },
-    onProbe: (probe, bracket) => {
+    onProbe: (probe, bracket, leftMs) => {
       this.#probes.push({ probe, bracket: bracket + 1 });
       this.#rate = null;
       this.#progress = null;
-      this.prepares('waiting until other programs leave the CPU idle');
+      const seconds = Math.ceil(leftMs / 1_000);
+      this.prepares(`waiting until other programs leave the CPU idle; about ${seconds} s left`);
     },
   };
 

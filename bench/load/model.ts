@@ -239,17 +239,18 @@ function tableOf(
 const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no');
 
 function bracketsTable({ brackets }: Search): LoadTable {
-  const rows = brackets.map(({ holds, fails, unstable, probes }, index) => {
+  const rows = brackets.map(({ holds, fails, error = null, unstable, probes }, index) => {
     const speeds = probes.flatMap((one) => [one.r_before ?? [], one.r_after ?? []].flat());
     const known = speeds.length > 0;
     const range = known ? [Math.min(...speeds), Math.max(...speeds)] : [null, null];
-    return [index + 1, holds, fails ?? 'no rate', ...range, yesOrNo(!unstable)];
+    const stated = error === null ? null : Math.round(1e4 * error) / 1e4;
+    return [index + 1, holds, fails ?? 'no rate', stated, ...range, yesOrNo(!unstable)];
   });
   return tableOf(
     'brackets',
     'Brackets',
     {
-      ...{ bracket: 'count', holds: 'per_s', fails: 'per_s', 'lowest R': 'per_s' },
+      ...{ bracket: 'count', holds: 'per_s', fails: 'per_s', error: 'share', 'lowest R': 'per_s' },
       ...{ 'highest R': 'per_s', 'stable machine': 'text' },
     },
     rows,

@@ -145,6 +145,11 @@ export const Bracket = Type.Object(
   {
     holds: rate('highest rate that held; 0 if none did'),
     fails: orNull(rate('lowest failing rate above it; null if none failed')),
+    error: Type.Optional(
+      Type.Number(
+        about('chance that the highest rate is outside of the bracket; absent in older results'),
+      ),
+    ),
     unstable: Type.Boolean(about('R changed by more than 10 % during the search')),
     probes: Type.Array(Probe),
   },

@@ -1,7 +1,7 @@
 /**
  * Finds a server's highest sustainable rate. Each search narrows a bracket between a rate that
- * holds and a rate that fails. Searches are independent of each other, and R is measured with every
- * probe.
+ * holds and a rate that fails, until the chance that the highest rate is outside is at most 5 %. R
+ * is measured with every probe.
  */
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../engine/protocol/messages.js';
@@ -22,6 +22,8 @@ interface SaturateOptions {
 
 /** Factor between the first rates in a search. */
 const DOUBLE = 2;
+/** Probes of a repetition on an undisturbed machine, which starts near the last bracket. */
+const PROBES_OF_REPETITION = 3;
 /** Change in R above which the machine's speed counts as changed. */
 const MOST_MOVED = 0.1;
 
@@ -34,7 +36,10 @@ export async function saturate(
   const brackets: Bracket[] = [];
   let start: Start = { rate: load.rate, step: DOUBLE };
   while (brackets.length < repeat && search.end === null) {
-    const rates = await findBracket(start, (rate) => search.holdsAt(rate, brackets.length));
+    const later = PROBES_OF_REPETITION * (repeat - brackets.length - 1);
+    const rates = await findBracket(start, (rate, left) =>
+      search.probeAt(rate, brackets.length, left + later),
+    );
     const probes = search.takeProbes();
     if (probes.length > 0) brackets.push({ ...rates, unstable: speedMoved(probes), probes });
     start = startNear(rates);
@@ -106,15 +111,10 @@ export function judgeSearch(
 
 export interface SaturateHooks extends LoadHooks {
   onProbing?(rate: number, bracket: number): void;
-  onProbe?(probe: Probe, bracket: number): void;
+  /** @param leftMs expected time until the end of the search */
+  onProbe?(probe: Probe, bracket: number, leftMs: number): void;
 }
 
-/**
- * Maximum number of probes per rate, and the number of failures on an undisturbed machine that make
- * a rate fail.
- */
-const MOST_PROBES = 6;
-const FAILURES = 2;
 /** Fraction of the highest R below which other programs are assumed to use the machine. */
 const UNDISTURBED = 0.95;
 /**
@@ -128,6 +128,9 @@ class Search {
   readonly #objectives: readonly Objective[];
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
+  /** Number of all probes, and their time. */
+  #count = 0;
+  #spentMs = 0;
   #r: number | null = null;
   #fastest = 0;
   #held: LoadResult | null = null;
@@ -148,23 +151,22 @@ class Search {
     return probes;
   }
 
-  /**
-   * Returns true if a rate holds; null when the search is over. Other programs can only make a
-   * server slower, so one probe that holds proves the rate, and a failure counts only if the
-   * machine was undisturbed before and after.
-   */
-  async holdsAt(rate: number, bracket: number): Promise<boolean | null> {
-    let failures = 0;
-    for (let probes = 0; probes < MOST_PROBES && failures < FAILURES; probes += 1) {
-      await this.#undisturbed();
-      this.#hooks.onProbing?.(rate, bracket);
-      const probe = await this.#probe(rate);
-      if (!probe) return null;
-      this.#hooks.onProbe?.(probe, bracket);
-      if (probe.holds) return true;
-      if (!this.#isLow(probe.r_before) && !this.#isLow(probe.r_after)) failures += 1;
-    }
-    return false;
+  /** Probes a rate; null when the search is over. @param left probes after it, as expected */
+  async probeAt(
+    rate: number,
+    bracket: number,
+    left: number,
+  ): Promise<{ holds: boolean; disturbed: boolean } | null> {
+    await this.#undisturbed();
+    this.#hooks.onProbing?.(rate, bracket);
+    const beginMs = performance.now();
+    const probe = await this.#probe(rate);
+    if (!probe) return null;
+    this.#spentMs += performance.now() - beginMs;
+    this.#count += 1;
+    this.#hooks.onProbe?.(probe, bracket, left * (this.#spentMs / this.#count));
+    const disturbed = this.#isLow(probe.r_before) || this.#isLow(probe.r_after);
+    return { holds: probe.holds, disturbed };
   }
 
   /** Waits until the machine is undisturbed, up to a limit. */
@@ -275,10 +277,17 @@ interface Rates {
   fails: number | null;
 }
 
-interface Start {
+/** A bracket with the chance that the highest sustainable rate is outside of it. */
+export interface Estimate extends Rates {
+  error: number;
+}
+
+export interface Start {
   rate: number;
   /** Factor from the first rate to the second. Each further step squares the factor, up to 2. */
   step: number;
+  /** Factor by which the highest rate may differ from `rate`, if an earlier bracket is known. */
+  spread?: number;
 }
 
 /**
@@ -286,37 +295,137 @@ interface Start {
  * rate.
  */
 export const RESOLUTION = 1.1;
+/** Largest chance that the highest rate is outside of a bracket. */
+export const MOST_ERROR = 0.05;
 const DOUBLING = 2;
 const LEAST_RATE = 1;
 const MOST_RATE = 1_000_000;
+/** Probes of a bracket, after which it ends with the error that is left. */
+const MOST_PROBES = 40;
 
-/** Finds a bracket. @param holdsAt probes a rate; null ends the search. */
-export async function findBracket(
-  { rate: first, step: firstStep }: Start,
-  holdsAt: (rate: number) => Promise<boolean | null>,
-): Promise<Rates> {
-  let holds = 0;
-  let fails: number | null = null;
-  let step = firstStep;
-  let rate = first;
-  for (;;) {
-    const held = await holdsAt(rate);
-    if (held === null) return { holds, fails };
-    if (held) holds = rate;
-    else fails = rate;
-    if (fails !== null && fails <= Math.max(holds * RESOLUTION, LEAST_RATE)) break;
-    if (holds >= MOST_RATE) break;
-    if (fails === null) rate = Math.min(MOST_RATE, holds * step);
-    else if (holds === 0) rate = Math.max(LEAST_RATE, fails / step);
-    else rate = Math.sqrt(holds * fails);
-    step = Math.min(DOUBLING, step * step);
+/**
+ * Chances that a probe misleads: it holds above the highest rate, or fails below it. Other programs
+ * slow a server down, so a failure on a disturbed machine says little.
+ */
+const MISLEADS = { holds: 0.01, fails: 0.05, disturbed: 0.4 } as const;
+
+/**
+ * Decline of the chances with the distance from the first rate, so that one failure on a disturbed
+ * machine does not lead to higher rates.
+ */
+const FAR = 0.7;
+/** Distance of the rates on which the chances are computed. */
+const GRID = 0.005;
+/** The highest rate may lie beyond the rates that are probed. */
+const BEYOND = 2;
+const points = Math.ceil(Math.log((BEYOND ** 2 * MOST_RATE) / LEAST_RATE) / GRID) + 1;
+const rateAt = (index: number) => (LEAST_RATE / BEYOND) * Math.exp(index * GRID);
+
+/**
+ * The chances of all rates to be the highest sustainable one, after Horstein ("Sequential
+ * transmission using noiseless feedback", 1963): each probe multiplies them by its likelihood, and
+ * the next probe divides what is left.
+ */
+class Bisection {
+  readonly #chances: Float64Array;
+  readonly #start: Start;
+  readonly #rates = new Set<number>();
+  #count = 0;
+
+  constructor(start: Start) {
+    const { rate, spread } = start;
+    this.#start = start;
+    this.#chances = Float64Array.from({ length: points }, (_, index) => {
+      const distance = Math.abs(Math.log(rateAt(index) / rate));
+      if (spread === undefined) return Math.exp(-FAR * distance);
+      return distance <= Math.log(spread) ? 1 : 1e-3;
+    });
   }
-  return { holds, fails };
+
+  add(rate: number, holds: boolean, isDisturbed: boolean): void {
+    const { holds: holdsAbove, fails, disturbed } = MISLEADS;
+    const failsBelow = isDisturbed ? disturbed : fails;
+    this.#count += 1;
+    this.#rates.add(rate);
+    let sum = 0;
+    for (const [index, chance] of this.#chances.entries()) {
+      const isBelow = rate <= rateAt(index);
+      const failing = isBelow ? failsBelow : 1 - holdsAbove;
+      const next = chance * (holds ? 1 - failing : failing);
+      this.#chances[index] = next;
+      sum += next;
+    }
+    for (const [index, chance] of this.#chances.entries()) this.#chances[index] = chance / sum;
+  }
+
+  /** Returns the probed rates around the median. */
+  get estimate(): Estimate {
+    const sorted = [...this.#rates].sort((a, b) => a - b);
+    const median = this.#median();
+    const holds = sorted.filter((rate) => rate <= median).at(-1) ?? 0;
+    const fails = sorted.find((rate) => rate > median) ?? null;
+    return { holds, fails, error: 1 - this.#between(holds, fails ?? Number.POSITIVE_INFINITY) };
+  }
+
+  /** Returns the rate of the next probe; null if the bracket is narrow and certain enough. */
+  next(): number | null {
+    const { rate, step } = this.#start;
+    if (this.#count === 0) return rate;
+    const { holds, fails, error } = this.estimate;
+    if (holds >= MOST_RATE || this.#count >= MOST_PROBES) return null;
+    const factor = Math.min(DOUBLING, step ** (2 ** (this.#count - 1)));
+    if (fails === null) return Math.min(MOST_RATE, holds * factor);
+    if (fails > Math.max(holds * RESOLUTION, LEAST_RATE)) {
+      return holds === 0 ? Math.max(LEAST_RATE, fails / factor) : Math.sqrt(holds * fails);
+    }
+    if (error <= MOST_ERROR || holds === 0) return null;
+    // The side with the larger chance of an error is probed again.
+    const below = this.#between(0, holds);
+    return below > error - below ? holds : fails;
+  }
+
+  /** Estimates the probes that are left. */
+  get left(): number {
+    const { holds, fails, error } = this.estimate;
+    const ratio = holds > 0 && fails !== null ? fails / holds : DOUBLING;
+    const halvings = Math.log2(Math.max(1, Math.log(ratio) / Math.log(RESOLUTION)));
+    return Math.ceil(halvings) + (error > MOST_ERROR ? 1 : 0);
+  }
+
+  #median(): number {
+    let sum = 0;
+    const index = this.#chances.findIndex((chance) => {
+      sum += chance;
+      return sum >= 0.5;
+    });
+    return rateAt(index < 0 ? points - 1 : index);
+  }
+
+  #between(from: number, to: number): number {
+    return this.#chances.reduce((sum, chance, index) => {
+      const rate = rateAt(index);
+      return rate >= from && rate < to ? sum + chance : sum;
+    }, 0);
+  }
+}
+
+/** Finds a bracket. @param probe result of a probe at a rate; null ends the search. */
+export async function findBracket(
+  start: Start,
+  probe: (rate: number, left: number) => Promise<{ holds: boolean; disturbed: boolean } | null>,
+): Promise<Estimate> {
+  const bisection = new Bisection(start);
+  for (let rate = bisection.next(); rate !== null; rate = bisection.next()) {
+    const found = await probe(rate, bisection.left);
+    if (found === null) break;
+    bisection.add(rate, found.holds, found.disturbed);
+  }
+  return bisection.estimate;
 }
 
 /** Starts the next search near the last bracket. */
 export function startNear({ holds, fails }: Rates): Start {
-  return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION };
+  return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION, spread: 3 };
 }
 
 /** Returns true if all brackets have a rate in common. */

@@ -43,14 +43,20 @@ export function secondText({ accepted, failed, response_p99: p99 }: Second): str
 export function showProbe(
   { rate, holds, p99, verdict, reasons, r_before, r_after }: Probe,
   bracket: number,
+  leftMs: number,
 ) {
   const outcome = holds
     ? `passed${p99 === null ? '' : `, p99 ${p99.toFixed(1)} ms`}`
     : `failed, ${reasons[0] ?? verdict}`;
   const speed =
     r_before === null ? '' : ` (R ${rounded(r_before)} before, ${rounded(r_after ?? 0)} after)`;
-  writeStderr(`bracket ${bracket + 1}: ${rounded(rate)}/s ${outcome}${speed}`);
+  const left = leftMs > 0 ? `; about ${formatLeft(leftMs)} left` : '';
+  writeStderr(`bracket ${bracket + 1}: ${rounded(rate)}/s ${outcome}${speed}${left}`);
 }
+
+/** Formats the time that is left, in seconds or in minutes. */
+const formatLeft = (ms: number): string =>
+  ms < 100_000 ? `${Math.ceil(ms / 1_000)} s` : `${Math.ceil(ms / 60_000)} min`;
 
 /** Combines hooks. Each call runs all hooks in order. */
 export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
@@ -58,7 +64,8 @@ export const notifyAll = (all: readonly SaturateHooks[]): SaturateHooks => ({
   onPreparing: (line) => all.forEach((one) => void one.onPreparing?.(line)),
   onSecond: (progress) => all.forEach((one) => void one.onSecond?.(progress)),
   onProbing: (rate, bracket) => all.forEach((one) => void one.onProbing?.(rate, bracket)),
-  onProbe: (probe, bracket) => all.forEach((one) => void one.onProbe?.(probe, bracket)),
+  onProbe: (probe, bracket, leftMs) =>
+    all.forEach((one) => void one.onProbe?.(probe, bracket, leftMs)),
 });
 
 const rounded = (value: number) => Math.round(value).toLocaleString('en-US');

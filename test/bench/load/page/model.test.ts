@@ -148,7 +148,7 @@ test('search: a bracket in which no rate held, and an unknown R', () => {
   const bracket = { ...first!, holds: 0, fails: 1, probes: [probe] };
   const found = { slo: [], brackets: [bracket], overlap: true };
   const model = modelOf(loadResult({}, { r: null, saturation: found }));
-  expect(rowsOf(model, 'brackets')).toEqual([[1, 0, 1, null, null, 'yes']]);
+  expect(rowsOf(model, 'brackets')).toEqual([[1, 0, 1, null, null, null, 'yes']]);
   expect(factOf(model, 'sustained rates')!.value).toBe('0/s');
 });
 
