@@ -1,9 +1,11 @@
 /** Simulations: scripted agents in virtual time, start-up time, and peak memory. */
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { defaultScenario, type Progress, simulate } from '../../sim/index.js';
 import { defineCase, type Round, type Row } from '../case.js';
-import { folkmootArguments } from '../servers/processes.js';
+import { folkmootArguments, withFolder } from '../servers/processes.js';
 
 const execute = promisify(execFile);
 
@@ -15,6 +17,8 @@ interface SimulatorOptions {
   agents: number;
   /** Blocks of 1,000 agents, signed, verified and durable. */
   mainBlocks: number;
+  /** Agents and blocks of the runs without a log that a compiled event loop repeats. */
+  compared: readonly (readonly [agents: number, blocks: number])[];
 }
 
 /** Upper limit of a vote of the main job, in 1/R of wall time: 7 s for 70,525 votes, R = 26,000. */
@@ -34,6 +38,7 @@ async function measureSimulator(asked: SimulatorOptions, { r }: Round): Promise<
     { name: 'start-up with 100 agents, relative to node -e 0', ratio: await startUp() },
     await measureMainJob(asked.mainBlocks, r),
     { name: `peak memory of ${agents} agents`, value: mebibytes, unit: 'MiB' },
+    ...(await compareWithLoop(asked.compared, r)),
   ];
 }
 
@@ -119,12 +124,106 @@ async function peakBytes(agents: number): Promise<number> {
   return (JSON.parse(stdout) as { peak_rss_bytes: number }).peak_rss_bytes;
 }
 
+/** Prints the CPU time of the process at its end, in microseconds. */
+const printsCpu =
+  'data:text/javascript,process.on("exit",()=>{const{user,system}=process.cpuUsage();' +
+  'process.stderr.write("cpu "+(user+system))})';
+
+interface Counted {
+  votes: number;
+  messages: number;
+  cpuUs: number;
+}
+
+/** Counts a run without log, signatures and auditor, in a process of its own. */
+async function runWithoutLog(agents: number, blocks: number): Promise<Counted> {
+  const size = ['--agents', String(agents), '--blocks', String(blocks)];
+  const [command, ...more] = folkmootArguments;
+  const args = ['--import', printsCpu, command!, ...more, 'sim', ...size, '--unsigned'];
+  const { stdout, stderr } = await execute(
+    process.execPath,
+    [...args, '--log', 'none', '--no-audit', '--json'],
+    { maxBuffer: 2 ** 26 },
+  );
+  const { measures } = JSON.parse(stdout) as {
+    measures: { votes: number; messages_delivered: number };
+  };
+  const cpuUs = Number(/cpu (\d+)$/.exec(stderr)![1]);
+  return { votes: measures.votes, messages: measures.messages_delivered, cpuUs };
+}
+
+const LOOP = fileURLToPath(new URL('../../../bench/peers/town.cpp', import.meta.url));
+/** Alternating runs of both programs. */
+const RUNS = 3;
+
+/** Compares the CPU time of a vote with that of a compiled event loop, if there is a compiler. */
+async function compareWithLoop(sizes: SimulatorOptions['compared'], r: number): Promise<Row[]> {
+  return withFolder(async (folder) => {
+    const loop = join(folder, 'town');
+    const compiled = await execute('c++', ['-O2', '-std=c++17', '-o', loop, LOOP]).then(
+      () => true,
+      () => false,
+    );
+    const rows: Row[] = [];
+    for (const [agents, blocks] of sizes) {
+      const own: Counted[] = [];
+      const loops: number[] = [];
+      for (let run = 0; run < RUNS; run += 1) {
+        own.push(await runWithoutLog(agents, blocks));
+        if (!compiled) continue;
+        const { stdout } = await execute(loop, [String(agents), String(blocks)]);
+        const [votes, , , seconds] = stdout.split(' ').map(Number);
+        loops.push((seconds! * 1e6) / votes!);
+      }
+      const { votes, messages, cpuUs } = own.sort((a, b) => a.cpuUs - b.cpuUs)[RUNS >> 1]!;
+      const loopUs = loops.sort((a, b) => a - b)[RUNS >> 1];
+      const of = `${agents.toLocaleString('en-US')} agents, no log`;
+      const per_s = (votes * 1e6) / cpuUs;
+      rows.push(
+        {
+          ...{ name: `votes a CPU second, ${of}`, per_s, of_r: per_s / r, cpu_us: cpuUs / votes },
+          ...(loopUs === undefined ? { note: 'no C++ compiler' } : {}),
+        },
+        { name: `messages a CPU second, ${of}`, per_s: (messages * 1e6) / cpuUs },
+      );
+      if (loopUs === undefined) continue;
+      const ratio = cpuUs / votes / loopUs;
+      rows.push({
+        name: `CPU of a vote relative to a compiled loop, ${of}`,
+        ratio,
+        cpu_us: loopUs,
+      });
+    }
+    return rows;
+  });
+}
+
 export const simulatorCase = defineCase<SimulatorOptions>({
   name: 'simulator',
-  about: 'simulated votes, start-up time and peak memory',
+  about: 'simulated votes, start-up time, peak memory, and a compiled event loop beside them',
   sizes: {
-    small: { blocks: 100, largeBlocks: 3, agents: 10_000, mainBlocks: 25 },
-    large: { blocks: 1_200, largeBlocks: 11, agents: 100_000, mainBlocks: 100 },
+    small: {
+      blocks: 100,
+      largeBlocks: 3,
+      agents: 10_000,
+      mainBlocks: 25,
+      compared: [
+        [1_000, 20],
+        [10_000, 3],
+      ],
+    },
+    large: {
+      blocks: 1_200,
+      largeBlocks: 11,
+      agents: 100_000,
+      mainBlocks: 100,
+      compared: [
+        [1_000, 300],
+        [10_000, 30],
+        [100_000, 5],
+        [1_000_000, 2],
+      ],
+    },
   },
   run: measureSimulator,
 });
