@@ -7,6 +7,7 @@ import { useSignalEffect } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, formatMs, plural } from '../report/shared/format.js';
+import { runVerdicts } from '../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence, useNow } from './components/labels.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
@@ -223,7 +224,11 @@ function Pill() {
         {text}
       </span>
       {verdict !== undefined && (
-        <span class={`badge ${verdictTones[verdict] ?? 'calm'}`} data-testid="verdict">
+        <span
+          class={`badge ${verdictTones[verdict] ?? 'calm'}`}
+          title={runVerdicts[verdict as keyof typeof runVerdicts]}
+          data-testid="verdict"
+        >
           verdict: {cleanText(verdict, 24)}
         </span>
       )}

@@ -138,7 +138,7 @@ function useClosing(menu: { readonly current: HTMLDetailsElement | null }): void
 
 function standing({ clock: { paused, over } }: WorldStatus): string {
   if (over) return 'Run finished';
-  return paused ? 'Network paused' : 'Network running';
+  return paused ? 'Clock: paused' : 'Clock: running';
 }
 
 function endOf({ clock: { paused } }: WorldStatus): string {

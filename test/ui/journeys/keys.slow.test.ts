@@ -264,14 +264,14 @@ browserTest('keys: steps and resumes a run', async () => {
   await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
   const menu = tab.locator('.world');
   const isOpen = () => menu.evaluate((element) => (element as HTMLDetailsElement).open);
-  await tabTo(tab, /^Network paused$/);
+  await tabTo(tab, /^Clock: paused$/);
   await press(tab, 'Enter');
   await press(tab, 'Escape');
   expect(await isOpen()).toBe(false);
   await press(tab, 'Enter');
   await tab.locator('main').click({ position: { x: 2, y: 2 } });
   expect(await isOpen()).toBe(false);
-  await tabTo(tab, /^Network paused$/);
+  await tabTo(tab, /^Clock: paused$/);
   await press(tab, 'Enter');
   await tabTo(tab, /^Step$/);
   const stepped = await seqNow();
