@@ -2,10 +2,93 @@
  * Defaults and checks of scenarios with deliberations. Their agents see each other, do nothing but
  * deliberate, and have time for all rounds, unless the scenario says something else.
  */
+import { canonical } from '../../engine/protocol/canonical.js';
 import { type Finding, finding, invalid, type Problem } from './problem.js';
-import { type Deliberation, mockKinds, type Role } from './schema/deliberation.js';
+import { type Deliberation, LONGEST_TEXT, mockKinds, type Role } from './schema/deliberation.js';
 import type { Scenario } from './schema/scenario.js';
 import { isExternal } from './schema/strategies.js';
+import { formatValue } from './shape.js';
+
+/** Question about a block, with the values that answer it. */
+export interface Topic {
+  kind: Deliberation['value']['kind'];
+  /** Question for deciders; empty if the scenario has none. */
+  text: string;
+  /** Possible values of decisions, options, rankings and scores; empty for other kinds. */
+  options: readonly string[];
+  least: number;
+  most: number;
+  whole: boolean;
+  /** Right value; null if there is none. */
+  truth: unknown;
+}
+
+/** Largest value as JSON. A statement with its reason fits in one remark. */
+const LARGEST_VALUE = 1_000;
+
+/** Returns the topic of a question, without a drawn right value. */
+export function createTopic(
+  { question = '', value, truth }: Deliberation,
+  asked: Question | undefined,
+  ofBlock: readonly string[] = [],
+): Topic {
+  const { kind, whole = false, least = 0, most = kind === 'scores' ? 10 : 100 } = value;
+  const named = asked?.options ?? value.options ?? ofBlock;
+  const chosen = kind === 'decision' ? ['approve', 'reject'] : named;
+  const options = kind === 'number' || kind === 'text' ? [] : chosen;
+  const standard = kind === 'decision' ? 'approve' : null;
+  const text = asked?.text ?? question;
+  return { kind, text, options, least, most, whole, truth: asked?.truth ?? truth ?? standard };
+}
+
+/** Describes the values that are allowed; null if the value is one. */
+export function findValueProblem(value: unknown, topic: Topic): string | null {
+  const problem = findKindProblem(value, topic);
+  if (problem !== null || canonical(value).length <= LARGEST_VALUE) return problem;
+  return `a value of at most ${LARGEST_VALUE} characters as JSON`;
+}
+
+function findKindProblem(value: unknown, topic: Topic): string | null {
+  const { options, least, most } = topic;
+  const isOption = (one: unknown) => typeof one === 'string' && options.includes(one);
+  switch (topic.kind) {
+    case 'decision':
+    case 'option':
+      return isOption(value) ? null : `one of ${options.join(', ')}`;
+    case 'ranking': {
+      const fits =
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every(isOption) &&
+        new Set(value).size === value.length;
+      return fits ? null : `a list of different options, best first: ${options.join(', ')}`;
+    }
+    case 'scores':
+      return areScores(value, topic) ? null : `points from ${least} to ${most} by option`;
+    case 'number': {
+      const fits = topic.whole ? Number.isSafeInteger(value) : Number.isFinite(value);
+      if (fits && (value as number) >= least && (value as number) <= most) return null;
+      return `${topic.whole ? 'an integer' : 'a number'} from ${least} to ${most}`;
+    }
+    case 'text': {
+      const fits = typeof value === 'string' && value.length > 0 && value.length <= LONGEST_TEXT;
+      return fits && value.isWellFormed() ? null : `a text of at most ${LONGEST_TEXT} characters`;
+    }
+  }
+}
+
+function areScores(value: unknown, { options, least, most }: Topic): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const entries = Object.entries(value);
+  const fits = ([name, points]: [string, unknown]) =>
+    options.includes(name) &&
+    Number.isSafeInteger(points) &&
+    (points as number) >= least &&
+    (points as number) <= most;
+  return entries.length > 0 && entries.every(fits);
+}
+
+type Question = NonNullable<Deliberation['questions']>[number];
 
 type Raw = Record<string, unknown>;
 
@@ -38,16 +121,11 @@ const MOST_VOTING_MS = 86_400_000;
 /** Default time for the votes after the last round. */
 const VOTING_MS = 10_000;
 
-/** Adds the values that depend on other values of the filled scenario. */
+/** Adds the voting period, which depends on other values of the filled scenario. */
 export function completeDeliberation(scenario: Scenario, isPeriodGiven: boolean): void {
-  const { deliberation, agents, consensus } = scenario;
-  if (!deliberation) return;
-  if (!isPeriodGiven) consensus.voting_period_ms = deliberationMs(scenario) + VOTING_MS;
-  for (const { strategy } of agents) {
-    if (isExternal(strategy) && !strategy.asks.includes('deliberate')) {
-      strategy.asks = [...strategy.asks, 'deliberate'];
-    }
-  }
+  const { deliberation, consensus } = scenario;
+  if (!deliberation || isPeriodGiven) return;
+  consensus.voting_period_ms = deliberationMs(scenario) + VOTING_MS;
 }
 
 /** Longest time from a proposal to the vote. */
@@ -83,7 +161,7 @@ function problemIn(scenario: Scenario): Found {
     const expected = `at least ${least}, the time for all rounds`;
     return ['consensus.voting_period_ms', invalid(consensus.voting_period_ms, expected)];
   }
-  return findValueProblem(scenario) ?? findRolesProblem(scenario);
+  return findKindsProblem(scenario) ?? findTruthProblem(scenario) ?? findRolesProblem(scenario);
 }
 
 function withoutDeliberation({ agents, prompts }: Scenario): Found {
@@ -98,8 +176,8 @@ function withoutDeliberation({ agents, prompts }: Scenario): Found {
 
 const kindsWithOptions = ['option', 'ranking', 'scores'];
 
-function findValueProblem({ deliberation, producers, agents }: Scenario): Found {
-  const { value, questions } = deliberation!;
+function findKindsProblem({ deliberation, producers, agents }: Scenario): Found {
+  const { value, questions, tolerance } = deliberation!;
   const { kind, options, least, most } = value;
   const needsOptions = kindsWithOptions.includes(kind);
   const eachHas = questions?.every((question) => question.options !== undefined);
@@ -113,6 +191,9 @@ function findValueProblem({ deliberation, producers, agents }: Scenario): Found 
   }
   if (least !== undefined && most !== undefined && least > most) {
     return ['deliberation.value.least', invalid(least, `at most ${most}`)];
+  }
+  if (tolerance !== 0 && kind !== 'number') {
+    return ['deliberation.tolerance', finding('ONLY_WITH', { condition: 'kind number' })];
   }
   const count = kind === 'decision' ? 2 : (options ?? producers.options ?? []).length;
   for (const [index, { strategy }] of agents.entries()) {
@@ -134,8 +215,42 @@ function findValueProblem({ deliberation, producers, agents }: Scenario): Found 
 /** Kinds of roles that pursue a goal. */
 const goals: readonly Role['kind'][] = ['liar', 'equivocating', 'colluding'];
 
-function findRolesProblem({ agents, deliberation }: Scenario): Found {
-  for (const [index, { role, strategy }] of agents.entries()) {
+/** Checks the right values, and the values of stubborn models. */
+function findTruthProblem(scenario: Scenario): Found {
+  const { deliberation, agents } = scenario;
+  const { truth, questions = [] } = deliberation!;
+  const given: [path: string, value: unknown, question?: Question][] = [
+    ...questions.map((one, at): [string, unknown, Question] => {
+      return [`deliberation.questions.${at}.truth`, one.truth, one];
+    }),
+    ['deliberation.truth', truth],
+    ...agents.map(({ strategy }, at): [string, unknown] => {
+      return [`agents.${at}.strategy.value`, strategy.kind === 'mock' ? strategy.value : undefined];
+    }),
+  ];
+  for (const [path, value, question] of given) {
+    const problem = findAnyProblem(value, scenario, question);
+    if (problem !== null) return [path, invalid(formatValue(value), problem)];
+  }
+  return null;
+}
+
+/** Describes the values that a question allows; with several questions, that any of them allows. */
+function findAnyProblem(
+  value: unknown,
+  { deliberation, producers }: Scenario,
+  question?: Question,
+): string | null {
+  if (value === undefined) return null;
+  const asked = question ? [question] : (deliberation!.questions ?? [undefined]);
+  const problems = asked.map((one) => {
+    return findValueProblem(value, createTopic(deliberation!, one, producers.options));
+  });
+  return problems.includes(null) ? null : problems[0]!;
+}
+
+function findRolesProblem(scenario: Scenario): Found {
+  for (const [index, { role, strategy }] of scenario.agents.entries()) {
     if (role === undefined) continue;
     const path = `agents.${index}.role`;
     if (role.goal !== undefined && !goals.includes(role.kind)) {
@@ -150,24 +265,11 @@ function findRolesProblem({ agents, deliberation }: Scenario): Found {
         : finding('ONLY_WITH', { condition });
       return [`${path}.trigger`, what];
     }
-    const problem = role.goal === undefined ? null : findGoalProblem(role.goal, deliberation!);
-    if (problem !== null) return [`${path}.goal`, invalid(JSON.stringify(role.goal), problem)];
+    const problem = findAnyProblem(role.goal, scenario);
+    if (problem !== null) return [`${path}.goal`, invalid(formatValue(role.goal), problem)];
     if (strategy.kind === 'mock' || strategy.kind === 'script' || isExternal(strategy)) continue;
     const condition = 'strategy mock, script, http, exec or mcp';
     return [path, finding('ONLY_WITH', { condition })];
   }
   return null;
 }
-
-/** Checks goals of the kinds that have one form. The others are checked when they are stated. */
-function findGoalProblem(goal: unknown, { value }: Deliberation): string | null {
-  const { kind, options, least = 0, most = 100, whole } = value;
-  if (kind === 'decision') return oneOf(goal, ['approve', 'reject']);
-  if (kind === 'option') return options ? oneOf(goal, options) : null;
-  if (kind !== 'number') return null;
-  const fits = typeof goal === 'number' && goal >= least && goal <= most;
-  return fits && !(whole && !Number.isSafeInteger(goal)) ? null : `from ${least} to ${most}`;
-}
-
-const oneOf = (value: unknown, names: readonly string[]): string | null =>
-  names.includes(value as string) ? null : `one of ${names.join(', ')}`;

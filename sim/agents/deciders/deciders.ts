@@ -177,7 +177,7 @@ export class Deciders implements QuestionGate {
     const price = priceOf(this.#scenario.budget, modelOf(strategy as { model?: string }));
     const mind: Mind = { group, strategy, digest, prompts, price, asker: null };
     this.#minds.push(mind);
-    const asks = new Set<CalledFunction>(strategy.asks);
+    const asks = new Set<CalledFunction>([...strategy.asks, 'deliberate']);
     return strategyFrom((kind, agent, world, occasion) => {
       if (!asks.has(kind)) return false;
       this.#put(mind, kind, agent, world, occasion);

@@ -10,6 +10,7 @@
 
 import type { Preference } from '../../elections/election-data.js';
 import { mix, type Stream, Streams } from '../../rng.js';
+import { createTopic, findValueProblem, type Topic } from '../../scenario/deliberation.js';
 import { groupSizes } from '../../scenario/population.js';
 import type { Deliberation, Prompts, Role } from '../../scenario/schema/deliberation.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
@@ -33,14 +34,12 @@ import { answerOf, drawNumber } from './mocks.js';
 import { createDeliberationView, present, type SeenStatement } from './prompts.js';
 import {
   encodeStatement,
-  findValueProblem,
   firstChoice,
   keyOf,
   mostFrequent,
   parseStatement,
   type Stated,
   type Statement,
-  type Topic,
   translate,
 } from './statements.js';
 
@@ -166,7 +165,7 @@ export class Deliberations {
   #sample(world: World, block: BlockTalk): Sample {
     const known = this.samples.get(block.hash);
     if (known) return known;
-    const topic = createTopic(this.#spec, world, block, () => this.#drawn(world, block, TRUTH));
+    const topic = topicOf(this.#spec, world, block, () => this.#drawn(world, block, TRUTH));
     const sample = { block: block.hash, topic, statements: [], seats: new Map() };
     this.samples.set(block.hash, sample);
     return sample;
@@ -288,7 +287,9 @@ export class Deliberations {
       throw new TypeError(`invalid value: ${text}; expected ${problem}`);
     }
     const value = translate(given.value, topic.kind, labels, options);
-    encodeStatement({ ...given, value, round: seat.due.round });
+    if (encodeStatement({ ...given, value, round: seat.due.round }) === null) {
+      throw new TypeError('statement too large; use a shorter reason');
+    }
     return () => this.#state(call, { ...given, value });
   }
 
@@ -312,7 +313,8 @@ export class Deliberations {
       const made = { ...one, agent: agent.ordinal, at: world.now, seen };
       sample.statements.push(note === undefined ? made : { ...made, note });
       const stance = firstChoice(one.value, sample.topic) === 'reject' ? 'reject' : 'approve';
-      postRemark(agent, world, block, stance, encodeStatement(one));
+      const { reason: _, ...bare } = one;
+      postRemark(agent, world, block, stance, encodeStatement(one) ?? encodeStatement(bare)!);
     };
     const equivocates = seat.role.kind === 'equivocating' && seat.goal !== null;
     post(equivocates ? { ...statement, half: 0 } : statement);
@@ -422,22 +424,14 @@ function listParticipants(scenario: Scenario): number[] {
   });
 }
 
-function createTopic(
-  { question = '', questions, value, truth }: Deliberation,
-  world: World,
-  block: BlockTalk,
-  drawn: () => Stream,
-): Topic {
-  const { kind, whole = false, least = 0, most = kind === 'scores' ? 10 : 100 } = value;
+/** Returns the topic of a block. Blocks ask the questions in turn. */
+function topicOf(spec: Deliberation, world: World, block: BlockTalk, drawn: () => Stream): Topic {
+  const { questions } = spec;
   const order = block.number * world.producers.length + world.producers.indexOf(block.producer);
   const asked = questions?.[Math.max(0, order) % questions.length];
-  const named = asked?.options ?? value.options ?? block.options;
-  const chosen = kind === 'decision' ? ['approve', 'reject'] : named;
-  const options = kind === 'number' || kind === 'text' ? [] : chosen;
-  const isChoice = kind !== 'decision' && options.length > 0;
-  const standard = isChoice ? drawn().pick(options) : kind === 'decision' ? 'approve' : null;
-  const text = asked?.text ?? question;
-  return { kind, text, options, least, most, whole, truth: asked?.truth ?? truth ?? standard };
+  const topic = createTopic(spec, asked, block.options);
+  const isDrawn = topic.truth === null && topic.options.length > 0;
+  return isDrawn ? { ...topic, truth: drawn().pick(topic.options) } : topic;
 }
 
 /** Returns the value that a role pursues; null if it pursues none. */

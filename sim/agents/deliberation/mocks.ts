@@ -4,9 +4,10 @@
  */
 import { exp } from '../../numbers.js';
 import type { Stream } from '../../rng.js';
+import type { Topic } from '../../scenario/deliberation.js';
 import type { MockName } from '../../scenario/schema/deliberation.js';
 import type { StrategyOf } from '../../scenario/schema/strategies.js';
-import { mostFrequent, type Stated, type Topic } from './statements.js';
+import { mostFrequent, type Stated } from './statements.js';
 
 export interface MockTurn {
   topic: Topic;

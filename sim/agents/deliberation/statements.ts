@@ -5,11 +5,8 @@
  */
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { parseJson } from '../../../engine/protocol/json.js';
-import {
-  type Deliberation,
-  LARGEST_TEXT,
-  LONGEST_REASON,
-} from '../../scenario/schema/deliberation.js';
+import { findValueProblem, type Topic } from '../../scenario/deliberation.js';
+import { LONGEST_REASON } from '../../scenario/schema/deliberation.js';
 
 /** JSON value of the scenario's kind. */
 export type Stated = unknown;
@@ -26,28 +23,14 @@ export interface Statement {
   half?: 0 | 1;
 }
 
-/** Question about a block. */
-export interface Topic {
-  kind: Deliberation['value']['kind'];
-  /** Question for deciders; empty if the scenario has none. */
-  text: string;
-  /** Possible values of decisions, options, rankings and scores; empty for other kinds. */
-  options: readonly string[];
-  least: number;
-  most: number;
-  whole: boolean;
-  /** Right value; null if there is none. */
-  truth: Stated;
-}
-
 /** Largest message of a remark. */
 const LARGEST_MESSAGE = 2_048;
 
 /** Value as text, for comparisons. */
 export const keyOf = (value: Stated): string => canonical(value);
 
-/** @throws {TypeError} if the statement is too large for a remark. */
-export function encodeStatement({ round, value, reason, stop, half }: Statement): string {
+/** Returns null if the statement is too large for a remark. */
+export function encodeStatement({ round, value, reason, stop, half }: Statement): string | null {
   const text = canonical({
     round,
     value,
@@ -55,10 +38,7 @@ export function encodeStatement({ round, value, reason, stop, half }: Statement)
     ...(stop ? { stop } : {}),
     ...(half === undefined ? {} : { half }),
   });
-  if (text.length <= LARGEST_MESSAGE) return text;
-  throw new TypeError(
-    `statement too large: ${text.length} characters; expected at most ${LARGEST_MESSAGE}`,
-  );
+  return text.length <= LARGEST_MESSAGE ? text : null;
 }
 
 /** Returns null if the message is not a statement about the topic. */
@@ -76,47 +56,6 @@ export function parseStatement(message: string, topic: Topic): Statement | null 
     ...(stop === true ? { stop } : {}),
     ...(half === 0 || half === 1 ? { half } : {}),
   };
-}
-
-/** Describes the values that are allowed; null if the value is one. */
-export function findValueProblem(value: unknown, topic: Topic): string | null {
-  const { options, least, most } = topic;
-  const isOption = (one: unknown) => typeof one === 'string' && options.includes(one);
-  switch (topic.kind) {
-    case 'decision':
-    case 'option':
-      return isOption(value) ? null : `one of ${options.join(', ')}`;
-    case 'ranking': {
-      const fits =
-        Array.isArray(value) &&
-        value.length > 0 &&
-        value.every(isOption) &&
-        new Set(value).size === value.length;
-      return fits ? null : `a list of different options, best first: ${options.join(', ')}`;
-    }
-    case 'scores':
-      return areScores(value, topic) ? null : `points from ${least} to ${most} by option`;
-    case 'number': {
-      const fits = topic.whole ? Number.isSafeInteger(value) : Number.isFinite(value);
-      if (fits && (value as number) >= least && (value as number) <= most) return null;
-      return `${topic.whole ? 'an integer' : 'a number'} from ${least} to ${most}`;
-    }
-    case 'text': {
-      const fits = typeof value === 'string' && value.length > 0 && value.length <= LARGEST_TEXT;
-      return fits && value.isWellFormed() ? null : `a text of at most ${LARGEST_TEXT} characters`;
-    }
-  }
-}
-
-function areScores(value: unknown, { options, least, most }: Topic): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const entries = Object.entries(value);
-  const fits = ([name, points]: [string, unknown]) =>
-    options.includes(name) &&
-    Number.isSafeInteger(points) &&
-    (points as number) >= least &&
-    (points as number) <= most;
-  return entries.length > 0 && entries.every(fits);
 }
 
 /** First choice of a value: the best option of a ranking or of scores, or the value itself. */

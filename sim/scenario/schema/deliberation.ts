@@ -15,8 +15,8 @@ import {
   Text,
 } from './common.js';
 
-/** Longest option, text value and question. A statement with its reason fits in one remark. */
-const LONGEST_VALUE = 400;
+/** Longest text value, and longest reason, in characters. */
+export const LONGEST_TEXT = 400;
 export const LONGEST_REASON = 800;
 
 const OptionTexts = (description: string) =>
@@ -111,6 +111,8 @@ export const Deliberation = Type.Object(
   { ...strictly, ...about('rounds of statements before the vote on each block') },
 );
 
+const Instruction = (role: string) => Type.Optional(Text(4_000, `instruction of the role ${role}`));
+
 export const Prompts = Type.Object(
   {
     threat: OneOf(
@@ -126,10 +128,16 @@ export const Prompts = Type.Object(
       'order of options: rotated: by the ordinal of the agent; drawn: for each agent and block',
     ),
     paraphrase: integerFrom(0, 2, 'wording of the built-in prompt', 0),
-    roles: Type.Record(Type.String({ maxLength: 32 }), Text(4_000, 'instruction'), {
-      default: {},
-      ...about('instruction of deciders by role; default: built-in texts'),
-    }),
+    roles: Type.Object(
+      {
+        honest: Instruction('honest'),
+        liar: Instruction('liar'),
+        equivocating: Instruction('equivocating'),
+        colluding: Instruction('colluding'),
+        injected: Instruction('injected'),
+      },
+      { ...section, ...about('instructions of deciders by role; default: built-in texts') },
+    ),
   },
   { ...strictly, ...about('wording of questions in a deliberation') },
 );
@@ -199,4 +207,3 @@ export const mock = {
 export type Deliberation = Static<typeof Deliberation>;
 export type Prompts = Static<typeof Prompts>;
 export type Role = Static<typeof Role>;
-export const LARGEST_TEXT = LONGEST_VALUE;

@@ -42,7 +42,10 @@ const asked = {
     maxItems: occasions.length,
     uniqueItems: true,
     default: ['vote'],
-    ...about('occasions on which it is asked; on all others its agents follow their personality'),
+    ...about(
+      'occasions on which it is asked, besides deliberate; on all others its agents follow their ' +
+        'personality',
+    ),
   }),
   parameters: Type.Record(Type.String(), Type.Unknown(), {
     default: {},

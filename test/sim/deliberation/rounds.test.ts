@@ -1,6 +1,8 @@
 /** Rounds of a deliberation: barrier, visibility, early ends, roles, and the log. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
+import { temporaryFolder } from '../../support/fixture.js';
 import { bodyOf, logLines, replayHere } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
 import { deliberate, group, scenarioOf } from './fixture.js';
@@ -138,6 +140,10 @@ test.each([
   ['agents.0.role.trigger', {}, group('a', 2, {}, { role: { kind: 'injected' } })],
   ['consensus.voting_period_ms', { rounds: 1_000 }, five],
   ['deliberation.rounds', { rounds: 0 }, five],
+  ['deliberation.truth', { truth: 'maybe' }, five],
+  ['deliberation.tolerance', { tolerance: 1 }, five],
+  ['deliberation.questions.0.truth', { questions: [{ text: 'Why?', truth: 7 }] }, five],
+  ['agents.0.strategy.value', {}, group('a', 2, { model: 'stubborn', value: 7 })],
 ] as const)('scenario: refuses %s', (path, deliberation, agents) => {
   const consensus = path.startsWith('consensus') ? { consensus: { voting_period_ms: 5_000 } } : {};
   const make = () => scenarioOf([agents], deliberation as Raw, consensus);
@@ -155,4 +161,25 @@ test('scenario: mock models, roles and prompts need a deliberation', () => {
     const make = () => completeScenario({ ...plain, ...raw });
     expect(make).toThrow(expect.objectContaining({ message: expect.stringContaining(path) }));
   }
+});
+
+test('statements: the longest reason and value fit; forged remarks are ignored', async () => {
+  const says = '"'.repeat(800);
+  const goal = '"'.repeat(400);
+  const liar = group('liar', 1, {}, { role: { kind: 'liar', goal, says } });
+  const spec = { rounds: 2, value: { kind: 'text' } };
+  const { samples, statements } = await deliberate([five, liar], spec);
+  expect(statements.some(({ value }) => JSON.parse(value) === goal)).toBe(true);
+  expect(samples[0]!.statements).toBe('12');
+  const said = ['{"round":0,"value":"no"}', '{"round":-1,"value":7}', '{"round":0}', '{', '{"a":'];
+  const script = `export function hear() {
+    return [${said.map((message) => JSON.stringify({ do: 'say', stance: 'reject', message }))}];
+  }`;
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'forger.js'), script);
+  const forger = { group: 'forger', count: 1, strategy: { kind: 'script', module: 'forger.js' } };
+  const raw = { ...scenarioOf([five, group('x', 1, {})], spec), population: 6 };
+  const scenario = completeScenario({ ...raw, agents: [raw.agents[0], forger] }, folder);
+  const { reported, verdict } = await simulate(scenario, { folder, log: 'none' });
+  expect([verdict, reported.run.statements]).toEqual(['pass', 10]);
 });

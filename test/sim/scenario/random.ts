@@ -113,7 +113,7 @@ function changed({ kind, alliance }: Raw, at: number): Raw[] {
 
 /** Keeps rounds within the voting period, and values to decisions. */
 const short = (deliberation: Raw): Raw => ({
-  ...without(deliberation, 'truth', 'questions', 'value'),
+  ...without(deliberation, 'truth', 'questions', 'value', 'tolerance'),
   ...{ rounds: 2, round_ms: 500 },
 });
 
