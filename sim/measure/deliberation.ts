@@ -13,6 +13,7 @@ import {
 } from '../agents/deliberation/statements.js';
 import type { Figures } from '../agents/script/scripts.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
+import { SharedErrors } from './correlation.js';
 import type { Row } from './dictionary.js';
 import { Mean } from './statistics.js';
 
@@ -80,6 +81,7 @@ export function computeDeliberations(context: Context): DeliberationResults {
 
 /** Means by name. A name with a suffix belongs to a group. */
 class Means {
+  readonly errors = new SharedErrors();
   readonly #means = new Map<string, Mean>();
 
   add(name: string, value: number | boolean | null): void {
@@ -92,9 +94,13 @@ class Means {
     const own = [...this.#means].filter(([name]) =>
       suffix === '' ? !name.includes('@') : name.endsWith(suffix),
     );
-    return Object.fromEntries(
-      own.map(([name, mean]) => [name.slice(0, name.length - suffix.length), mean.value]),
-    );
+    return {
+      ...Object.fromEntries(
+        own.map(([name, mean]) => [name.slice(0, name.length - suffix.length), mean.value]),
+      ),
+      ...this.errors.figures(`first${suffix}`, 'first'),
+      ...this.errors.figures(`last${suffix}`, 'last'),
+    };
   }
 }
 
@@ -253,6 +259,7 @@ function rightFigures(
       if (last !== null) means.add(`accuracy_last${suffix}`, isRight(last));
     }
   }
+  addErrors(means.errors, all, groupOf, isRight);
   const honest = all.filter((one) => one.honest && one.first !== null);
   const right = honest.filter(({ first }) => isRight(first));
   const wrong = honest.filter(({ first }) => !isRight(first));
@@ -266,6 +273,31 @@ function rightFigures(
     flips_right: shareOf(wrong, isRight),
     flips_wrong: shareOf(right, (last) => !isRight(last)),
   };
+}
+
+/** Adds the answers of the honest agents, and those of each group. */
+function addErrors(
+  errors: SharedErrors,
+  all: readonly Participant[],
+  groupOf: (agent: number) => string,
+  isRight: (value: Stated | null) => boolean,
+): void {
+  const groups = new Set(all.map(({ agent }) => groupOf(agent)));
+  const sets: [suffix: string, agents: readonly Participant[]][] = [
+    ['', all.filter(({ honest }) => honest)],
+    ...[...groups].map((group): [string, Participant[]] => {
+      return [`@${group}`, all.filter(({ agent }) => groupOf(agent) === group)];
+    }),
+  ];
+  for (const [suffix, agents] of sets) {
+    for (const name of ['first', 'last'] as const) {
+      const stated = agents.filter((one) => one[name] !== null);
+      errors.add(
+        `${name}${suffix}`,
+        stated.map((one) => isRight(one[name])),
+      );
+    }
+  }
 }
 
 /**

@@ -3,7 +3,7 @@
  * families of distributions for which at least 93 of 100 intervals contain the mean.
  */
 import type { MeasureKind } from '../../report/shared/measures.js';
-import { exp } from '../numbers.js';
+import { exp, LEVEL_95, type Level, studentQuantile } from '../numbers.js';
 
 /** Interval method, as named in the tables. */
 export type IntervalKind = 'wilson' | 'share' | 't_log' | 't_skew';
@@ -253,91 +253,6 @@ export class Sample {
     const cancels = Math.abs(this.#mean) < CANCELLED * Math.max(Math.abs(least), Math.abs(most));
     return { n, mean: cancels ? 0 : this.#mean, sd, skewness, least, most };
   }
-}
-
-/*
- * Quantile of Student's t and the functions that intervals need, built only from + - * / and the
- * square root. IEEE 754 defines these operations exactly, so tables are identical on every machine.
- */
-
-/** Probability covered by a two-sided interval. */
-export interface Level {
-  share: number;
-  /** Normal quantile for this interval. */
-  normal: number;
-}
-
-export const LEVEL_95: Level = { share: 0.95, normal: 1.959963984540054 };
-export const LEVEL_97_5: Level = { share: 0.975, normal: 2.2414027276049464 };
-
-const known = new Map<Level, Map<number, number>>();
-
-/** Returns the two-sided quantile of Student's t. @param freedom degrees of freedom, from 1. */
-export function studentQuantile(freedom: number, level: Level = LEVEL_95): number {
-  const ofLevel = known.get(level) ?? new Map<number, number>();
-  known.set(level, ofLevel);
-  const found = ofLevel.get(freedom);
-  if (found !== undefined) return found;
-  const quantile = freedom > EXACT ? expanded(freedom, level) : bisected(freedom, level);
-  ofLevel.set(freedom, quantile);
-  return quantile;
-}
-
-/**
- * Degrees of freedom above which the expansion is correct to 12 digits and much faster than the
- * sum.
- */
-const EXACT = 2_000;
-
-function bisected(freedom: number, { share }: Level): number {
-  let low = 0;
-  // Upper bound: the two-sided 97.5 % critical value with one degree of freedom is 25.5.
-  let high = 32;
-  for (let step = 0; step < 80; step += 1) {
-    const middle = (low + high) / 2;
-    if (within(middle, freedom) < share) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
-}
-
-/** Probability of |T| < t (Abramowitz and Stegun 26.7.3 and 26.7.4). */
-function within(t: number, freedom: number): number {
-  const slope = t / Math.sqrt(freedom);
-  const cosine = 1 / Math.sqrt(1 + slope * slope);
-  const sine = slope * cosine;
-  const odd = freedom % 2;
-  let term = odd ? cosine : 1;
-  let sum = 0;
-  for (let power = odd; power <= freedom - 2; power += 2) {
-    sum += term;
-    term *= (cosine * cosine * (power + 1)) / (power + 2);
-  }
-  if (!odd) return sine * sum;
-  return (2 / Math.PI) * (arcTangent(slope) + sine * sum);
-}
-
-/** Halves the angle until the series converges quickly. */
-function arcTangent(slope: number): number {
-  let x = slope;
-  let scale = 1;
-  for (; x > 0.05; scale *= 2) x /= 1 + Math.sqrt(1 + x * x);
-  let term = x;
-  let sum = 0;
-  for (let power = 1; power < 25; power += 2) {
-    sum += term / power;
-    term *= -x * x;
-  }
-  return scale * sum;
-}
-
-/** Cornish-Fisher expansion about the normal quantile (Abramowitz and Stegun 26.7.5). */
-function expanded(freedom: number, { normal: x }: Level): number {
-  const squared = x * x;
-  const first = ((squared + 1) * x) / 4;
-  const second = (((5 * squared + 16) * squared + 3) * x) / 96;
-  const third = ((((3 * squared + 19) * squared + 17) * squared - 15) * x) / 384;
-  return x + (first + (second + third / freedom) / freedom) / freedom;
 }
 
 /** Computes a cube root by Newton's method, starting above the root. */

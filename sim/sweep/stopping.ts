@@ -12,16 +12,9 @@
  * `npm run validate -- -t stopping` measures the coverage, which is at least 95 of 100. A test uses
  * all runs up to that test and nothing else, so its result does not depend on the number of jobs.
  */
+import { LEVEL_95, LEVEL_97_5, type Level } from '../numbers.js';
 import type { Sweep } from '../scenario/schema/scenario.js';
-import {
-  computeStatistics,
-  type IntervalKind,
-  LEVEL_95,
-  LEVEL_97_5,
-  type Level,
-  Sample,
-  type Statistics,
-} from './statistics.js';
+import { computeStatistics, type IntervalKind, Sample, type Statistics } from './statistics.js';
 
 const FIRST_LOOK = 30;
 const GROWTH = 1.5;

@@ -11,6 +11,7 @@ import {
 } from '../../report/shared/measures.js';
 import { CsvFile } from '../../report/tables.js';
 import { type sweepTables, tables } from '../measure/dictionary.js';
+import type { Level } from '../numbers.js';
 import { type Cell, findBaseline, getColumn } from './design.js';
 import { computeIndices } from './indices.js';
 import type { Outline } from './plan.js';
@@ -26,7 +27,6 @@ import {
   boundsOfMean,
   clampInterval,
   computeStatistics,
-  type Level,
   Sample,
   type Statistics,
   subtractRounded,

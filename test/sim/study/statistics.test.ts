@@ -1,6 +1,7 @@
 /** Statistics of studies: published values, and coverage of the intervals by simulation. */
+
+import { estimateCorrelation } from '../../../dist/sim/measure/correlation.js';
 import { Streams } from '../../../dist/sim/rng.js';
-import { estimateCorrelation } from '../../../dist/sim/study/correlation.js';
 import {
   adjustEffects,
   estimateEffect,

@@ -1,13 +1,12 @@
 /** Means, deviations and intervals against known values. */
 import fc from 'fast-check';
+import { LEVEL_97_5, studentQuantile } from '../../../../dist/sim/numbers.js';
 import {
   boundsOfMean,
   computeStatistics,
   cubeRoot,
   type IntervalKind,
-  LEVEL_97_5,
   Sample,
-  studentQuantile,
   subtractRounded,
   wilson,
 } from '../../../../dist/sim/sweep/statistics.js';

@@ -5,7 +5,7 @@
  * interval leaves out one block at a time (jackknife), because blocks are independent and agents
  * are not.
  */
-import { Sample, studentQuantile } from '../sweep/statistics.js';
+import { studentQuantile } from '../numbers.js';
 
 /** Number of agents that decided on one block, and how many of them were wrong. */
 export interface BlockErrors {
@@ -43,13 +43,14 @@ export function estimateCorrelation(given: readonly BlockErrors[]): Correlation 
     const part = correlationOf(without(sums, block)) ?? whole;
     return n * whole - (n - 1) * part;
   });
-  const moments = Sample.of(pseudo).moments()!;
-  const half = (studentQuantile(n - 1) * moments.sd) / Math.sqrt(n);
+  const mean = pseudo.reduce((sum, value) => sum + value, 0) / n;
+  const squares = pseudo.reduce((sum, value) => sum + (value - mean) * (value - mean), 0);
+  const half = studentQuantile(n - 1) * Math.sqrt(squares / (n - 1) / n);
   const agents = sums.agents / n;
   const least = -1 / (agents - 1);
   const clip = (value: number) => Math.max(least, Math.min(1, value));
   // The jackknife corrects the estimate's bias too, which is of the order 1 / n.
-  const [correlation, low, high] = [0, -half, half].map((by) => clip(moments.mean + by));
+  const [correlation, low, high] = [0, -half, half].map((by) => clip(mean + by));
   const worth = (value: number) => agents / (1 + (agents - 1) * Math.max(0, value));
   return {
     ...{ blocks: n, agents, error_rate: sums.errors / sums.agents },
@@ -94,4 +95,30 @@ function correlationOf({ agents, errors, pairs, both }: Sums): number | null {
   const rate = errors / agents;
   const variance = rate * (1 - rate);
   return variance === 0 ? null : (both / pairs - rate * rate) / variance;
+}
+
+/** Errors by group and statement, of a run. */
+export class SharedErrors {
+  readonly #blocks = new Map<string, BlockErrors[]>();
+
+  /** Adds the answers to one block: true for a right one. */
+  add(name: string, answers: readonly boolean[]): void {
+    const blocks = this.#blocks.get(name) ?? [];
+    this.#blocks.set(name, blocks);
+    blocks.push({ agents: answers.length, errors: answers.filter((isRight) => !isRight).length });
+  }
+
+  /** Returns the measures for a name such as `first` or `first@judges`; none if unknown. */
+  figures(name: string, as: string): Record<string, number> {
+    const found = estimateCorrelation(this.#blocks.get(name) ?? []);
+    if (!found) return {};
+    const { correlation, effective, effective_low, effective_high } = found;
+    const rounded = Object.entries({
+      [`error_correlation_${as}`]: correlation,
+      [`effective_${as}`]: effective,
+      [`effective_${as}_low`]: effective_low,
+      [`effective_${as}_high`]: effective_high,
+    }).map(([key, value]) => [key, Math.round(value * 1e6) / 1e6] as const);
+    return Object.fromEntries(rounded);
+  }
 }
