@@ -1,11 +1,22 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Change } from '../../sim/index.js';
+import type { AuditReport } from '../../sim/study/audit.js';
 import type { PlannedEffect, StudyPlan } from '../../sim/study/plan.js';
 import type { ReportedEffect, StudyReport } from '../../sim/study/report.js';
-import { CliCommand } from '../options/options.js';
-import { setOption } from '../options/scenario.js';
-import { UsageError } from '../output/exit.js';
-import { printJson, writeStderr, writeStdout } from '../output/output.js';
+import type { Plan } from '../../sim/sweep/plan.js';
+import { omitAbsent } from '../options/client.js';
+import { CliCommand, integer } from '../options/options.js';
+import {
+  type DeciderFlags,
+  deciderOptions,
+  readDeciderFlags,
+  setOption,
+} from '../options/scenario.js';
+import { interruption, UsageError } from '../output/exit.js';
+import { setExitCode } from '../output/io.js';
+import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
+import { build } from '../output/provenance.js';
 
 interface PlanFlags {
   set?: Change[];
@@ -19,7 +30,7 @@ interface RegisterFlags extends PlanFlags {
 
 export function studyCommand(): CliCommand {
   const study = new CliCommand('study')
-    .description('plan, register and report the study of a sweep')
+    .description('plan, register, report and audit the study of a sweep')
     .notes(`
 A study is a sweep whose section sweep.study states the effects to show. See
 docs/studies.md.`)
@@ -27,6 +38,7 @@ docs/studies.md.`)
   addPlan(study);
   addRegister(study);
   addReport(study);
+  addAudit(study);
   return study;
 }
 
@@ -88,6 +100,37 @@ effects (Holm). Also prints the difference that these runs could have shown.`)
       'study report sweeps/debate --json | jq .spent',
     )
     .action(report);
+}
+
+function addAudit(study: CliCommand): void {
+  study
+    .command('audit')
+    .description('repeat a study with other wording, on the same seeds')
+    .argument('<file>', 'scenario file or name; it needs a section deliberation')
+    .addOption(setOption())
+    .option('--out <dir>', 'folder to write or to continue (default: audit-NAME)')
+    .option('--replicates <n>', 'runs per cell and wording', integer(2, 100_000))
+    .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
+    .option('--probe', 'ask the agents what the experiment is about')
+    .addOptions(deciderOptions())
+    .option('--json', 'print one JSON object')
+    .notes(`
+Runs the sweep of the scenario, and a twin for each change of wording: the order
+of options, their labels, the format of the persona, a paraphrase of the task,
+and the warning of faulty agents. A wording that the sweep varies has no twin.
+Compares the responses of the sweep and reported.first_option in pairs with the
+same seed (randomization test, Holm's correction). A conclusion of sweep.study
+survives if each twin shows it in the same direction.
+
+Without a sweep, runs the scenario 20 times per wording. The same command
+continues an interrupted audit. --probe adds one run, in which each agent states
+what it takes the experiment to be about.`)
+    .examples(
+      'study audit jury --replicates 30 --out audits/jury',
+      'study audit debate.yaml --record --cache answers --probe',
+      'study audit debate.yaml --json | jq .comparisons',
+    )
+    .action(audit);
 }
 
 async function plan(file: string, { set, json }: PlanFlags): Promise<void> {
@@ -188,3 +231,107 @@ function effectLines(effect: ReportedEffect, error: number): string[] {
 
 const interval = (low: number | null, high: number | null): string =>
   low === null || high === null ? '(no interval)' : `(${digits(low)} to ${digits(high)})`;
+
+interface AuditFlags extends DeciderFlags {
+  set?: Change[];
+  out?: string;
+  replicates?: number;
+  jobs: number;
+  probe?: boolean;
+  json?: boolean;
+}
+
+async function audit(file: string, flags: AuditFlags): Promise<void> {
+  const { parse } = await import('node:path');
+  const { armFolder, planAudit, reportAudit } = await import('../../sim/study/audit.js');
+  const { set, replicates, probe } = flags;
+  const plans = planAudit(file, omitAbsent({ set, replicates }));
+  const out = flags.out ?? `audit-${parse(file).name}`;
+  const arms = [
+    { name: 'base', plan: plans.base },
+    ...plans.twins.map(({ twin, plan }) => ({ name: twin.name, plan })),
+  ];
+  const { runs } = plans.base;
+  writeStderr(
+    `folkmoot study audit ${file}: ${arms.length} wordings, ${runs} runs each, in ${out}`,
+  );
+  mkdirSync(out, { recursive: true });
+  for (const { name, plan } of arms) {
+    if (!(await runArm(armFolder(out, name), plan, { ...flags, out }))) return;
+  }
+  const report = reportAudit(out, plans);
+  const beliefs = probe ? await runProbe(plans.base, { ...flags, out }) : null;
+  if (flags.json) return printJson({ out, ...report, ...(beliefs ? { beliefs } : {}) });
+  writeStdout(...auditLines(report), ...(beliefs ?? []).map(beliefLine));
+}
+
+type AuditIn = AuditFlags & { out: string };
+
+/** Runs a twin or continues it. Returns false if it was interrupted or failed. */
+async function runArm(folder: string, plan: Plan, flags: AuditIn): Promise<boolean> {
+  const { join } = await import('node:path');
+  const { sweep } = await import('../../sim/sweep/sweep.js');
+  const { SPENDING_FILE } = await import('../../sim/agents/deciders/ledger.js');
+  const interrupt = interruption();
+  const deciders = { ...readDeciderFlags(flags), spending: join(flags.out, SPENDING_FILE) };
+  const how = { jobs: flags.jobs, signal: interrupt.signal, deciders };
+  const result = await sweep(plan, { out: folder, made: build(), resume: true, ...how });
+  if (result.failed) {
+    const { kind, message } = result.failed;
+    const { failureKinds } = await import('./sweep.js');
+    writeStderr(`folkmoot: a run in ${folder} failed (${kind}): ${message}`);
+    setExitCode(failureKinds[kind].code);
+    return false;
+  }
+  if (!result.finished) {
+    writeStderr('interrupted; continue with the same command');
+    interrupt.end();
+  }
+  return result.finished;
+}
+
+interface Belief {
+  agent: string;
+  group: string;
+  /** Untrusted text of the agent. */
+  belief: string;
+}
+
+async function runProbe(plan: Plan, flags: AuditIn): Promise<Belief[]> {
+  const { join } = await import('node:path');
+  const { probeScenario } = await import('../../sim/study/audit.js');
+  const { simulate } = await import('../../sim/run/simulate.js');
+  const { tableRows } = await import('../../report/folder.js');
+  const out = join(flags.out, 'probe');
+  if (!existsSync(join(out, 'summary.json'))) {
+    const options = { out, folder: plan.folder, deciders: readDeciderFlags(flags) };
+    await simulate(probeScenario(plan), options, { made: build() });
+  }
+  const beliefs: Belief[] = [];
+  for await (const { agent = '', group = '', value = '' } of tableRows(out, 'statements.csv')) {
+    beliefs.push({ agent, group, belief: value });
+  }
+  return beliefs;
+}
+
+const beliefLine = ({ agent, group, belief }: Belief): string =>
+  `agent ${agent} (${group}) takes it to be about: ${escapeControls(belief)}`;
+
+function auditLines({ error, comparisons, effects }: AuditReport): string[] {
+  const flagged = comparisons.filter((one) => one.flagged);
+  const count = `${flagged.length} of ${comparisons.length} comparisons`;
+  return [
+    `wording changes a response in ${count}, at a familywise error of ${error}`,
+    ...comparisons
+      .filter((one) => one.flagged || one.difference !== 0)
+      .map(({ twin, response, difference, low, high, p_holm, flagged: isFlagged }) => {
+        const mark = isFlagged ? 'changed' : 'not clear';
+        const size = `${digits(difference)} ${interval(low, high)}`;
+        return `  ${twin}: ${response} ${size}, p ${p_holm.toPrecision(3)}: ${mark}`;
+      }),
+    ...effects.map(({ name, shown, survives, lost_in }) => {
+      if (!shown) return `${name}: not shown by the study`;
+      return survives ? `${name}: survives` : `${name}: lost with other ${lost_in.join(', ')}`;
+    }),
+  ];
+}

@@ -146,6 +146,10 @@ function sampleRow(
   const { tolerance } = context.scenario.deliberation!;
   const all = listParticipants(sample, context);
   const honest = all.filter((one) => one.honest);
+  const isOption = topic.kind === 'decision' || topic.kind === 'option';
+  for (const { first } of isOption ? honest : []) {
+    if (first !== null) means.add('first_option', first === topic.options[0]);
+  }
   const lasts = honest.map(({ last }) => last);
   const isCommon = areEqual(lasts, tolerance);
   const isEnded = honest.every(({ agreed }) => agreed);

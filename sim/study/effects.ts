@@ -4,6 +4,7 @@
  * effects. Runs with the same question form a cluster, which then counts as one observation.
  */
 import { computeEffect, holm, mcNemar } from '../attribution/effects.js';
+import { Streams } from '../rng.js';
 import { boundsOfMean, computeStatistics, Sample, wilsonScore } from '../sweep/statistics.js';
 
 /** One run in one arm. Runs of both arms with the same pair differ only in the arm. */
@@ -65,7 +66,30 @@ export function estimateEffect(
     return { ...counts, ...computeEffect(pairs) };
   }
   const { mean, low, high } = computeStatistics(Sample.of(units), 't_skew');
-  return { ...counts, difference: mean, low, high, p };
+  return { ...counts, difference: mean, low, high, p: signFlip(units) };
+}
+
+/** Number of pairs up to which all signs are tried, and number of random signs otherwise. */
+const MOST_EXACT = 13;
+const SIGNS = 9_999;
+
+/**
+ * Fisher's randomization test of pairs: the share of assignments of signs whose sum is at least as
+ * far from 0. With many pairs, the assignments are drawn, always in the same way.
+ */
+export function signFlip(differences: readonly number[]): number {
+  const values = differences.filter((value) => value !== 0);
+  const size = Math.abs(values.reduce((sum, value) => sum + value, 0)) * (1 - 1e-12);
+  const isFar = (isNegative: (at: number) => boolean): boolean =>
+    Math.abs(values.reduce((sum, value, at) => sum + (isNegative(at) ? -value : value), 0)) >= size;
+  const isExact = values.length <= MOST_EXACT;
+  const count = isExact ? 2 ** values.length : SIGNS;
+  let far = 0;
+  const rng = new Streams('folkmoot/study').of('world', 'signs');
+  for (let draw = 0; draw < count; draw += 1) {
+    if (isFar(isExact ? (at) => ((draw >> at) & 1) === 1 : () => rng.int(2) === 1)) far += 1;
+  }
+  return isExact ? far / count : (1 + far) / (1 + count);
 }
 
 /** Adjusts the p-values of all effects of a family. */

@@ -68,7 +68,7 @@ export function reportStudy(folder: string): StudyReport {
 }
 
 /** Reads the runs whose values are those of a cell of the sweep, in order of their names. */
-function readRecords(folder: string, { sweep }: Scenario): RunRecord[] {
+export function readRecords(folder: string, { sweep }: Scenario): RunRecord[] {
   const runs = join(folder, 'runs');
   const names = existsSync(runs) ? readdirSync(runs).filter(parseRunName).sort() : [];
   return names.flatMap((name) => {

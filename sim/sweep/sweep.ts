@@ -243,7 +243,7 @@ function askingIn(folder: string, wanted: SweepOptions['deciders']) {
     makeInside(folder, CASSETTES);
     const { cassette, ...asked } = wanted;
     const from = cassette === undefined ? {} : { cassette: join(cassette, name) };
-    const spending = join(folder, SPENDING_FILE);
+    const { spending = join(folder, SPENDING_FILE) } = wanted;
     return { ...task, deciders: { ...asked, ...from, spending, keep: join(folder, name) } };
   };
 }
