@@ -7,6 +7,7 @@ import type {
   Recounted,
   Swing,
 } from '../../sim/attribution/explanation.js';
+import type { RecordedForks } from '../../sim/attribution/recorded.js';
 
 /** Limit on rows. --json includes all rows. */
 const MOST_ROWS = 12;
@@ -117,7 +118,7 @@ function cut(lines: readonly string[]): string[] {
 
 /** @param reason explains why there are no new runs; null if the folder is not a saved run. */
 export function attributionLines(found: Attribution | null, reason: string | null): string[] {
-  if (found) return [...reasonLines(found), '', ...ablationLines(found)];
+  if (found) return [...reasonLines(found), '', ...testedLines(found)];
   return [reason ?? 'no new runs: not a saved run, so its agents cannot decide again'];
 }
 
@@ -137,7 +138,25 @@ function reasonLines({ decisions }: Attribution): string[] {
   ];
 }
 
-function ablationLines({ ablation, candidates }: Attribution): string[] {
+const testedLines = ({ ablation, recorded, candidates }: Attribution): string[] =>
+  ablation ? ablationLines(ablation, candidates) : recordedLines(recorded!, candidates);
+
+function recordedLines({ rows, calls, untested }: RecordedForks, candidates: number): string[] {
+  const head =
+    `omitted one by one: ${rows.length} of ${candidates} candidates, with the same draws and ` +
+    `recorded answers (${calls} calls)`;
+  return [
+    head,
+    ...rows.map(({ kind, name, id, status, changed, flipped }) => {
+      const what = kind === 'agent' ? name : `${id} (${name})`;
+      const end = `${changed ? '*' : ' '} ${kind} ${what}: ${status ?? 'not proposed'} without`;
+      return `${end}, ${flipped} other ${flipped === 1 ? 'agent votes' : 'agents vote'} otherwise`;
+    }),
+    ...(untested === 0 ? [] : [`not tested: ${untested}; raise --most-calls`]),
+  ];
+}
+
+function ablationLines(ablation: Ablation, candidates: number): string[] {
   const { rows, forks, level, margin } = ablation;
   if (rows.length === 0) return ['tested: no candidates'];
   const head =
@@ -188,9 +207,19 @@ function rowLine(row: AblationRow, margin: number | null): string {
   );
 }
 
+/** Names the candidate without which most changes. */
+function describeRecorded({ rows: [first] }: RecordedForks): string {
+  if (!first) return 'there was no cause to test';
+  const { kind, id, name, status, changed, flipped } = first;
+  if (!changed && flipped === 0) return 'no tested candidate changes another vote';
+  const what = `without ${kind} ${kind === 'agent' ? name : id}`;
+  return `${what} it is ${status ?? 'not proposed'}, and ${flipped} other votes differ`;
+}
+
 /** States the shown effects, or the effects that the forks could have shown. */
-export function describeCauses(found: Pick<Attribution, 'ablation'> | null): string {
+export function describeCauses(found: Attribution | null): string {
   if (!found) return 'its causes were not tested';
+  if (!found.ablation) return describeRecorded(found.recorded!);
   const { rows } = found.ablation;
   if (rows.length === 0) return 'there was no cause to test';
   const shown = rows.filter(({ significant }) => significant);

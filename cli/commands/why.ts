@@ -7,6 +7,7 @@ import type { Attribution } from '../../sim/attribution/ablation.js';
 import { omitAbsent } from '../options/client.js';
 import { blockSyntax, findStoredBlock } from '../options/ids.js';
 import { CliCommand, integer } from '../options/options.js';
+import { budgetOptions, readDeciderFlags } from '../options/scenario.js';
 import { interruption, UsageError } from '../output/exit.js';
 import { printJson, writeStderr, writeStdoutAsync } from '../output/output.js';
 import { roughTime, showCount } from '../output/progress.js';
@@ -19,6 +20,9 @@ interface Flags {
   margin?: number;
   kind?: Kind[];
   folder?: string;
+  record?: boolean;
+  mostCalls?: number;
+  cache?: string;
   jobs?: number;
   json?: boolean;
 }
@@ -47,6 +51,8 @@ export function whyCommand(): CliCommand {
       (name: string, before: Kind[] | undefined) => [...(before ?? []), kindOf(name)],
     )
     .option('--folder <dir>', "folder with the run's scripts and data files")
+    .option('--record', 'ask external deciders about changed views')
+    .addOptions(budgetOptions())
     .option('--jobs <n>', 'parallel runs (default: one per core)', integer(1, 256))
     .option('--json', 'print one JSON object')
     .notes(`
@@ -59,8 +65,12 @@ alliances from the tally without new decisions.
 For a saved run, also tests candidates (kinds: ${kinds.join(', ')}): re-runs
 the simulation with and without each, in pairs with common random numbers.
 Intervals are 95 %. p is exact, with Holm correction. --most-replicates adds
-pairs for undecided candidates. --margin tests for effects smaller than d. See
-docs/attribution.md.`)
+pairs for undecided candidates. --margin tests for effects smaller than d.
+
+A run with external deciders needs --record. Each candidate is then omitted
+once, with the same draws and the recorded answers. Only agents that see
+something else are asked, with at most --most-calls calls in all. --cache keeps
+their answers. See docs/attribution.md.`)
     .examples(
       'why runs/7 12',
       'why runs/7 12 --kind meme --most 40 --replicates 30',
@@ -115,8 +125,9 @@ async function attributed(
   store: Store,
   folder: string,
   block: string,
-  { kind = [...kinds], most, replicates, mostReplicates, margin, jobs, folder: source }: Flags,
+  flags: Flags,
 ): Promise<Attribution | null> {
+  const { kind = [...kinds], most, replicates, mostReplicates, margin, jobs } = flags;
   const { attribute } = await import('../../sim/attribution/ablation.js');
   if (mostReplicates !== undefined && mostReplicates < replicates) {
     const [option, value] = ['--most-replicates', mostReplicates];
@@ -129,9 +140,10 @@ async function attributed(
     const found = await attribute(store, folder, block, {
       kinds: kind,
       ...{ most, replicates, signal },
-      ...omitAbsent({ mostReplicates, margin, folder: source, jobs }),
+      recorded: { record: flags.record ?? false, ...readDeciderFlags(flags) },
+      ...omitAbsent({ mostReplicates, margin, folder: flags.folder, jobs }),
       onProgress(done, of) {
-        if (done === 0) printEstimate(folder, of, jobs);
+        if (done === 0 && !flags.record) printEstimate(folder, of, jobs);
         progress.update(done, of);
       },
     });

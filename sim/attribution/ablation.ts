@@ -10,6 +10,7 @@ import type { DecisionLine } from '../measure/decisions.js';
 import { type Job, type Outcome, runJobs } from '../run/jobs.js';
 import { simulate } from '../run/simulate.js';
 import { loadData } from '../scenario/files.js';
+import { Names } from '../scenario/interventions.js';
 import { describeExternals } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Intervention } from '../scenario/schema/interventions.js';
@@ -26,6 +27,7 @@ import {
   planLooks,
 } from './effects.js';
 import { collectEvidence, type Evidence } from './evidence.js';
+import { forkRecorded, type RecordedForks, type RecordedOptions } from './recorded.js';
 
 export interface AttributionOptions {
   /** Folder that contains script modules and data files. */
@@ -46,6 +48,8 @@ export interface AttributionOptions {
   margin?: number;
   /** Number of parallel runs; default: one per core. */
   jobs?: number;
+  /** Answers of external deciders. Without them, a run with external deciders is refused. */
+  recorded?: RecordedOptions;
   signal?: AbortSignal;
   /** Called before the first fork and after each fork. */
   onProgress?: (done: number, of: number) => void;
@@ -56,49 +60,62 @@ export interface Attribution {
   decisions: DecisionLine[];
   /** Number of memes, agents and alliances that could be omitted. */
   candidates: number;
-  ablation: Ablation;
+  /** Null for a run with external deciders, which has `recorded` instead. */
+  ablation: Ablation | null;
+  /** Forks without each candidate, with recorded answers; null without external deciders. */
+  recorded: RecordedForks | null;
 }
 
 /**
  * @returns null if the folder is not a saved run.
  * @throws {ScenarioError} if the run cannot be reproduced, if a script or data file has changed, or
- * if the run uses external deciders.
+ * if the run uses external deciders and may not ask them.
  * @throws {StoreError} if a fork fails.
  */
 export async function attribute(
   store: Store,
   run: string,
   named: string,
-  { folder, kinds, most, ...options }: AttributionOptions,
+  { folder, kinds, most, recorded, ...options }: AttributionOptions,
 ): Promise<Attribution | null> {
   const result = readKeptResult(run);
   if (!result) return null;
-  expectNobodyOutside(result.scenario);
+  const isRecorded = describeExternals(result.scenario) !== '';
+  if (isRecorded && !recorded?.record) throw needsRecord(result.scenario);
   const kept = readKept(run, folder);
   const evidence = collectEvidence(store, run, named);
   const decisions = await runAgain(store, evidence, kept);
   const { traces } = loadData(result.scenario, kept.source);
   const { slowMs } = createLatencies(result.scenario, traces);
   const candidates = candidatesOf(evidence, decisions, kinds, slowMs);
-  const ablation = await ablate(result.scenario, candidates.slice(0, most), {
+  const tested = candidates.slice(0, most);
+  const found = { decisions, candidates: candidates.length };
+  if (isRecorded) {
+    const { onProgress, signal } = options;
+    const { scenario, seed } = result;
+    const { block_hash: block, ordinal } = evidence.block;
+    const common = { scenario, seed, folder: run, source: kept.source, block, ordinal };
+    const names = new Names(scenario);
+    const placed = tested.map((one) => {
+      return { ...one, ordinal: one.kind === 'agent' ? names.ordinalOf(one.name) : null };
+    });
+    const about = { ...common, status: evidence.status, decisions, onProgress, signal };
+    return { ...found, ablation: null, recorded: await forkRecorded(about, placed, recorded!) };
+  }
+  const ablation = await ablate(result.scenario, tested, {
     ...options,
     folder: kept.source,
     seed: result.seed,
     block: evidence.block.block_hash,
   });
-  return { decisions, candidates: candidates.length, ablation };
+  return { ...found, ablation, recorded: null };
 }
 
-/**
- * Refuses external deciders. Each fork would need new answers, because agents observe different
- * events after a redraw.
- */
-function expectNobodyOutside(scenario: Scenario): void {
-  const groups = describeExternals(scenario);
-  if (groups === '') return;
-  const why = `external deciders decide for ${groups}`;
-  const how = 'use --mechanical, or folkmoot fork --replicates --record for one intervention';
-  throw new ScenarioError(`${why}, and each fork would need new answers; ${how}`);
+/** Creates the error for a run whose deciders may not be asked. */
+function needsRecord(scenario: Scenario): ScenarioError {
+  const why = `external deciders decide for ${describeExternals(scenario)}`;
+  const how = 'use --record to ask about changed views, or --mechanical for the log only';
+  return new ScenarioError(`${why}, and forks may need new answers; ${how}`);
 }
 
 /*
@@ -452,13 +469,16 @@ function turnedBy(lines: readonly DecisionLine[]): Map<string, number> {
 async function runAgain(
   store: Store,
   evidence: Evidence,
-  { result: { scenario, seed }, source: folder }: KeptRun,
+  { folder: run, result: { scenario, seed }, source: folder }: KeptRun,
 ): Promise<DecisionLine[]> {
   const { block } = evidence;
   const lines: DecisionLine[] = [];
   const again = await simulate(
     { ...scenario, measure: { ...scenario.measure, votes: false } },
-    { seed, verifier: 'off', store: 'memory', audit: false, watch: block.block_hash, folder },
+    {
+      ...{ seed, verifier: 'off', store: 'memory', audit: false, watch: block.block_hash, folder },
+      ...(describeExternals(scenario) === '' ? {} : { deciders: { cassette: run } }),
+    },
     { onDecision: (line) => void (line.block === block.ordinal && lines.push(line)) },
   );
   const last = again.entries - 1;
