@@ -111,7 +111,7 @@ function addAudit(study: CliCommand): void {
     .option('--out <dir>', 'folder to write or to continue (default: audit-NAME)')
     .option('--replicates <n>', 'runs per cell and wording', integer(2, 100_000))
     .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
-    .option('--probe', 'ask the agents what the experiment is about')
+    .option('--probe', 'ask the agents for their view of the experiment')
     .addOptions(deciderOptions())
     .option('--json', 'print one JSON object')
     .notes(`

@@ -29,7 +29,7 @@ interface Omitted {
   intervention: Intervention;
 }
 
-export interface RecordedRow extends Omit<Omitted, 'intervention'> {
+interface RecordedRow extends Omit<Omitted, 'intervention'> {
   /** Status of the block without the candidate; null if the block was not proposed. */
   status: string | null;
   changed: boolean;

@@ -57,7 +57,7 @@ export interface Comparison {
   flagged: boolean;
 }
 
-export interface SurvivingEffect {
+interface SurvivingEffect {
   name: string;
   /** False if the study itself does not show the effect. */
   shown: boolean;

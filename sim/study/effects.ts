@@ -83,7 +83,7 @@ export function signFlip(differences: readonly number[]): number {
   const isFar = (isNegative: (at: number) => boolean): boolean =>
     Math.abs(values.reduce((sum, value, at) => sum + (isNegative(at) ? -value : value), 0)) >= size;
   const isExact = values.length <= MOST_EXACT;
-  const count = isExact ? 2 ** values.length : SIGNS;
+  const count = isExact ? 1 << values.length : SIGNS;
   let far = 0;
   const rng = new Streams('folkmoot/study').of('world', 'signs');
   for (let draw = 0; draw < count; draw += 1) {

@@ -13,6 +13,10 @@ function pick<T>(row: { quick: T; full: T }): T {
 }
 
 export const counts = {
+  /** Points at which a recorded study is killed. */
+  killedStudies: pick({ quick: 8, full: 20 }),
+  /** Robustness audits of a mock model with a planted bias, and of one without. */
+  audits: pick({ quick: 12, full: 200 }),
   /** Cases per differential property. The reference checks about 900 signatures per second. */
   fuzzSignatures: pick({ quick: 250, full: 5_000 }),
   /** Inputs for comparing the two SHA-256 implementations. */

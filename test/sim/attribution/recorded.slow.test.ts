@@ -127,7 +127,7 @@ test('why: refuses to fork a run with deciders without --record', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('--record')]);
 });
 
-test('fork: replaces the model of one agent, and asks only agents that see the change', async () => {
+test('fork: replaces one model, and asks only agents that see the change', async () => {
   const influencer = 4;
   const { decider, out, names } = await recorded(influencer, 7);
   const other = await deciderServer(() => ({ do: 'state', value: 'reject' }));

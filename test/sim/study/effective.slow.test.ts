@@ -42,7 +42,9 @@ test.skipIf(!python)(`the certificate of nine copies shows two votes${lacking}`,
   const checked = await runCommand(['check-certificate', file, '--json']);
   const { holds, standings } = JSON.parse(checked.stdout);
   expect({ holds, effective: standings.effective }).toEqual({ holds: true, effective: 2_000 });
-  const line = output([stdout])[0]!.split('\n').find((one) => one.startsWith('standings: '));
+  const line = output([stdout])[0]!
+    .split('\n')
+    .find((one) => one.startsWith('standings: '));
   expect(JSON.parse(line!.slice('standings: '.length))).toEqual(standings);
   const weak = await runCommand(['check-certificate', file]);
   expect(weak.stdout).toContain('"effective":2000');
