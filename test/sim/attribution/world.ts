@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import {
+  type Ablation,
   type Attribution,
   type AttributionOptions,
   attribute,
@@ -142,7 +143,8 @@ function storeOf(out: string) {
 export async function attributed(
   { out, block, folder }: World,
   options: Partial<AttributionOptions> = {},
-): Promise<Attribution> {
+): Promise<Attribution & { ablation: Ablation }> {
   const all = { kinds: ['meme'], most: 10, replicates: 12, folder, ...options } as const;
-  return (await attribute(storeOf(out), out, block, all))!;
+  const found = (await attribute(storeOf(out), out, block, all))!;
+  return { ...found, ablation: found.ablation! };
 }
