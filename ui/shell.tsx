@@ -6,9 +6,10 @@ import './styles/page.css';
 import { useSignalEffect } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { format, formatMs, plural } from '../report/shared/format.js';
+import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
-import { Announcer, cleanText, Name, toSentence, useNow } from './components/labels.js';
+import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
+import { Lost, Pill } from './components/placeholders.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import {
@@ -118,7 +119,8 @@ function Header() {
     <header class="top">
       <div class="top-row">
         <Identity />
-        <Pill />
+        <Pill {...standing()} />
+        <Verdict />
         <WorldClock />
         <Figures />
       </div>
@@ -215,24 +217,17 @@ function Figures() {
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
 
-function Pill() {
-  const { text, tone } = standing();
+function Verdict() {
   const verdict = identity.value?.verdict;
+  if (verdict === undefined) return null;
   return (
-    <>
-      <span class={`pill ${tone}`} data-testid="connection">
-        {text}
-      </span>
-      {verdict !== undefined && (
-        <span
-          class={`badge ${verdictTones[verdict] ?? 'calm'}`}
-          title={runVerdicts[verdict as keyof typeof runVerdicts]}
-          data-testid="verdict"
-        >
-          verdict: {cleanText(verdict, 24)}
-        </span>
-      )}
-    </>
+    <span
+      class={`badge ${verdictTones[verdict] ?? 'calm'}`}
+      title={runVerdicts[verdict as keyof typeof runVerdicts]}
+      data-testid="verdict"
+    >
+      verdict: {cleanText(verdict, 24)}
+    </span>
   );
 }
 
@@ -293,28 +288,20 @@ const closeNotice = () => {
 
 function LinkBand() {
   const state = link.value;
-  if (state.is === 'lost') return <Lost {...state} />;
+  if (state.is === 'lost') {
+    return (
+      <Lost {...state}>
+        {toSentence(state.why)}
+        {position.value && ` This page shows entry ${format(position.value.entry)}.`} If the server
+        was stopped, restart it at the same address. This page then reconnects.
+      </Lost>
+    );
+  }
   if (state.is !== 'damaged') return null;
   return (
     <div class="band bad" role="alert" data-testid="damaged">
       <p>
         <b>Network unavailable.</b> {toSentence(state.why)}
-      </p>
-    </div>
-  );
-}
-
-function Lost({ why, since, againAt }: { why: string; since: number; againAt: number }) {
-  const now = useNow(1_000);
-  const silent = Math.max(0, Math.round((now - since) / 1_000)) * 1_000;
-  const wait = Math.max(0, Math.ceil((againAt - now) / 1_000));
-  const shown = position.value ? ` This page shows entry ${format(position.value.entry)}.` : '';
-  return (
-    <div class="band bad" role="alert" data-testid="lost">
-      <p>
-        <b>No connection for {formatMs(silent)}.</b> {toSentence(why)}
-        {shown} {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'} If the server was
-        stopped, restart it at the same address. This page then reconnects.
       </p>
     </div>
   );

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ControlCommand } from '../api/contract/control.js';
 import { format } from '../report/shared/format.js';
 import { Button } from './components/lists.js';
+import { Locked } from './components/placeholders.js';
 import type { WorldStatus } from './data/messages.js';
 import { capabilities, clock, link, notice, world } from './data/store.js';
 import { home } from './home.js';
@@ -43,7 +44,7 @@ export function StartBand() {
   return (
     <section class="band start" aria-label="Start">
       <p>
-        <b>The run has not started.</b> {getToken() === null && <Locked />}
+        <b>The run has not started.</b> {getToken() === null && locked}
       </p>
       {getToken() !== null && (
         <>
@@ -104,13 +105,7 @@ export function WorldClock() {
       <div class="panel">
         <h2>Network clock</h2>
         <p>{over ? endOf(now) : pauseTexts[holds]}</p>
-        {getToken() === null ? (
-          <p>
-            <Locked />
-          </p>
-        ) : (
-          <Buttons now={now} />
-        )}
+        {getToken() === null ? <p>{locked}</p> : <Buttons now={now} />}
       </div>
     </details>
   );
@@ -147,14 +142,7 @@ function endOf({ clock: { paused } }: WorldStatus): string {
     : 'The run has finished, and its command is ending. This page stays open.';
 }
 
-function Locked() {
-  return (
-    <span class="faint">
-      To control the clock, open the address printed by the command. The address ends with{' '}
-      <code>#token=…</code>
-    </span>
-  );
-}
+const locked = <Locked to="control the clock" />;
 
 function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
   const waits = isWaitingToStart();

@@ -1,8 +1,9 @@
-/** Loading, error and empty states, and the marks for check results. */
+/** Loading, error, connection and empty states, and the marks for check results. */
 import type { ComponentChildren } from 'preact';
+import { formatMs } from '../../report/shared/format.js';
 import { home, type Requirement } from '../home.js';
 import type { Verdict } from '../verify/messages.js';
-import { toSentence } from './labels.js';
+import { toSentence, useNow } from './labels.js';
 import { Button } from './lists.js';
 
 export function Loading({ what }: { what: string }) {
@@ -21,6 +22,41 @@ export function Failed({ why, onAgain }: { why: string; onAgain: () => void }) {
     </div>
   );
 }
+
+/** The badge of the header: whether the page is live, behind or disconnected. */
+export const Pill = ({ text, tone }: { text: string; tone: string }) => (
+  <span class={`pill ${tone}`} data-testid="connection">
+    {text}
+  </span>
+);
+
+interface LostProps {
+  since: number;
+  againAt: number;
+  children: ComponentChildren;
+}
+
+/** The band of a lost connection; the children explain it. */
+export function Lost({ since, againAt, children }: LostProps) {
+  const now = useNow(1_000);
+  const silent = Math.max(0, Math.round((now - since) / 1_000)) * 1_000;
+  const wait = Math.max(0, Math.ceil((againAt - now) / 1_000));
+  return (
+    <div class="band bad" role="alert" data-testid="lost">
+      <p>
+        <b>No connection for {formatMs(silent)}.</b> {children}{' '}
+        {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'}
+      </p>
+    </div>
+  );
+}
+
+/** Tells a reader without the control token where it comes from. */
+export const Locked = ({ to }: { to: string }) => (
+  <span class="faint">
+    To {to}, open the address printed by the command. The address ends with <code>#token=…</code>
+  </span>
+);
 
 /** An empty view, with a hint about the next step. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {

@@ -6,9 +6,8 @@ import { useSignalEffect } from '@preact/signals';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LoadState } from '../../api/contract/load.js';
-import { formatMs } from '../../report/shared/format.js';
-import { Announcer, cleanText, Name, toSentence, useNow } from '../components/labels.js';
-import { Loading, MarkShape } from '../components/placeholders.js';
+import { Announcer, cleanText, Name, toSentence } from '../components/labels.js';
+import { Loading, Locked, Lost, MarkShape, Pill } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
@@ -73,7 +72,7 @@ function Header() {
             <Name text={now.url} most={80} />
           </span>
         )}
-        <Pill />
+        <Pill {...standing(load.value)} />
       </div>
       <nav aria-label="Views">
         <ul>
@@ -98,15 +97,6 @@ function Header() {
   );
 }
 
-function Pill() {
-  const { text, tone } = standing(load.value);
-  return (
-    <span class={`pill ${tone}`} data-testid="connection">
-      {text}
-    </span>
-  );
-}
-
 function standing(now: LoadState | null): { text: string; tone: string } {
   if (connection.value.is === 'lost') return { text: 'disconnected', tone: 'bad' };
   if (!now) return { text: 'connecting', tone: 'calm' };
@@ -116,20 +106,15 @@ function standing(now: LoadState | null): { text: string; tone: string } {
 }
 
 function LostBand() {
-  const now = useNow(1_000);
   const state = connection.value;
-  if (state.is !== 'lost') return <div class="bands" />;
-  const silent = Math.max(0, Math.round((now - state.since) / 1_000)) * 1_000;
-  const wait = Math.max(0, Math.ceil((state.againAt - now) / 1_000));
   return (
     <div class="bands">
-      <div class="band bad" role="alert" data-testid="lost">
-        <p>
-          <b>No connection for {formatMs(silent)}.</b> The load command does not respond and may
-          have ended.{load.value ? ' This page shows its last state.' : ''}{' '}
-          {wait > 0 ? `Next attempt in ${wait} s.` : 'Reconnecting …'}
-        </p>
-      </div>
+      {state.is === 'lost' && (
+        <Lost {...state}>
+          The load command does not respond and may have ended.
+          {load.value && ' This page shows its last state.'}
+        </Lost>
+      )}
     </div>
   );
 }
@@ -265,7 +250,14 @@ function Control({ load }: { load: LoadState }) {
   const [said, say] = useState('');
   if (isOver(load)) return null;
   const waits = load.phase === 'waiting';
-  if (getToken() === null) return waits ? <Locked /> : null;
+  if (getToken() === null)
+    return (
+      waits && (
+        <p>
+          <Locked to="start the run" />
+        </p>
+      )
+    );
   const does = (what: 'resume' | 'stop', word: string) => () => {
     say(word);
     control(what).catch((error: Error) => say(toSentence(error.message)));
@@ -284,14 +276,5 @@ function Control({ load }: { load: LoadState }) {
         {said}
       </p>
     </div>
-  );
-}
-
-function Locked() {
-  return (
-    <p class="faint">
-      To start the run, open the address printed by the command. The address ends with{' '}
-      <code>#token=…</code>
-    </p>
   );
 }
