@@ -154,6 +154,7 @@ export const tables = {
     group: 'group of the agent',
     kind: 'kind of the question',
     number: 'index among the questions of this kind to the agent, from 0',
+    block: 'number of the block that the question is about; empty without one',
     at_ms: 'time of the question',
     calls: 'number of calls, including retries',
     cached: '1 if the answer came from the cache',

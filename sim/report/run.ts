@@ -267,20 +267,22 @@ async function transcriptSection(folder: string): Promise<Html | null> {
   if (samples.length === 0) return null;
   const byBlock = new Map(samples.map(({ block }) => [block!, [] as TableRow[]]));
   for await (const row of tableRows(folder, 'statements.csv')) byBlock.get(row.block!)?.push(row);
-  const votes = await readVotes(folder, byBlock);
+  const further = {
+    vote: await readVotes(folder, byBlock),
+    tokens: await readTokens(folder, byBlock),
+  };
   return section(
     'Transcript',
     html`<p>The first ${plural(samples.length, 'deliberation')}; see statements.csv for all.</p>\n`,
-    samples.map((sample) => transcript(sample, byBlock.get(sample.block!)!, votes)),
+    samples.map((sample) => transcript(sample, byBlock.get(sample.block!)!, further)),
   );
 }
 
-/** Returns the votes by block and agent, if the run has votes.csv. */
-async function readVotes(
-  folder: string,
-  blocks: ReadonlyMap<string, unknown>,
-): Promise<Map<string, string>> {
-  const votes = new Map<string, string>();
+/** Values by block and agent, such as `0/3`; empty if the run has no table with them. */
+type ByAgent = Map<string, string | number>;
+
+async function readVotes(folder: string, blocks: ReadonlyMap<string, unknown>): Promise<ByAgent> {
+  const votes: ByAgent = new Map();
   if (!hasFile(folder, 'votes.csv')) return votes;
   for await (const { block, agent, decision } of tableRows(folder, 'votes.csv')) {
     if (blocks.has(block!)) votes.set(`${block}/${agent}`, decision!);
@@ -288,19 +290,35 @@ async function readVotes(
   return votes;
 }
 
+/** Returns the tokens of external deciders. */
+async function readTokens(folder: string, blocks: ReadonlyMap<string, unknown>): Promise<ByAgent> {
+  const tokens: ByAgent = new Map();
+  if (!hasFile(folder, 'calls.csv')) return tokens;
+  for await (const { block, agent, input_tokens, output_tokens } of tableRows(
+    folder,
+    'calls.csv',
+  )) {
+    if (!blocks.has(block!)) continue;
+    const key = `${block}/${agent}`;
+    tokens.set(key, Number(tokens.get(key) ?? 0) + Number(input_tokens) + Number(output_tokens));
+  }
+  return tokens;
+}
+
 function transcript(
   sample: TableRow,
   statements: readonly TableRow[],
-  votes: ReadonlyMap<string, string>,
+  further: Readonly<Record<string, ByAgent>>,
 ): Html {
   const { block, question, truth, outcome, referee } = sample;
   const rounds = [...new Set(statements.map(({ round }) => Number(round)))].sort((a, b) => a - b);
   const shown = rounds.slice(0, ROUNDS);
   const agents = [...new Set(statements.map(({ agent }) => agent!))];
-  const columns = [
+  const others = Object.entries(further).filter(([, values]) => values.size > 0);
+  const heads = [
     'agent',
     ...shown.map((round) => `round ${round}`),
-    ...(votes.size > 0 ? ['vote'] : []),
+    ...others.map(([name]) => name),
   ];
   const rows = agents.map((agent) => {
     const own = statements.filter((one) => one.agent === agent);
@@ -308,7 +326,7 @@ function transcript(
     return [
       html`${agent} ${group!}${role === 'honest' ? null : html` (${role!})`}`,
       ...shown.map((round) => own.filter((one) => Number(one.round) === round).map(statement)),
-      ...(votes.size > 0 ? [votes.get(`${block}/${agent}`) ?? '–'] : []),
+      ...others.map(([, values]) => values.get(`${block}/${agent}`) ?? '–'),
     ];
   });
   const more = rounds.length > ROUNDS ? `, the first ${ROUNDS} of ${rounds.length} rounds` : '';
@@ -316,7 +334,7 @@ function transcript(
   const caption = `Block ${block}: ${question === '' ? 'deliberation' : question}${right}${more}`;
   return html`<h3>${caption}</h3>
 <p>Outcome: ${code(outcome!)}. Referee: ${code(referee!)}.</p>
-${table(caption, columns, rows, { most: AGENTS, rest: 'statements.csv' })}`;
+${table(caption, heads, rows, { most: AGENTS, rest: 'statements.csv' })}`;
 }
 
 /** Shows a statement: the value, the reason, the private note, and what the agent had seen. */

@@ -176,7 +176,7 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   const acted = end.interventions?.acted;
   const virtual_ms = end.endMs - world.startMs;
   const reported = collectReports(end, finished);
-  if (deciders) finished.calls = deciders.answered.map((one) => callRow(one, world.startMs));
+  if (deciders) finished.calls = callRows(deciders.answered, world.startMs, finished);
   const wallMs = performance.now() - end.started;
   return {
     seed,
@@ -344,12 +344,21 @@ function collectReports(end: RunEnd, finished: RunResults): Reported {
   return { ...reported, run: { ...run, ...reported.run } };
 }
 
-const callRow = (one: AnsweredQuestion, startMs: number): Row<'calls.csv'> => ({
-  ...{ agent: one.agent, group: one.group, kind: one.kind, number: one.number },
-  ...{ at_ms: one.at - startMs, calls: one.calls, cached: Number(one.cached) },
-  ...{ failure: one.failure, input_tokens: one.inputTokens, output_tokens: one.outputTokens },
-  ...{ view: one.seen, thought: one.thought },
-});
+function callRows(
+  answered: readonly AnsweredQuestion[],
+  startMs: number,
+  finished: RunResults,
+): Row<'calls.csv'>[] {
+  const blocks = [...finished.tables['blocks.csv']];
+  finished.tables['blocks.csv'] = blocks;
+  const numbers = new Map(blocks.map(({ block_hash, number }) => [block_hash, number]));
+  return answered.map(({ agent, group, kind, number, block, at, ...one }) => ({
+    ...{ agent, group, kind, number, block: numbers.get(block) ?? null, at_ms: at - startMs },
+    ...{ calls: one.calls, cached: Number(one.cached), failure: one.failure },
+    ...{ input_tokens: one.inputTokens, output_tokens: one.outputTokens },
+    ...{ view: one.seen, thought: one.thought },
+  }));
+}
 
 function reportBlocks(rows: readonly Row<'blocks.csv'>[], world: World): ScriptReportBlock[] {
   const { population } = world.scenario;

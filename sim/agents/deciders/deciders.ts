@@ -97,6 +97,8 @@ export interface AnsweredQuestion {
   failure: string | null;
   inputTokens: number;
   outputTokens: number;
+  /** Hash of the block that it is about; null without one. */
+  block: string | null;
   /** SHA-256 of the view. */
   seen: string;
   thought: string | null;
@@ -337,7 +339,7 @@ export class Deciders implements QuestionGate {
       ...{ agent, group: mind.group, kind: question.kind, number: question.number, at, calls },
       ...{ cached: record!.cached ?? false, failure: failure?.reason ?? null },
       ...{ inputTokens: tokens.inputTokens, outputTokens: tokens.outputTokens },
-      ...{ seen: question.saw, thought: answer?.thought ?? null },
+      ...{ block: doing.block?.hash ?? null, seen: question.saw, thought: answer?.thought ?? null },
     });
     const act = () => {
       if (!answer) return;

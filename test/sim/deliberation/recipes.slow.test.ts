@@ -31,6 +31,11 @@ test('recipes: the example debates with a mock server, and repeats offline', asy
   const rows = csvRows(join(out, 'calls.csv'));
   expect(rows.map(({ kind }) => kind)).toEqual(Array(questions).fill('deliberate'));
   expect(rows.reduce((sum, row) => sum + Number(row.input_tokens), 0)).toBe(input_tokens);
+  expect(new Set(rows.map(({ block }) => block))).toEqual(new Set(['0', '1']));
+  const tokens = rows.filter(({ agent, block }) => agent === '0' && block === '0');
+  const sum = tokens.reduce((all, one) => all + Number(one.input_tokens) + 20, 0);
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toMatch(new RegExp(`0 debaters</th>.*>${sum}</td></tr>`));
   const samples = csvRows(join(out, 'samples.csv'));
   expect(samples.map(({ question }) => question)).toEqual([
     'Is 91 a prime number?',
