@@ -29,6 +29,8 @@ export const loadError = defineFailures('server', {
   NOT_SHARED: `scenario {name}: several generators cannot share it;
     use an executor of arrivals with reads or proposals`,
   NO_DIGESTS: 'no digests of the log in GET /api/v1/meta of {url}, to which a disclosure is bound',
+  NOT_EXPORTED: `cannot export requests of kind {kind}, which depend on responses;
+    use --workload reads, or --mix with read, status and meme`,
   IMPORT_INVALID: 'cannot import: {reason}',
   SCRIPT_INVALID: 'cannot use module {file}: {reason}',
   NO_NETWORK_ID: `no network_id in GET /api/v1/network/state or /api/v1/meta to sign transactions

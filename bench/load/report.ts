@@ -68,6 +68,31 @@ export function loadReport(result: LoadResult): string {
   ]);
 }
 
+/** A page that compares results: a table with one column for each. */
+export function comparisonReport({ rows, warnings, usable }: ComparedPage): string {
+  const [head, ...body] = rows;
+  const title = 'Comparison of load tests';
+  const [first, ...others] = head!;
+  return page(title, [
+    html`<h1>${title}</h1>\n`,
+    html`<div class="verdict${usable ? null : ' bad'}">
+<p><strong>${usable ? 'The figures describe the server.' : 'A result is not usable.'}</strong></p>
+${warnings.map((text) => html`<p>${text}</p>\n`)}</div>\n`,
+    table(
+      'Figures, and the change from the first result to the last',
+      [first!, ...others.map(numberColumn)],
+      body,
+    ),
+  ]);
+}
+
+interface ComparedPage {
+  rows: readonly string[][];
+  warnings: readonly string[];
+  /** True if the figures of the first and of the last result describe the server. */
+  usable: boolean;
+}
+
 const figures = (...charts: readonly (Chart | null)[]): Html[] =>
   charts.filter((chart) => chart !== null).map(figure);
 

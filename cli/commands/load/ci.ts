@@ -129,7 +129,8 @@ export function reportToCi(
   }
 }
 
-function write(path: string, work: () => void): void {
+/** Writes a file. @throws {UsageError} */
+export function write(path: string, work: () => void): void {
   try {
     work();
   } catch (error) {

@@ -1,5 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { Option } from 'commander';
-import type { ComparedFigure, Comparison } from '../../../bench/load/compare.js';
+import type { Comparison } from '../../../bench/load/compare.js';
 import type { Condition, Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';
 import { alignColumns, formatValue, type Unit } from '../../../report/shared/format.js';
@@ -13,17 +14,25 @@ interface Flags {
   failOn?: string[];
   json?: boolean;
   markdown?: boolean;
+  html?: string;
 }
 
 export function loadCompareCommand(): CliCommand {
   return new CliCommand('compare')
-    .description('compare two load results')
+    .description('compare load results')
     .argument('<a>', 'baseline: result.json, or a folder written by load --out')
-    .argument('<b>', 'result to compare with the baseline')
-    .option('--fail-on <conditions>', 'exit 15 if B meets a condition, may be repeated', collect)
+    .argument('<b...>', 'results to compare with the baseline, the oldest first')
+    .option(
+      '--fail-on <conditions>',
+      'exit 15 if the last meets a condition, may be repeated',
+      collect,
+    )
     .addOption(new Option('--markdown', 'print a Markdown table').conflicts('json'))
+    .option('--html <file>', 'HTML page to write, with a table and the trend')
     .option('--json', 'print one JSON object')
     .notes(`
+With several results, each has a column, and the change is that of the last.
+
 A condition is a figure of the first column, a comparison and a bound, such as
 p99>200ms, finality.p99>2s, vote.service.p50>=500us, errors>1% or tps<1000. A
 signed bound is a change from A to B, such as p99>+10% or tps<-5% (for errors:
@@ -41,28 +50,41 @@ figure not measured.`)
       "load compare before/ after/ --fail-on 'p99>+10%,errors>1%'",
       'load compare base.json now.json --json',
       'load compare base/ now/ --markdown >> "$GITHUB_STEP_SUMMARY"',
+      'load compare monday/ tuesday/ wednesday/ --html trend.html',
     )
     .action(run);
 }
 
-async function run(a: string, b: string, { failOn = [], json, markdown }: Flags): Promise<void> {
+async function run(a: string, others: string[], flags: Flags): Promise<void> {
+  const { failOn = [], json, markdown, html } = flags;
   const { judge, parseConditions } = await import('../../../bench/load/conditions.js');
   const conditions = parseConditions(failOn, { relative: true });
   const { compare } = await import('../../../bench/load/compare.js');
   const { readLoad } = await import('../../../bench/load/files.js');
-  const [base, result] = [readLoad(a), readLoad(b)];
+  const b = others.at(-1)!;
+  const results = [a, ...others].map(readLoad);
+  const [base, result] = [results[0]!, results.at(-1)!];
   const comparison = compare(base, result);
   const judged = conditions.map((condition) => ({
     condition: condition.text,
     ...judge(condition, result, base),
   }));
+  const page = async () => ({ rows: await rowsOf(comparison, results), ...comparison });
+  if (html !== undefined) {
+    const { write } = await import('./ci.js');
+    const { comparisonReport } = await import('../../../bench/load/report.js');
+    const text = comparisonReport(await page());
+    write(html, () => writeFileSync(html, text));
+  }
   if (json) {
     const heads = { a: { path: a, ...headOf(base) }, b: { path: b, ...headOf(result) } };
-    printJson({ ...heads, ...comparison, conditions: judged });
+    const trend = results.length > 2 ? { trend: await trendOf(results, [a, ...others]) } : {};
+    printJson({ ...heads, ...comparison, ...trend, conditions: judged });
   } else if (markdown) {
-    writeStdout(...(await markdownLines(comparison, [base, result], judged)));
+    writeStdout(...(await markdownLines(await page(), judged)));
   } else {
-    writeStdout(...(await readable(comparison, base, result)));
+    const { rows, warnings } = await page();
+    writeStdout(...alignColumns(rows), ...warnings.map((warning) => `note: ${warning}`));
   }
   setExitCode(conditionsCode(judged, comparison.usable));
 }
@@ -124,55 +146,71 @@ const headOf = ({ started, commit, machine, verdict, ended, server, asked }: Loa
   asked,
 });
 
-type Values = Pick<ComparedFigure, 'a' | 'b'> & { unit: Unit };
-type Row = [name: string, a: string, b: string, change: string];
-
-async function rowsOf(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<Row[]> {
+/** Returns the values of all results for each figure, with the change of the last one. */
+async function rowsOf(comparison: Comparison, results: readonly LoadResult[]) {
   const { changeText } = await import('../../../bench/load/compare.js');
+  const { findFigure } = await import('../../../bench/load/figures.js');
   const { describeLoad } = await import('../../../bench/load/model.js');
-  const { r, figures } = comparison;
-  const row = (name: string, { unit, a: one, b: other }: Values): Row => {
-    const values = [formatValue(one, unit), formatValue(other, unit)] as const;
-    return [name, ...values, changeText(unit, one, other)];
-  };
+  const row = (name: string, unit: Unit, values: readonly (number | null)[]): string[] => [
+    ...[name, ...values.map((value) => formatValue(value, unit))],
+    changeText(unit, values[0]!, values.at(-1)!),
+  ];
+  const texts = (name: string, of: (result: LoadResult) => string) => [
+    ...[name, ...results.map(of), ''],
+  ];
+  const names = results.map((_, index) => String.fromCharCode(65 + (index % 26)));
   return [
-    ['', 'A', 'B', 'change'],
-    ['started', a.started, b.started, ''],
-    ['server', serverText(a), serverText(b), ''],
-    ['load', describeLoad(a, null).title, describeLoad(b, null).title, ''],
-    ['verdict', verdictText(a), verdictText(b), ''],
-    row('R', { unit: 'per_s', a: r.a, b: r.b }),
-    ...figures.flatMap((one): Row[] => [
-      row(one.figure, one),
-      ...(one.by_r ? [row(`${one.figure}, by R`, one.by_r)] : []),
-    ]),
+    ['', ...names, 'change'],
+    texts('started', ({ started }) => started),
+    texts('server', serverText),
+    texts('load', (one) => describeLoad(one, null).title),
+    texts('verdict', verdictText),
+    row(
+      ...(['R', 'per_s'] as const),
+      results.map(({ r }) => r),
+    ),
+    ...comparison.figures.flatMap(({ figure, unit, by_r }): string[][] => {
+      const { of } = findFigure(figure)!;
+      const plain = row(figure, unit, results.map(of));
+      const between = results.slice(2).map(() => '');
+      const values = by_r && [formatValue(by_r.a, by_r.unit), formatValue(by_r.b, by_r.unit)];
+      const scaled = values && [values[0]!, ...between, values[1]!];
+      const change = by_r && changeText(by_r.unit, by_r.a, by_r.b);
+      return scaled ? [plain, [`${figure}, by R`, ...scaled, change!]] : [plain];
+    }),
   ];
 }
 
-async function readable(comparison: Comparison, a: LoadResult, b: LoadResult): Promise<string[]> {
-  const rows = await rowsOf(comparison, a, b);
-  return [...alignColumns(rows), ...comparison.warnings.map((warning) => `note: ${warning}`)];
+/** Returns the figures of all results, for JSON. */
+async function trendOf(results: readonly LoadResult[], paths: readonly string[]) {
+  const { listFigures } = await import('../../../bench/load/figures.js');
+  const figures = listFigures(results).map(({ name, unit, of }) => [
+    name,
+    { unit, values: results.map(of) },
+  ]);
+  return { paths, figures: Object.fromEntries(figures) as object };
+}
+
+interface Page extends Comparison {
+  rows: string[][];
 }
 
 /** Formats the comparison, its warnings and the conditions for a summary or a comment. */
-async function markdownLines(
-  comparison: Comparison,
-  [a, b]: readonly [LoadResult, LoadResult],
-  judged: readonly Judged[],
-): Promise<string[]> {
+async function markdownLines({ rows: all, warnings }: Page, judged: readonly Judged[]) {
   const { markdownCell } = await import('./ci.js');
-  const [head, ...rows] = await rowsOf(comparison, a, b);
+  const [head, ...rows] = all;
   const line = (row: readonly string[]) => `| ${row.map(markdownCell).join(' | ')} |`;
   const outcomes = judged.map(({ condition, met, unmeasured }) => {
     const problem = met ?? unmeasured;
     const text = problem === null ? 'passed' : `**missed**: ${markdownCell(problem)}`;
     return `- ${markdownCell(condition)}: ${text}`;
   });
+  const columns = head!.map((_, index) => (index === 0 ? ':---' : '---:')).join(' | ');
   return [
-    ...[line(head!), '| :--- | ---: | ---: | ---: |', ...rows.map(line)],
+    ...[line(head!), `| ${columns} |`, ...rows.map(line)],
     ...(outcomes.length > 0 ? ['', ...outcomes] : []),
-    ...(comparison.warnings.length > 0 ? [''] : []),
-    ...comparison.warnings.map((warning) => `- note: ${markdownCell(warning)}`),
+    ...(warnings.length > 0 ? [''] : []),
+    ...warnings.map((warning) => `- note: ${markdownCell(warning)}`),
   ];
 }
 

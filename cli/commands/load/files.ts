@@ -2,13 +2,15 @@
  * Commands for the files of load runs: `load import` and `load schema` for load files, and `load
  * --disclose` and `load recount` for disclosed benchmarks.
  */
+import { randomBytes } from 'node:crypto';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Condition } from '../../../bench/load/conditions.js';
-import type { LoadOptions } from '../../../bench/load/options.js';
+import { kinds, type LoadOptions, loadDefaults, type Mix } from '../../../bench/load/options.js';
 import type { Recount } from '../../../bench/load/recount.js';
 import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { alignColumns, format } from '../../../report/shared/format.js';
-import { readKeys } from '../../options/client.js';
-import { CliCommand } from '../../options/options.js';
+import { readKeys, type UrlFlags, withUrl } from '../../options/client.js';
+import { CliCommand, wholeNumber } from '../../options/options.js';
 import { exitCodes, interruption, UsageError } from '../../output/exit.js';
 import { io, setExitCode } from '../../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
@@ -156,5 +158,60 @@ export function loadSchemaCommand(): CliCommand {
     .action(async () => {
       const { loadFileJsonSchema } = await import('../../../bench/load/load-file.js');
       writeStdout(...JSON.stringify(loadFileJsonSchema(), null, 2).split('\n'));
+    });
+}
+
+interface ExportFlags extends UrlFlags {
+  format: string;
+  mix: Mix;
+  count: number;
+  agents: number;
+  seed?: string;
+}
+
+/** Parses weights such as `read=8,status=1,meme=1`. */
+function parseMix(text: string): Mix {
+  const pairs = text.split(',').map((pair) => /^(\w+)=(\d{1,6})$/.exec(pair.trim()));
+  if (pairs.some((pair) => pair === null || !Object.hasOwn(kinds, pair[1]!))) {
+    throw new InvalidArgumentError('expected weights such as read=8,status=1,meme=1');
+  }
+  return Object.fromEntries(pairs.map((pair) => [pair![1]!, Number(pair![2])]));
+}
+
+export function loadExportCommand(): CliCommand {
+  return withUrl(new CliCommand('export'))
+    .description('print signed requests for another load tool')
+    .addOption(
+      new Option('--format <tool>', 'form of the requests')
+        .choices(['k6', 'wrk', 'vegeta', 'har'])
+        .makeOptionMandatory(),
+    )
+    .option('--mix <weights>', 'kinds of requests with weights', parseMix, { read: 1 } as Mix)
+    .option('--count <n>', 'number of requests', wholeNumber(1, 100_000), 1_000)
+    .option('--agents <n>', 'number of agents', wholeNumber(1, 100_000), 100)
+    .option('--seed <text>', 'random seed (default: random)')
+    .notes(`
+Registers the agents, which stay active, and signs each request. A server takes
+a request for 300 s after its timestamp, and only once. autocannon reads HAR.
+Votes and proposals depend on responses, so only folkmoot load sends them.`)
+    .examples(
+      'load export --format k6 --mix read=8,meme=2 > requests.js',
+      'load export --format vegeta --count 10000 > targets.json',
+      'load export --format har --mix status=1 > requests.har',
+    )
+    .action(async ({ url, format: tool, mix, count, agents, seed }: ExportFlags) => {
+      const { exportRequests, forms } = await import('../../../bench/load/export.js');
+      const plan = { of: 'arrivals', segments: [{ ms: 1_000, from: count, to: count }] } as const;
+      const scenario = { name: 'export', executor: 'constant-arrival-rate', plan, mix } as const;
+      const rest = { startMs: 0, stopMs: null, law: 'uniform', think: null, script: null } as const;
+      const options: LoadOptions = {
+        ...loadDefaults,
+        ...{ url: url.replace(/\/+$/, ''), workload: 'export', rate: count, concurrency: null },
+        ...{ agents, batch: 0, durationMs: 1_000, warmupMs: 0, keepAgents: true },
+        ...{ seed: seed ?? randomBytes(8).toString('hex'), scenarios: [{ ...scenario, ...rest }] },
+      };
+      const requests = await exportRequests(options, count);
+      writeStderr(`folkmoot: ${requests.length} requests, seed ${options.seed}`);
+      writeStdout(...forms[tool]!(requests).trimEnd().split('\n'));
     });
 }

@@ -30,10 +30,16 @@ import {
   watchOption,
 } from '../../options/ui-server.js';
 import { interruption, report, UsageError } from '../../output/exit.js';
-import { printJson, writeStdout } from '../../output/output.js';
+import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
 import { loadCompareCommand, reportConditions } from './compare.js';
-import { disclose, loadImportCommand, loadRecountCommand, loadSchemaCommand } from './files.js';
+import {
+  disclose,
+  loadExportCommand,
+  loadImportCommand,
+  loadRecountCommand,
+  loadSchemaCommand,
+} from './files.js';
 import type { LoadWatch } from './page.js';
 import { notifyAll, showLoad, showProbe } from './progress.js';
 import {
@@ -89,6 +95,10 @@ address contains a token that can start (--watch=paused) and stop the run.
 Watching does not change the figures. To view a saved result, use folkmoot
 explore DIR.
 
+--stream writes the figures of each second while the run goes on, to a file as
+NDJSON, to Prometheus (remote-write+http://HOST/api/v1/write) or as OTLP metrics
+(otlp+http://HOST:4318/v1/metrics). A slow sink loses samples.
+
 If GITHUB_STEP_SUMMARY names a file, load appends a summary to it and prints an
 annotation for each missed threshold.`)
     .examples(
@@ -101,6 +111,7 @@ annotation for each missed threshold.`)
     .addCommand(loadCleanupCommand())
     .addCommand(loadImportCommand())
     .addCommand(loadSchemaCommand())
+    .addCommand(loadExportCommand())
     .addCommand(loadCompareCommand())
     .addCommand(loadMergeCommand())
     .addCommand(loadRecountCommand());
@@ -157,9 +168,13 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   const { signal } = interrupt;
   const traces = flags.traces === undefined ? null : await startTraces(flags.traces);
   const watch = flags.watch ? await watching(options, flags, signal) : null;
+  const streams = await openStreams(flags, options);
   const hooks = {
     // A search shows only probes.
-    ...notifyAll([flags.saturate ? { onProbe: showProbe } : showLoad(options), watch?.hooks ?? {}]),
+    ...notifyAll([
+      flags.saturate ? { onProbe: showProbe } : showLoad(options),
+      ...[watch?.hooks ?? {}, streams ?? {}],
+    ]),
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
     thresholds,
@@ -171,6 +186,9 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     report(error);
     return null;
   });
+  for (const { name, lost } of (await streams?.end()) ?? []) {
+    writeStderr(`folkmoot: ${name} lost ${lost} samples`);
+  }
   if (result === null) {
     await traces?.end();
     return interrupt.end();
@@ -234,6 +252,18 @@ async function planLoad(
   return { options: shareOf({ ...options, ...given }), thresholds };
 }
 
+/** Opens the sinks of --stream. @throws {UsageError} for a sink of another form. */
+async function openStreams({ stream = [] }: LoadFlags, { workload, seed }: LoadOptions) {
+  if (stream.length === 0) return null;
+  const { sinkPattern, Streams } = await import('../../../bench/load/streams.js');
+  const other = stream.find((one) => !sinkPattern.test(one));
+  if (other !== undefined) {
+    const expected = 'a file, remote-write+http://... or otlp+http://...';
+    throw new UsageError('INVALID_VALUE', { option: '--stream', value: other, expected });
+  }
+  return new Streams(stream, { workload, seed });
+}
+
 async function clientTracing() {
   const { ClientTracing } = await import('../../../api/tracing.js');
   return ClientTracing.load(packageVersion());
@@ -293,6 +323,7 @@ interface LoadFlags extends WatchFlags, ShardFlags {
   repeat?: number;
   failOn?: string[];
   out?: string;
+  stream?: string[];
   disclose?: string;
   rounds?: number;
   deviation?: string[];
@@ -364,6 +395,7 @@ function addLoadOptions(command: CliCommand): CliCommand {
     .option('--repeat <n>', 'brackets to search with --saturate (default: 3)', wholeNumber(1, 100))
     .option('--fail-on <condition>', 'exit 15 if met, such as p99>200ms, may be repeated', collect)
     .option('--out <dir>', 'new folder for result.json, tables and report.html')
+    .option('--stream <sink>', 'sink for figures of each second, may be repeated', collect)
     .addOption(
       new Option('--disclose <key>', 'write a signed disclosure to --out, with this key').conflicts(
         ['saturate', 'shard', 'watch'],

@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { DOMParser } from 'linkedom';
+import { DOMParser, parseHTML } from 'linkedom';
 import { changeText, compare } from '../../../../dist/bench/load/compare.js';
+import { findFigure } from '../../../../dist/bench/load/figures.js';
 import { writeLoad } from '../../../../dist/bench/load/files.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { type Judged, junitXml, markdownCell } from '../../../../dist/cli/commands/load/ci.js';
@@ -262,6 +263,29 @@ test('command: reports a wrong condition or file in one line', async () => {
   expectOneLine(missing);
   expect(missing.code).toBe(2);
   expect(missing.stderr).toContain('nowhere; pass the result.json');
+});
+
+test('command: compares more than two results, also as a page', async () => {
+  const results = [loadResult({ seed: 1 }), loadResult({ seed: 2 }), slower()];
+  const paths = results.map((result, index) => {
+    const path = join(folder, `${index}.json`);
+    writeFileSync(path, JSON.stringify(result));
+    return path;
+  });
+  const html = join(folder, 'trend.html');
+  const { code, stdout } = await runCommand(['load', 'compare', ...paths, '--html', html]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ +A +B +C +change$/m);
+  expect(stdout).toMatch(/^vote\.p99( +[\d.]+ ms){3} +\+\d+\.\d %$/m);
+  const { document } = parseHTML(readFileSync(html, 'utf8'));
+  const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.children.length);
+  expect([...new Set(rows)]).toEqual([5]);
+  const json = JSON.parse((await runCommand(['load', 'compare', ...paths, '--json'])).stdout);
+  const { tps, 'vote.p99': p99 } = json.trend.figures;
+  expect([tps, p99.values]).toEqual([
+    undefined,
+    results.map((one) => findFigure('vote.p99')!.of(one)),
+  ]);
 });
 
 // ---- Output for CI systems: JUnit XML, the step summary, annotations and Markdown.
