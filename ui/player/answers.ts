@@ -161,6 +161,8 @@ interface RemarkRange {
   block: number;
   from: number;
   to: number;
+  /** Time of closing, after which there are no remarks; null while the block is in voting. */
+  closedAt: number | null;
 }
 
 /** Entries per request: fewer than the messages that a server sends at most. */
@@ -169,14 +171,17 @@ const REMARK_ENTRIES = 400;
 const MOST_REMARK_ENTRIES = 20_000;
 
 /** Reads the remarks about a block, oldest first. */
-async function remarksAbout(source: Source, { block, from, to }: RemarkRange): Promise<Message[]> {
+async function remarksAbout(source: Source, of: RemarkRange): Promise<Message[]> {
+  const { block, from, to, closedAt } = of;
   const found: Message[] = [];
   const end = Math.min(to, from + MOST_REMARK_ENTRIES);
   for (let first = from; first <= end; first += REMARK_ENTRIES) {
     const last = Math.min(end, first + REMARK_ENTRIES - 1);
-    for (const { said } of await spansOf(source, first, last)) {
+    const batches = await spansOf(source, first, last);
+    for (const { said } of batches) {
       found.push(...said.filter(({ kind, what }) => kind === 'remark' && what === block));
     }
+    if (closedAt !== null && (batches.at(-1)?.at ?? 0) > closedAt) break;
   }
   return found;
 }

@@ -8,7 +8,7 @@ import { plural } from '../../report/shared/format.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Scroll } from '../components/lists.js';
-import { agents, blocks, position } from '../data/store.js';
+import { agents, blocks, position, totals } from '../data/store.js';
 import type { Whole } from './block-data.js';
 
 interface Statement {
@@ -41,8 +41,15 @@ function parseStatement({ who, text }: Message): Statement | null {
 
 export function Transcript({ whole: { block, electorate, votes } }: { whole: Whole }) {
   const known = blocks.value.find(({ hash }) => hash === block.block_hash);
-  const asked = known && { block: known.number, from: known.entry, to: position.value!.entry };
-  const remarks = useWorkerAnswer<Message[]>('remarks', () => asked ?? null, `${known?.number}`);
+  // Most networks have no remarks, and then there is nothing to read.
+  const asked =
+    known && totals.value!.remarks > 0
+      ? {
+          ...{ block: known.number, from: known.entry, to: position.value!.entry },
+          closedAt: known.closed_at,
+        }
+      : null;
+  const remarks = useWorkerAnswer<Message[]>('remarks', () => asked, `${known?.number}`);
   const statements = (remarks ?? []).flatMap((remark) => parseStatement(remark) ?? []);
   if (statements.length === 0) return null;
   const rounds = [...new Set(statements.map(({ round }) => round))].sort((a, b) => a - b);
