@@ -45,6 +45,7 @@ const pictures = [
   { of: 'sim', name: 'now', path: 'now?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'now-dark', path: 'now?at=30000', size: desktop, colorScheme: 'dark' },
   { of: 'sim', name: 'now-narrow', path: 'now?at=30000', size: telephone, colorScheme: 'light' },
+  { of: 'sim', name: 'network', path: 'network?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'opinion', path: 'opinion?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'block', path: 'block?at=30000', size: desktop, colorScheme: 'light' },
   { of: 'sim', name: 'explore', path: 'explore?at=30000', size: desktop, colorScheme: 'light' },
@@ -75,10 +76,10 @@ try {
 async function take(url, { name, path, size: viewport, colorScheme }, drawn) {
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' });
   await page.goto(`${url}/ui/${path}`);
-  // The page is drawn once the position appears and the layout is stable.
-  await page.getByText(drawn).first().waitFor();
+  // The page is drawn once the position appears, which a telephone hides, and the layout is stable.
+  await page.getByText(drawn).first().waitFor({ state: 'attached' });
   await page.waitForLoadState('networkidle');
-  await page.waitForTimeout(1_500);
+  await page.waitForTimeout(4_000);
   await page.screenshot({ path: join(root, `docs/pictures/${name}.png`) });
   await page.close();
 }
