@@ -2,7 +2,8 @@
  * Comparison of two results, with warnings about differences that make the results incomparable.
  */
 import { format, type Rounded, roundedValue, type Unit } from '../../report/shared/format.js';
-import { type Figure, listFigures } from './figures.js';
+import { type Figure, listFigures, scheduledOperations } from './figures.js';
+import { decodeHistogram } from './histograms.js';
 import { type LoadResult, usableVerdicts } from './result.js';
 
 export interface Comparison {
@@ -19,6 +20,8 @@ export interface Comparison {
   /** Differences between the runs, and doubts about their figures. */
   warnings: string[];
   figures: ComparedFigure[];
+  /** Sensitivity of each operation to the outages of B; empty if B has no record of outages. */
+  sensitivity: { operation: string; ms: number }[];
 }
 
 /** `change` is computed from `a` and `b` of the same object only. */
@@ -57,7 +60,30 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
       ...differences(a, b),
     ],
     figures: listFigures([a, b]).map((figure) => compareFigure(figure, a, b)),
+    sensitivity: b.outages ? sensitivities(a, b) : [],
   };
+}
+
+/** Points at which the area between two curves is summed. */
+const POINTS = 500;
+
+/**
+ * Computes the sensitivity score of Stabl for the response times of each operation: the area
+ * between the cumulative distributions without and with faults, in milliseconds.
+ */
+function sensitivities(a: LoadResult, b: LoadResult): Comparison['sensitivity'] {
+  return scheduledOperations(a).flatMap(({ operation, response }) => {
+    const other = scheduledOperations(b).find((one) => one.operation === operation);
+    if (response.histogram === null || !other?.response.histogram) return [];
+    const [before, after] = [response.histogram, other.response.histogram].map(decodeHistogram);
+    let area = 0;
+    for (let point = 0; point < POINTS; point += 1) {
+      const percent = (100 * (point + 0.5)) / POINTS;
+      const gap = before!.getValueAtPercentile(percent) - after!.getValueAtPercentile(percent);
+      area += Math.abs(gap) / 1_000 / POINTS;
+    }
+    return [{ operation, ms: Math.round(1_000 * area) / 1_000 }];
+  });
 }
 
 /**

@@ -178,6 +178,9 @@ async function rowsOf(comparison: Comparison, results: readonly LoadResult[]) {
       const change = by_r && changeText(by_r.unit, by_r.a, by_r.b);
       return scaled ? [plain, [`${figure}, by R`, ...scaled, change!]] : [plain];
     }),
+    ...comparison.sensitivity.map(({ operation, ms }) => [
+      ...[`${operation}.sensitivity`, ...results.map(() => ''), formatValue(ms, 'ms')],
+    ]),
   ];
 }
 

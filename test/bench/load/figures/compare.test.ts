@@ -13,7 +13,7 @@ import { formatValue, type Unit } from '../../../../dist/report/shared/format.js
 import { type Ended, expectOneLine, runCommand } from '../../../support/command.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { linesOf } from '../../../support/runs.js';
-import { loadResult, saturation } from '../fixture.js';
+import { loadResult, outage, saturation } from '../fixture.js';
 
 const slower = (changes: Partial<LoadResult> = {}) => loadResult({ seed: 2, medianMs: 8 }, changes);
 
@@ -263,6 +263,17 @@ test('command: reports a wrong condition or file in one line', async () => {
   expectOneLine(missing);
   expect(missing.code).toBe(2);
   expect(missing.stderr).toContain('nowhere; pass the result.json');
+});
+
+test('compare: sensitivity is the area between the response times, of runs with outages', () => {
+  const of = (b: LoadResult) => compare(loadResult(), b).sensitivity;
+  expect(of(slower())).toEqual([]);
+  expect(of(loadResult({}, { outages: [] }))).toEqual([{ operation: 'vote', ms: 0 }]);
+  // If every request is slower, the area is the difference of the means.
+  const { ms } = of(slower({ outages: [outage()] }))[0]!;
+  const [a, b] = [loadResult(), slower()].map(({ operations }) => operations[0]!.response.mean!);
+  expect(ms / (b! - a!)).toBeGreaterThan(0.9);
+  expect(ms / (b! - a!)).toBeLessThan(1.1);
 });
 
 test('command: compares more than two results, also as a page', async () => {
