@@ -153,13 +153,13 @@ function planCost(plan: Plan, { tokens }: Study, replicates: number): PlannedCos
 
 /** Returns the calls of a run by group: one for each round of a deliberation and for each vote. */
 function callsOf(scenario: Scenario): { model: string; calls: number | null }[] {
-  const { blocks } = scenario.length;
+  const { deliberation, length } = scenario;
   const sizes = groupSizes(scenario);
   return scenario.agents.flatMap(({ strategy }, at) => {
     if (!isExternal(strategy)) return [];
-    const model = modelOf(strategy as { model?: string });
-    const votes = strategy.asks.includes('vote') ? 1 : 0;
-    const calls = blocks === undefined ? null : blocks * sizes[at]! * votes;
-    return [{ model, calls }];
+    const votes = deliberation?.vote !== 'value' && strategy.asks.includes('vote') ? 1 : 0;
+    const each = (deliberation?.rounds ?? 0) + votes;
+    const calls = length.blocks === undefined ? null : length.blocks * sizes[at]! * each;
+    return [{ model: modelOf(strategy as { model?: string }), calls }];
   });
 }

@@ -65,6 +65,19 @@ test('study plan: prices the calls of every cell', async () => {
   expect(value.cost.money).toBeCloseTo(calls * (500 * 2 + 50 * 10) * 1e-6, 10);
 });
 
+test('study plan: counts a call for each round of a deliberation', async () => {
+  const models = '{ kind: http, url: "http://127.0.0.1:9", dialect: openai, model: m }';
+  const text = scenario('deliberation: { rounds: 3 }')
+    .replace('producers: 2 }', `producers: 2, strategy: ${models} }`)
+    .replace(
+      'path: agents.0.strategy.kind, name: way, values: [honest, silent]',
+      'path: deliberation.rounds, name: way, values: [1, 3]',
+    )
+    .replace('between: [honest, silent]', 'between: [1, 3]');
+  const { value } = await json('study', 'plan', written(text).file);
+  expect(value.cost.calls).toBe(6 * (1 + 3) * 2 * 8);
+});
+
 test.each([
   ['factor: way, between', 'factor: kind, between', /unknown factor: kind/],
   ['[honest, silent], rates', '[honest, honest], rates', /expected two of honest, silent/],
