@@ -145,7 +145,8 @@ export function report(error: unknown): number {
   const code = source === undefined ? exitCodes.crash : exitCodeOf(error, source);
   if (isStructured()) {
     const { problem, code: key, fix: advice } = error as Partial<Record<string, unknown>>;
-    const named = [problem, key].find((one) => typeof one === 'string') ?? 'INTERNAL_ERROR';
+    const other = code === exitCodes.usage ? 'USAGE' : 'INTERNAL_ERROR';
+    const named = [problem, key].find((one) => typeof one === 'string') ?? other;
     const message = { type: 'error', code: named, exit_code: code, message: text, advice };
     writeMessage(message);
   } else writeStderr(...`folkmoot: ${text}`.split('\n'));

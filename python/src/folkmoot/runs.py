@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -278,6 +279,10 @@ def sweep(
             exit_code=finished.exit_code,
             advice="; ".join(finished.notes[-2:]),
         )
+    for empty in result.get("empty", []):
+        warnings.warn(f"no run has a value for {empty['response']}", stacklevel=2)
+    for missing in result.get("without_effect", []):
+        warnings.warn(missing["text"], stacklevel=2)
     return Sweep(folder, held, result)
 
 
