@@ -68,6 +68,8 @@ export interface Sample {
   topic: Topic;
   statements: MadeStatement[];
   seats: Map<number, Seat>;
+  /** Statements by author and message, because every agent receives each. */
+  parsed: Map<string, SeenStatement | null>[];
 }
 
 interface Seat {
@@ -88,7 +90,9 @@ interface Seat {
 /** Hash constants for draws that are equal for all agents. */
 const TRUTH = 0x7271;
 const COLLUSION = 0xc011;
-/** Limit on cached messages of an agent. */
+/** Limit on deliberations in memory. A live network forgets earlier ones. */
+const MOST_SAMPLES = 20_000;
+/** Limit on cached messages of an agent about a block. */
 const MOST_PARSED = 1_000;
 /** Remarks of an agent among which its latest statement is. Later ones may not have arrived. */
 const LATEST = 4;
@@ -125,8 +129,6 @@ export class Deliberations {
   readonly #spec: Deliberation;
   readonly #prompts: Prompts;
   readonly #streams: Streams;
-  /** Statements by author and message, because every agent receives each. */
-  readonly #parsed: Map<string, SeenStatement | null>[] = [];
 
   constructor(scenario: Scenario, seed: string) {
     this.#spec = scenario.deliberation!;
@@ -150,7 +152,7 @@ export class Deliberations {
         const sample = this.#sample(world, block);
         const seat = this.#seat(sample, agent, world, block);
         if (seat.end) return inner.vote(agent, world, block, slot);
-        const history = this.#history(agent, world, block, sample.topic);
+        const history = this.#history(agent, world, sample);
         const call = { agent, world, block, sample, seat, round: this.#roundOf(slot), history };
         this.#turn({ ...call, seen: latest(history) }, slot, answerer);
       },
@@ -166,8 +168,9 @@ export class Deliberations {
     const known = this.samples.get(block.hash);
     if (known) return known;
     const topic = topicOf(this.#spec, world, block, () => this.#drawn(world, block, TRUTH));
-    const sample = { block: block.hash, topic, statements: [], seats: new Map() };
+    const sample = { block: block.hash, topic, statements: [], seats: new Map(), parsed: [] };
     this.samples.set(block.hash, sample);
+    if (this.samples.size > MOST_SAMPLES) this.samples.delete(this.samples.keys().next().value!);
     return sample;
   }
 
@@ -323,27 +326,15 @@ export class Deliberations {
   }
 
   /** Returns received statements that the agent may see. Memory last needs the latest only. */
-  #history({ ordinal }: ScriptedAgent, world: World, { hash }: BlockTalk, topic: Topic) {
+  #history({ ordinal }: ScriptedAgent, world: World, sample: Sample): SeenStatement[] {
     const most = this.#spec.memory === 'last' ? LATEST : undefined;
     const seen: SeenStatement[] = [];
-    for (const { agent, message } of world.receivedRemarks(ordinal, hash, most)) {
+    for (const { agent, message } of world.receivedRemarks(ordinal, sample.block, most)) {
       if (!this.#sees(ordinal, agent)) continue;
-      const statement = this.#parse(agent, message, topic);
+      const statement = parseOnce(agent, message, sample);
       // An equivocating agent addresses each of its statements to half of the agents.
       if (statement && (statement.half ?? ordinal % 2) === ordinal % 2) seen.push(statement);
     }
-    return seen;
-  }
-
-  #parse(agent: number, message: string, topic: Topic): SeenStatement | null {
-    this.#parsed[agent] ??= new Map();
-    const known = this.#parsed[agent];
-    const found = known.get(message);
-    if (found !== undefined) return found;
-    if (known.size >= MOST_PARSED) known.clear();
-    const statement = parseStatement(message, topic);
-    const seen = statement && { ...statement, agent };
-    known.set(message, seen);
     return seen;
   }
 
@@ -407,6 +398,18 @@ export class Deliberations {
       castVote(agent, world, block, { decision, withoutMemes: decision, reason });
     }
   }
+}
+
+function parseOnce(agent: number, message: string, { topic, parsed }: Sample) {
+  parsed[agent] ??= new Map();
+  const known = parsed[agent];
+  const found = known.get(message);
+  if (found !== undefined) return found;
+  if (known.size >= MOST_PARSED) known.clear();
+  const statement = parseStatement(message, topic);
+  const seen = statement && { ...statement, agent };
+  known.set(message, seen);
+  return seen;
 }
 
 /** True if agents with this strategy take part in deliberations. */

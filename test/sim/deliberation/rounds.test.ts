@@ -183,3 +183,21 @@ test('statements: the longest reason and value fit; forged remarks are ignored',
   const { reported, verdict } = await simulate(scenario, { folder, log: 'none' });
   expect([verdict, reported.run.statements]).toEqual(['pass', 10]);
 });
+
+test('questions: each block asks the next one, with its own options', async () => {
+  const questions = [
+    { text: 'First?', options: ['a', 'b'], truth: 'a' },
+    { text: 'Second?', options: ['b', 'c'], truth: 'b' },
+  ];
+  const sure = group('sure', 3, { model: 'majority', p: 1 });
+  const { samples, result } = await deliberate([sure], {
+    ...{ rounds: 2, questions, value: { kind: 'option' }, until: 'unanimity' },
+  });
+  expect(samples.map(({ question, value }) => [question, value])).toEqual([
+    ['First?', '"a"'],
+    ['Second?', '"b"'],
+    ['First?', '"a"'],
+    ['Second?', '"b"'],
+  ]);
+  expect(result.reported.run).toMatchObject({ outcome_valid: 1, accuracy_last: 1 });
+});
