@@ -1,7 +1,9 @@
-"""Small scenarios, and a place for files."""
+"""Small scenarios, a place for files, and a server."""
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +15,7 @@ sys.path.insert(0, str(ROOT / "python" / "src"))
 MAIN = ROOT / "dist" / "cli" / "main.js"
 
 import folkmoot  # noqa: E402
+from folkmoot import command  # noqa: E402
 
 
 def town(**more: Any) -> dict[str, Any]:
@@ -43,6 +46,25 @@ class Case(unittest.TestCase):
             if value is not None:
                 os.environ[name] = value
             self.addCleanup(_restore, name, before)
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, test: Case, *arguments: str, data: str = "data") -> None:
+        words = [*command.find(), "serve", "--limits=off", "--port=0",
+                 f"--data={test.folder / data}", "--log-level=error", *arguments]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        test.addCleanup(self.stop)
+        assert self.process.stdout
+        listening = json.loads(self.process.stdout.readline())
+        self.url: str = listening["url"]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        assert self.process.stdout
+        self.process.stdout.close()
 
 
 def _restore(name: str, value: str | None) -> None:

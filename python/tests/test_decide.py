@@ -51,6 +51,35 @@ class InThisProcess(Case):
         alone = folkmoot.run(out / "scenario.json", cassette=out)
         self.assertEqual(alone.digest, run.digest)
 
+    def test_a_fork_asks_functions_again_and_of_other_groups(self) -> None:
+        asked: list[str] = []
+
+        @folkmoot.decider
+        def never(question: folkmoot.Question) -> str:
+            asked.append(question.id)
+            return "reject"
+
+        run = folkmoot.run(town(), seed=1, deciders={"minds": strict})
+        silence = {"kind": "silence", "whom": [{"group": "town", "count": 2}], "at_ms": 3000}
+        with self.assertRaises(folkmoot.FolkmootError) as caught:
+            run.fork(silence)
+        self.assertEqual(caught.exception.code, "NO_DECIDER")
+        fork = run.fork(silence, deciders={"minds": never})
+        # The cassette of the run answers the other questions.
+        self.assertGreater(len(asked), 0)
+        self.assertLess(len(asked), fork.measures["decider_questions"])
+        self.assertEqual(fork.measures["decider_failures"], 0)
+        asked.clear()
+        both = {"minds": strict, "town": never}
+        changed = run.fork(deciders=both)
+        self.assertGreater(len(asked), 0)
+        self.assertLess(changed.measures["finalized_share"], run.measures["finalized_share"])
+        # The fork is a run with functions in both groups.
+        again = changed.fork(silence, deciders=both)
+        self.assertEqual(again.measures["decider_failures"], 0)
+        sweep = run.fork(silence, deciders={"minds": strict}, replicates=2)
+        self.assertEqual([row["decider_failures"] for row in sweep.runs()], [0] * 4)
+
     def test_waiting_questions_make_a_batch(self) -> None:
         sizes: list[int] = []
 

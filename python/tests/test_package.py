@@ -14,6 +14,7 @@ from support import ROOT, Case
 # Twelve lines: sweep, table, figure, decider.
 SCRIPT = """
 import folkmoot
+folkmoot.set_frames("dicts")
 town = {"title": "A town", "population": 12, "length": {"blocks": 3},
         "agents": [{"group": "town", "producers": 2}, {"group": "minds", "count": 4}]}
 sweep = folkmoot.sweep(town, {"agents.minds.count": [3, 5]}, replicates=1, log="full")

@@ -1,11 +1,12 @@
-"""Runs, sweeps, replays, forks and recounts with the real command line."""
+"""Runs, sweeps, replays, forks, recounts and load tests with the real command line."""
 from __future__ import annotations
 
 import json
 import subprocess
 import unittest
+from typing import Any
 
-from support import MAIN, Case, folkmoot, town
+from support import MAIN, Case, Server, folkmoot, town
 
 from folkmoot import command
 
@@ -87,6 +88,29 @@ class Runs(Case):
         self.assertEqual(len(recounted["rules"]), 2)
         with self.assertRaises(folkmoot.FolkmootError):
             run.fork({"kind": "nonsense"})
+
+    def test_load_measures_a_real_server(self) -> None:
+        server = Server(self)
+        out = self.folder / "load"
+        given: dict[str, Any] = {"agents": 8, "rate": 20, "duration": "2s", "warmup": "1s"}
+        result = folkmoot.load([server.url], out=out, seed="x", **given)
+        self.assertEqual(result, json.loads((out / "result.json").read_text()))
+        self.assertEqual((result["seed"], result["server"]["url"]), ("x", server.url))
+        asked = result["asked"]
+        self.assertEqual((asked["agents"], asked["rate"], asked["duration_s"]), (8, 20, 2))
+        self.assertGreater(result["arrivals"]["accepted"], 0)
+        # A condition that is met is a result. One that cannot be measured is an error.
+        given["duration"] = "1s"
+        met = folkmoot.load(server.url, fail_on=["service.p50>0ms"], **given)
+        self.assertGreater(met["arrivals"]["accepted"], 0)
+        with self.assertRaises(folkmoot.FolkmootError) as caught:
+            folkmoot.load(server.url, fail_on=["finality.p50>0ms"], **given)
+        self.assertEqual(caught.exception.exit_code, 17)
+        server.stop()
+        with self.assertRaises(folkmoot.FolkmootError) as caught:
+            folkmoot.load(server.url, **given)
+        self.assertIn(server.url, str(caught.exception))
+        self.assertIsNotNone(caught.exception.exit_code)
 
     def test_sweep_gives_tables_with_its_factors(self) -> None:
         shown = []

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from support import ROOT, Case, folkmoot
+from support import ROOT, Case, folkmoot, town
 
 from folkmoot import tables
 
@@ -83,6 +83,27 @@ class Tables(Case):
         self.assertEqual(kinds[:2] + kinds[3:], ["int64", "Int64", "bool"])
         self.assertTrue(frame["agent"].isna()[1])
         self.assertEqual(str(self.read("block,agent\n")["block"].dtype), "int64")
+
+    @unittest.skipUnless(_has("pandas"), "needs pandas")
+    def test_runs_and_events_are_frames_of_pandas(self) -> None:
+        import numpy
+
+        folkmoot.set_frames("auto")
+        given = {"replicates": 2, "responses": ["finalized_share"]}
+        sweep = folkmoot.sweep(town(), {"agents.minds.count": [3, 5]}, **given)
+        means = sweep.runs().groupby("count")["finalized_share"].mean()
+        summary = sweep.summary()
+        summary = summary[summary["measure"] == "finalized_share"].set_index("count")
+        self.assertEqual(list(means.index), [3, 5])
+        numpy.testing.assert_allclose(summary["mean"].to_numpy(), means.to_numpy())
+        run = folkmoot.run(town())
+        votes = run.events("block_validation")
+        self.assertEqual(len(votes), run.measures["votes"])
+        self.assertEqual(str(votes["timestamp"].dtype), "datetime64[ns, UTC]")
+        self.assertTrue(votes["timestamp"].is_monotonic_increasing)
+        shares = run.votes()["decision"].value_counts(normalize=True)
+        numpy.testing.assert_allclose(shares.sum(), 1)
+        self.assertEqual(str(run.series["t_ms"].dtype), "int64")
 
     @unittest.skipUnless(_has("polars"), "needs polars")
     def test_polars_keeps_types_and_missing_values(self) -> None:

@@ -220,6 +220,14 @@ class _Answering:
         self._output.flush()
 
 
+def relayed_groups(scenario: Mapping[str, Any]) -> set[str]:
+    """Returns the groups whose questions come to functions, by the relay, in a saved scenario."""
+    parts = [*scenario.get("agents", []), *scenario.get("interventions", [])]
+    strategies = [part.get("strategy") for part in parts]
+    commands = [one.get("command") for one in strategies if isinstance(one, dict)]
+    return {words[3] for words in commands if words and words[1:3] == ["-e", _RELAY]}
+
+
 class DeciderServer:
     """Deciders of this process for the time of a command."""
 
@@ -247,9 +255,9 @@ class DeciderServer:
         return {"FOLKMOOT_DECIDERS": f"{self._listener.getsockname()[1]} {self._token}"}
 
     def strategies(self) -> dict[str, Any]:
-        """Returns the changes of the scenario that bring the questions here."""
+        """Returns the strategies, by group, that bring the questions here."""
         return {
-            f"agents.{group}.strategy": {
+            group: {
                 "kind": "exec",
                 "command": ["node", "-e", _RELAY, group],
                 "env": ["FOLKMOOT_DECIDERS"],

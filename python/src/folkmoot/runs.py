@@ -8,12 +8,12 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import command, tables, widget
-from .decide import Decider, DeciderServer
+from .decide import Decider, DeciderServer, relayed_groups
 from .errors import FolkmootError
 from .progress import Shown, showing
 
@@ -297,37 +297,50 @@ def _factors(factors: Mapping[str, Sequence[Any] | Mapping[str, Any]]) -> list[d
     return listed
 
 
-def replay(run: str | os.PathLike[str], *, progress: ShowProgress = None, **options: Any) -> Replay:
+def replay(run: str | os.PathLike[str], **options: Any) -> Replay:
     """Recomputes a saved run, a data folder or a printed log, and compares every byte.
 
     `signatures=True` also verifies all signatures. Raises FolkmootError.
     """
     arguments = ["replay", "--json", *command.options(options), *_source(run)]
-    with showing(progress) as show:
-        finished = command.run(arguments, ok=(0, DIFFERS), progress=show)
-    return Replay(_result(finished, "replay"))
+    return Replay(_result(command.run(arguments, ok=(0, DIFFERS)), "replay"))
 
 
 def fork(
     run: str | os.PathLike[str],
-    interventions: Iterable[Mapping[str, Any]],
+    interventions: Iterable[Mapping[str, Any]] = (),
     *,
     out: str | os.PathLike[str] | None = None,
     replicates: int | None = None,
+    deciders: Mapping[str, Decider] | None = None,
     progress: ShowProgress = None,
     **options: Any,
 ) -> Run | Sweep:
     """Re-runs a saved run with interventions, and verifies that all before them is the same.
 
     With `replicates`, runs that number of seeds with and without the change, and returns a Sweep.
-    Raises FolkmootError.
+    `deciders` maps groups to functions. A group that a function decided for in the run needs one
+    again, which answers new questions. Any other group uses its function from the start of the
+    fork, which is a change. Raises FolkmootError.
     """
+    relayed = relayed_groups(Saved(Path(run))._json("scenario.json"))
+    missing = ", ".join(sorted(relayed - {*(deciders or {})}))
+    if missing:
+        raise FolkmootError(f"no decider for groups of the run: {missing}", code="NO_DECIDER",
+                            advice="pass deciders={GROUP: FUNCTION}")
     folder, held = _output(out)
-    given = {"out": folder, "replicates": replicates, **options}
-    given["intervention"] = [json.dumps(one, allow_nan=False) for one in interventions]
-    arguments = ["fork", "--json", *command.options(given), *_source(run)]
-    with showing(progress) as show:
-        finished = command.run(arguments, ok=(0, SAFETY), progress=show)
+
+    def changes(strategies: Mapping[str, Any]) -> list[str]:
+        replaced = [{"kind": "strategy", "whom": [{"group": group}], "strategy": one, "at_ms": 0}
+                    for group, one in strategies.items() if group not in relayed]
+        texts = [json.dumps(one, allow_nan=False) for one in [*replaced, *interventions]]
+        return command.options({"intervention": texts})
+
+    with _Inputs(run, deciders) as inputs:
+        asked = {"folder": os.fspath(run)} if deciders else {}
+        given = {"out": folder, "replicates": replicates, **asked, **inputs.options, **options}
+        finished = inputs.run(["fork", "--json", *command.options(given)],
+                              ok=(0, SAFETY), progress=progress, changes=changes)
     if replicates is not None:
         return Sweep(folder, held, _result(finished, "fork"))
     return Run(folder, held)
@@ -351,7 +364,6 @@ def load(
     url: str | Sequence[str] = "http://127.0.0.1:8080",
     *,
     out: str | os.PathLike[str] | None = None,
-    progress: ShowProgress = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Load-tests a live server, and returns the result, whose members docs/load-result.md lists.
@@ -361,8 +373,7 @@ def load(
     """
     urls = url if isinstance(url, str) else ",".join(url)
     arguments = ["load", *command.options({"url": urls, "json": True, "out": out, **options})]
-    with showing(progress) as show:
-        finished = command.run(arguments, ok=(0, INVALID, FAIL_ON, UNMEASURED), progress=show)
+    finished = command.run(arguments, ok=(0, INVALID, FAIL_ON, UNMEASURED))
     return dict(_result(finished, "load"))
 
 
@@ -399,6 +410,10 @@ class _Temporary:
         self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
+def _set_strategies(strategies: Mapping[str, Any]) -> list[str]:
+    return command.changes({f"agents.{group}.strategy": one for group, one in strategies.items()})
+
+
 class _Inputs:
     """The scenario as an argument, and the deciders while a command runs."""
 
@@ -425,13 +440,17 @@ class _Inputs:
         return _source(path)
 
     def run(
-        self, arguments: list[str], *, ok: Sequence[int], progress: ShowProgress
+        self,
+        arguments: list[str],
+        *,
+        ok: Sequence[int],
+        progress: ShowProgress,
+        changes: Callable[[Mapping[str, Any]], list[str]] = _set_strategies,
     ) -> command.Finished:
         with showing(progress) as show, DeciderServer(self._deciders) as server:
-            strategies = command.changes(server.strategies())
             try:
                 return command.run(
-                    [*arguments, *strategies, *self._file()],
+                    [*arguments, *changes(server.strategies()), *self._file()],
                     ok=ok,
                     env=server.env,
                     progress=show,
