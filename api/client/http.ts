@@ -50,6 +50,15 @@ const SILENT_MS = 5_000;
 /** Statuses of a server that cannot answer now, while a different server may. */
 const unable: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** Returns a signal that aborts after a time, or with another signal. */
+export function abortAfter(ms: number, signal?: AbortSignal): AbortSignal {
+  const late = AbortSignal.timeout(ms);
+  if (!signal) return late;
+  // Without a listener, Node.js 20 may collect the timeout as garbage, and it never aborts.
+  late.addEventListener('abort', () => {}, { once: true });
+  return AbortSignal.any([signal, late]);
+}
+
 export class Http {
   readonly servers: Servers;
   readonly #fetch: typeof fetch;
@@ -106,9 +115,7 @@ export class Http {
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const request = this.#serverKey ? timed(asked, this.#clock.stamp()) : asked;
-    const late = AbortSignal.timeout(timeoutMs);
-    const given = signal ? AbortSignal.any([signal, late]) : late;
-    const { response, body } = await this.#answer(url, request, given);
+    const { response, body } = await this.#answer(url, request, abortAfter(timeoutMs, signal));
     const { status, headers } = response;
     this.#assertSignature(response, request, body);
     const unknown = unknownNames(headers.get('folkmoot-unknown'));

@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter, once } from 'node:events';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortAfter } from '../../../api/client/http.js';
 import {
   AgentClient,
   type Event,
@@ -150,7 +151,7 @@ export class EventInbox {
   async wait(given: Cursor | null, wait: NewsWait): Promise<FoundNews> {
     const { topics: wanted, waitMs, signal } = wait;
     const { arrivals, ended } = await this.#subscribed(Math.max(waitMs, SUBSCRIBED_MS), signal);
-    const late = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    const late = abortAfter(waitMs, signal);
     let from = given ?? (await this.#position());
     for (;;) {
       const woken = new AbortController();
@@ -190,7 +191,7 @@ export class EventInbox {
       this.#subscription = null;
       throw error;
     });
-    const late = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+    const late = abortAfter(ms, signal);
     const aborted = once(late, 'abort').then(() => null);
     const held = late.aborted ? null : await Promise.race([this.#subscription, aborted]);
     if (held) return held;

@@ -18,9 +18,9 @@ import { listenError, type StopSignal, UsageError } from '../../output/exit.js';
 import { printJson, writeStderr } from '../../output/output.js';
 import { type McpService, MOST_MESSAGE_BYTES, reportFault } from './server.js';
 
-const MOST_CONNECTIONS = 256;
+const MOST_CONNECTIONS = 2_048;
 /** Maximum number of connections without the token. */
-const MOST_STRANGERS = 128;
+const MOST_STRANGERS = 1_024;
 /** Maximum number of subscriptions, which never receive a notification because no list changes. */
 const MOST_SUBSCRIPTIONS = 16;
 /** Timeouts for a request head and for a whole request, and the interval between checks. */

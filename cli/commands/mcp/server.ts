@@ -52,6 +52,10 @@ const LISTS = { ttlMs: 300_000, cacheScope: 'private' as const };
 /** Limit on concurrent calls of all hosts. */
 const MOST_AT_ONCE = 128;
 
+class TooManyCalls extends Error {
+  override message = `too many concurrent calls (limit ${MOST_AT_ONCE})`;
+}
+
 /** Answers requests. Keeps nothing between two requests, so any process with the keys can serve. */
 export class McpService {
   readonly agents: ActingAgents;
@@ -82,7 +86,7 @@ export class McpService {
     const shown = [...this.#tools.values()].map((tool) => tool.shown);
     server.setRequestHandler('tools/list', () => ({ tools: shown }));
     server.setRequestHandler('tools/call', ({ params }, { mcpReq: { signal } }) =>
-      this.#bounded(() => this.#call(params, AbortSignal.any([signal, this.#ending.signal]))),
+      this.#call(params, AbortSignal.any([signal, this.#ending.signal])),
     );
     server.setRequestHandler('prompts/list', () => ({
       prompts: prompts.map(({ text: _, ...shown }) => shown),
@@ -95,7 +99,7 @@ export class McpService {
       }),
     }));
     server.setRequestHandler('resources/read', ({ params: { uri } }) =>
-      this.#bounded(() => readResource(agents.get()!.client, uri)),
+      readResource(uri, (view) => this.#bounded(() => view(agents.get()!.client))),
     );
     server.onerror = (error) => reportFault(error.message);
     return server;
@@ -111,7 +115,9 @@ export class McpService {
     await nextTurn();
   }
 
+  /** Runs a call. @throws {TooManyCalls} */
   async #bounded<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.#running.size >= MOST_AT_ONCE) throw new TooManyCalls();
     const running = begin();
     this.#running.add(running);
     return running.finally(() => this.#running.delete(running));
@@ -124,14 +130,12 @@ export class McpService {
     const offered = this.#tools.get(name);
     if (!offered) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'unknown tool');
     try {
-      if (this.#running.size >= MOST_AT_ONCE) {
-        throw new Mistake('', `too many concurrent calls (limit ${MOST_AT_ONCE}); retry later`);
-      }
       const problem = findArgumentProblem(offered, given);
       if (problem) throw problem;
       const { agent, ...args } = given as { agent?: string };
       const by = this.agents.get(agent)!;
-      return await toolResult(offered, () => offered.tool.call(args, { by, signal }));
+      const call = () => offered.tool.call(args, { by, signal });
+      return await this.#bounded(() => toolResult(offered, call));
     } catch (error) {
       return toolFailure(error);
     }
@@ -229,19 +233,21 @@ function listResources(agents: ActingAgents) {
   return [network, ...own];
 }
 
+type ResourceView = (client: NetworkClient) => Promise<Data>;
+
 /** @throws {ProtocolError} with the refusal as its message. */
-async function readResource(client: NetworkClient, uri: string) {
-  const views = templates.flatMap(({ pattern, read }) => {
+async function readResource(uri: string, run: (view: ResourceView) => Promise<Data>) {
+  const views = templates.flatMap(({ pattern, read }): ResourceView[] => {
     const id = pattern.exec(uri)?.[1];
-    return id === undefined ? [] : [() => read(client, id)];
+    return id === undefined ? [] : [(client) => read(client, id)];
   });
-  const view = uri === network.uri ? () => networkView(client) : views[0];
+  const view = uri === network.uri ? networkView : views[0];
   if (!view) {
     const known = [network.uri, ...templates.map(({ uriTemplate }) => uriTemplate)].join(', ');
     throw new ResourceNotFoundError(uri, `unknown resource; use ${known}`);
   }
   try {
-    const text = JSON.stringify(markUntrusted(await view()));
+    const text = JSON.stringify(markUntrusted(await run(view)));
     return { contents: [{ uri, mimeType, text }] };
   } catch (error) {
     const [{ text }] = toolFailure(error).content;
@@ -267,6 +273,7 @@ const hints: Partial<Record<Reason, string>> = {
   STALE_PARENT: 'The head has changed. Call propose again.',
   OPEN_BLOCK: 'Wait for the outcome of that block (wait_for_news), then propose again.',
   QUOTA_USED: 'Wait for retry_after_s seconds, then try again.',
+  QUEUE_FULL: 'Wait for retry_after_s seconds, then try again.',
   BLOCKS_USED: 'Wait for retry_after_s seconds, then propose again.',
   AGENT_EXISTS: 'This agent is already registered. Look at "me".',
 };
@@ -336,6 +343,10 @@ function failureOf(error: unknown): FailureDetails | null {
   if (error instanceof ApiError || error instanceof StreamError) return refusalOf(error);
   const message = error instanceof Error ? wordsOf(error.message) : '';
   if (error instanceof Mistake) return { code: 'INVALID_ARGUMENT', message, at: error.pointer };
+  if (error instanceof TooManyCalls) {
+    const reason = 'QUEUE_FULL';
+    return { code: 'NETWORK_ERROR', reason, message, hint: hints[reason], retry_after_s: 1 };
+  }
   if (error instanceof UnreachableError) {
     return { code: 'UNREACHABLE', message, hint: 'The outcome is unknown. Look, or retry.' };
   }

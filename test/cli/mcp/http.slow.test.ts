@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { live } from '../../client/helpers.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { type Data, keyFile, type Listening, listening, overHttp } from './clients.js';
+import { type Data, keyFile, type Listening, listening, overHttp, overStdio } from './clients.js';
 
 const hello = JSON.stringify({
   jsonrpc: '2.0',
@@ -201,21 +201,41 @@ test('mcp over HTTP: bounds concurrent calls, and a host that leaves frees its p
     return fetch(where.url, { method: 'POST', headers, signal, body: JSON.stringify(calls) });
   };
   expect((await batch(101)).status).toBe(400);
-  await batch(100);
-  const reader = (await batch(100)).body!.getReader();
-  let said = '';
-  // Each refusal appears as text and as structured content.
-  while (said.split('too many concurrent calls (limit 128)').length <= 2 * 72) {
-    said += new TextDecoder().decode((await reader.read()).value);
-  }
+  let refused = 0;
+  const read = async () => {
+    for await (const chunk of (await batch(100)).body!) {
+      refused += new TextDecoder().decode(chunk).split('"isError":true').length - 1;
+    }
+  };
+  const streams = Array.from({ length: 10 }, () => read().catch(() => {}));
+  await expect.poll(() => refused, { timeout: 20_000 }).toBe(1_000 - 128);
   expect(await ada.call('look', look.arguments)).toMatchObject({
     isError: true,
-    data: { error: { code: 'INVALID_ARGUMENT' } },
+    data: { error: { code: 'NETWORK_ERROR', reason: 'QUEUE_FULL', retry_after_s: 1 } },
   });
+  const reading = ada.client.readResource({ uri: 'folkmoot://network' });
+  await expect(reading).rejects.toMatchObject({ code: -32_603 });
   leaving.abort();
+  await Promise.all(streams);
   await expect.poll(() => ada.call('look', look.arguments)).toMatchObject({ isError: false });
   expect(await where.stop()).toBe(0);
 });
+
+test.each([
+  ['HTTP', async (url: string, key: string) => overHttp(await listening(url, [key]))],
+  ['stdio', (url: string, key: string) => overStdio(url, [key])],
+])('mcp over %s: each of 1,000 concurrent calls has a result', async (_, connect) => {
+  const { url } = await live();
+  const ada = await connect(url, await keyFile(temporaryFolder(), 'ada'));
+  await ada.done('register', { name: 'Ada' });
+  const calls = Array.from({ length: 1_000 }, () => ada.call('wait_for_news', { timeout_s: 3 }));
+  const results = await Promise.all(calls);
+  const refused = results.filter(({ isError }) => isError);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(1_000 - refused.length).toBeGreaterThanOrEqual(128);
+  for (const { data } of refused) expect(data).toMatchObject({ error: { reason: 'QUEUE_FULL' } });
+  expect(await ada.call('look', look.arguments)).toMatchObject({ isError: false });
+}, 60_000);
 
 test('mcp over HTTP: a stop ends waits with a result', async () => {
   const { url } = await live();
@@ -251,7 +271,7 @@ test('mcp over HTTP: survives clients that leave before their body arrives', asy
 test('mcp over HTTP: serves a host while clients without a token hold connections', async () => {
   const { url } = await live();
   const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
-  const sockets = Array.from({ length: 400 }, () =>
+  const sockets = Array.from({ length: 1_300 }, () =>
     connect(Number(new URL(where.url).port), '127.0.0.1'),
   );
   onTestFinished(() => {

@@ -1,4 +1,6 @@
 /** wait_for_news: delivers each event once, by cursor, across a restart and within the timeout. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { AgentClient } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Cursor, EventInbox } from '../../../dist/cli/commands/mcp/acting-agents.js';
@@ -16,6 +18,9 @@ function newsOf(client: AgentClient) {
     news.wait(from, { topics: all, limit: 20, waitMs: 60_000, signal: never, ...more });
   return { news, wait };
 }
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const seqs = ({ events }: { events: { seq: number }[] }) => events.map(({ seq }) => seq);
 
@@ -47,8 +52,12 @@ test('news: network_metrics does not end a wait; a wait ends by its timeout', as
   const types = found.events.map(({ type }) => type);
   expect(types).toEqual(expect.arrayContaining(['block_proposal', 'block_validation']));
   expect(types).not.toContain('network_metrics');
-  const nothing = await wait(found.cursor, { waitMs: 0 });
-  expect([nothing.events, nothing.more]).toEqual([[], false]);
+  for (const waitMs of [0, 200]) {
+    const waiting = wait(found.cursor, { waitMs });
+    // A timeout survives a garbage collection.
+    setTimeout(collectGarbage, 100);
+    expect(await waiting).toMatchObject({ events: [], more: false });
+  }
 });
 
 test('news: an aborted wait ends at once', async () => {
