@@ -224,18 +224,22 @@ test('mcp over HTTP: bounds concurrent calls, and a host that leaves frees its p
 test.each([
   ['HTTP', async (url: string, key: string) => overHttp(await listening(url, [key]))],
   ['stdio', (url: string, key: string) => overStdio(url, [key])],
-])('mcp over %s: each of 1,000 concurrent calls has a result', async (_, connect) => {
-  const { url } = await live();
-  const ada = await connect(url, await keyFile(temporaryFolder(), 'ada'));
-  await ada.done('register', { name: 'Ada' });
-  const calls = Array.from({ length: 1_000 }, () => ada.call('wait_for_news', { timeout_s: 3 }));
-  const results = await Promise.all(calls);
-  const refused = results.filter(({ isError }) => isError);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(1_000 - refused.length).toBeGreaterThanOrEqual(128);
-  for (const { data } of refused) expect(data).toMatchObject({ error: { reason: 'QUEUE_FULL' } });
-  expect(await ada.call('look', look.arguments)).toMatchObject({ isError: false });
-}, 60_000);
+])(
+  'mcp over %s: each of 1,000 concurrent calls has a result',
+  async (_, connect) => {
+    const { url } = await live();
+    const ada = await connect(url, await keyFile(temporaryFolder(), 'ada'));
+    await ada.done('register', { name: 'Ada' });
+    const calls = Array.from({ length: 1_000 }, () => ada.call('wait_for_news', { timeout_s: 3 }));
+    const results = await Promise.all(calls);
+    const refused = results.filter(({ isError }) => isError);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(1_000 - refused.length).toBeGreaterThanOrEqual(128);
+    for (const { data } of refused) expect(data).toMatchObject({ error: { reason: 'QUEUE_FULL' } });
+    expect(await ada.call('look', look.arguments)).toMatchObject({ isError: false });
+  },
+  60_000,
+);
 
 test('mcp over HTTP: a stop ends waits with a result', async () => {
   const { url } = await live();
