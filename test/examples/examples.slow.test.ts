@@ -9,8 +9,9 @@ import { keyFile } from '../cli/mcp/clients.js';
 import { agentOf, live } from '../client/helpers.js';
 import { python } from '../own-client/programs.js';
 import { freePort, temporaryFolder } from '../support/fixture.js';
+import { mockModel } from '../support/mock-model.js';
 import { main, root } from '../support/paths.js';
-import { modelByRule } from './model.js';
+import { faultyModel } from './model.js';
 
 const started = promisify(execFile);
 
@@ -23,9 +24,9 @@ function run(program: string, args: readonly string[], env: Record<string, strin
 
 const example = (name: string) => join(root, 'examples', name);
 
-/** Proposes a block once another validator has joined. Returns its outcome. */
-async function proposed(by: AgentClient, transactions: string[]): Promise<string> {
-  await expect.poll(async () => (await by.agents()).validators.length).toBe(2);
+/** Proposes a block once the other validators have joined. Returns its outcome. */
+async function proposed(by: AgentClient, transactions: string[], validators = 2): Promise<string> {
+  await expect.poll(async () => (await by.agents()).validators.length).toBe(validators);
   const { block_hash } = await by.propose({ transactions });
   await by.vote({ block_hash, decision: 'approve' });
   await expect.poll(async () => (await by.block(block_hash)).status).not.toBe('voting');
@@ -35,7 +36,7 @@ async function proposed(by: AgentClient, transactions: string[]): Promise<string
 test('examples: the agent with a language model looks, speaks, votes and leaves', async () => {
   const { url } = await live();
   const ada = await agentOf(url);
-  const model = await modelByRule();
+  const model = await faultyModel();
   const key = await keyFile(temporaryFolder(), 'model');
   const task = 'Take part as Mia.';
   const ended = run(
@@ -45,13 +46,37 @@ test('examples: the agent with a language model looks, speaks, votes and leaves'
   );
   expect(await proposed(ada, ['hello'])).toBe('finalized');
   const { stdout } = await ended;
-  expect(stdout).toMatch(/^register .*: Registered as agent_\w+, which is active\.$/m);
-  expect(stdout).toMatch(/^vote .*: Voted approve: the block is finalized/m);
+  expect(stdout).toMatch(/^register .*: .* agent_id agent_\w+, .*status active\.$/m);
+  expect(stdout).toMatch(/^vote .*: .* decision approve, block_status finalized/m);
   expect(stdout).toMatch(/^I am done\.$/m);
-  expect(model.tools()).toEqual(expect.arrayContaining(['look', 'vote', 'wait_for_news']));
+  const tools = model.asked.at(-1)!.tools.map((tool) => tool.function);
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['look', 'vote']));
+  for (const { parameters } of tools) expect(parameters.properties).not.toHaveProperty('agent');
   const { events } = await ada.eventPage({ topics: ['consensus'] });
   const said = events.find(({ type }) => type === 'consensus_discussion');
   expect(said?.data).toMatchObject({ message: 'I have looked at it.' });
+  const { validators } = await ada.agents();
+  expect(validators.map(({ id }) => id)).toEqual([ada.agentId]);
+});
+
+test('examples: several agents with models share one process', async () => {
+  const { url } = await live();
+  const ada = await agentOf(url);
+  const keys = await Promise.all(
+    ['mia', 'noa', 'pia'].map((name) => keyFile(temporaryFolder(), name)),
+  );
+  const given = ['--url', url, ...keys.flatMap((key) => ['--key', key])];
+  const tasks = ['--task', 'Take part as Mia.', '--task', 'Take part as NAME, and be strict.'];
+  const ended = run(process.execPath, [example('llm-agent.mjs'), ...given, ...tasks], {
+    OPENAI_BASE_URL: await mockModel(),
+  });
+  expect(await proposed(ada, ['hello'], 4)).toBe('finalized');
+  const { stdout } = await ended;
+  for (const [name, own] of Object.entries({ mia: 'Mia', noa: 'noa', pia: 'pia' })) {
+    expect(stdout).toContain(`${name}: register {"name":"${own}"}`);
+    expect(stdout).toMatch(new RegExp(`^${name}: register .*: .* agent_id agent_`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^${name}: I am done\\.$`, 'm'));
+  }
   const { validators } = await ada.agents();
   expect(validators.map(({ id }) => id)).toEqual([ada.agentId]);
 });
@@ -120,10 +145,9 @@ test('examples: without a model the agent ends with one line, and does not regis
 
 test('examples: the agent prints a refusal of the model in one line', async () => {
   const { url } = await live();
-  const model = await modelByRule();
   const key = await keyFile(temporaryFolder(), 'model');
   const program = [example('llm-agent.mjs'), '--url', url, '--key', key];
-  const env = { OPENAI_BASE_URL: model.url.replace('/v1', '/v2') };
+  const env = { OPENAI_BASE_URL: `${await mockModel()}/none` };
   expect(await lineOf(run(process.execPath, program, env))).toContain('404');
 });
 

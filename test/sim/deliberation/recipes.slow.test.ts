@@ -1,26 +1,16 @@
 /** The example with a mock server, a sweep of deliberations, and a swap of a model in a fork. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folkmoot } from '../../support/cli.js';
 import { simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { mockModel } from '../../support/mock-model.js';
 import { root } from '../../support/paths.js';
 import { csvRows } from '../../support/runs.js';
 import { group, scenarioOf } from './fixture.js';
 
-async function mockModel(): Promise<string> {
-  const program = join(root, 'examples/deciders/mock-model.mjs');
-  const child = spawn(process.execPath, [program, '0'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  onTestFinished(() => void child.kill());
-  const [text] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-  const { port } = JSON.parse(text) as { port: number };
-  return `http://127.0.0.1:${port}/v1/chat/completions`;
-}
-
 test('recipes: the example debates with a mock server, and repeats offline', async () => {
-  const url = await mockModel();
+  const url = `${await mockModel()}/chat/completions`;
   const file = join(root, 'examples/deciders/debate.yaml');
   const out = join(temporaryFolder(), 'run');
   const at = ['--set', `agents.debaters.strategy.url=${url}`];
