@@ -135,9 +135,15 @@ const MOST_SCENARIOS = 100;
 const span = (description: string, standard: number) =>
   Type.Optional(Duration(description, standard % 1_000 ? `${standard}ms` : `${standard / 1_000}s`));
 
+/** A result shows the file, so it has no place for credentials. */
+const urlPattern = definePattern(
+  '^https?://[^\\s/?#@]+(?:/[^\\s?#]*)?$',
+  'an http or https URL without credentials',
+);
+
 const LoadFile = Type.Object(
   {
-    url: Type.Optional(Type.String({ pattern: '^https?://', description: 'server; see --url' })),
+    url: Type.Optional(Type.String({ pattern: urlPattern, description: 'server; see --url' })),
     agents: Type.Optional(
       Type.Integer({
         ...{ minimum: 1, maximum: MOST.agents },
@@ -404,7 +410,7 @@ function planFile(
   const mixes = [...new Set(scenarios.map(({ mix }) => describeMix(mix)))];
   return {
     options: {
-      ...(file.url === undefined ? {} : { url: file.url }),
+      ...(file.url === undefined ? {} : { url: file.url.replace(/\/+$/, '') }),
       ...(file.seed === undefined ? {} : { seed: file.seed }),
       workload: `${label}: ${mixes.join(' + ')}`.slice(0, 200),
       ...{ scenarios, file: text },

@@ -382,14 +382,11 @@ function targetOf({ options, measuredMs }: Findings, scenario: Scenario, track: 
 }
 
 /** True if the plan does not change during the measured time, so that its halves are comparable. */
-function isSteady(
-  { plan, startMs, law }: Scenario,
-  { warmupMs, durationMs }: LoadOptions,
-): boolean {
+function isSteady({ plan, startMs }: Scenario, { warmupMs, durationMs }: LoadOptions): boolean {
   const [first] = plan.segments;
   const isFlat = plan.segments.every(({ from, to }) => from === to && from === first!.from);
   const endMs = startMs + lengthMs(plan);
-  return isFlat && law !== null && startMs <= warmupMs && endMs >= warmupMs + durationMs;
+  return isFlat && startMs <= warmupMs && endMs >= warmupMs + durationMs;
 }
 
 /**

@@ -12,7 +12,7 @@ import { loadResultError, type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { newHistogram, percentiles } from './recorder.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
-import { attribute, judgeRun, lagShares } from './verdict.js';
+import { attribute, findWorst, judgeRun, lagShares } from './verdict.js';
 
 /** A part of a run. The result is null if its generator died before it wrote one. */
 export interface LoadPart {
@@ -194,6 +194,7 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
       keys: total(({ generator }) => generator.keys),
       messages: total(({ generator }) => generator.messages),
     },
+    ...(first.scenarios ? { scenarios: mergeScenarios(shards, perS) } : {}),
     seconds: mergeSeconds(shards),
     ...(first.nodes ? { nodes: mergeNodes(shards.flatMap(({ nodes = [] }) => nodes)) } : {}),
     saturation: null,
@@ -246,6 +247,24 @@ function mergeOperations(all: readonly Operation[]): Operation[] {
       refused: mergeRefused(same.flatMap(({ refused }) => refused)),
       response: mergePercentiles(same.map(({ response }) => response)),
       service: mergePercentiles(same.map(({ service }) => service)),
+    };
+  });
+}
+
+/** Adds up the parts of each scenario. */
+function mergeScenarios(
+  shards: readonly ShardResult[],
+  perS: (count: number) => number,
+): NonNullable<LoadResult['scenarios']> {
+  const all = shards.flatMap(({ scenarios = [] }) => scenarios);
+  return shards[0]!.scenarios!.map((first) => {
+    const same = all.filter(({ name }) => name === first.name);
+    const counts = totals(same, 'intended', 'sent', 'accepted', 'dropped');
+    return {
+      ...{ ...first, ...counts, accepted_per_s: perS(counts.accepted) },
+      response: mergePercentiles(same.map(({ response }) => response)),
+      lag: mergePercentiles(same.map(({ lag }) => lag)),
+      verdict: findWorst(same),
     };
   });
 }

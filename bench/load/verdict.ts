@@ -103,6 +103,10 @@ const order: readonly Verdict['verdict'][] = [
   ...(['INCOMPLETE', 'UNSTABLE', 'VALID'] as const),
 ];
 
+/** Returns the worst of several verdicts. */
+export const findWorst = (all: readonly Pick<Verdict, 'verdict'>[]): Verdict['verdict'] =>
+  order.find((one) => all.some(({ verdict }) => verdict === one)) ?? 'VALID';
+
 /**
  * Returns the worst verdict of all scenarios. Each reason names its scenario, unless all have it.
  * Failed iterations of modules are noted.
@@ -112,7 +116,7 @@ export function joinVerdicts(
   judged: readonly Verdict[],
   operations: readonly Operation[],
 ): Verdict {
-  const verdict = order.find((one) => judged.some((other) => other.verdict === one)) ?? 'VALID';
+  const verdict = findWorst(judged);
   const everywhere = ({ text }: Note) =>
     judged.every(({ reasons }) => reasons.some((one) => one.text === text));
   const common = judged[0]!.reasons.filter(everywhere);

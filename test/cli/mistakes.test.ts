@@ -215,7 +215,7 @@ const named: Row[] = [
   [['load', '--saturate', '--slo', 'p99'], '--slo: "p99"'],
   [['load', 'compare', run, run, '--fail-on', 'p99>1'], '--fail-on: "p99>1"'],
   [['compare', run], 'missing argument: <b> (second run)'],
-  [['load', 'compare', run], 'missing argument: <b> (result to compare with the baseline)'],
+  [['load', 'compare', run], 'missing argument: <b> (results to compare'],
   [['why', run], 'missing argument: <block> (block hash'],
   [['cluster', 'forget'], 'missing argument: <node> (node name)'],
   [['agent', 'ally', 'respond', '--key', 'k'], 'missing argument: <alliance> (alliance id'],

@@ -83,6 +83,14 @@ test.each([
   expect(code).toBe(expected);
 });
 
+test('load file: refuses an address with credentials, which a result would show', () => {
+  const scenarios = { a: steady };
+  expect(() => plan({ url: 'http://me:secret@127.0.0.1', scenarios })).toThrow(/credentials/);
+  expect(plan({ url: 'http://127.0.0.1:80/api/', scenarios }).options.url).toBe(
+    'http://127.0.0.1:80/api',
+  );
+});
+
 test('load file: a data file gives rows, and a trace gives times', () => {
   const module = { ...users, module: 'm.js', data: 'd.csv' };
   const { options } = plan(

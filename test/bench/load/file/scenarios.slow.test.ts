@@ -150,6 +150,8 @@ test('scenarios: the merged counts of two generators are those of the server', a
   // Each generator also reads the clock of the server before and after the run.
   expect(server.times).toHaveLength(sent + 4);
   expect(merged.arrivals.accepted).toBe(sent);
+  expect(sum(merged.scenarios!.map((one) => one.sent))).toBe(sent);
+  expect(merged.scenarios![0]).toMatchObject({ intended: 180, response: { count: 180 } });
 });
 
 test('module: own requests with data; failures are counted with their reasons', async () => {
