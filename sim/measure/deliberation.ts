@@ -172,6 +172,8 @@ function sampleRow(
     honest: honest.length,
     outcome,
     value: isCommon && lasts.length > 0 ? keyOf(lasts[0]) : null,
+    majority_value_first: majorityValue(all.map(({ first }) => first)),
+    majority_value_last: majorityValue(all.map(({ last }) => last)),
     rounds: Math.max(0, ...honest.map(({ rounds }) => rounds)),
     statements: statements.length,
     contradictions: countContradictions(sample),
@@ -187,6 +189,12 @@ function sampleRow(
     ...rightFigures(sample, all, context, means),
     ...judge(sample, all, { ...context, isReached }),
   };
+}
+
+/** Returns the most frequent value as JSON; null without statements or with a tie. */
+function majorityValue(values: readonly (Stated | null)[]): string | null {
+  const found = mostFrequent(values.filter((value) => value !== null));
+  return found ? keyOf(found.value) : null;
 }
 
 function areEqual(values: readonly Stated[], tolerance: number): boolean {

@@ -175,6 +175,10 @@ export const tables = {
       'rounds ran out without the end in until, or, without until, with different values; else ' +
       'invalid',
     value: 'common value of the honest agents as JSON; empty without one',
+    majority_value_first:
+      'most frequent first value of the participants as JSON; empty if there is none',
+    majority_value_last:
+      'most frequent last value of the participants as JSON; empty if there is none',
     rounds: 'rounds before the last honest agent ended',
     statements: 'number of statements',
     contradictions: 'statements by an agent that had made one in the same round',

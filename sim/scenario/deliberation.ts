@@ -21,6 +21,8 @@ export interface Topic {
   whole: boolean;
   /** Right value; null if there is none. */
   truth: unknown;
+  /** True if an option is drawn as the right value of each block. */
+  isDrawn: boolean;
 }
 
 /** Largest value as JSON. A statement with its reason fits in one remark. */
@@ -36,9 +38,11 @@ export function createTopic(
   const named = asked?.options ?? value.options ?? ofBlock;
   const chosen = kind === 'decision' ? ['approve', 'reject'] : named;
   const options = kind === 'number' || kind === 'text' ? [] : chosen;
-  const standard = kind === 'decision' ? 'approve' : null;
+  const standard = kind === 'decision' ? 'approve' : undefined;
   const text = asked?.text ?? question;
-  return { kind, text, options, least, most, whole, truth: asked?.truth ?? truth ?? standard };
+  const right = [asked?.truth, truth, standard].find((one) => one !== undefined);
+  const isDrawn = right === undefined && options.length > 0;
+  return { kind, text, options, least, most, whole, truth: right ?? null, isDrawn };
 }
 
 /** Describes the values that are allowed; null if the value is one. */
@@ -229,6 +233,7 @@ function findTruthProblem(scenario: Scenario): Found {
     }),
   ];
   for (const [path, value, question] of given) {
+    if (value === null && path.endsWith('truth')) continue;
     const problem = findAnyProblem(value, scenario, question);
     if (problem !== null) return [path, invalid(formatValue(value), problem)];
   }

@@ -433,8 +433,7 @@ function topicOf(spec: Deliberation, world: World, block: BlockTalk, drawn: () =
   const order = block.number * world.producers.length + world.producers.indexOf(block.producer);
   const asked = questions?.[Math.max(0, order) % questions.length];
   const topic = createTopic(spec, asked, block.options);
-  const isDrawn = topic.truth === null && topic.options.length > 0;
-  return isDrawn ? { ...topic, truth: drawn().pick(topic.options) } : topic;
+  return topic.isDrawn ? { ...topic, truth: drawn().pick(topic.options) } : topic;
 }
 
 /** Returns the value that a role pursues; null if it pursues none. */

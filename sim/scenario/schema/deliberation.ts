@@ -29,7 +29,10 @@ const OptionTexts = (description: string) =>
 
 const Truth = Type.Optional(
   Type.Unknown(
-    about('right value; default: approve for a decision, and one option, drawn for each block'),
+    about(
+      'right value; null: none, as for a matter of opinion; default: approve for a decision, and ' +
+        'one option, drawn for each block',
+    ),
   ),
 );
 

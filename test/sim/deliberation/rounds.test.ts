@@ -201,3 +201,14 @@ test('questions: each block asks the next one, with its own options', async () =
   ]);
   expect(result.reported.run).toMatchObject({ outcome_valid: 1, accuracy_last: 1 });
 });
+
+test('questions: a matter of opinion has no right value, but majorities', async () => {
+  const value = { kind: 'option', options: ['yes', 'no'] };
+  const { samples } = await deliberate([five], { rounds: 2, truth: null, value });
+  expect(samples.length).toBeGreaterThan(0);
+  for (const one of samples) {
+    expect([one.truth, one.right_first, one.majority_first]).toEqual(['', '', '']);
+    expect(['"yes"', '"no"']).toContain(one.majority_value_first);
+    expect(['"yes"', '"no"']).toContain(one.majority_value_last);
+  }
+});
