@@ -57,7 +57,7 @@ export async function disclose(
   const material = {
     rounds: made,
     command: io().argv,
-    configuration: file === undefined ? {} : { [file]: options.file! },
+    configuration: configurationOf(options, file),
     deviations: deviation,
     meta: await disclosure.describeSystem(options.url),
   };
@@ -68,6 +68,21 @@ export async function disclose(
   else writeStdout(...(await import('./summary.js')).loadSummary(last));
   await reportConditions(conditions, first!.result, flags);
   if (interrupt.signal.aborted) interrupt.end();
+}
+
+/** Returns the texts of the load file and of the modules and data that it names, by path. */
+function configurationOf(options: LoadOptions, file: string | undefined): Record<string, string> {
+  if (file === undefined) return {};
+  const scripts = (options.scenarios ?? []).flatMap(({ script }) => script ?? []);
+  return {
+    [file]: options.file!,
+    ...Object.fromEntries(scripts.map((script) => [script.file, script.source])),
+    ...Object.fromEntries(
+      scripts
+        .filter(({ rows }) => rows.length > 0)
+        .map((script) => [`data of ${script.file}`, JSON.stringify(script.rows)]),
+    ),
+  };
 }
 
 export function loadRecountCommand(): CliCommand {
