@@ -3,6 +3,7 @@
  * and events that were not seen are not counted.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortAfter } from '../../api/client/http.js';
 import { judge, type Threshold } from './conditions.js';
 import { peak } from './executors.js';
 import {
@@ -152,8 +153,8 @@ class Run {
   /** Waits for responses and finality, within their deadlines. */
   async drain(): Promise<void> {
     const reporting = setInterval(() => this.#report('draining'), 1000);
-    const hard = AbortSignal.timeout(this.#drainMs());
-    const stop = this.#ended === 'complete' ? AbortSignal.any([this.#end.signal, hard]) : hard;
+    const isOver = this.#ended === 'complete' ? this.#end.signal : undefined;
+    const stop = abortAfter(this.#drainMs(), isOver);
     const drained = [this.#workload.drain(stop), this.#measurement.answered(stop)];
     if (this.#ended !== 'failed') await Promise.race([Promise.all(drained), aborted(stop)]);
     clearInterval(reporting);
