@@ -162,6 +162,7 @@ const buildExported = (root, common) =>
     // An inline script and a worker from a Blob are not modules.
     format: 'iife',
     charset: 'ascii',
+    define: { HAS_GRAPH: 'false' },
     outdir: join(root, 'dist/ui/exported'),
     entryPoints: ['begin', 'page', 'player'].map((name) => ({
       in: join(root, 'ui/exported', `${name}.ts`),
@@ -211,7 +212,7 @@ async function buildPage(root) {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     splitting: true,
-    define: { WORKERS: JSON.stringify(names) },
+    define: { WORKERS: JSON.stringify(names), HAS_GRAPH: 'true' },
   });
   const files = [...outputsOf(workers), ...outputsOf(page)];
   const named = (pattern) => files.find((file) => pattern.test(file));

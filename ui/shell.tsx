@@ -46,11 +46,25 @@ interface ViewEntry {
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }
 
+/** False in an exported file, which does not contain the graph. Defined by the build. */
+declare const HAS_GRAPH: boolean;
+
+const networkView: readonly ViewEntry[] = HAS_GRAPH
+  ? [
+      {
+        path: 'network',
+        title: 'Network',
+        group: 'Watch',
+        load: () => import('./views/network.js'),
+      },
+    ]
+  : [];
+
 /** All views in navigation order. Each view is loaded on first use. */
 const views: readonly ViewEntry[] = [
   { path: 'now', title: 'Now', group: 'Watch', load: () => import('./views/now.js') },
   { path: 'agents', title: 'Agents', group: 'Watch', load: () => import('./views/agents.js') },
-  { path: 'network', title: 'Network', group: 'Watch', load: () => import('./views/network.js') },
+  ...networkView,
   { path: 'block', title: 'Block', group: 'Understand', load: () => import('./views/block.js') },
   {
     path: 'opinion',
