@@ -62,7 +62,7 @@ export interface DeliberationView {
   readonly task: string;
   /** Instruction for the role. */
   readonly instruction: string;
-  /** Warning about faulty participants, by `prompts.threat`; empty if it is none. */
+  /** Warning about faulty participants, from `prompts.threat`; empty for the threat `none`. */
   readonly warning: string;
   /** Text about the agent, from `prompts.persona`; empty without one. */
   readonly persona: string;

@@ -158,7 +158,7 @@ export const tables = {
     at_ms: 'time of the question',
     calls: 'number of calls, including retries',
     cached: '1 if the answer came from the cache',
-    failure: 'reason for which there is no usable answer; empty with an answer',
+    failure: 'reason why the decider gave no usable answer; empty if it answered',
     input_tokens: 'tokens read, including those of unusable answers',
     output_tokens: 'tokens written, likewise',
     view: 'SHA-256 of the view that the decider was shown, as in the cassette',
@@ -167,7 +167,7 @@ export const tables = {
   'samples.csv': {
     block: 'number of the block about which the agents deliberated',
     question: 'question; empty if the scenario has none',
-    truth: 'right value as JSON; empty if there is none',
+    truth: 'right value as JSON; empty for a question without a right value',
     agents: 'participants that were called',
     honest: 'participants with the role honest or injected',
     outcome:
@@ -176,9 +176,9 @@ export const tables = {
       'invalid',
     value: 'common value of the honest agents as JSON; empty without one',
     majority_value_first:
-      'most frequent first value of the participants as JSON; empty if there is none',
+      'most frequent first value of the participants as JSON; empty if values are tied',
     majority_value_last:
-      'most frequent last value of the participants as JSON; empty if there is none',
+      'most frequent last value of the participants as JSON; empty if values are tied',
     rounds: 'rounds before the last honest agent ended',
     statements: 'number of statements',
     contradictions: 'statements by an agent that had made one in the same round',

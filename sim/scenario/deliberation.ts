@@ -19,7 +19,7 @@ export interface Topic {
   least: number;
   most: number;
   whole: boolean;
-  /** Right value; null if there is none. */
+  /** Right value; null for a question without a right value. */
   truth: unknown;
   /** True if an option is drawn as the right value of each block. */
   isDrawn: boolean;
@@ -138,7 +138,7 @@ function deliberationMs({ deliberation, population }: Scenario): number {
   return ((turns === 'one' ? rounds * population : rounds) + 2) * round_ms;
 }
 
-/** Agents after which the number of statements per round is no longer small. */
+/** Number of agents above which each round has many statements. */
 const MOST_PARTICIPANTS = 2_000;
 
 type Found = [path: string, what: Finding] | null;

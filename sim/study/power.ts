@@ -7,7 +7,7 @@
 import { normalQuantile } from '../numbers.js';
 
 export interface Wanted {
-  /** Probability to find an effect where there is none, over both directions. */
+  /** Two-sided probability of a false positive. */
   error: number;
   /** Probability to show the effect. */
   power: number;

@@ -220,16 +220,35 @@ type VotePlan =
 
 export const vote: CommandRule<VoteCommand, VotePlan> = {
   check(state, command) {
+    const { block_hash, decision } = command;
     const agent = state.agents.byKey(command.public_key)!;
-    const block = state.blocks.get(command.block_hash);
-    if (block && agent.validator && command.ballot === undefined) {
-      // Most votes are first votes without a ballot on an open block.
-      const position = findElector(block.ballots.electorate, agent.ordinal);
-      if (position >= 0 && block.ballots.choice(position) === null) {
-        return refuseVoter(state, agent, command) ?? { plan: { agent, block, position } };
-      }
+    const block = state.blocks.get(block_hash);
+    // Only repeated and late votes need the block's state.
+    const closed = block ? undefined : getBlock(state, block_hash);
+    const now = () => closed ?? getBlock(state, block_hash)!;
+    if (!block && !closed) return refuseUnknownBlock(block_hash);
+    const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
+    const position = findElector(electorate, agent.ordinal);
+    const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
+    const first = voted
+      ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
+      : undefined;
+    if (first && isSameVote(state, first, command)) {
+      const { status, tally } = now();
+      const known = { hash: block_hash, status, tally };
+      return repeatedOutcome(answerVote(state.blocks.rule, agent, decision, known, first.at));
     }
-    return checkRareVote(state, command, agent, block);
+    if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
+    if (position < 0) {
+      return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
+    }
+    // Most votes have no ballot.
+    const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
+    if (invalid) return invalid;
+    if (first) return conflicting(state, agent, decision, first.decision, now());
+    if (!block) return refuseVotingClosed(now());
+    const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
+    return problem ?? { plan: { agent, block, position } };
   },
 
   effect(state, command, plan) {
@@ -276,45 +295,6 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     return acceptedOutcome(answerVote(state.blocks.rule, agent, decision, now, state.now));
   },
 };
-
-/** Checks a vote that may be repeated, late, invalid, or by a voter who is not an elector. */
-function checkRareVote(
-  state: State,
-  command: VoteCommand,
-  agent: Agent,
-  block: OpenBlock | undefined,
-): Precheck<VotePlan> {
-  const { block_hash, decision } = command;
-  // Only repeated and late votes need the block's state.
-  const closed = block ? undefined : getBlock(state, block_hash);
-  const now = () => closed ?? getBlock(state, block_hash)!;
-  if (!block && !closed) return refuseUnknownBlock(block_hash);
-  const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
-  const position = findElector(electorate, agent.ordinal);
-  const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
-  const first = voted
-    ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
-    : undefined;
-  if (first && isSameVote(state, first, command)) {
-    const { status, tally } = now();
-    const known = { hash: block_hash, status, tally };
-    return repeatedOutcome(answerVote(state.blocks.rule, agent, decision, known, first.at));
-  }
-  if (!agent.validator) return refusedOutcome('VOTER_NOT_VALIDATOR', { agent_id: agent.id });
-  if (position < 0) {
-    return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
-  }
-  // Most votes have no ballot.
-  const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
-  if (invalid) return invalid;
-  if (first) return conflicting(state, agent, decision, first.decision, now());
-  if (!block) return refuseVotingClosed(now());
-  return refuseVoter(state, agent, command) ?? { plan: { agent, block, position } };
-}
-
-/** Refuses a voter who is not active, or a reference to an unknown meme. */
-const refuseVoter = (state: State, agent: Agent, { meme_references }: VoteCommand) =>
-  refuseInactive(agent) ?? refuseUnknownMeme(state, meme_references);
 
 /** Returns the vote's ballot, if the network's rule takes ballots. */
 const ballotOf = ({ blocks }: State, { ballot }: Pick<VoteCommand, 'ballot'>): unknown =>

@@ -4,7 +4,7 @@
  * at fixed times after the proposal, so all participants of a round see the rounds before it, if
  * links are faster than a round. Virtual time stands still while deciders answer.
  *
- * An agent ends its deliberation by what it sees. There is no coordinator that could know more, so
+ * Each agent decides from the statements it has seen when to stop. No coordinator knows more, so
  * the same code runs on a live network.
  */
 

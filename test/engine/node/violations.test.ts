@@ -18,8 +18,8 @@ const seeded: Seeded[] = [
   [
     'VOTER_POSITION',
     blocks,
-    '?? { plan: { agent, block, position } };\n            }',
-    '?? { plan: { agent, block, position: position + 1 } };\n            }',
+    'return problem ?? { plan: { agent, block, position } }',
+    'return { plan: { agent, block, position: position + 1 } }',
   ],
   ['CHAIN_HEIGHT', blocks, 'height: state.height + 1,', 'height: state.height + 2,'],
   ['ELECTORATE_CHANGED', blocks, 'electorate: electorate.id,', 'electorate: electorate.id + 1,'],
