@@ -5,8 +5,15 @@
  * error with the outcome `unknown`, and then reads the state or repeats an idempotent write.
  */
 
-import type { ClientDuplexStream, ServiceError } from './bundled/grpc.js';
-import { fetchStatus, Member, type MemberStatus } from './member.js';
+import { type HostClock, hostClock } from '../../engine/store/host-clock.js';
+import {
+  type CallLimits,
+  type EtcdMember,
+  fetchStatus,
+  Member,
+  type MemberStatus,
+  type MemberStream,
+} from './member.js';
 import {
   type Keys,
   type KeyValue,
@@ -26,7 +33,6 @@ import {
   EtcdError,
   type EtcdTls,
   type MethodName,
-  toEtcdError,
   type WatchResponse,
 } from './wire.js';
 
@@ -40,18 +46,26 @@ export interface EtcdOptions {
    * Response timeout per member, in milliseconds. Default: 5,000, since an election takes 1 to 3 s.
    */
   callMs?: number;
+  /** Default: the clock of this machine. */
+  clock?: HostClock;
+  /** Creates the connection to a member. Default: over gRPC. */
+  connect?: (endpoint: string) => EtcdMember;
 }
 
 export class EtcdClient {
-  readonly #members: readonly Member[];
-  readonly #limits: { connectMs: number; callMs: number };
+  /** @internal */
+  readonly clock: HostClock;
+  readonly #members: readonly EtcdMember[];
+  readonly #limits: CallLimits;
   readonly #picker: MemberPicker;
 
   /** Creates a client, which connects on the first call. */
-  constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000 }: EtcdOptions) {
-    this.#members = endpoints.map((endpoint) => new Member(endpoint, tls));
+  constructor({ endpoints, tls, connectMs = 2_000, callMs = 5_000, ...ports }: EtcdOptions) {
+    const { clock = hostClock, connect = (endpoint) => new Member(endpoint, tls) } = ports;
+    this.clock = clock;
+    this.#members = endpoints.map(connect);
     this.#limits = { connectMs, callMs };
-    this.#picker = new MemberPicker(endpoints.length);
+    this.#picker = new MemberPicker(endpoints.length, clock);
   }
 
   /** Reads keys. This call and every other call rejects with {@link EtcdError}. */
@@ -118,7 +132,8 @@ export class EtcdClient {
   ): AsyncGenerator<WatchBatch, void, undefined> {
     const at = this.#picker.watch();
     try {
-      yield* watchAt(this.#members[at]!, keys, options, this.#limits.connectMs);
+      const { connectMs } = this.#limits;
+      yield* watchAt(this.#members[at]!, keys, options, { connectMs, clock: this.clock });
     } catch (error) {
       if (error instanceof EtcdError && error.member === 'silent') this.#picker.failed(at, true);
       throw error;
@@ -137,7 +152,7 @@ export class EtcdClient {
    * @throws {EtcdError} `no_lease` if the lease has expired.
    */
   async keepLease(id: string): Promise<number> {
-    const keep = (member: Member) => keepAt(member, id, this.#limits);
+    const keep = (member: EtcdMember) => keepAt(member, id, this.#limits);
     const left = await this.#tryEach(keep, true);
     if (left > 0) return left;
     throw new EtcdError('LEASE_EXPIRED', { lease: id });
@@ -182,7 +197,7 @@ export class EtcdClient {
     return this.#tryEach((member) => member.call(name, request, this.#limits), repeatable);
   }
 
-  async #tryEach<T>(ask: (member: Member) => Promise<T>, repeatable: boolean): Promise<T> {
+  async #tryEach<T>(ask: (member: EtcdMember) => Promise<T>, repeatable: boolean): Promise<T> {
     let last: EtcdError | null = null;
     for (const { at, leftOut } of this.#picker.now()) {
       // Believes a member that answers, because trying a silent member would take too long.
@@ -216,7 +231,10 @@ export class MemberPicker {
   #first = 0;
   #watches = 0;
 
-  constructor(members: number) {
+  constructor(
+    members: number,
+    private readonly clock: HostClock,
+  ) {
     this.#leftOutUntil = Array<number>(members).fill(Number.NEGATIVE_INFINITY);
   }
 
@@ -238,12 +256,12 @@ export class MemberPicker {
 
   /** Moves on to the next member, unless a different call has already done so. */
   failed(member: number, silent: boolean): void {
-    if (silent) this.#leftOutUntil[member] = performance.now() + SILENT_MS;
+    if (silent) this.#leftOutUntil[member] = this.clock.monotonic() + SILENT_MS;
     if (this.#first === member) this.#first = this.#from(member + 1)[0]!.at;
   }
 
   #from(first: number): { at: number; leftOut: boolean }[] {
-    const now = performance.now();
+    const now = this.clock.monotonic();
     const all = this.#leftOutUntil.map((_, step, { length }) => {
       const at = (first + step) % length;
       return { at, leftOut: this.#leftOutUntil[at]! > now };
@@ -256,17 +274,11 @@ export class MemberPicker {
  * @returns the seconds until the lease expires, or 0 if the lease has expired.
  * @throws {EtcdError}
  */
-async function keepAt(
-  member: Member,
-  id: string,
-  limits: { connectMs: number; callMs: number },
-): Promise<number> {
+async function keepAt(member: EtcdMember, id: string, limits: CallLimits): Promise<number> {
   const stream = await member.stream('Lease/LeaseKeepAlive', limits);
   stream.end({ ID: id });
   try {
     for await (const { TTL } of stream) return Number(TTL);
-  } catch (error) {
-    throw toEtcdError(error as ServiceError, member.endpoint);
   } finally {
     stream.cancel();
   }
@@ -285,12 +297,12 @@ export class Lease {
   readonly #client: EtcdClient;
   readonly #lose = new AbortController();
   readonly #heldMs: number;
-  #timer: NodeJS.Timeout;
+  #cancel: () => void;
   #until: number;
 
   /** @throws {EtcdError} */
   static async grant(client: EtcdClient, seconds: number): Promise<Lease> {
-    const asked = performance.now();
+    const asked = client.clock.monotonic();
     const granted = await client.grantLease(seconds);
     return new Lease(client, granted.id, granted.seconds, asked);
   }
@@ -301,32 +313,33 @@ export class Lease {
     this.#heldMs = seconds * 1_000;
     this.lost = this.#lose.signal;
     this.#until = since + this.#heldMs;
-    this.#timer = this.#later();
+    this.#cancel = this.#later();
   }
 
   /** Revokes the lease, which deletes its keys. If etcd is unreachable, the lease expires. */
   async release(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#cancel();
     this.#lose.abort();
     await this.#client.revokeLease(this.id).catch((error) => {
       if (!(error instanceof EtcdError)) throw error;
     });
   }
 
-  #later(): NodeJS.Timeout {
-    return setTimeout(() => void this.#renew(), this.#heldMs / RENEWALS);
+  #later(): () => void {
+    return this.#client.clock.after(this.#heldMs / RENEWALS, () => void this.#renew());
   }
 
   async #renew(): Promise<void> {
-    const asked = performance.now();
+    const { clock } = this.#client;
+    const asked = clock.monotonic();
     const kept = await this.#client.keepLease(this.id).then(
       (seconds) => seconds,
       (error: unknown) => (error instanceof EtcdError && error.kind !== 'no_lease' ? null : 0),
     );
     if (this.lost.aborted) return;
     if (kept !== null) this.#until = asked + kept * 1_000;
-    if (kept === 0 || performance.now() >= this.#until) this.#lose.abort();
-    else this.#timer = this.#later();
+    if (kept === 0 || clock.monotonic() >= this.#until) this.#lose.abort();
+    else this.#cancel = this.#later();
   }
 }
 
@@ -361,19 +374,19 @@ const SIGNS = { everyMs: 500, inVain: 3 } as const;
  *   ended. The events delivered so far are valid.
  */
 async function* watchAt(
-  member: Member,
+  member: EtcdMember,
   keys: Keys,
   { from = 0, signal }: WatchOptions,
-  connectMs: number,
+  { connectMs, clock }: { connectMs: number; clock: HostClock },
 ): AsyncGenerator<WatchBatch, void, undefined> {
   const stream = await member.stream('Watch/Watch', { connectMs });
   const cancel = () => stream.cancel();
   signal?.addEventListener('abort', cancel);
-  const signs = new Signs(stream, member.endpoint);
+  const signs = new Signs(stream, member.endpoint, clock);
   const create = { ...toRange(keys), start_revision: from, fragment: true };
   stream.write({ create_request: create });
   try {
-    const incoming = stream[Symbol.asyncIterator]() as AsyncIterator<WatchResponse>;
+    const incoming = stream[Symbol.asyncIterator]();
     while (!signal?.aborted) {
       const next = await signs.before(incoming.next());
       if (next.done) break;
@@ -383,7 +396,7 @@ async function* watchAt(
     }
   } catch (error) {
     if (signal?.aborted) return;
-    throw error instanceof EtcdError ? error : toEtcdError(error as ServiceError, member.endpoint);
+    throw error;
   } finally {
     signs.end();
     signal?.removeEventListener('abort', cancel);
@@ -399,19 +412,19 @@ async function* watchAt(
  * was blocked for a long time has sent only one request meanwhile.
  */
 class Signs {
-  readonly #timer: NodeJS.Timeout;
+  readonly #stop: () => void;
   #waiting = false;
   #inVain = 0;
 
-  constructor(stream: ClientDuplexStream<object, WatchResponse>, endpoint: string) {
-    this.#timer = setInterval(() => {
+  constructor(stream: MemberStream<WatchResponse>, endpoint: string, clock: HostClock) {
+    this.#stop = clock.every(SIGNS.everyMs, () => {
       if (this.#waiting) this.#inVain += 1;
       if (this.#inVain > SIGNS.inVain) {
         // Destroys the stream rather than racing a pending promise, which would retain every event
         // ever received.
         stream.destroy(new EtcdError('WATCH_SILENT', { endpoint }, { member: 'silent' }));
       } else stream.write({ progress_request: {} });
-    }, SIGNS.everyMs);
+    });
   }
 
   /** Awaits the next message. The stream fails if no progress arrives meanwhile. */
@@ -426,7 +439,7 @@ class Signs {
   }
 
   end(): void {
-    clearInterval(this.#timer);
+    this.#stop();
   }
 }
 

@@ -1,7 +1,8 @@
 /** A member of an etcd cluster: its connection, unary calls with a timeout, and streams. */
 import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
-import type { Client, ClientDuplexStream, Metadata } from './bundled/grpc.js';
+import { hostClock } from '../../engine/store/host-clock.js';
+import type { Client, ClientDuplexStream, Metadata, ServiceError } from './bundled/grpc.js';
 import {
   type Answers,
   EtcdError,
@@ -33,7 +34,42 @@ const channel = {
   'grpc.service_config_disable_resolution': 1,
 } as const;
 
-export class Member {
+/** Timeouts of a call in milliseconds: for the connection, and then for the response. */
+export interface CallLimits {
+  connectMs: number;
+  callMs: number;
+}
+
+/** Messages in both directions. Iteration rejects with {@link EtcdError} once the stream breaks. */
+export interface MemberStream<Answer> extends AsyncIterable<Answer> {
+  write(request: object): void;
+  /** Sends a last request. The member's answers continue. */
+  end(request: object): void;
+  /** Ends the stream. Iteration then ends or rejects. */
+  cancel(): void;
+  /** Makes iteration reject with `error`. */
+  destroy(error: EtcdError): void;
+}
+
+/** A member as its client sees it. Requests and answers are those of etcd.proto. */
+export interface EtcdMember {
+  readonly endpoint: string;
+  /** @throws {EtcdError} */
+  call<Name extends MethodName>(
+    name: Name,
+    request: object,
+    limits: CallLimits,
+  ): Promise<Answers[Name]>;
+  /** @throws {EtcdError} `unavailable` if no connection exists, in which case nothing was sent. */
+  stream<Name extends MethodName>(
+    name: Name,
+    limits: { connectMs: number; callMs?: number },
+  ): Promise<MemberStream<Answers[Name]>>;
+  close(): void;
+}
+
+/** A member over gRPC. */
+export class Member implements EtcdMember {
   readonly endpoint: string;
   readonly #client: Client;
   readonly #ledOnly: Metadata;
@@ -50,15 +86,14 @@ export class Member {
     this.#ledOnly.set('hasleader', 'true');
   }
 
-  /** @param limits connection timeout and response timeout, in milliseconds. */
   async call<Name extends MethodName>(
     name: Name,
     request: object,
-    limits: { connectMs: number; callMs: number },
+    limits: CallLimits,
   ): Promise<Answers[Name]> {
     await this.#connect(limits.connectMs);
     const { path, requestSerialize, responseDeserialize } = loadGrpc().methods[name];
-    const options = { deadline: Date.now() + limits.callMs };
+    const options = { deadline: hostClock.now() + limits.callMs };
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
         path,
@@ -75,22 +110,29 @@ export class Member {
     });
   }
 
-  /** Opens a stream. The stream's `error` event carries gRPC's error. */
   async stream<Name extends MethodName>(
     name: Name,
     limits: { connectMs: number; callMs?: number },
-  ): Promise<ClientDuplexStream<object, Answers[Name]>> {
+  ): Promise<MemberStream<Answers[Name]>> {
     await this.#connect(limits.connectMs);
     const { path, requestSerialize, responseDeserialize } = loadGrpc().methods[name];
-    const options = limits.callMs === undefined ? {} : { deadline: Date.now() + limits.callMs };
+    const options =
+      limits.callMs === undefined ? {} : { deadline: hostClock.now() + limits.callMs };
     const metadata = this.#metadataOf(name, {});
-    return this.#client.makeBidiStreamRequest(
+    const stream = this.#client.makeBidiStreamRequest(
       path,
       requestSerialize,
       responseDeserialize,
       metadata,
       options,
     );
+    return {
+      write: (request) => void stream.write(request),
+      end: (request) => void stream.end(request),
+      cancel: () => stream.cancel(),
+      destroy: (error) => void stream.destroy(error),
+      [Symbol.asyncIterator]: () => answersIn(stream, this.endpoint),
+    };
   }
 
   close(): void {
@@ -110,7 +152,7 @@ export class Member {
    */
   async #connect(connectMs: number): Promise<void> {
     const { connectivityState: states } = loadGrpc().grpc;
-    const deadline = Date.now() + connectMs;
+    const deadline = hostClock.now() + connectMs;
     const connection = this.#client.getChannel();
     for (;;) {
       const state = connection.getConnectivityState(true);
@@ -123,6 +165,17 @@ export class Member {
       const values = { endpoint: this.endpoint, connectMs };
       throw new EtcdError('CONNECT_TIMEOUT', values, { member: 'silent' });
     }
+  }
+}
+
+async function* answersIn<Answer>(
+  stream: ClientDuplexStream<object, Answer>,
+  endpoint: string,
+): AsyncGenerator<Answer, void, undefined> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw error instanceof EtcdError ? error : toEtcdError(error as ServiceError, endpoint);
   }
 }
 
@@ -168,10 +221,7 @@ export type MemberStatus = { endpoint: string } & (
 );
 
 /** Fetches a member's status. Rejects only on a bug. */
-export async function fetchStatus(
-  member: Member,
-  limits: { connectMs: number; callMs: number },
-): Promise<MemberStatus> {
+export async function fetchStatus(member: EtcdMember, limits: CallLimits): Promise<MemberStatus> {
   const { endpoint } = member;
   try {
     const found = await member.call('Maintenance/Status', {}, limits);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MemberPicker } from '../../../dist/cluster/etcd/client.js';
 import { parseEndpoints, readTls } from '../../../dist/cluster/etcd/wire.js';
+import { hostClock } from '../../../dist/engine/store/host-clock.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 test.each([
@@ -61,7 +62,7 @@ test('tls: refuses files that are missing, not PEM, or half of a pair', () => {
 const asked = (turns: MemberPicker) => turns.now().map(({ at }) => at);
 
 test('member picker: tries a failed member last, and again in its turn', () => {
-  const turns = new MemberPicker(3);
+  const turns = new MemberPicker(3, hostClock);
   expect(asked(turns)).toEqual([0, 1, 2]);
   turns.failed(0, false);
   expect(asked(turns)).toEqual([1, 2, 0]);
@@ -71,7 +72,7 @@ test('member picker: tries a failed member last, and again in its turn', () => {
 });
 
 test('member picker: puts a silent member last until it answers', () => {
-  const turns = new MemberPicker(3);
+  const turns = new MemberPicker(3, hostClock);
   turns.failed(0, true);
   turns.failed(1, false);
   expect(turns.now()).toEqual([
@@ -85,7 +86,7 @@ test('member picker: puts a silent member last until it answers', () => {
 });
 
 test('member picker: tries all if all were silent; rotates watches', () => {
-  const turns = new MemberPicker(2);
+  const turns = new MemberPicker(2, hostClock);
   turns.failed(0, true);
   turns.failed(1, true);
   expect(turns.now()).toHaveLength(2);
