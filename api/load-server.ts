@@ -87,7 +87,6 @@ function loadApplication(options: LoadApplicationOptions): Application {
     limits: { ...exchangeLimits, stopMs: STOP_MS },
     // Not used, because the page uses long polling.
     socketPath: '/ws/v1',
-    preparation: null,
     accepts: () => true,
     begin: (head, declared) => new Incoming(options, entryChecks, head, declared),
     open: () => {

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import type { KeyPair } from '../engine/crypto/keys.js';
 import type { History } from '../engine/history/history.js';
 import type { ServedNetwork } from '../engine/node/kept-network.js';
-import { defineFailures } from '../engine/protocol/messages.js';
 import { formatInstant } from '../engine/protocol/schema/primitives.js';
 import { prepareRule } from '../engine/rules/sandbox.js';
 import type { Control } from './contract/control.js';
@@ -11,13 +10,12 @@ import type { Figures, Profile } from './contract/limit-table.js';
 import type { KnownRun } from './contract/run.js';
 import type { ClusterView } from './contract/server.js';
 import type { ScenarioView } from './contract/views.js';
-import { frontsTransport } from './fronts/fronts.js';
 import { type App, createApplication } from './http/application.js';
 import { newToken } from './http/control.js';
 import type { Exchange } from './http/response.js';
 import { ServerTracing } from './tracing.js';
-import type { ExchangeLimits, FrontsFigures, Listening } from './transport/transport.js';
-import { type ChosenTransport, chooseTransport, formatUrl } from './transport/uws-transport.js';
+import type { ExchangeLimits, Listening } from './transport/transport.js';
+import { chooseTransport, formatUrl } from './transport/uws-transport.js';
 
 /** Options for {@link startServer}. */
 export interface ServerOptions {
@@ -29,13 +27,6 @@ export interface ServerOptions {
   port?: number;
   /** Default: uWebSockets.js if available, else node:http. */
   transport?: 'uws' | 'node';
-  /**
-   * Number of processes for connections, called fronts. Default: 0, which uses this process.
-   * Requires uWebSockets.js and Linux.
-   */
-  fronts?: number;
-  /** Called when a front has ended unexpectedly, before its restart. */
-  onFrontEnded?: (error: Error) => void;
   /** Default: `spec`. */
   limits?: Profile;
   /** Overrides some of the profile's limits. */
@@ -104,8 +95,7 @@ export interface Server {
    */
   making(): Promise<void> | undefined;
   /**
-   * Applies other rate limits to the requests counted so far. Front processes that already run keep
-   * their limit on connections.
+   * Applies other rate limits to the requests counted so far.
    *
    * @throws {RangeError} if the old or the new profile is `off`.
    */
@@ -154,7 +144,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     hosts = [],
     exchange = {},
   } = options;
-  const { transport, fallback, fronts } = await chooseCarrier(options);
+  const { transport, fallback } = await chooseTransport(options.transport);
   await prepareRule(network.genesis);
   const control = options.control ?? uncontrolled(options.now ?? Date.now);
   const token = options.controlToken ?? newToken();
@@ -181,7 +171,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ...(options.scenario ? { scenario: options.scenario } : {}),
     ...(options.run ? { run: options.run } : {}),
     ...(options.cluster ? { cluster: options.cluster } : {}),
-    ...(fronts ? { fronts } : {}),
     ...(tracing ? { tracing } : {}),
     ...(options.onExchange ? { onExchange: options.onExchange } : {}),
   });
@@ -206,29 +195,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   };
 }
-
-interface Carrier extends ChosenTransport {
-  fronts?: () => FrontsFigures;
-}
-
-async function chooseCarrier(options: ServerOptions): Promise<Carrier> {
-  const { transport: wanted, fronts: count = 0, onFrontEnded = () => {} } = options;
-  if (count === 0) return chooseTransport(wanted);
-  if (wanted === 'node') throw serverFailure('FRONTS_NEED_UWS', {});
-  // Only Linux distributes the connections of a port among its listeners.
-  if (process.platform !== 'linux') {
-    throw serverFailure('FRONTS_NEED_LINUX', { platform: process.platform });
-  }
-  await chooseTransport('uws');
-  const transport = frontsTransport({ count, onEnded: onFrontEnded });
-  return { transport, fronts: () => transport.figures() };
-}
-
-const serverFailure = defineFailures('server', {
-  FRONTS_NEED_UWS:
-    'fronts need the transport uws, not node; leave out --transport, or use --fronts 0',
-  FRONTS_NEED_LINUX: 'fronts need Linux: {platform}; use --fronts 0',
-});
 
 /** Control for a live network in real time. */
 const uncontrolled = (now: () => number): Control => ({

@@ -3,12 +3,10 @@
  * decides if a WebSocket may open.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Prepared } from '../../engine/admit/admit.js';
 import type { KeyPair } from '../../engine/crypto/keys.js';
 import type { History } from '../../engine/history/history.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
-import { ruleOf } from '../../engine/rules/network-rule.js';
 import { firstOfEach, refuseDamagedArchive } from '../../engine/store/segment.js';
 import { type UnknownName, unknownParameters } from '../checks/unknown-members.js';
 import { socketLimits, socketPath, watchLimits } from '../contract/channels.js';
@@ -30,10 +28,8 @@ import {
   type Body,
   type ExchangeLimits,
   exchangeLimits,
-  type FrontsFigures,
   type HttpResponse,
   type IncomingRequest,
-  type Preparation,
   type RequestHead,
 } from '../transport/transport.js';
 import { ViewLog } from '../view/log/view-log.js';
@@ -87,8 +83,6 @@ interface ApplicationOptions {
   /** The agents' scenario, if known. */
   scenario?: ScenarioView;
   run?: KnownRun;
-  /** Figures from the front processes; absent without fronts. */
-  fronts?: () => FrontsFigures;
   /** Wall clock in milliseconds, for freshness checks and display. */
   now: () => number;
   /** Monotonic clock in milliseconds, for limits. */
@@ -142,7 +136,6 @@ export function createApplication(options: ApplicationOptions): App {
   return {
     limits: serving.exchangeLimits,
     socketPath,
-    preparation: preparationOf(options.network),
     accepts: (peer) => headChecks.accepts(peer),
     begin: (head, declared) => new Incoming(serving, head, declared),
     open: (socket) => connections.open(socket),
@@ -176,12 +169,6 @@ export function createApplication(options: ApplicationOptions): App {
   };
 }
 
-/** Without signatures, a front has nothing to verify. */
-function preparationOf({ genesis, verification }: ServedNetwork): Preparation | null {
-  if (!verification.enabled) return null;
-  return { networkId: genesis.network_id, unread: ruleOf(genesis).unreadMembers };
-}
-
 function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Services {
   const { network, profile, version, ui, control, token, now, steady } = options;
   const limits = new Limits(profile, resolveLimits(profile, options.figures), steady);
@@ -203,7 +190,7 @@ function servicesOf(options: ApplicationOptions, state: { ready: boolean }): Ser
     connections,
     view,
     past: options.history ? new HistoryReads(options.history) : null,
-    metrics: new Metrics(network, connections, limits, options.fronts ?? null),
+    metrics: new Metrics(network, connections, limits),
     version,
     ui,
     control,
@@ -282,13 +269,13 @@ class Incoming implements IncomingRequest {
     this.#budget.release();
   }
 
-  answer(body: Body, prepared: Prepared | null = null): HttpResponse | Promise<HttpResponse> {
+  answer(body: Body): HttpResponse | Promise<HttpResponse> {
     const { tracing } = this.#serving.services;
     if (tracing) this.#trace = tracing.begin(this.#head, this.#route, this.#begunMs);
     this.#started = performance.now();
     if (body.length > 0) this.#budget.renew(this.#serving.services.now());
     try {
-      const answer = this.#handle(body, prepared);
+      const answer = this.#handle(body);
       if (answer instanceof Promise) return this.#finishLater(answer, body);
       return this.#finish(answer, body);
     } catch (error) {
@@ -314,7 +301,7 @@ class Incoming implements IncomingRequest {
   }
 
   /** Refuses because of a header, the quota or the head; otherwise calls the route's handler. */
-  #handle(body: Body, prepared: Prepared | null): Answer | Promise<Answer> {
+  #handle(body: Body): Answer | Promise<Answer> {
     const { problem } = this.#budget;
     if (this.#unwelcome) {
       // No signature was attempted, so the address's quota must not be charged.
@@ -330,7 +317,7 @@ class Incoming implements IncomingRequest {
     const head = this.#head;
     const budget = this.#budget;
     const trace = this.#trace;
-    const call = { services, route, head, params, body, prepared, budget, trace };
+    const call = { services, route, head, params, body, budget, trace };
     if (!problem) return route.handle(call);
     const { refusal } = problem;
     return route.command ? refuseByHead(call, route.command, refusal) : { refusal };

@@ -1,6 +1,5 @@
 /** Types for route handlers, the services that handlers share, and reads at earlier entries. */
 
-import type { Prepared } from '../../engine/admit/admit.js';
 import type { History, Moment } from '../../engine/history/history.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
@@ -62,8 +61,6 @@ export interface Call {
   /** Path parameters, decoded, in order. */
   readonly params: readonly string[];
   readonly body: Body;
-  /** The command, if a front has admitted the request and verified its signature. */
-  readonly prepared: Prepared | null;
   readonly budget: RequestBudget;
   /** The request's span; null if it is not recorded. */
   readonly trace: RequestTrace | null;

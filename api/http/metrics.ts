@@ -6,7 +6,6 @@ import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Route } from '../contract/routes.js';
 import type { Limits } from '../limits/limits.js';
 import type { Connections } from '../socket/connections.js';
-import type { FrontsFigures } from '../transport/transport.js';
 import {
   Counter,
   collectDefaultMetrics,
@@ -35,12 +34,7 @@ export class Metrics {
    */
   readonly #requests = new Map<Route | null, Answered>();
 
-  constructor(
-    network: ServedNetwork,
-    connections: Connections,
-    limits: Limits,
-    fronts: (() => FrontsFigures) | null,
-  ) {
+  constructor(network: ServedNetwork, connections: Connections, limits: Limits) {
     const registers = [this.#registry];
     // Event loop lag, memory and handles of this process.
     collectDefaultMetrics({ register: this.#registry, prefix: 'folkmoot_' });
@@ -82,7 +76,6 @@ export class Metrics {
     this.#counts(network, connections);
     this.#times(network);
     this.#sizes(network);
-    if (fronts) this.#fronts(fronts);
     this.#blocks(network, connections);
   }
 
@@ -109,15 +102,6 @@ export class Metrics {
     }
     answered.byStatus.set(status, (answered.byStatus.get(status) ?? 0) + 1);
     if (ms !== null) answered.times.add(ms);
-  }
-
-  /** Adds metrics for the front processes, which the process metrics do not cover. */
-  #fronts(figures: () => FrontsFigures): void {
-    const of = (name: keyof FrontsFigures) => () => figures()[name];
-    this.#gauge('fronts', 'Running front processes', of('running'));
-    this.#gauge('fronts_resident_memory_bytes', 'Memory of the fronts', of('residentBytes'));
-    this.#counter('fronts_cpu_seconds', 'CPU time of the fronts', of('cpuSeconds'));
-    this.#counter('fronts_restarts', 'Restarts of fronts', of('restarts'));
   }
 
   #gauge = (name: string, help: string, value: () => number) =>

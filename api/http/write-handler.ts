@@ -3,7 +3,7 @@
  * head has already been checked. The steps are ordered so that an invalid request is cheap. A
  * request with an unverified signature never uses an agent's quota.
  */
-import { type Admitted, admitPrepared } from '../../engine/admit/admit.js';
+import type { Admitted } from '../../engine/admit/admit.js';
 import { refuseTimestamp, refuseUnknownKey } from '../../engine/admit/credentials.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Outcome } from '../../engine/core/state.js';
@@ -114,7 +114,6 @@ function parse({ call, kind, unknown }: Write): Later<SignedRequest | RefusalRes
 /** Validates the request and extracts its command and signatures. */
 function admit({ call, kind, unknown }: Write, request: SignedRequest): Admitted | RefusalResponse {
   const { genesis } = call.services.network;
-  if (call.prepared) return admitPrepared(request, call.prepared, genesis.network_id);
   const { unreadMembers } = ruleOf(genesis);
   const found = admitReceived(request, genesis.network_id, unreadMembers);
   unknown.push(...found.unknown);
@@ -147,11 +146,6 @@ async function awaitRegistration(
 
 /** Verifies the request's signature. The budget bounds the attempts. */
 function verify(call: Call, admitted: Admitted): Later<RefusalResponse | null> {
-  if (call.prepared) {
-    call.services.network.verification.countPrepared();
-    call.budget.markVerified();
-    return null;
-  }
   return call.services.network.verification.own(admitted).then((refusal) => {
     if (refusal) return explainMismatch(call, refusal, admitted);
     call.budget.markVerified();

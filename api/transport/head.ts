@@ -99,7 +99,7 @@ class Discards {
   }
 }
 
-type Taking = Pick<IncomingRequest, 'readsBody' | 'take' | 'whenRefused'>;
+type Taking = Pick<IncomingRequest, 'readsBody' | 'take'>;
 
 /**
  * Reads a body, and calls `give` once, after its end. The rest of a refused body is discarded
@@ -122,7 +122,6 @@ export class BodyReader {
     this.#inFlight = inFlight;
     this.#give = give;
     if (!request.readsBody) this.#refuse();
-    else request.whenRefused?.(() => this.#refuse());
   }
 
   /** True if the application refused the body. */

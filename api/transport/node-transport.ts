@@ -21,7 +21,6 @@ import {
   type RequestHead,
   type Socket,
   type Transport,
-  type UpgradeResult,
 } from './transport.js';
 
 const HEADER_BYTES = 8 * 1024;
@@ -127,13 +126,9 @@ function upgrade(
   const opened = isHandshake(application, head)
     ? request.upgrade()
     : { answer: request.answer(nothing) };
-  const open = (known: UpgradeResult): void => {
-    if ('answer' in known) return void writeRaw(stream, head.method, known.answer);
-    const begin = (ws: WebSocket) => attach(application, ws, stream, known.addressKey);
-    sockets.handleUpgrade(message, stream, rest, begin);
-  };
-  if (opened instanceof Promise) void opened.then(open);
-  else open(opened);
+  if ('answer' in opened) return void writeRaw(stream, head.method, opened.answer);
+  const begin = (ws: WebSocket) => attach(application, ws, stream, opened.addressKey);
+  sockets.handleUpgrade(message, stream, rest, begin);
 }
 
 /** Recognizes handshakes as uWebSockets.js does. */

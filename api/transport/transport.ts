@@ -5,7 +5,6 @@
  */
 
 import { createServer } from 'node:net';
-import type { Prepared } from '../../engine/admit/admit.js';
 import { defineFailures, type Failure, type MessageTable } from '../../engine/protocol/messages.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
@@ -35,15 +34,10 @@ export interface IncomingRequest {
   readonly readsBody: boolean;
   /** Counts received bytes. Returns false if no further bytes may be kept. */
   take(bytes: number): boolean;
-  /** Calls back if another process refuses the body while it arrives. */
-  whenRefused?(listener: () => void): void;
-  /**
-   * Responds, synchronously if possible. Never throws or rejects. Releases the request. `prepared`
-   * is present if a front has admitted the request and verified its signature.
-   */
-  answer(body: Body, prepared?: Prepared): HttpResponse | Promise<HttpResponse>;
+  /** Responds, synchronously if possible. Never throws or rejects. Releases the request. */
+  answer(body: Body): HttpResponse | Promise<HttpResponse>;
   /** Returns a response, or the address key of the WebSocket to open. */
-  upgrade(): UpgradeResult | Promise<UpgradeResult>;
+  upgrade(): UpgradeResult;
   /** Responds after a timeout. The connection is closed. */
   timeOut(): HttpResponse | Promise<HttpResponse>;
   /** Releases the request's resources. Idempotent. */
@@ -51,9 +45,7 @@ export interface IncomingRequest {
 }
 
 /** A response, or the address key of the WebSocket to open. */
-export type UpgradeResult =
-  | { answer: HttpResponse | Promise<HttpResponse> }
-  | { addressKey: string };
+type UpgradeResult = { answer: HttpResponse | Promise<HttpResponse> } | { addressKey: string };
 
 export interface HttpResponse {
   status: number;
@@ -106,8 +98,6 @@ export interface Application {
   readonly limits: ExchangeLimits;
   /** Path for WebSocket handshakes. */
   readonly socketPath: string;
-  /** Settings with which a front prepares requests; null if it must not prepare any. */
-  readonly preparation: Preparation | null;
   /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
   /** Begins a request. `declared` is the body length: 0 without a body, null if malformed. */
@@ -115,24 +105,6 @@ export interface Application {
   open(socket: Socket): SocketHandlers;
   /** Called with the status of a response that the transport gave on its own. */
   answered?(status: number): void;
-}
-
-/** Properties of the network on which the admission of a request depends. */
-export interface Preparation {
-  networkId: string;
-  /** Members that the network's decision rule does not read. */
-  unread: readonly string[];
-}
-
-/** Figures from the front processes. */
-export interface FrontsFigures {
-  running: number;
-  /** Number of front restarts. */
-  restarts: number;
-  /** CPU time used by all fronts, including fronts that have ended. */
-  cpuSeconds: number;
-  /** Resident memory used by the running fronts. */
-  residentBytes: number;
 }
 
 export interface Listening {
@@ -147,8 +119,6 @@ export interface Listening {
 export interface Address {
   host: string;
   port: number;
-  /** True to share the port with other processes. */
-  shared?: boolean;
 }
 
 export interface Transport {
@@ -197,16 +167,11 @@ const listenMessages = {
 
 const listenFailure = defineFailures('server', listenMessages);
 
-export interface Where {
-  host: string;
-  port: number;
-}
-
 const isListenCode = (code: string): code is keyof typeof listenMessages =>
   Object.hasOwn(listenMessages, code);
 
 /** Creates the error for a port that is unavailable. `problem` is a system error code. */
-export function createListenFailure({ host, port }: Where, cause: unknown): Failure {
+export function createListenFailure({ host, port }: Address, cause: unknown): Failure {
   const given = (cause as NodeJS.ErrnoException | null)?.code ?? 'unknown error';
   const problem = isListenCode(given) ? given : 'UNKNOWN';
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -214,7 +179,7 @@ export function createListenFailure({ host, port }: Where, cause: unknown): Fail
 }
 
 /** Finds the reason by listening with node:net, because uWebSockets.js reports none. */
-export function findListenProblem(where: Where): Promise<Failure> {
+export function findListenProblem(where: Address): Promise<Failure> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', (error) => resolve(createListenFailure(where, error)));

@@ -31,13 +31,12 @@ import {
   type Socket,
   type SocketHandlers,
   type Transport,
-  type UpgradeResult,
 } from './transport.js';
 
 type Uws = typeof import('uWebSockets.js');
 
 /** Returns the transport, or the reason why uWebSockets.js is unavailable and what to do. */
-export async function uwsTransport(): Promise<Transport | { missing: string }> {
+async function uwsTransport(): Promise<Transport | { missing: string }> {
   let uws: Uws;
   try {
     const module: Uws & { default?: Uws } = await import('uWebSockets.js');
@@ -76,7 +75,7 @@ const releases = {
 async function listen(
   uws: Uws,
   application: Application,
-  { host, port, shared = false }: Address,
+  { host, port }: Address,
 ): Promise<Listening> {
   const inFlight = new InFlight(application.limits);
   const app = uws.App();
@@ -87,7 +86,7 @@ async function listen(
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     // The library takes host, port and options together, which its types do not cover.
     const listenOn = app.listen as unknown as ListenOn;
-    listenOn.call(app, host, port, shared ? 0 : EXCLUSIVE_PORT, resolve);
+    listenOn.call(app, host, port, EXCLUSIVE_PORT, resolve);
   });
   if (!socket) throw await findListenProblem({ host, port });
   return {
@@ -259,17 +258,6 @@ class Exchange extends Expiring {
     });
   }
 
-  /** Completes an asynchronous handshake. */
-  open(opened: UpgradeResult, open: (opened: { addressKey: string }) => void): void {
-    if ('answer' in opened) return this.refuse(() => opened.answer);
-    if (this.#over) return;
-    this.#over = true;
-    this.#inFlight.end(this);
-    // Runs outside a cork. Inside a cork, the library would treat the connection as an answered
-    // request and might close it.
-    open(opened);
-  }
-
   expire(): void {
     this.#give(this.#request.timeOut(), true);
   }
@@ -382,19 +370,14 @@ function upgrade(
     const head = new UwsHead(res, req);
     const request = application.begin(head, 0);
     const opened = request.upgrade();
-    const open = ({ addressKey }: { addressKey: string }) => {
-      const header = (name: string) => head.headers.get(`sec-websocket-${name}`) ?? '';
-      const data = { addressKey, handlers: null };
-      const asked = [header('key'), header('protocol'), header('extensions')] as const;
-      res.upgrade<SocketData>(data, ...asked, context);
-    };
-    if (opened instanceof Promise) {
-      const exchange = new Exchange(inFlight, res, head, request);
-      exchange.watch();
-      void opened.then((later) => exchange.open(later, open));
-    } else if ('answer' in opened) {
+    if ('answer' in opened) {
       new Exchange(inFlight, res, head, request).refuse(() => opened.answer);
-    } else open(opened);
+      return;
+    }
+    const header = (name: string) => head.headers.get(`sec-websocket-${name}`) ?? '';
+    const data = { addressKey: opened.addressKey, handlers: null };
+    const asked = [header('key'), header('protocol'), header('extensions')] as const;
+    res.upgrade<SocketData>(data, ...asked, context);
   } catch (error) {
     // An unanswered, unwatched handshake would end the process.
     res.onAborted(() => {});

@@ -177,69 +177,6 @@ function parse(request: SignedRequest, repeated: 'refuse' | 'last'): JsonResult 
   return said ? { value: said } : parseJson(request.body, repeated);
 }
 
-/** An admitted request without signatures inside its body, as one process sends it to another. */
-export interface Prepared {
-  command: Command;
-  signature: string;
-  signedAt: number;
-}
-
-export const toPrepared = ({ command, signature, signedAt }: Admitted): Prepared => ({
-  command,
-  signature,
-  signedAt,
-});
-
-/**
- * Returns a request that another process of this program has admitted. The parts that only an
- * explanation needs are computed on demand, by admitting the request again.
- */
-export const admitPrepared = (
-  request: SignedRequest,
-  prepared: Prepared,
-  networkId: string,
-): Admitted => new PreparedRequest(request, prepared, networkId);
-
-class PreparedRequest implements Admitted {
-  readonly request: SignedRequest;
-  readonly command: Command;
-  readonly signature: string;
-  readonly signedAt: number;
-  readonly #networkId: string;
-  [checked]: boolean | 'later' = false;
-
-  constructor(request: SignedRequest, prepared: Prepared, networkId: string) {
-    this.request = request;
-    this.command = prepared.command;
-    this.signature = prepared.signature;
-    this.signedAt = prepared.signedAt;
-    this.#networkId = networkId;
-  }
-
-  get raw(): Admitted['raw'] {
-    return this.#again().raw;
-  }
-
-  get ownJob(): Admitted['ownJob'] {
-    return this.#again().ownJob;
-  }
-
-  get inputSha256(): Admitted['inputSha256'] {
-    return this.#again().inputSha256;
-  }
-
-  innerJobs(): VerifyJob[] {
-    return none;
-  }
-
-  /** @throws {Error} if the request is not admissible, which contradicts the other process. */
-  #again(): Admitted {
-    const admission = admit(this.request, this.#networkId);
-    if ('refusal' in admission) throw new Error('a prepared request is not admissible');
-    return admission;
-  }
-}
-
 /** String members that every request has. The log stores them as received. */
 const texts = ['kind', 'public_key', 'target', 'timestamp', 'signature'] as const;
 

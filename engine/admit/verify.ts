@@ -153,11 +153,6 @@ export class Verification {
       .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
   }
 
-  /** Counts a request whose own signature a front has verified. */
-  countPrepared(): void {
-    this.#verifier.stats.verified += 1;
-  }
-
   /**
    * Accepts a request that a different cluster node has verified. All of its signatures are valid
    * except that of the transaction `failed`.

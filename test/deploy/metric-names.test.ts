@@ -31,7 +31,5 @@ test('deploy: docs/monitoring.md lists the metrics of a scrape, and no others', 
   const families = [...(await scrapedNames())]
     .filter((name) => !/^folkmoot_(?:process|nodejs)_/.test(name))
     .map((name) => name.replace(part, ''));
-  // Fronts add theirs, which test/api/fronts checks.
-  const own = listed.filter((name) => !name.startsWith('folkmoot_fronts'));
-  expect(own.sort()).toEqual([...new Set(families)].sort());
+  expect(listed.sort()).toEqual([...new Set(families)].sort());
 });

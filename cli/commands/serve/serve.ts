@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Profile, Server, ServerOptions } from '../../../api/index.js';
@@ -18,14 +17,7 @@ import {
   type SecretSource,
   type Settings,
 } from '../../options/config.js';
-import {
-  CliCommand,
-  commaList,
-  integer,
-  shortName,
-  threadsOption,
-  typed,
-} from '../../options/options.js';
+import { CliCommand, commaList, integer, shortName, threadsOption } from '../../options/options.js';
 import { parameterOption } from '../../options/rule.js';
 import { startTraces, tracesOption } from '../../options/traces.js';
 import { loopback } from '../../options/ui-server.js';
@@ -286,8 +278,6 @@ async function listen(
     watch: flags.watch,
     onFault: (error, requestId) => log.error({ err: error, requestId }, 'request failed'),
     ...(flags.transport === undefined ? {} : { transport: flags.transport }),
-    fronts: countFronts(flags),
-    onFrontEnded: (error) => log.error(error.message),
     traces: flags.traces !== undefined,
     cors: flags.cors,
     hosts: flags.hosts,
@@ -339,7 +329,6 @@ interface ServeFlags extends ServeScenarioFlags, NodeFlags {
   ui: boolean;
   watch: boolean;
   transport?: 'uws' | 'node';
-  fronts: number | 'auto';
   cors: string[];
   hosts: string[];
   responseKey?: SecretSource;
@@ -383,7 +372,6 @@ function addServeOptions(command: CliCommand): CliCommand {
     .option('--no-watch', 'disable anonymous WebSocket watching')
     .option('--no-ui', 'disable the page')
     .choice('--transport <name>', 'HTTP server (default: uws if installed, else node)', transports)
-    .option('--fronts <n>', 'processes for connections (auto: by cores)', fronts, 0)
     .addOption(new SecretOption('--response-key <file>', 'key for signing responses'))
     .addOption(commaOption('--cors <origins>', 'allowed origins', 'none'))
     .addOption(commaOption('--hosts <names>', 'allowed Host headers', anyHost))
@@ -402,20 +390,6 @@ function addServeOptions(command: CliCommand): CliCommand {
       'info',
     )
     .addOptions([...nodeOptions(), ...scenarioOptions()]);
-}
-
-const MOST_FRONTS = 16;
-const frontCount = integer(0, MOST_FRONTS);
-const fronts = typed(
-  { anyOf: [{ const: 'auto' }, { type: 'integer', minimum: 0, maximum: MOST_FRONTS }] },
-  (text): number | 'auto' => (text === 'auto' ? text : frontCount(text)),
-);
-
-/** Fronts for which other cores are free: the engine, its pool and the disk take the rest. */
-function countFronts({ fronts: wanted, transport }: ServeFlags): number {
-  if (wanted !== 'auto') return wanted;
-  if (process.platform !== 'linux' || transport === 'node') return 0;
-  return Math.max(0, Math.min(4, Math.floor((availableParallelism() - 2) / 2)));
 }
 
 const profiles = ['spec', 'bench', 'off'];

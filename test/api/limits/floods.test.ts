@@ -7,7 +7,6 @@ import type { History } from '../../../dist/engine/history/history.js';
 import { raw, statusesOf, statusOf } from '../../support/service/raw.js';
 import {
   type Around,
-  fronts,
   oneTransport,
   type TimedWorld,
   timedWorld,
@@ -122,13 +121,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     // Fills the quotas of all requests that do not name a registered key.
     const each = limitTable.requests.quota / 20;
     const all = (text: string) => statusesOf(text).length === each;
-    // A front closes the connection of a pipelined request.
-    const alone = transport === 'uws' && fronts > 0;
-    await Promise.all(
-      alone
-        ? many(20 * each, () => there.get('/api/v1/meta'))
-        : many(20, () => raw(there.url, GET.repeat(each), all)),
-    );
+    await Promise.all(many(20, () => raw(there.url, GET.repeat(each), all)));
     expect((await there.get('/api/v1/meta')).status).toBe(429);
     pass(1);
     await there.do(active(), 200);
@@ -279,8 +272,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
     const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const answers = await Promise.all(many(60, () => raw(there.url, health)));
     const taken = answers.filter((text) => statusOf(text) === 200).length;
-    // A front learns of the excess after one round trip.
-    expect(taken).toBeLessThanOrEqual(transport === 'uws' && fronts > 0 ? 60 : 40);
+    expect(taken).toBeLessThanOrEqual(40);
     expect(answers.filter((text) => text === '').length).toBe(60 - taken);
   });
 });

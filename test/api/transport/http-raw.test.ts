@@ -1,7 +1,7 @@
 /** Raw bytes that no HTTP client sends are refused without harm over both transports. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { abandon, raw, statusesOf, statusOf } from '../../support/service/raw.js';
-import { fronts, transports, world } from '../../support/service/server.js';
+import { transports, world } from '../../support/service/server.js';
 import { agentOf, type Request, register, signed, status } from '../../support/service/signer.js';
 
 const REGISTER = '/api/v1/agents/register';
@@ -26,10 +26,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     expect(statusOf(text), text).toBe(200);
   });
 
-  // A front answers in a later turn, and uWebSockets.js then closes the connection.
-  const fronted = transport === 'uws' && fronts > 0;
-
-  test.skipIf(fronted)('pipelined requests: are answered in order', async () => {
+  test('pipelined requests: are answered in order', async () => {
     const there = await begin();
     const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const paths = ['/api/v1/network/state', '/nowhere', '/healthz', '/api/v1/blocks?limit=0'];
@@ -41,7 +38,7 @@ describe.each(transports)('bytes over %s', (transport) => {
     expect(statusesOf(text)).toEqual([200, 404, 200, 400]);
   });
 
-  test.skipIf(fronted)('two pipelined requests of one agent: both count', async () => {
+  test('two pipelined requests of one agent: both count', async () => {
     const there = await begin();
     const ada = await there.join('Ada');
     const asText = ({ method, path, headers, body }: Request) => {

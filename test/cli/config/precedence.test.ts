@@ -44,7 +44,6 @@ const special: Readonly<Record<string, unknown[]>> = {
   url: ['http://a:1', 'http://b:1', 'http://c:1'],
   peer_listen: ['a.example:1', 'b.example:2', '[::1]:3'],
   watch: [false, 'paused', true],
-  fronts: [1, 2, 3],
   parameter: [['for_bps=1'], ['for_bps=2'], ['for_bps=3']],
   shard: ['1/2', '1/3', '2/3'],
   start_at: [1, 2, 3].map((day) => `2030-01-0${day}T00:00:00.000Z`),

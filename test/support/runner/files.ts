@@ -36,8 +36,6 @@ export const gate = [
   'client/browser',
   'client/cli',
   'cli/mcp/block',
-  // Processes for connections.
-  'api/fronts/fronts',
   // Load runs.
   'bench/load/run/run',
   // The page in a browser: every view, a live network, an exported file, reports.
@@ -57,7 +55,6 @@ export const longestMs = 900_000;
 
 /** Files that take a minute or more, longest first. These files start first. */
 export const longest = [
-  'api/fronts/conformance',
   'documents/shell',
   'sim/scripts/studies',
   'ui/exported/views',

@@ -16,11 +16,8 @@ import { type Service, World } from './world.js';
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];
 
-/** Front processes of servers over uws. Set by test/api/fronts. */
-export const fronts = Number(process.env.FOLKMOOT_TEST_FRONTS ?? 0);
-
-/** Transports for tests that do not depend on the transport: all with full counts or fronts. */
-export const oneTransport: readonly TransportName[] = full || fronts > 0 ? transports : ['node'];
+/** Transports for tests that do not depend on the transport: all with full counts. */
+export const oneTransport: readonly TransportName[] = full ? transports : ['node'];
 
 export interface Around {
   /** `null`: as the server chooses (default: node). */
@@ -57,7 +54,6 @@ export async function serve(around: Around = {}): Promise<Running> {
     network,
     port: 0,
     ...(transport ? { transport } : {}),
-    fronts: transport === 'uws' ? fronts : 0,
     limits,
     version: '0.0.0-test',
     ...(clock ? { now: clock.now } : {}),
