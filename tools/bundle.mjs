@@ -162,7 +162,7 @@ const buildExported = (root, common) =>
     // An inline script and a worker from a Blob are not modules.
     format: 'iife',
     charset: 'ascii',
-    define: { HAS_GRAPH: 'false' },
+    define: { IN_FILE: 'true' },
     outdir: join(root, 'dist/ui/exported'),
     entryPoints: ['begin', 'page', 'player'].map((name) => ({
       in: join(root, 'ui/exported', `${name}.ts`),
@@ -212,7 +212,7 @@ async function buildPage(root) {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     splitting: true,
-    define: { WORKERS: JSON.stringify(names), HAS_GRAPH: 'true' },
+    define: { WORKERS: JSON.stringify(names), IN_FILE: 'false' },
   });
   const files = [...outputsOf(workers), ...outputsOf(page)];
   const named = (pattern) => files.find((file) => pattern.test(file));

@@ -10,6 +10,11 @@ export interface Place {
   query: URLSearchParams;
 }
 
+declare global {
+  /** True in an exported file, which leaves out what needs a server. Set by the build. */
+  const IN_FILE: boolean;
+}
+
 /** Parts that every server has and an exported file may lack. */
 export type Requirement = 'server' | 'log' | 'proof';
 

@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
-import { Lost, Pill } from './components/placeholders.js';
+import { Empty, Lost, Pill } from './components/placeholders.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import {
@@ -46,25 +46,20 @@ interface ViewEntry {
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }
 
-/** False in an exported file, which does not contain the graph. Defined by the build. */
-declare const HAS_GRAPH: boolean;
-
-const networkView: readonly ViewEntry[] = HAS_GRAPH
-  ? [
-      {
-        path: 'network',
-        title: 'Network',
-        group: 'Watch',
-        load: () => import('./views/network.js'),
-      },
-    ]
-  : [];
+/** Stands for a view that the file leaves out, and that `Loaded` therefore never loads. */
+const absent = () => Promise.reject(new Error('not in this file'));
 
 /** All views in navigation order. Each view is loaded on first use. */
 const views: readonly ViewEntry[] = [
   { path: 'now', title: 'Now', group: 'Watch', load: () => import('./views/now.js') },
   { path: 'agents', title: 'Agents', group: 'Watch', load: () => import('./views/agents.js') },
-  ...networkView,
+  {
+    path: 'network',
+    title: 'Network',
+    group: 'Watch',
+    needs: 'server',
+    load: IN_FILE ? absent : () => import('./views/network.js'),
+  },
   { path: 'block', title: 'Block', group: 'Understand', load: () => import('./views/block.js') },
   {
     path: 'opinion',
@@ -85,7 +80,7 @@ const views: readonly ViewEntry[] = [
     title: 'Request doctor',
     group: 'Verify',
     needs: 'server',
-    load: () => import('./views/doctor.js'),
+    load: IN_FILE ? absent : () => import('./views/doctor.js'),
   },
   { path: 'agent', title: 'Agent', group: null, load: () => import('./views/agent.js') },
 ];
@@ -135,7 +130,7 @@ function Header() {
         <Identity />
         <Pill {...standing()} />
         <Verdict />
-        <WorldClock />
+        {!IN_FILE && <WorldClock />}
         <Figures />
       </div>
       <nav aria-label="Views" ref={ways}>
@@ -276,9 +271,8 @@ function Bands() {
   return (
     <div class="bands">
       <LinkBand />
-      <StartBand />
-      <ClusterBand />
-
+      {!IN_FILE && <StartBand />}
+      {!IN_FILE && <ClusterBand />}
       {worldClock.value?.lost && (
         <div class="band bad" role="alert" data-testid="folder-lost">
           <p>{toSentence(cleanText(worldClock.value.lost, 400))}</p>
@@ -363,8 +357,9 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
   const [problem, setProblem] = useState('');
   const [, come] = useState(0);
   const View = loaded.get(entry.path);
+  const lacking = entry.needs && home.lacks[entry.needs];
   useEffect(() => {
-    if (loaded.has(entry.path)) return;
+    if (loaded.has(entry.path) || lacking) return;
     entry.load().then(
       (module) => {
         loaded.set(entry.path, module.View);
@@ -381,6 +376,13 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
           Reload the page
         </button>
       </div>
+    );
+  }
+  if (lacking) {
+    return (
+      <Empty title={entry.title}>
+        <p>{lacking}</p>
+      </Empty>
     );
   }
   if (!View || !position.value) return <Waiting />;

@@ -445,7 +445,7 @@ function Certificate({ block }: { block: BlockData }) {
   const made = useRef('');
   useEffect(() => () => URL.revokeObjectURL(made.current), []);
   const { status, block_hash, height } = block;
-  if (home.lacks.log || (status !== 'finalized' && status !== 'rejected')) return null;
+  if (IN_FILE || (status !== 'finalized' && status !== 'rejected')) return null;
   const make = async () => {
     set({ is: 'making', progress: null });
     try {

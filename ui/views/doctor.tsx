@@ -5,7 +5,7 @@ import type { serverRoutes } from '../../api/contract/server.js';
 import { formatMs } from '../../report/shared/format.js';
 import { cleanText, toSentence } from '../components/labels.js';
 import { Fact, Lines } from '../components/lists.js';
-import { Mark, Unavailable } from '../components/placeholders.js';
+import { Mark } from '../components/placeholders.js';
 import { fetchPath } from '../components/requests.js';
 import { type DescribedRequest, encodeRequest, parseRequest } from './doctor-request.js';
 
@@ -48,47 +48,45 @@ export function View() {
           Request doctor <span class="faint">checks the signature of a refused request</span>
         </h1>
       </header>
-      <Unavailable what="server">
-        <form
-          class="panel"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void ask();
-          }}
-        >
-          <label for="request">
-            <b>Request</b>{' '}
-            <span class="faint">
-              Paste a curl command, a raw HTTP request, or JSON with method, target, headers and
-              body. The check changes nothing. Do not paste a private key.
-            </span>
-          </label>
-          <textarea
-            id="request"
-            rows={12}
-            spellcheck={false}
-            autocomplete="off"
-            placeholder={EXAMPLE}
-            value={text}
-            onInput={(event) => write(event.currentTarget.value)}
-          />
-          <p class="proof-ask">
-            <button
-              type="submit"
-              class="button"
-              disabled={state.is === 'asking' || text.trim() === ''}
-            >
-              {state.is === 'asking' ? 'Checking …' : 'Check request'}
-            </button>
-          </p>
-        </form>
-        {state.is === 'failed' && (
-          <p class="panel" role="alert">
-            {toSentence(state.why)}
-          </p>
-        )}
-        {state.is === 'answered' && <Found request={state.request} answer={state.answer} />}
-      </Unavailable>
+      <form
+        class="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void ask();
+        }}
+      >
+        <label for="request">
+          <b>Request</b>{' '}
+          <span class="faint">
+            Paste a curl command, a raw HTTP request, or JSON with method, target, headers and body.
+            The check changes nothing. Do not paste a private key.
+          </span>
+        </label>
+        <textarea
+          id="request"
+          rows={12}
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={EXAMPLE}
+          value={text}
+          onInput={(event) => write(event.currentTarget.value)}
+        />
+        <p class="proof-ask">
+          <button
+            type="submit"
+            class="button"
+            disabled={state.is === 'asking' || text.trim() === ''}
+          >
+            {state.is === 'asking' ? 'Checking …' : 'Check request'}
+          </button>
+        </p>
+      </form>
+      {state.is === 'failed' && (
+        <p class="panel" role="alert">
+          {toSentence(state.why)}
+        </p>
+      )}
+      {state.is === 'answered' && <Found request={state.request} answer={state.answer} />}
     </div>
   );
 }

@@ -25,9 +25,7 @@ export function ProofBand() {
           <p>Replays the log entry by entry and compares the digests with the stored data.</p>
         )}
       </header>
-      <Unavailable what="proof">
-        <HereBand />
-      </Unavailable>
+      <Unavailable what="proof">{!IN_FILE && <HereBand />}</Unavailable>
     </section>
   );
 }

@@ -42,7 +42,7 @@ test('export: writes run.html next to the report, which then links to it', async
   });
   // 100,000 events take about 0.5 MB. In a small run, agents and blocks dominate.
   expect(runBytes(text) / events).toBeLessThan(12);
-  expect(text.length - runBytes(text)).toBeLessThan(148_000);
+  expect(text.length - runBytes(text)).toBeLessThan(140_000);
   expect(readFileSync(join(copy, 'report.html'), 'utf8')).toContain(`run.html?at=${entries - 1}`);
   // A second export does not overwrite the file.
   const again = await folkmoot(['explore', copy, '--export']);
