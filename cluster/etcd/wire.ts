@@ -235,7 +235,10 @@ type FailedCall =
   | 'NO_LEASE'
   | 'REFUSED';
 
-export function toEtcdError({ code, details }: ServiceError, endpoint: string): EtcdError {
+export function toEtcdError(
+  { code, details }: Pick<ServiceError, 'code' | 'details'>,
+  endpoint: string,
+): EtcdError {
   const values = { endpoint, details: oneLine(details) };
   const known = surely.find(([says]) => says.test(details));
   const said = details.includes('etcdserver: ');
