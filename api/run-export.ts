@@ -46,7 +46,7 @@ export async function exportRun(
   const view = new ViewLog(network, { folder: null });
   try {
     await view.catchUp(work);
-    const overview = await runInSlices(computeOverview(network, view.index, BUCKETS));
+    const overview = await runInSlices(computeOverview(network, BUCKETS));
     const { entry, event_seq: events } = overview;
     const batches = await spansOf(view, entry);
     const kept = keptOf(network, { overview, spans: batches, scenario });

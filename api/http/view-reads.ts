@@ -142,9 +142,8 @@ const handlers: {
     return { status: 200, headers, body };
   },
 
-  async overview({ services: { view, network } }, { buckets }) {
-    await view.prepareIndex();
-    const data: Overview = await runInSlices(computeOverview(network, view.index, buckets));
+  async overview({ services: { network } }, { buckets }) {
+    const data: Overview = await runInSlices(computeOverview(network, buckets));
     return success(200, data);
   },
 
@@ -248,9 +247,8 @@ const handlers: {
     return { status: 200, headers, body };
   },
 
-  async entry({ services: { view, network } }, { entry }) {
-    await view.prepareIndex();
-    const found = readEntry(network, view.index, entry!);
+  entry({ services: { network } }, { entry }) {
+    const found = readEntry(network.read, entry!);
     if (found) return success(200, found);
     const values = { entry: entry!, last: network.read.position.seq };
     return { refusal: refuse('ENTRY_UNKNOWN', values) };
@@ -314,14 +312,13 @@ function votesOf({ read }: ServedNetwork, agent: number, before: number, limit: 
 }
 
 async function memesShown(
-  { view, network }: Call['services'],
+  { network }: Call['services'],
   { limit, cursor }: { limit: number; cursor: number | null },
   creator?: string,
 ): Promise<Answer> {
-  await view.prepareIndex();
   const before = cursor ?? Number.MAX_SAFE_INTEGER;
   const asked = { before, limit, rows: memeRows, ...(creator === undefined ? {} : { creator }) };
-  const page = await runInSlices(readMemes(network, view.index, asked));
+  const page = await runInSlices(readMemes(network.read, asked));
   const next_cursor = page.before === null ? null : String(page.before);
   return success(200, { memes: page.memes.map(memeShown), next_cursor });
 }

@@ -7,7 +7,6 @@ import { setImmediate } from 'node:timers/promises';
 import { admitLogged } from '../admit/admit.js';
 import { Engine, type Step, type Summary } from '../core/engine.js';
 import { encodeStep } from '../node/encode.js';
-import { type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
 import { readGenesis, readProposal } from '../node/open-store.js';
 import { LogReads, Overlay, Views } from '../node/views.js';
 import { Digests } from '../protocol/log.js';
@@ -470,46 +469,3 @@ class Walk {
 }
 
 const diverges = (seq: number, reason: string) => historyError('ENTRY_DIVERGES', { seq, reason });
-
-/** Entries per index row and per event-loop turn. */
-const INDEX_TURN = 128;
-
-/**
- * Recomputes the index rows for entries 0 to `to`. Only reads the folder.
- *
- * @throws {StoreError} `CORRUPT` if the stored data does not follow from the log.
- * @throws the reason of `signal` if it is aborted.
- */
-export async function replayedIndex(
-  path: string,
-  to: number,
-  work: HistoryWork = {},
-): Promise<{ seq: number; bytes: Uint8Array }[]> {
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
-  try {
-    return await goThrough(store, to, work);
-  } finally {
-    await store.close();
-  }
-}
-
-async function goThrough(store: Store, to: number, { onProgress, signal }: HistoryWork) {
-  const rows: { seq: number; bytes: Uint8Array }[] = [];
-  const writer = new IndexWriter({ index: () => [] }, null);
-  const genesis = readGenesis(store);
-  await prepareRule(genesis);
-  const walk = new Walk(store, genesis, null);
-  while (walk.seq < to) {
-    const until = Math.min(to, walk.seq + INDEX_TURN);
-    const some: IndexItem[] = [];
-    for (const line of [...storedLines(store, walk.seq + 1, until)]) {
-      some.push(toIndexItem(line.entry, walk.step(line)));
-    }
-    if (walk.seq < until) throw storeError('ENTRY_MISSING', { seq: walk.seq + 1 });
-    rows.push(...writer.rows(some));
-    onProgress?.(walk.seq, to);
-    await setImmediate();
-    signal?.throwIfAborted();
-  }
-  return rows;
-}

@@ -14,7 +14,7 @@ import type { Step } from '../core/engine.js';
 import { type EventType, eventTypes } from '../protocol/event-types.js';
 import type { EntryKind } from '../protocol/schema/entry.js';
 import { BlockStatus } from '../protocol/schema/primitives.js';
-import { StoreError, storeError } from '../store/messages.js';
+import { type StoreError, storeError } from '../store/messages.js';
 import type { Store, StoreMeta } from '../store/store.js';
 
 const FORMAT = 1;
@@ -22,7 +22,7 @@ const FORMAT = 1;
 /** Final block statuses, in the order of a row's totals. */
 export const blockEnds = BlockStatus.enum.filter((status) => status !== 'voting');
 
-/** Sums since the start of the log, or since the start of the index if it starts later. */
+/** Sums since the start of the log. */
 export interface IndexTotals {
   /** In the order of `eventTypes`. */
   events: number[];
@@ -51,6 +51,10 @@ export interface IndexRow {
   totals: IndexTotals;
   entries: IndexedEntry[];
 }
+
+/** Number of the first event of a row's entries, if it has events. */
+export const firstEventOf = ({ event_seq, entries }: IndexRow): number =>
+  event_seq - entries.reduce((sum, { events }) => sum + events, 0) + 1;
 
 export const noTotals = (): IndexTotals => ({
   events: eventTypes.map(() => 0),
@@ -146,63 +150,22 @@ class Reader {
 }
 
 /*
- * Reads the index. An older version of the program may have appended entries without rows, so reads
- * begin where the rows are complete up to the end of the log.
+ * Reads the index, whose rows cover all entries without gaps.
  */
 
 type Rows = Pick<Store, 'index'>;
 
-/** Returns the last row if it is intact and ends with the log; otherwise null. */
-function lastRow(store: Rows, end: Pick<StoreMeta, 'seq'>): IndexRow | null {
-  const [stored] = store.index({ reverse: true, limit: 1 });
-  if (stored?.seq !== end.seq) return null;
-  try {
-    return decodeIndexRow(stored.seq, stored.bytes);
-  } catch (error) {
-    if (error instanceof StoreError) return null;
-    throw error;
-  }
-}
-
-/** Returns the row that contains an entry, or undefined. @throws {StoreError} `CORRUPT` */
-export function findIndexRow(store: Rows, seq: number): IndexRow | undefined {
-  const [stored] = store.index({ from: seq, limit: 1 });
-  const row = stored && decodeIndexRow(stored.seq, stored.bytes);
-  return row && row.first <= seq ? row : undefined;
-}
-
-/** Yields the existing rows from the row that contains `from` to the row that contains `to`. */
+/** Yields the rows from the row that contains `from` to the row that contains `to`. */
 export function* readIndexRows(store: Rows, from: number, to: number): Generator<IndexRow, void> {
+  let next = from;
   for (const { seq, bytes } of store.index({ from })) {
     const row = decodeIndexRow(seq, bytes);
-    if (row.first > to) return;
+    if (row.first > next) break;
     yield row;
-    if (seq >= to) return;
+    next = seq + 1;
+    if (next > to) return;
   }
-}
-
-/** Number of events before the totals begin. Equal for all rows in a run. */
-const eventsBefore = ({ event_seq, totals }: IndexRow) =>
-  event_seq - totals.events.reduce((sum, count) => sum + count, 0);
-
-/**
- * Returns the first entry from which rows are complete up to the end of the log. Returns the entry
- * after the end if there are no such rows.
- */
-export function findIndexStart(store: Rows, end: Pick<StoreMeta, 'seq'>): number {
-  const last = lastRow(store, end);
-  if (!last) return end.seq + 1;
-  const before = eventsBefore(last);
-  // An older run's rows have fewer events before them, or as many if no events lie in between.
-  let low = 0;
-  let high = last.first;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const row = findIndexRow(store, middle);
-    if (row && eventsBefore(row) === before) high = row.first;
-    else low = row ? row.last + 1 : middle + 1;
-  }
-  return high;
+  throw storeError('INDEX_ROW_MISSING', { seq: next });
 }
 
 /** Maximum number of entries in a row. A row is the finest bucket in an overview. */
@@ -242,9 +205,10 @@ export class IndexWriter {
   #totals: IndexTotals;
   #eventSeq: number;
 
-  /** Continues an index that ends with the log; otherwise begins a new run of rows. */
-  constructor(store: Pick<Store, 'index'>, end: Pick<StoreMeta, 'seq' | 'event_seq'> | null) {
-    this.#totals = (end && lastRow(store, end))?.totals ?? noTotals();
+  /** Continues the index of a store; without rows, begins with entry 0. */
+  constructor(store: Rows, end: Pick<StoreMeta, 'event_seq'> | null) {
+    const [last] = store.index({ reverse: true, limit: 1 });
+    this.#totals = last ? decodeIndexRow(last.seq, last.bytes).totals : noTotals();
     this.#eventSeq = end?.event_seq ?? 0;
   }
 

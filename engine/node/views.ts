@@ -8,7 +8,7 @@ import type { DerivedFrom } from '../store/derived-folder.js';
 import type { RangeOptions, Store, StoreMeta } from '../store/store.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
-import { findIndexRow, findIndexStart, type IndexRow, readIndexRows } from './entry-index.js';
+import { firstEventOf, type IndexRow, readIndexRows } from './entry-index.js';
 import { type CommittedView, StateViews } from './state-views.js';
 
 /**
@@ -247,12 +247,13 @@ export class LogReads {
   }
 
   /**
-   * Returns the first entry from which the index is complete.
+   * Yields the index rows from the row that contains `from` to the row that contains `to`.
    *
    * @internal
+   * @throws {StoreError} `CORRUPT` if a row is missing or damaged.
    */
-  indexedFrom(): number {
-    return findIndexStart(this.#store, { seq: this.#end() });
+  rows(from: number, to: number): Iterable<IndexRow> {
+    return readIndexRows(this.#store, from, to);
   }
 
   /**
@@ -260,16 +261,24 @@ export class LogReads {
    *
    * @internal
    */
-  rowOf(seq: number): IndexRow | undefined {
-    return findIndexRow(this.#store, seq);
+  rowOf(seq: number): IndexRow {
+    const [row] = this.rows(seq, seq);
+    return row!;
   }
 
   /**
-   * Returns the index rows from the row that contains `from` to the row that contains `to`.
+   * Returns the index row that contains an event, by binary search.
    *
    * @internal
    */
-  rows(from: number, to: number): Iterable<IndexRow> {
-    return readIndexRows(this.#store, from, to);
+  rowOfEvent(event: number): IndexRow {
+    let low = 0;
+    let high = this.#end();
+    for (;;) {
+      const row = this.rowOf(Math.floor((low + high) / 2));
+      if (event > row.event_seq && row.last < high) low = row.last + 1;
+      else if (event < firstEventOf(row) && row.first > low) high = row.first - 1;
+      else return row;
+    }
   }
 }

@@ -4,7 +4,13 @@
  */
 import type { Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
-import { decodeIndexRow, type IndexItem, IndexWriter, toIndexItem } from '../node/entry-index.js';
+import {
+  decodeIndexRow,
+  type IndexItem,
+  type IndexRow,
+  IndexWriter,
+  toIndexItem,
+} from '../node/entry-index.js';
 import { decodeEntry, splitStored } from '../protocol/log.js';
 import type { Entry } from '../protocol/schema/entry.js';
 import { type RecordKey, tables } from '../protocol/schema/record.js';
@@ -302,92 +308,47 @@ const next = (rows: Iterator<Row>): Row | undefined => rows.next().value;
 
 /*
  * Compares the stored index from entries to events with the recomputed index. No digest covers the
- * index, so no other check detects a changed byte. Older versions of the program wrote no index, so
- * missing rows are valid, and totals after a gap start from zero.
+ * index, so no other check detects a changed byte.
  */
 
-type IndexRow = { seq: number; bytes: Uint8Array };
-
-/** Starts an index with totals that count from this position. */
-const anew = (end: { seq: number; event_seq: number }) => new IndexWriter({ index: () => [] }, end);
-
 class IndexComparison {
-  /** The row that covers the next entry, with the row's first entry; null if no row does. */
-  #row: (IndexRow & { first: number }) | null = null;
+  /** The row that covers the next entry; null before its first entry. */
+  #row: { seq: number; bytes: Uint8Array } | null = null;
   /** Entries in that row so far. */
   #taken: IndexItem[] = [];
-  /** Computes the next expected row; null at the start and after a gap. */
-  #writer: IndexWriter | null = null;
-  /** Number of events before the row. */
-  #eventSeq = 0;
+  /** Computes the expected rows. */
+  readonly #writer = new IndexWriter({ index: () => [] }, null);
 
   constructor(private readonly store: Pick<Store, 'index'>) {}
 
   /** Takes each entry's index item, in order. */
   take(kind: string, one: IndexItem): Divergence | null {
-    this.#row ??= this.#rowFrom(one.seq);
-    const { seq } = one;
-    if (this.#row && this.#row.first < seq - this.#taken.length) {
-      const expected = `a row that begins after entry ${seq - this.#taken.length - 1}`;
-      return this.#different(kind, expected, textOf(this.#row));
-    }
-    if (!this.#row || this.#row.first > seq) {
-      this.#writer = null;
-      this.#row = null;
-      this.#eventSeq += one.entry.events;
-      return null;
-    }
+    this.#row ??= [...this.store.index({ from: one.seq, limit: 1 })][0] ?? null;
+    const seq = this.#row?.seq ?? one.seq;
+    const at = { seq, kind, what: 'record', which: `index ${seq}` } as const;
+    const stored = this.#row && decoded(this.#row.seq, this.#row.bytes);
     this.#taken.push(one);
-    return seq === this.#row.seq ? this.#compare(kind) : null;
-  }
-
-  #rowFrom(seq: number): (IndexRow & { first: number }) | null {
-    for (const row of this.store.index({ from: seq, limit: 1 })) {
-      return { ...row, first: firstOf(row) };
+    const first = this.#taken[0]!.seq;
+    if (!this.#row || !stored || !('first' in stored) || stored.first !== first) {
+      const found = stored ? JSON.stringify(stored) : 'no record';
+      return { ...at, expected: `a row that begins with entry ${first}`, found };
     }
-    return null;
-  }
-
-  #compare(kind: string): Divergence | null {
-    const row = this.#row!;
-    const found = Buffer.from(row.bytes);
-    const start = { seq: row.first - 1, event_seq: this.#eventSeq };
-    const wanted = [this.#writer, anew(start)].flatMap((writer) =>
-      writer ? { writer, bytes: writer.row(this.#taken) } : [],
-    );
-    const same = wanted.find(({ bytes }) => found.equals(bytes));
-    if (!same) {
-      const expected = textOf({ seq: row.seq, bytes: wanted[0]!.bytes });
-      return this.#different(kind, expected, textOf(row));
-    }
-    this.#writer = same.writer;
-    for (const { entry } of this.#taken) this.#eventSeq += entry.events;
+    if (one.seq < seq) return null;
+    const bytes = this.#writer.row(this.#taken);
+    const isSame = Buffer.compare(bytes, this.#row.bytes) === 0;
     this.#row = null;
     this.#taken = [];
-    return null;
-  }
-
-  #different(kind: string, expected: string, found: string): Divergence {
-    const { seq } = this.#row!;
-    return { seq, kind, what: 'record', which: `index ${seq}`, expected, found };
+    if (isSame) return null;
+    const expected = JSON.stringify(decoded(seq, bytes));
+    return { ...at, expected, found: JSON.stringify(stored) };
   }
 }
 
-/** Returns a row's first entry, or its last entry if the row cannot be decoded. */
-function firstOf({ seq, bytes }: IndexRow): number {
+function decoded(seq: number, bytes: Uint8Array): IndexRow | { damaged: string } {
   try {
-    return decodeIndexRow(seq, bytes).first;
+    return decodeIndexRow(seq, bytes);
   } catch (error) {
-    if (error instanceof StoreError) return seq;
-    throw error;
-  }
-}
-
-function textOf({ seq, bytes }: IndexRow): string {
-  try {
-    return JSON.stringify(decodeIndexRow(seq, bytes));
-  } catch (error) {
-    if (error instanceof StoreError) return JSON.stringify({ damaged: error.message });
+    if (error instanceof StoreError) return { damaged: error.message };
     throw error;
   }
 }

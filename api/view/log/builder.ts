@@ -4,7 +4,11 @@
  */
 
 import type { PublishedEvent } from '../../../engine/node/encode.js';
-import type { IndexedEntry, IndexRow } from '../../../engine/node/entry-index.js';
+import {
+  firstEventOf,
+  type IndexedEntry,
+  type IndexRow,
+} from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import type { Views } from '../../../engine/node/views.js';
 import {
@@ -265,7 +269,7 @@ export function addRow(
   { row, to }: { row: IndexRow; to: number },
 ): void {
   const { first, entries, event_seq } = row;
-  let next = event_seq - entries.reduce((sum, { events }) => sum + events, 0) + 1;
+  let next = firstEventOf(row);
   const from = builder.to + 1;
   const skipped = entries.slice(0, Math.max(0, from - first));
   next += skipped.reduce((sum, { events }) => sum + events, 0);

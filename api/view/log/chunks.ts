@@ -1,20 +1,9 @@
-/**
- * A view's finished chunks, in files. A missing or damaged chunk is rebuilt when needed. This
- * module also contains the index from entries to events.
- */
+/** A view's finished chunks, in files. A missing or damaged chunk is rebuilt when needed. */
 
-import { replayedIndex } from '../../../engine/history/history.js';
-import {
-  decodeIndexRow,
-  type IndexRow,
-  type IndexTotals,
-  noTotals,
-} from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { statuses } from '../../../engine/protocol/event-types.js';
 import type { Genesis } from '../../../engine/protocol/schema/genesis.js';
 import type { DerivedFolder, DerivedFrom } from '../../../engine/store/derived-folder.js';
-import { storeError } from '../../../engine/store/messages.js';
 import type { RowBatch, Snapshot } from '../model.js';
 import { applyRowBatch, createEmptySnapshot } from '../reducer.js';
 import { decodeRowBatch, encodeRowBatch } from '../row-batch.js';
@@ -233,148 +222,9 @@ function decodeChunk(bytes: Buffer): Chunk | null {
   }
 }
 
-/*
- * The index from entries to events. Rows come from the network. For entries written by an older
- * program, one replay computes the rows, and a file in the view's folder keeps them.
- */
-
 /** Progress reports and cancellation for long work. */
 export interface ViewWork {
   /** Called with the current entry and the last entry. */
   onProgress?: ((entry: number, to: number) => void) | undefined;
   signal?: AbortSignal | undefined;
-}
-
-interface Bytes {
-  seq: number;
-  bytes: Uint8Array;
-}
-
-/** Must change with the encoding. */
-const INDEX_FORMAT = 'index 2';
-
-const sourceNameOf = (last: number) => `${String(last).padStart(16, '0')}.index`;
-
-export class IndexSource {
-  /** Rows that precede the network's rows. */
-  #old: Bytes[] = [];
-  #base: IndexTotals = noTotals();
-  /** First entry of the network's rows. */
-  #from: number | null = null;
-
-  constructor(
-    private readonly network: ServedNetwork,
-    private readonly folder: DerivedFolder,
-  ) {}
-
-  /**
-   * Computes missing rows.
-   *
-   * @throws {StoreError} `CORRUPT` if the log cannot be replayed.
-   */
-  async prepare(work: ViewWork): Promise<void> {
-    const { read, folder } = this.network;
-    if (this.#from === 0) return;
-    const from = read.log.indexedFrom();
-    const last = from - 1;
-    if (last >= 0 && this.#old.at(-1)?.seq !== last) {
-      if (folder === null) throw storeError('INDEX_ROW_MISSING', { seq: last });
-      const name = sourceNameOf(last);
-      const source = read.log.sourceOf(INDEX_FORMAT, read.position, last);
-      if (!source) throw storeError('ENTRY_MISSING', { seq: last });
-      const file = await this.folder.read(name, source);
-      const known = file && rowsIn(file, last);
-      this.#old = known ?? (await replayedIndex(folder, last, work));
-      if (!known) await this.folder.write(name, source, fileOf(this.#old));
-      this.#base = decodeIndexRow(last, this.#old.at(-1)!.bytes).totals;
-    }
-    this.#from = from;
-  }
-
-  /** Yields the index rows for the entries from `from` to `to`. */
-  *rows(from: number, to: number): Generator<IndexRow, void> {
-    let next = from;
-    for (let place = this.#place(from); place < this.#old.length && next <= to; place += 1) {
-      const { seq, bytes } = this.#old[place]!;
-      yield decodeIndexRow(seq, bytes);
-      next = seq + 1;
-    }
-    if (next > to) return;
-    for (const row of this.network.read.log.rows(next, to)) {
-      if (row.first > next) break;
-      yield this.#whole(row);
-      next = row.last + 1;
-    }
-    if (next <= to) throw storeError('INDEX_ROW_MISSING', { seq: next });
-  }
-
-  rowOf(seq: number): IndexRow {
-    for (const row of this.rows(seq, seq)) return row;
-    throw storeError('INDEX_ROW_MISSING', { seq });
-  }
-
-  /** Returns the index row that contains an event, by binary search. */
-  rowOfEvent(event: number): IndexRow {
-    let low = 0;
-    let high = this.network.read.position.seq;
-    for (;;) {
-      const row = this.rowOf(Math.floor((low + high) / 2));
-      const count = row.entries.reduce((sum, { events }) => sum + events, 0);
-      if (event > row.event_seq && row.last < high) low = row.last + 1;
-      else if (event <= row.event_seq - count && row.first > low) high = row.first - 1;
-      else return row;
-    }
-  }
-
-  /** Adds the computed rows' totals to a network row's totals. */
-  #whole(row: IndexRow): IndexRow {
-    if (this.#old.length === 0) return row;
-    const sum = (a: number[], b: number[]) => a.map((value, index) => value + b[index]!);
-    const { totals } = row;
-    return {
-      ...row,
-      totals: {
-        events: sum(totals.events, this.#base.events),
-        ends: sum(totals.ends, this.#base.ends),
-        registered: totals.registered + this.#base.registered,
-      },
-    };
-  }
-
-  /** Returns the position of the first computed row that ends at `seq` or later. */
-  #place(seq: number): number {
-    let low = 0;
-    let high = this.#old.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#old[middle]!.seq < seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-/** Encodes rows as lines, each with the last entry and the bytes in base64. */
-function fileOf(rows: readonly Bytes[]): Buffer {
-  const lines = rows.map(({ seq, bytes }) => `${seq} ${Buffer.from(bytes).toString('base64')}`);
-  return Buffer.from(lines.join('\n'));
-}
-
-/** Decodes rows. Returns null unless the rows cover all entries up to `last`. */
-function rowsIn(file: Buffer, last: number): Bytes[] | null {
-  const lines = file.toString('latin1').split('\n');
-  const rows = lines.map((line): Bytes => {
-    const [seq = '', text = ''] = line.split(' ');
-    return { seq: Number(seq), bytes: Buffer.from(text, 'base64') };
-  });
-  try {
-    let next = 0;
-    for (const { seq, bytes } of rows) {
-      if (decodeIndexRow(seq, bytes).first !== next) return null;
-      next = seq + 1;
-    }
-    return next === last + 1 ? rows : null;
-  } catch {
-    return null;
-  }
 }

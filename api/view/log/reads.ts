@@ -2,7 +2,7 @@
  * Reads from a view: an overview of the log computed from the index, individual entries, and memes.
  */
 
-import { blockEnds, type IndexRow } from '../../../engine/node/entry-index.js';
+import { blockEnds, firstEventOf, type IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
 import { eventTypes } from '../../../engine/protocol/event-types.js';
 import type { Event } from '../../../engine/protocol/schema/event.js';
@@ -12,23 +12,22 @@ import { storedLines } from '../../../engine/replay/lines.js';
 import { type PrintedLine, printLine } from '../../../engine/replay/recompute.js';
 import { storeError } from '../../../engine/store/messages.js';
 import type { Bucket, Closing, Overview } from '../model.js';
-import type { IndexSource } from './chunks.js';
+
+type Read = ServedNetwork['read'];
 
 /** Maximum number of closings in an overview. */
 const MOST_CLOSINGS = 1_000;
 /** Number of events to examine, because an entry closes blocks in its first events. */
 const FIRST_EVENTS = 16;
 
-/** Computes the overview. The index must be prepared. */
+/** Computes the overview. Pauses at each `yield`. */
 export function* computeOverview(
-  network: ServedNetwork,
-  index: IndexSource,
+  { read, epoch }: ServedNetwork,
   buckets: number,
 ): Generator<undefined, Overview> {
-  const { read, epoch } = network;
   const { seq, at, event_seq } = read.position;
-  const closings = yield* closingsOf(network, index, seq);
-  const { ends } = index.rowOf(seq).totals;
+  const closings = yield* closingsOf(read, seq);
+  const { ends } = read.log.rowOf(seq).totals;
   const closed = ends.reduce((sum, count) => sum + count, 0);
   return {
     epoch,
@@ -37,23 +36,18 @@ export function* computeOverview(
     event_seq,
     event_types: eventTypes,
     block_ends: blockEnds,
-    buckets: yield* bucketsOf(network, index, seq, buckets),
+    buckets: yield* bucketsOf(read, seq, buckets),
     closings,
     closings_omitted: closed - closings.length,
   };
 }
 
-function* bucketsOf(
-  { read }: ServedNetwork,
-  index: IndexSource,
-  seq: number,
-  count: number,
-): Generator<undefined, Bucket[]> {
+function* bucketsOf(read: Read, seq: number, count: number): Generator<undefined, Bucket[]> {
   const found: Bucket[] = [];
   let before: IndexRow | null = null;
   let from = 0;
   for (let number = 1; number <= count && from <= seq; number += 1) {
-    const last = index.rowOf(Math.max(from, Math.ceil((number * (seq + 1)) / count) - 1));
+    const last = read.log.rowOf(Math.max(from, Math.ceil((number * (seq + 1)) / count) - 1));
     found.push(bucketOf(read.log.entry(from)!.at, from, before, last));
     yield;
     from = last.last + 1;
@@ -77,17 +71,13 @@ function bucketOf(at: number, from: number, before: IndexRow | null, to: IndexRo
 }
 
 /** Searches backwards, skipping rows without closings. */
-function* closingsOf(
-  { read }: ServedNetwork,
-  index: IndexSource,
-  seq: number,
-): Generator<undefined, Closing[]> {
+function* closingsOf(read: Read, seq: number): Generator<undefined, Closing[]> {
   const found: Closing[] = [];
-  let row: IndexRow | null = index.rowOf(seq);
+  let row: IndexRow | null = read.log.rowOf(seq);
   while (row && found.length < MOST_CLOSINGS) {
     yield;
     found.push(...closingsIn(read, row).reverse());
-    row = beforeWithClosing(index, row);
+    row = beforeWithClosing(read.log, row);
   }
   return found.slice(0, MOST_CLOSINGS).reverse();
 }
@@ -98,7 +88,7 @@ const closedBy = ({ totals }: IndexRow) => totals.ends.reduce((sum, count) => su
  * Finds the last earlier row with a closing, which is the first row with the same total of
  * closings.
  */
-function beforeWithClosing(index: IndexSource, row: IndexRow): IndexRow | null {
+function beforeWithClosing(index: Read['log'], row: IndexRow): IndexRow | null {
   if (row.first === 0) return null;
   const previous = index.rowOf(row.first - 1);
   const most = closedBy(previous);
@@ -113,9 +103,9 @@ function beforeWithClosing(index: IndexSource, row: IndexRow): IndexRow | null {
   return index.rowOf(low);
 }
 
-function closingsIn(read: ServedNetwork['read'], row: IndexRow): Closing[] {
+function closingsIn(read: Read, row: IndexRow): Closing[] {
   const found: Closing[] = [];
-  let next = row.event_seq - row.entries.reduce((sum, { events }) => sum + events, 0) + 1;
+  let next = firstEventOf(row);
   for (const [place, { events, closes }] of row.entries.entries()) {
     if (closes) {
       const last = next + Math.min(events, FIRST_EVENTS) - 1;
@@ -126,7 +116,7 @@ function closingsIn(read: ServedNetwork['read'], row: IndexRow): Closing[] {
   return found;
 }
 
-function* closingsAmong(read: ServedNetwork['read'], entry: number, from: number, to: number) {
+function* closingsAmong(read: Read, entry: number, from: number, to: number) {
   for (const { type, data } of read.events(from, to)) {
     if (type !== 'block_status') continue;
     const { context } = read.record('blocks', data.block_hash)!;
@@ -145,24 +135,19 @@ interface EntryView extends Omit<PrintedLine, 'seq' | 'file'> {
   events: Event[];
 }
 
-/** Reads an entry. Returns undefined if the log does not contain it. The index must be prepared. */
-export function readEntry(
-  network: ServedNetwork,
-  index: IndexSource,
-  seq: number,
-): EntryView | undefined {
-  const { read } = network;
+/** Reads an entry. Returns undefined if the log does not contain it. */
+export function readEntry(read: Read, seq: number): EntryView | undefined {
   if (seq > read.position.seq) return undefined;
   for (const line of storedLines(read.log, seq, seq)) {
     const { seq: entry, file: _, ...printed } = printLine(line);
     const agent_id = printed.public_key === '' ? '' : agentId(printed.public_key.toLowerCase());
-    return { entry, agent_id, ...printed, events: eventsOf(network, index, seq) };
+    return { entry, agent_id, ...printed, events: eventsOf(read, seq) };
   }
   throw storeError('ENTRY_MISSING', { seq });
 }
 
-function eventsOf({ read }: ServedNetwork, index: IndexSource, seq: number): Event[] {
-  const row = index.rowOf(seq);
+function eventsOf(read: Read, seq: number): Event[] {
+  const row = read.log.rowOf(seq);
   const counts = row.entries.map(({ events }) => events);
   const place = seq - row.first;
   const after = counts.slice(place + 1).reduce((sum, count) => sum + count, 0);
@@ -189,22 +174,18 @@ interface MemeQuery {
   rows: number;
 }
 
-/** Reads a page of memes. Pauses at each `yield`. The index must be prepared. */
-export function* readMemes(
-  network: ServedNetwork,
-  index: IndexSource,
-  query: MemeQuery,
-): Generator<undefined, MemePage> {
-  const { read } = network;
+/** Reads a page of memes. Pauses at each `yield`. */
+export function* readMemes(read: Read, query: MemeQuery): Generator<undefined, MemePage> {
+  const { log } = read;
   const memes: MemeRecord[] = [];
   let left = query.rows;
   let before = Math.min(query.before, read.position.event_seq + 1);
   while (before > 1 && left > 0) {
     yield;
     left -= 1;
-    const row = index.rowOfEvent(before - 1);
-    const first = row.event_seq - row.entries.reduce((sum, { events }) => sum + events, 0) + 1;
-    const past = row.first === 0 ? 0 : index.rowOf(row.first - 1).totals.events[posted]!;
+    const row = log.rowOfEvent(before - 1);
+    const first = firstEventOf(row);
+    const past = row.first === 0 ? 0 : log.rowOf(row.first - 1).totals.events[posted]!;
     const texts = row.totals.events[posted]! > past ? read.eventTexts(first, before - 1) : [];
     const seqs = [...texts].filter(({ type }) => type === 'meme_posted').map(({ seq }) => seq);
     for (const seq of seqs.reverse()) {

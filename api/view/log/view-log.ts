@@ -19,7 +19,6 @@ import {
   createInitialSnapshot,
   decodeSnapshot,
   encodeSnapshot,
-  IndexSource,
   type ViewWork,
 } from './chunks.js';
 
@@ -55,7 +54,6 @@ export class ViewLog {
   readonly #network: ServedNetwork;
   readonly #folder: DerivedFolder;
   readonly #chunkRows: number;
-  readonly #index: IndexSource;
   readonly #roster: Roster;
   readonly #cache: EventCache;
   readonly #chunks: Chunks;
@@ -71,7 +69,6 @@ export class ViewLog {
     this.#network = network;
     this.#chunkRows = chunkRows;
     this.#folder = new DerivedFolder(folder === undefined ? own : folder, network.folder);
-    this.#index = new IndexSource(network, this.#folder);
     this.#roster = new Roster(network.read);
     this.#cache = new EventCache(network);
     this.#chunks = new Chunks(network, this.#folder, this.#roster, (before, last) =>
@@ -99,19 +96,9 @@ export class ViewLog {
     return this.#folder.problem;
   }
 
-  /** Index from entries to events, complete after `catchUp`. */
-  get index(): IndexSource {
-    return this.#index;
-  }
-
   /** Caches published events, to avoid parsing them again. Returns the release function. */
   watch(): () => void {
     return this.#cache.retain();
-  }
-
-  /** Computes the missing part of the index. */
-  prepareIndex(work: ViewWork = {}): Promise<void> {
-    return this.#queue.take((noting) => this.#index.prepare(noting), work);
   }
 
   /**
@@ -233,7 +220,6 @@ export class ViewLog {
 
   async #catchUp(work: ViewWork): Promise<void> {
     try {
-      await this.#index.prepare(work);
       this.#tail ??= await this.#openTail();
       const to = this.#network.read.position.seq;
       while (this.#tail.builder.to < to) {
@@ -280,7 +266,7 @@ export class ViewLog {
 
   /** Reads all index rows at once, so that no store reader stays open across turns. */
   #some(from: number, to: number) {
-    return [...this.#index.rows(from, Math.min(to, from + INDEX_ROWS))];
+    return [...this.#network.read.log.rows(from, Math.min(to, from + INDEX_ROWS))];
   }
 
   async #putAway(tail: Tail): Promise<Tail> {

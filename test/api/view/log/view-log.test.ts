@@ -247,27 +247,6 @@ async function lay(path: string, name: string, key: number, value: Buffer | null
   await root.close();
 }
 
-test('view: indexes an older folder by one replay, and stores the index', async () => {
-  const path = lived();
-  const ats = [5, 77, undefined];
-  const { pictures } = await picturesOf(path, ats, { folder: null });
-  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
-  await root.openDB({ name: 'index', encoding: 'binary' }).clearAsync();
-  await root.close();
-  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
-  const kept = namesIn(join(path, 'view')).filter((name) => name.endsWith('.index'));
-  expect(kept.length).toBe(1);
-  const file = join(path, 'view', kept[0]!);
-  const content = readFileSync(file);
-  expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
-  for (const bad of ['', 'folkmoot index 1 of-another\n', content.subarray(0, 300)]) {
-    writeFileSync(file, bad);
-    rmSync(join(path, 'view', namesIn(join(path, 'view'))[0]!));
-    expect((await picturesOf(path, ats)).pictures).toEqual(pictures);
-    expect(readFileSync(file)).toEqual(content);
-  }
-});
-
 test('view: reports damaged data of the folder', async () => {
   const refused = async (name: string, key: number, value: Buffer | null, problem: string) => {
     const path = lived();
@@ -286,6 +265,7 @@ test('view: reports damaged data of the folder', async () => {
     'ENTRY_INCONSISTENT',
   );
   await refused('index', 20, Buffer.from([9, 9, 9]), 'INDEX_ROW_DAMAGED');
+  await refused('index', 20, null, 'INDEX_ROW_MISSING');
 });
 
 // ---- Snapshots of random networks at random entries equal the engine's reads.

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import {
   createVerifier,
   type GenesisOptions,
-  KeptNetwork,
   Network,
   openLmdbStore,
   replay,
@@ -16,7 +15,6 @@ import {
   tables,
   virtualClock,
 } from 'folkmoot';
-import { open } from 'lmdb';
 import {
   blockEnds,
   decodeIndexRow,
@@ -170,44 +168,6 @@ test('index: survives archiving, and no digest covers it', async () => {
   compare(rows, await expectedOf(store), store);
   assert.equal(store.meta()!.digest, digest);
   await store.close();
-});
-
-/** Turns a folder into one from an older version, without an index. */
-async function withoutIndex(path: string, from = 0): Promise<void> {
-  const root = open({ path, noSubdir: false, maxDbs: 40, encoding: 'binary', pageSize: 8192 });
-  const index = root.openDB({ name: 'index', encoding: 'binary' });
-  await root.transaction(() => {
-    for (const key of index.getKeys({ start: from })) index.removeSync(key as number);
-  });
-  await root.close();
-}
-
-test('index: begins with the next entry in a folder without an index', async () => {
-  const [script, more] = fc.sample(attempts(60), { numRuns: 2, seed: 9 });
-  const path = join(temporaryFolder(), 'network');
-  const clock = virtualClock(START_MS);
-  const how = { path, genesis: { network_id: 'older' }, verifier, clock };
-  const first = await Network.open(how);
-  await live(first, clock, script!, 3);
-  const { seq } = first.read.position;
-  assert.equal(first.read.log.indexedFrom(), 0);
-  await first.close();
-  for (const keep of [0, Math.floor(seq / 3)]) {
-    await withoutIndex(path, keep);
-    const kept = KeptNetwork.open({ path });
-    assert.equal(kept.read.log.indexedFrom(), kept.read.position.seq + 1);
-    await kept.close();
-    const again = await Network.open(how);
-    const begins = again.read.position.seq + 1;
-    assert.equal(again.read.log.indexedFrom(), begins);
-    await live(again, clock, more!, 2);
-    assert.equal(again.read.log.indexedFrom(), begins);
-    await again.close();
-    const store = openStore(path);
-    const rows = all(store).filter(({ first }) => first >= begins);
-    compare(rows, await expectedOf(store), store);
-    await store.close();
-  }
 });
 
 test('index: decodes encoded rows, and refuses changed bytes', () => {
