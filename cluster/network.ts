@@ -20,11 +20,12 @@ import {
 import type { Refusal } from '../engine/protocol/schema/reason.js';
 import { jcs } from '../engine/protocol/signing.js';
 import { prepareRule } from '../engine/rules/sandbox.js';
+import { hostClock } from '../engine/store/host-clock.js';
 import { storeError } from '../engine/store/messages.js';
 import type { OrderMark, StoreMeta } from '../engine/store/store.js';
 import { type ClusterStatus, StatusReader } from './node/follower.js';
 import { ClusterNode, type NodeOptions, nodeFolderError } from './node/node.js';
-import { type Founding, type Order, OrderError } from './order/order.js';
+import { type Founding, OrderError } from './order/order.js';
 
 export type ClusterOptions = Omit<NetworkOptions, 'clock' | 'order' | 'onFatal'> &
   Omit<NodeOptions, 'onFatal'> & {
@@ -50,10 +51,12 @@ export class ClusterNetwork implements ServedNetwork {
   readonly #node: ClusterNode;
   readonly #outlook: StatusReader;
 
-  private constructor(inner: Network, node: ClusterNode, order: Order) {
+  private constructor(inner: Network, node: ClusterNode, options: ClusterOptions) {
+    const { order, host = hostClock } = options;
     this.inner = inner;
     this.#node = node;
     this.#outlook = new StatusReader({
+      host,
       order,
       card: () => node.card(),
       alive: () => node.alive(),
@@ -71,8 +74,7 @@ export class ClusterNetwork implements ServedNetwork {
    * @throws {TypeError} if a parameter is out of bounds.
    */
   static async open(options: ClusterOptions): Promise<ClusterNetwork> {
-    const { order, wall = Date.now } = options;
-    const founding = await foundedWith(order, options.genesis, wall());
+    const founding = await foundedWith(options);
     for (;;) {
       const opened = await ClusterNetwork.#begin(options, founding);
       if (opened instanceof ClusterNetwork) return opened;
@@ -84,14 +86,14 @@ export class ClusterNetwork implements ServedNetwork {
     options: ClusterOptions,
     founding: Founding,
   ): Promise<ClusterNetwork | LaggingNode> {
-    const { wall = Date.now, onFatal = endProcess, catchUp } = options;
+    const { host = hostClock, onFatal = endProcess, catchUp } = options;
     const { log, epoch, at, genesis } = founding;
     const clock = { time: at };
     const inner = await Network.open({
       ...options,
       genesis,
       order: { log, epoch },
-      clock: { now: () => clock.time, outside: wall },
+      clock: { now: () => clock.time, outside: host.now },
       onFatal,
     });
     clock.time = inner.read.position.order!.time;
@@ -111,7 +113,7 @@ export class ClusterNetwork implements ServedNetwork {
       });
       if (missing.length === 0) {
         began = true;
-        return new ClusterNetwork(inner, node, options.order);
+        return new ClusterNetwork(inner, node, options);
       }
     } catch (error) {
       await inner.close();
@@ -245,14 +247,12 @@ export class ClusterNetwork implements ServedNetwork {
  * @throws {StoreError} `OTHER_NETWORK` if the network was founded with different parameters.
  * @throws {TypeError} if a parameter is out of bounds.
  */
-async function foundedWith(
-  order: Pick<Order, 'found'>,
-  asked: GenesisOptions,
-  at: number,
-): Promise<Founding> {
+async function foundedWith(options: ClusterOptions): Promise<Founding> {
+  const { order, host = hostClock, newId = randomUUID } = options;
+  const asked: GenesisOptions = options.genesis;
   await prepareRule(asked);
   const genesis = completeGenesis(asked);
-  const founding = await order.found({ log: randomUUID(), epoch: randomUUID(), at, genesis });
+  const founding = await order.found({ log: newId(), epoch: newId(), at: host.now(), genesis });
   const begun = Object.entries(founding.genesis);
   for (const [name, value] of begun) {
     const wanted = asked[name as keyof GenesisOptions];

@@ -6,11 +6,11 @@
  * on an empty batch at a limited rate.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Applied } from '../../engine/node/open-store.js';
 import { assertInvariant } from '../../engine/protocol/invariants.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { type HostClock, sleep } from '../../engine/store/host-clock.js';
 import {
   type Batch,
   countBytes,
@@ -51,6 +51,7 @@ interface Sent {
 }
 
 interface AppenderOptions {
+  host: HostClock;
   order: Pick<Order, 'append'>;
   node: string;
   incarnation: string;
@@ -70,17 +71,17 @@ export class Appender {
   #barrier: { asked: PendingAppend; settled: Promise<AppendResult> } | null = null;
   /** Time of the last batch without requests. */
   #emptyAt = Number.NEGATIVE_INFINITY;
-  #emptyTimer: NodeJS.Timeout | undefined;
+  #cancelEmpty: () => void = () => {};
   readonly #sent = new Map<number, Sent>();
   #k = 0;
   #running = false;
   #closed = false;
   #full = false;
-  readonly #sweeping: NodeJS.Timeout;
+  readonly #stopSweeping: () => void;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
-    this.#sweeping = setInterval(() => this.#sweep(), bounds.sweepMs);
+    this.#stopSweeping = options.host.every(bounds.sweepMs, () => this.#sweep());
   }
 
   /** Number of requests that wait for a batch or whose batch has not come back. */
@@ -111,7 +112,7 @@ export class Appender {
       settle = resolve;
     });
     const bytes = wanted ? countBytes(wanted.verified) : 0;
-    const asked = { wanted, bytes, at: performance.now(), givenUp: false, settle };
+    const asked = { wanted, bytes, at: this.#options.host.monotonic(), givenUp: false, settle };
     if (wanted) this.#waiting.push(asked);
     else this.#barrier = { asked, settled };
     this.#waitingBytes += bytes;
@@ -152,8 +153,8 @@ export class Appender {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearInterval(this.#sweeping);
-    clearTimeout(this.#emptyTimer);
+    this.#stopSweeping();
+    this.#cancelEmpty();
     this.#giveUp(
       this.#taken(() => true),
       refuse('NETWORK_CLOSED'),
@@ -166,15 +167,16 @@ export class Appender {
     this.#running = true;
     while (this.#due() <= 0 && !this.#closed) await this.#append(this.#next());
     this.#running = false;
-    clearTimeout(this.#emptyTimer);
+    this.#cancelEmpty();
     if (!this.#barrier || this.#closed) return;
-    this.#emptyTimer = setTimeout(() => void this.#run(), Math.ceil(this.#due()));
+    const run = () => void this.#run();
+    this.#cancelEmpty = this.#options.host.after(Math.ceil(this.#due()), run);
   }
 
   #due(): number {
     if (this.#waiting.length > 0) return 0;
     if (!this.#barrier) return Number.POSITIVE_INFINITY;
-    return this.#emptyAt + bounds.emptyMs - performance.now();
+    return this.#emptyAt + bounds.emptyMs - this.#options.host.monotonic();
   }
 
   #next(): Batch {
@@ -189,14 +191,14 @@ export class Appender {
     this.#waiting.splice(0, asked.length);
     this.#waitingBytes -= bytes;
     assertInvariant(this.#waitingBytes >= 0, 'ORDER_WAITING', this.#waitingBytes, 0);
-    if (asked.length === 0) this.#emptyAt = performance.now();
+    if (asked.length === 0) this.#emptyAt = this.#options.host.monotonic();
     if (this.#barrier) asked.push(this.#barrier.asked);
     this.#barrier = null;
     this.#k += 1;
     const inputs = asked.flatMap(({ wanted }) => (wanted ? [inputOf(wanted)] : []));
     const { node, incarnation, now } = this.#options;
     const batch = { node, incarnation, k: this.#k, ...now(), inputs };
-    this.#sent.set(this.#k, { asked, batch, at: performance.now() });
+    this.#sent.set(this.#k, { asked, batch, at: this.#options.host.monotonic() });
     return batch;
   }
 
@@ -218,7 +220,7 @@ export class Appender {
         if (isFull && !this.#full) full();
         this.#full = isFull;
       }
-      await sleep(bounds.retryMs);
+      await sleep(this.#options.host, bounds.retryMs);
     }
   }
 
@@ -227,7 +229,7 @@ export class Appender {
    * executed.
    */
   #sweep(): void {
-    const oldest = performance.now() - bounds.uncertainMs;
+    const oldest = this.#options.host.monotonic() - bounds.uncertainMs;
     for (const { asked, at } of this.#sent.values())
       if (at < oldest) this.#giveUp(asked, uncertain());
     const cutOffMs = this.#options.cutOffMs();

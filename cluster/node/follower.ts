@@ -3,8 +3,8 @@
  * at a gap restarts from the last applied position. This module also contains the cluster status,
  * which shows the nodes that are alive and their lag.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import { type HostClock, sleep } from '../../engine/store/host-clock.js';
 import {
   type Card,
   type Order,
@@ -16,6 +16,7 @@ import {
 import { bounds } from './bounds.js';
 
 interface FollowerOptions {
+  host: HostClock;
   order: Pick<Order, 'follow' | 'head'>;
   position(): Position;
   /**
@@ -52,7 +53,7 @@ export class Follower {
   }
 
   async #run(): Promise<void> {
-    const { order, position, warn, failed } = this.#options;
+    const { host, order, position, warn, failed } = this.#options;
     while (!this.#closing.signal.aborted) {
       this.#current = new AbortController();
       const { signal } = this.#current;
@@ -64,7 +65,7 @@ export class Follower {
         if (!passing && !(error instanceof Gap)) return failed(withAdvice(error as Error));
         if (passing) warn(`cannot follow the order, retrying: ${error.message}`);
       }
-      if (!this.#closing.signal.aborted) await sleep(bounds.retryMs);
+      if (!this.#closing.signal.aborted) await sleep(host, bounds.retryMs);
     }
   }
 
@@ -119,6 +120,7 @@ export interface ClusterStatus {
 }
 
 interface StatusReaderOptions {
+  host: HostClock;
   order: Pick<Order, 'head' | 'cards' | 'health'>;
   card(): Card;
   /** Returns the other nodes that announced a card recently. */
@@ -138,8 +140,10 @@ export class StatusReader {
 
   /** Reads the status. If the order does not answer in time, returns the last known status. */
   async read(): Promise<ClusterStatus> {
-    await Promise.race([this.#refresh(), sleep(bounds.lookMs, undefined, { ref: false })]);
-    const { card, cutOffMs } = this.options;
+    const { card, cutOffMs, host } = this.options;
+    const late = new AbortController();
+    await Promise.race([this.#refresh(), sleep(host, bounds.lookMs, late.signal)]);
+    late.abort();
     const own = card();
     const others = this.#cards.filter(({ node }) => node !== own.node);
     const all = [own, ...others].sort((a, b) => (a.node < b.node ? -1 : 1));
@@ -166,7 +170,7 @@ export class StatusReader {
   /** Queries the order at most once per interval, shared by all callers. */
   #refresh(): Promise<unknown> {
     if (this.#looking) return this.#looking;
-    if (performance.now() - this.#lookedAt < bounds.cardMs) return Promise.resolve();
+    if (this.options.host.monotonic() - this.#lookedAt < bounds.cardMs) return Promise.resolve();
     const { order } = this.options;
     const ask = async <T>(asked: Promise<T>, take: (answer: T) => void): Promise<void> => {
       // A failed query leaves the last known value in place.
@@ -183,7 +187,7 @@ export class StatusReader {
         this.#health = health;
       }),
     ]).finally(() => {
-      this.#lookedAt = performance.now();
+      this.#lookedAt = this.options.host.monotonic();
       this.#looking = null;
     });
     return this.#looking;

@@ -2,11 +2,12 @@
  * The network's nodes by their cards, the card that this node announces about once per second, and
  * the offsets between the nodes' clocks.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type HostClock, sleep } from '../../engine/store/host-clock.js';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
 
 interface MembersOptions {
+  host: HostClock;
   order: Pick<Order, 'announce' | 'cards' | 'watchCards'>;
   node: string;
   offsets: ClockOffsets;
@@ -35,7 +36,7 @@ export class Members {
    * timeout.
    */
   async greet(): Promise<void> {
-    const { order, node } = this.options;
+    const { host, order, node } = this.options;
     const known = await order.cards();
     const first = new Promise<void>((resolve) => {
       this.#greeted = resolve;
@@ -43,13 +44,13 @@ export class Members {
     void this.#listen();
     void this.#publishCard();
     if (known.some((card) => card.node !== node)) {
-      await Promise.race([first, sleep(bounds.greetingMs)]);
+      await Promise.race([first, sleep(host, bounds.greetingMs, this.#closing.signal)]);
     }
   }
 
   /** Returns the other nodes that announced a card recently. */
   alive(): string[] {
-    const oldest = performance.now() - bounds.aliveMs;
+    const oldest = this.options.host.monotonic() - bounds.aliveMs;
     return [...this.#heardAt].flatMap(([name, at]) => (at > oldest ? [name] : []));
   }
 
@@ -66,12 +67,12 @@ export class Members {
   }
 
   async #listen(): Promise<void> {
-    const { order, node, offsets } = this.options;
+    const { host, order, node, offsets } = this.options;
     await this.#onAndOn(() =>
       order.watchCards((card) => {
         if (card.node === node) return;
         offsets.heard(card.node, card.wall);
-        this.#heardAt.set(card.node, performance.now());
+        this.#heardAt.set(card.node, host.monotonic());
         this.#greeted();
       }, this.#closing.signal),
     );
@@ -89,7 +90,7 @@ export class Members {
         if (!passing) return this.options.failed(error as Error);
         if (error.code === 'FULL') this.options.heard();
       }
-      await sleep(bounds.cardMs, undefined, { signal }).catch(() => {});
+      await sleep(this.options.host, bounds.cardMs, signal);
     }
   }
 }
@@ -101,32 +102,33 @@ const passingCodes = new Set<string>(['UNAVAILABLE', 'FULL']);
  * then, if that is later. Deadlines therefore pass even if all clocks are behind the order.
  */
 export class NodeTime {
-  readonly #wall: () => number;
   #reached: number;
-  #since = performance.now();
+  #since: number;
 
-  constructor(wall: () => number, reached: number) {
-    this.#wall = wall;
+  constructor(
+    private readonly host: HostClock,
+    reached: number,
+  ) {
     this.#reached = reached;
+    this.#since = host.monotonic();
   }
 
   /** Returns milliseconds since 1970. */
   now(): number {
-    const passed = Math.trunc(performance.now() - this.#since);
-    return Math.max(this.#wall(), this.#reached + passed);
+    const passed = Math.trunc(this.host.monotonic() - this.#since);
+    return Math.max(this.host.now(), this.#reached + passed);
   }
 
   /** Records the network time that a batch has set. */
   came(time: number): void {
     if (time === this.#reached) return;
     this.#reached = time;
-    this.#since = performance.now();
+    this.#since = this.host.monotonic();
   }
 }
 
 /** Offset between this node's clock and the other nodes' clocks, measured from their cards. */
 export class ClockOffsets {
-  readonly #wall: () => number;
   /**
    * Samples per node: arrival time, and the local clock minus the remote clock, a difference that
    * includes latency.
@@ -135,14 +137,12 @@ export class ClockOffsets {
   /** Cached offset and its time; null after a new sample. */
   #known: { at: number; ahead: number } | null = null;
 
-  constructor(wall: () => number) {
-    this.#wall = wall;
-  }
+  constructor(private readonly host: HostClock) {}
 
   heard(node: string, wall: number): void {
-    const at = performance.now();
+    const at = this.host.monotonic();
     const kept = (this.#heard.get(node) ?? []).filter((one) => at - one.at < bounds.clockWindowMs);
-    kept.push({ at, ahead: this.#wall() - wall });
+    kept.push({ at, ahead: this.host.now() - wall });
     this.#heard.set(node, kept);
     this.#known = null;
   }
@@ -153,7 +153,7 @@ export class ClockOffsets {
    * larger offset counts, because neither clock is known to be right.
    */
   ahead(): number {
-    const now = performance.now();
+    const now = this.host.monotonic();
     // Cached, since every request calls this method.
     if (!this.#known || now - this.#known.at > bounds.cardMs) {
       this.#known = { at: now, ahead: this.#aheadAt(now) };
@@ -176,16 +176,20 @@ export class ClockOffsets {
 }
 
 export class FailureDetector {
-  #heardAt = performance.now();
+  #heardAt: number;
   /**
    * Time since which known batches are missing, and the last version applied at that time; null if
    * caught up.
    */
   #lagsSince: { since: number; version: number } | null = null;
 
+  constructor(private readonly host: HostClock) {
+    this.#heardAt = host.monotonic();
+  }
+
   /** Records that a quorum has answered. */
   heard(): void {
-    this.#heardAt = performance.now();
+    this.#heardAt = this.host.monotonic();
   }
 
   /**
@@ -196,9 +200,10 @@ export class FailureDetector {
     this.heard();
     if (head <= applied) this.#lagsSince = null;
     else if (this.#lagsSince?.version !== applied) {
-      this.#lagsSince = { since: performance.now(), version: applied };
+      this.#lagsSince = { since: this.host.monotonic(), version: applied };
     }
-    return this.#lagsSince !== null && performance.now() - this.#lagsSince.since > bounds.overdueMs;
+    if (this.#lagsSince === null) return false;
+    return this.host.monotonic() - this.#lagsSince.since > bounds.overdueMs;
   }
 
   /** Records that a batch was applied, so batches are arriving. */
@@ -208,7 +213,7 @@ export class FailureDetector {
 
   /** Returns the milliseconds without contact; 0 in normal operation. */
   cutOffMs(): number {
-    const now = performance.now();
+    const now = this.host.monotonic();
     const since = Math.min(this.#heardAt, this.#lagsSince?.since ?? now);
     return now - since > bounds.cutOffMs ? now - since : 0;
   }

@@ -4,7 +4,6 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { admitLogged } from '../../engine/admit/admit.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import { assign, createActor, setup, waitFor } from '../../engine/core/bundled/xstate.js';
@@ -13,6 +12,7 @@ import type { Network } from '../../engine/node/network.js';
 import type { Applied } from '../../engine/node/open-store.js';
 import { assertInvariant } from '../../engine/protocol/invariants.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
+import { type HostClock, hostClock, sleep } from '../../engine/store/host-clock.js';
 import { defineStoreErrors, type StoreError } from '../../engine/store/messages.js';
 import type { OrderMark } from '../../engine/store/store.js';
 import {
@@ -48,8 +48,10 @@ export interface NodeOptions {
   verifyAll?: boolean;
   /** Folkmoot version, for the card. */
   version?: string;
-  /** Wall clock in milliseconds since 1970. Default: the system clock. */
-  wall?: () => number;
+  /** Clock and timers of the node's machine. Default: this machine. */
+  host?: HostClock;
+  /** Draws a random id. Default: a UUID. */
+  newId?: () => string;
   warn?: (message: string) => void;
   /** Called once when the node has failed. */
   onFatal: (error: Error) => void;
@@ -104,7 +106,7 @@ const nodeMachine = states.createMachine({
 type NodeState = 'joining' | 'catchingUp' | 'following' | 'closed';
 
 export class ClusterNode {
-  readonly incarnation = randomUUID();
+  readonly incarnation: string;
   /** URL for clients, for the card; empty if unknown. */
   url = '';
   /** Rate limit usage at other nodes. */
@@ -114,12 +116,12 @@ export class ClusterNode {
   readonly #options: NodeOptions;
   readonly #inner: Network;
   readonly #clock: OrderClock;
-  readonly #wall: () => number;
+  readonly #host: HostClock;
   readonly #warn: (message: string) => void;
   readonly #time: NodeTime;
   readonly #began: number;
   readonly #offsets: ClockOffsets;
-  readonly #contact = new FailureDetector();
+  readonly #contact: FailureDetector;
   readonly #members: Members;
   readonly #appender: Appender;
   readonly #ticker: Ticker;
@@ -131,19 +133,22 @@ export class ClusterNode {
 
   /** @param inner a network opened at its mark, with `clock`. */
   constructor(inner: Network, clock: OrderClock, options: NodeOptions) {
-    const { order, node, wall = Date.now, warn = () => {} } = options;
+    const { order, node, host = hostClock, newId = randomUUID, warn = () => {} } = options;
+    this.incarnation = newId();
     this.#options = options;
     this.#inner = inner;
     this.#clock = clock;
-    this.#wall = wall;
+    this.#host = host;
+    this.#contact = new FailureDetector(host);
     this.#warn = warn;
-    this.#began = wall();
+    this.#began = host.now();
     this.#mark = inner.read.position.order!;
-    this.#time = new NodeTime(wall, this.#mark.time);
-    this.#offsets = new ClockOffsets(wall);
+    this.#time = new NodeTime(host, this.#mark.time);
+    this.#offsets = new ClockOffsets(host);
     this.spendings = new RemoteUsage(() => this.#time.now());
     const failed = (error: Error) => this.#fail(error);
     this.#members = new Members({
+      host,
       order,
       node,
       offsets: this.#offsets,
@@ -154,6 +159,7 @@ export class ClusterNode {
       failed,
     });
     this.#appender = new Appender({
+      host,
       order,
       node,
       incarnation: this.incarnation,
@@ -164,6 +170,7 @@ export class ClusterNode {
       failed,
     });
     this.#ticker = new Ticker({
+      host,
       node,
       alive: () => this.#members.alive(),
       now: () => this.#time.now(),
@@ -193,6 +200,7 @@ export class ClusterNode {
     this.#states.send({ type: 'joined', head: version });
     this.#states.send({ type: 'applied', version: this.#mark.version });
     this.#follower = new Follower({
+      host: this.#host,
       order,
       position: () => this.#mark,
       prepare: (batch) => this.#prepare(batch),
@@ -256,7 +264,7 @@ export class ClusterNode {
     const { url, peer } = this;
     const { seq, event_seq, digest, order } = this.#inner.read.stored;
     const position = { version: order!.version, revision: order!.revision };
-    const times = { began: this.#began, wall: this.#wall() };
+    const times = { began: this.#began, wall: this.#host.now() };
     const { incarnation } = this;
     const place = { position, seq, event_seq, digest };
     return { node, incarnation, ...times, ...place, url, peer, version };
@@ -275,7 +283,7 @@ export class ClusterNode {
           skip: this.#warn,
         });
     // A batch must be applied as a whole, so the node waits until no request would be refused.
-    while (!this.#is('closed') && this.#inner.unable()) await sleep(bounds.roomMs);
+    while (!this.#is('closed') && this.#inner.unable()) await sleep(this.#host, bounds.roomMs);
     return () => this.#apply(batch, requests, own !== undefined);
   }
 
@@ -355,8 +363,8 @@ export class ClusterNode {
     const off = Math.abs(ahead);
     if (off < bounds.clockWarnMs) return null;
     const side = ahead > 0 ? 'ahead of' : 'behind';
-    if (performance.now() - this.#warnedAt > bounds.clockWindowMs) {
-      this.#warnedAt = performance.now();
+    if (this.#host.monotonic() - this.#warnedAt > bounds.clockWindowMs) {
+      this.#warnedAt = this.#host.monotonic();
       const text = `this node's clock is ${off} ms ${side} the clocks of the other nodes`;
       this.#warn(`${text}; at ${bounds.clockMostMs} ms or more, it refuses writes`);
     }

@@ -4,12 +4,12 @@
  * does not, the next node does. A second batch has no effect.
  */
 import { createHash } from 'node:crypto';
+import type { HostClock } from '../../engine/store/host-clock.js';
 import { type Card, type Order, OrderError, type Position } from '../order/order.js';
 import { bounds } from './bounds.js';
 
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
 interface TickerOptions {
+  host: HostClock;
   node: string;
   /** Returns the nodes that are alive, possibly including this node. */
   alive(): readonly string[];
@@ -21,7 +21,7 @@ interface TickerOptions {
 }
 
 export class Ticker {
-  #timer: NodeJS.Timeout | undefined;
+  #cancel: () => void = () => {};
   #ticking = false;
   #closed = false;
   /** Hashes of the node names for one deadline, cached because `set` runs after each batch. */
@@ -31,17 +31,18 @@ export class Ticker {
 
   /** Schedules the next deadline. Called after each batch. */
   set(): void {
-    clearTimeout(this.#timer);
-    const { deadline, now } = this.options;
+    this.#cancel();
+    const { deadline, now, host } = this.options;
     const due = deadline();
     if (due === null || this.#closed || this.#ticking) return;
     const ms = due + 1 + this.#rank(due) * bounds.rankMs - now();
-    this.#timer = setTimeout(() => void this.#ring(), clamped(ms));
+    // A deadline that has passed but was not fired is retried after a pause.
+    this.#cancel = host.after(Math.max(bounds.rankMs, ms), () => void this.#ring());
   }
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#cancel();
   }
 
   async #ring(): Promise<void> {
@@ -75,9 +76,6 @@ export class Ticker {
     return drawn;
   }
 }
-
-/** Clamps a delay. A deadline that has passed but was not fired is retried after a pause. */
-const clamped = (ms: number) => Math.min(LONGEST_TIMEOUT_MS, Math.max(bounds.rankMs, ms));
 
 /*
  * Deletes batches that all nodes have stored, periodically and when the order runs out of space.

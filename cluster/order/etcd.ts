@@ -6,14 +6,14 @@
  * and by only one process per node name. A batch above etcd's value size limit is stored in parts.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
-import { EtcdClient, type WatchEvent } from '../etcd/client.js';
+import { sleep } from '../../engine/store/host-clock.js';
+import { EtcdClient, type EtcdOptions, type WatchEvent } from '../etcd/client.js';
 import type { Condition, KeyValue, Operation, OperationResult } from '../etcd/values.js';
-import { EtcdError, type EtcdTls } from '../etcd/wire.js';
+import { EtcdError } from '../etcd/wire.js';
 import {
   AppendedParts,
   type BadCard,
@@ -40,10 +40,7 @@ const FOUNDING = { looks: 4, everyMs: 1_000 } as const;
 /** Number of values remembered as reported. Beyond this number, values may be reported again. */
 const MOST_REPORTED = 1_000;
 
-interface EtcdOrderOptions {
-  /** From `parseEndpoints`. */
-  endpoints: readonly string[];
-  tls?: EtcdTls;
+interface EtcdOrderOptions extends Omit<EtcdOptions, keyof typeof PATIENCE> {
   networkId: string;
   /** Reports values in etcd that no node has written. */
   tell?: (line: string) => void;
@@ -63,9 +60,9 @@ export class EtcdOrder implements Order {
   /** Revisions of the unreadable values that were reported, by key. */
   readonly #reported = new Map<string, number>();
 
-  constructor({ endpoints, tls, networkId, tell = () => {} }: EtcdOrderOptions) {
+  constructor({ networkId, tell = () => {}, ...etcd }: EtcdOrderOptions) {
     this.#tell = tell;
-    this.client = new EtcdClient({ endpoints, ...(tls ? { tls } : {}), ...PATIENCE });
+    this.client = new EtcdClient({ ...etcd, ...PATIENCE });
     this.#prefix = `folkmoot/network/${networkId}/`;
     this.#parts = new Parts(this.client, this.#prefix);
   }
@@ -92,7 +89,7 @@ export class EtcdOrder implements Order {
         return read.value;
       }
       if (look === FOUNDING.looks) throw unreadable(key, read.problem);
-      await sleep(FOUNDING.everyMs);
+      await sleep(this.client.clock, FOUNDING.everyMs);
     }
   }
 

@@ -8,9 +8,9 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../engine/protocol/limits.js';
 import { freeBytes, lockFolder, receivedName, replaceData } from '../../engine/store/folder.js';
+import { hostClock, sleep } from '../../engine/store/host-clock.js';
 import type { EtcdTls } from '../etcd/wire.js';
 import type { LaggingNode } from '../network.js';
 import { ClockOffsets, Members } from '../node/members.js';
@@ -51,7 +51,7 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
   const ending = new AbortController();
   const end = () => ending.abort();
   signal.addEventListener('abort', end);
-  let late: NodeJS.Timeout | undefined;
+  let inTime: () => void = () => {};
   try {
     const answer = await asked(options, nonce, ending.signal);
     if (answer.statusCode !== 200) throw await refusalOf(answer);
@@ -61,7 +61,7 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
     }
     const description = parseDescription(header);
     accept(description);
-    late = setTimeout(end, longestMs(description.bytes));
+    inTime = hostClock.after(longestMs(description.bytes), end);
     await written(answer, description, options);
     return description;
   } catch (error) {
@@ -73,7 +73,7 @@ export async function fetchSnapshot(options: FetchOptions): Promise<SnapshotDesc
     throw new PeerError('NO_RESPONSE', { reason: (error as Error).message }, { cause: error });
   } finally {
     signal.removeEventListener('abort', end);
-    clearTimeout(late);
+    inTime();
     ending.abort();
   }
 }
@@ -87,7 +87,7 @@ function asked(
   nonce: string,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const asking = { network, to: from, node, at: Date.now(), nonce };
+  const asking = { network, to: from, node, at: hostClock.now(), nonce };
   const { cert } = tls ?? {};
   const secure = from.startsWith('https:');
   if (secure !== (cert !== undefined)) {
@@ -143,14 +143,14 @@ async function written(
 ): Promise<void> {
   const hash = createHash('sha256');
   let taken = 0;
-  let toldAt = performance.now();
+  let toldAt = hostClock.monotonic();
   async function* counted() {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       taken += chunk.length;
       if (taken > bytes) throw new PeerError('TOO_LONG', { bytes });
       hash.update(chunk);
-      if (performance.now() - toldAt > bounds.progressMs) {
-        toldAt = performance.now();
+      if (hostClock.monotonic() - toldAt > bounds.progressMs) {
+        toldAt = hostClock.monotonic();
         progress(taken, bytes);
       }
       yield chunk;
@@ -224,13 +224,14 @@ async function announced(
   const incarnation = randomUUID();
   const { seq, event_seq, digest } = own;
   const position = { version: own.order.version, revision: own.order.revision };
-  const began = Date.now();
+  const began = hostClock.now();
   const members = new Members({
+    host: hostClock,
     order,
     node,
-    offsets: new ClockOffsets(Date.now),
+    offsets: new ClockOffsets(hostClock),
     card: (): Card => ({
-      ...{ node, incarnation, began, wall: Date.now(), position, seq, event_seq, digest },
+      ...{ node, incarnation, began, wall: hostClock.now(), position, seq, event_seq, digest },
       ...{ url: '', peer: '', version },
     }),
     applied: () => own.order.version,
@@ -261,7 +262,7 @@ async function untilTaken(
     if (text !== last) options.tell(text);
     last = text;
     options.waiting(text);
-    await sleep(bounds.retryMs, undefined, { signal }).catch(() => {});
+    await sleep(hostClock, bounds.retryMs, signal);
     signal.throwIfAborted();
   }
 }
@@ -326,7 +327,7 @@ async function take(
     },
     progress: (bytes, of) => tell(`snapshot of node ${node}: ${percent(bytes, of)} received`),
   });
-  let toldAt = performance.now();
+  let toldAt = hostClock.monotonic();
   await runInSubprocess(
     {
       ...{ do: 'check', folder: received, network, log: founding.log, epoch: founding.epoch },
@@ -337,8 +338,8 @@ async function take(
     },
     signal,
     (entries, of) => {
-      if (performance.now() - toldAt < bounds.progressMs) return;
-      toldAt = performance.now();
+      if (hostClock.monotonic() - toldAt < bounds.progressMs) return;
+      toldAt = hostClock.monotonic();
       tell(`snapshot of node ${node}: ${percent(entries, of)} of entries checked`);
     },
   );

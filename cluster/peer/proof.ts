@@ -17,6 +17,7 @@ import {
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
+import { hostClock } from '../../engine/store/host-clock.js';
 
 export interface PeerRequest {
   network: string;
@@ -64,7 +65,7 @@ export class Proofs {
    * recorded.
    */
   use(nonce: string, at: number): boolean {
-    const now = Date.now();
+    const now = hostClock.now();
     for (const [old, until] of this.#used) if (until < now) this.#used.delete(old);
     if (this.#used.has(nonce) || this.#used.size >= bounds.proofs) return false;
     this.#used.set(nonce, at + bounds.proofMs);

@@ -13,6 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { limits } from '../../engine/protocol/limits.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { copiedName, freeBytes } from '../../engine/store/folder.js';
+import { hostClock } from '../../engine/store/host-clock.js';
 import type { EtcdTls } from '../etcd/wire.js';
 import {
   bounds,
@@ -150,7 +151,7 @@ export class PeerServer {
     if (asking.to !== this.url) {
       throw new Refused(401, 'ADDRESS', `other address: ${asking.to} (expected ${this.url})`);
     }
-    const apartMs = Math.abs(asking.at - Date.now());
+    const apartMs = Math.abs(asking.at - hostClock.now());
     if (apartMs > bounds.proofMs) {
       throw new Refused(401, 'CLOCK', `clocks differ by ${apartMs} ms (limit ${bounds.proofMs})`);
     }
@@ -190,12 +191,12 @@ export class PeerServer {
   }
 
   async #copied(from: string, to: string, response: ServerResponse, signal: AbortSignal) {
-    const awake = setInterval(() => response.writeProcessing(), bounds.wakeMs);
+    const sleepAgain = hostClock.every(bounds.wakeMs, () => response.writeProcessing());
     try {
       const copied = await runInSubprocess({ do: 'copy', folder: from, to }, signal);
       return { ...copied!, file: join(to, 'data.mdb') };
     } finally {
-      clearInterval(awake);
+      sleepAgain();
     }
   }
 
@@ -217,14 +218,13 @@ export class PeerServer {
       [headers.snapshot]: description,
       [headers.proof]: proveResponse(this.#options.secret, nonce, description),
     });
-    const late = setTimeout(
-      () => response.destroy(new Error('transfer timed out')),
-      longestMs(bytes),
+    const inTime = hostClock.after(longestMs(bytes), () =>
+      response.destroy(new Error('transfer timed out')),
     );
     try {
       await pipeline(createReadStream(file), response);
     } finally {
-      clearTimeout(late);
+      inTime();
     }
   }
 }
@@ -269,7 +269,7 @@ function refuse(response: ServerResponse, error: unknown): void {
 interface Stranger {
   socket: Socket;
   address: string;
-  late: NodeJS.Timeout;
+  inTime: () => void;
 }
 
 export class Strangers {
@@ -290,13 +290,13 @@ export class Strangers {
   #came(socket: Socket): void {
     if (this.#waiting.size >= this.#limits.most) this.#closeOne();
     const name = nameOf(socket);
-    const late = setTimeout(() => socket.destroy(), this.#limits.ms);
-    this.#waiting.set(name, { socket, address: socket.remoteAddress ?? '', late });
+    const inTime = hostClock.after(this.#limits.ms, () => socket.destroy());
+    this.#waiting.set(name, { socket, address: socket.remoteAddress ?? '', inTime });
     socket.once('close', () => this.#forget(name));
   }
 
   #forget(name: string): void {
-    clearTimeout(this.#waiting.get(name)?.late);
+    this.#waiting.get(name)?.inTime();
     this.#waiting.delete(name);
   }
 

@@ -4,7 +4,7 @@
  * module also contains the queue's keys in etcd, and retries calls.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { hostClock, sleep } from '../../engine/store/host-clock.js';
 import type { EtcdClient, Lease } from '../etcd/client.js';
 import type { Condition, KeyValue, Operation, OperationResult, Range } from '../etcd/values.js';
 import { EtcdError } from '../etcd/wire.js';
@@ -84,7 +84,7 @@ export class QueueClaims {
    */
   async claim(lease: Lease, most = 1): Promise<Claim[]> {
     // A batch is claimed as a whole, so a task taken meanwhile would make the claim fail.
-    const isFresh = performance.now() - this.#lookedAt < FRESH_MS;
+    const isFresh = this.#client.clock.monotonic() - this.#lookedAt < FRESH_MS;
     if (!isFresh && (most > 1 || this.#free.length === 0)) await this.#look();
     this.#lookedAt = Number.NEGATIVE_INFINITY;
     for (let count = most; this.#free.length > 0; count = 1) {
@@ -178,7 +178,7 @@ export class QueueClaims {
     const free = offered.filter((name) => isTaskName(name) && !busy.has(name));
     const begin = Number.parseInt(this.#worker.slice(0, 8), 16) % Math.max(1, free.length);
     this.#free = [...free.slice(begin), ...free.slice(0, begin)];
-    this.#lookedAt = performance.now();
+    this.#lookedAt = this.#client.clock.monotonic();
   }
 
   /**
@@ -306,7 +306,7 @@ export async function persist<T>(signal: AbortSignal, ask: () => Promise<T>): Pr
     } catch (error) {
       if (!(error instanceof EtcdError) || error.kind !== 'unavailable') throw error;
     }
-    await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    await sleep(hostClock, pauseMs, signal);
     pauseMs = Math.min(PAUSE_MS.most, 2 * pauseMs);
   }
 }

@@ -2,8 +2,8 @@
  * Moves a live network's old entries into archive segments, one small step per event-loop turn.
  * Moves only durable entries that the engine no longer reads.
  */
-import { setImmediate } from 'node:timers/promises';
 import { limits } from '../protocol/limits.js';
+import { hostClock, sleep } from '../store/host-clock.js';
 import { StoreError, storeError } from '../store/messages.js';
 import { type Batch, keysUnder, type Store, type StoreArchive } from '../store/store.js';
 
@@ -90,7 +90,7 @@ class Archiver {
   /** Starts archiving after a commit if there are enough entries for a segment. */
   committed(seq: number): void {
     if (this.#running || this.#stopped || this.failure || this.#due(seq) === null) return;
-    if (performance.now() >= this.#restUntil) this.#start();
+    if (hostClock.monotonic() >= this.#restUntil) this.#start();
   }
 
   /** Stops after the current segment or transaction. */
@@ -101,7 +101,7 @@ class Archiver {
 
   #start(): void {
     // Starts in the next turn, so that callers waiting for the commit continue first.
-    this.#running = setImmediate()
+    this.#running = sleep(hostClock, 0)
       .then(() => this.#run())
       .finally(() => {
         this.#running = null;
@@ -113,7 +113,7 @@ class Archiver {
       while (!this.#stopped && (await this.#step()));
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
-      this.#restUntil = performance.now() + RETRY_MS;
+      this.#restUntil = hostClock.monotonic() + RETRY_MS;
       if (error instanceof StoreError && error.code === 'FAILED') this.failure = error;
       (this.#options.onArchiveFault ?? noteFault)(error);
     }

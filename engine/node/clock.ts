@@ -1,3 +1,5 @@
+import { hostClock } from '../store/host-clock.js';
+
 /** Source of engine time. */
 export interface Clock {
   /** Returns milliseconds since 1970. The value never decreases. */
@@ -11,8 +13,6 @@ export interface Clock {
   outside?(): number;
 }
 
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
 /**
  * Creates a clock that adds monotonic time to the wall time at start, so that setting the wall
  * clock has no effect. If the log is ahead of the wall clock (`least`), time continues from the end
@@ -20,15 +20,12 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  * wait too.
  */
 export function systemClock(least = 0): Clock {
-  const wall = Math.max(Date.now(), least);
-  const start = performance.now();
-  const now = () => wall + Math.trunc(performance.now() - start);
+  const wall = Math.max(hostClock.now(), least);
+  const start = hostClock.monotonic();
+  const now = () => wall + Math.trunc(hostClock.monotonic() - start);
   return {
     now,
-    wakeAt(at, wake) {
-      const timer = setTimeout(wake, Math.min(LONGEST_TIMEOUT_MS, Math.max(0, at - now())));
-      return () => clearTimeout(timer);
-    },
+    wakeAt: (at, wake) => hostClock.after(at - now(), wake),
   };
 }
 

@@ -8,6 +8,7 @@ import { assertInvariant } from '../protocol/invariants.js';
 import { countSize, Durations, limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
 import { commitWhenRoom } from '../store/environment.js';
+import type { HostClock } from '../store/host-clock.js';
 import { crashPoint } from '../store/process-end.js';
 import type { Batch, Store, StoreMeta } from '../store/store.js';
 import type { PublishedEvent } from './encode.js';
@@ -77,6 +78,7 @@ export const newCounts = () => ({
 
 export class CommitQueue<V> {
   readonly #store: Store;
+  readonly #host: HostClock;
   readonly #owner: Owner<V>;
   readonly #index: IndexWriter;
   #next = newPending();
@@ -85,8 +87,9 @@ export class CommitQueue<V> {
   /** Number of durable entries, and the durations and the sizes of their commits. */
   readonly #committed = newCounts();
 
-  constructor(store: Store, owner: Owner<V>) {
+  constructor(store: Store, host: HostClock, owner: Owner<V>) {
     this.#store = store;
+    this.#host = host;
     this.#owner = owner;
     this.#index = new IndexWriter(store, store.meta());
   }
@@ -173,13 +176,14 @@ export class CommitQueue<V> {
     if (unsettled) await unsettled;
     if (this.#failure) return this.#failure;
     assertHeads(entries, meta);
-    const start = performance.now();
+    const start = this.#host.monotonic();
     const index = this.#index.rows(indexed);
-    await commitWhenRoom(this.#store, { entries, events, changes, blobs, index, meta });
+    const content = { entries, events, changes, blobs, index, meta };
+    await commitWhenRoom(this.#store, content, this.#host);
     assertStored(this.#store, entries.at(-1));
     this.#committed.entries += entries.length;
     if (entries.length > 0) countSize(this.#committed.commitSizes, entries.length);
-    const ms = performance.now() - start;
+    const ms = this.#host.monotonic() - start;
     this.#committed.commitMs += ms;
     this.#committed.commitTimes.add(ms);
     this.#owner.committed(view, { events, changes });

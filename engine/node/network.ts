@@ -16,6 +16,7 @@ import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
 import { sha256Hex } from '../protocol/signing.js';
+import { hostClock } from '../store/host-clock.js';
 import type { Batch, OrderMark, Store, StoreMeta } from '../store/store.js';
 import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
@@ -92,7 +93,7 @@ export class Network {
     this.#mark = opened.meta.order;
     this.#digests = new Digests(opened.meta.log_digest, opened.meta.digest);
     this.read = new Views(opened.store, opened.genesis, this.time.clock, this.#view(opened.meta));
-    this.#queue = new CommitQueue(opened.store, {
+    this.#queue = new CommitQueue(opened.store, options.host ?? hostClock, {
       snapshot: () => {
         const meta = this.#meta();
         return { meta, view: this.#view(meta) };

@@ -15,6 +15,7 @@ import { SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { jcs } from '../protocol/signing.js';
 import { excerpt } from '../protocol/text.js';
 import { prepareRule } from '../rules/sandbox.js';
+import { type HostClock, hostClock } from '../store/host-clock.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import { createMemoryStore } from '../store/memory.js';
 import { storeError } from '../store/messages.js';
@@ -33,6 +34,8 @@ interface OpenStoreOptions extends ArchiveOptions {
   genesis: GenesisOptions;
   freeSpaceBytes?: number;
   order?: { log: string; epoch: string };
+  host?: HostClock;
+  openDisk?: (path: string) => Store;
 }
 
 export interface OpenedStore {
@@ -52,7 +55,7 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
     const genesis = stored ? checkedGenesis(kept, options) : completeGenesis(options.genesis);
     const meta = stored ?? (await begin(kept, genesis, clock.now(), options.order));
     // Cluster nodes can fetch ordered entries again, but genesis must be on this disk.
-    const store = options.order ? createWriteBehind(kept) : kept;
+    const store = options.order ? createWriteBehind(kept, options.host ?? hostClock) : kept;
     const overlay = new Overlay(store, (entry) => readProposal(store, genesis, entry));
     return { store, genesis, overlay, meta, engine: Engine.restore(genesis, overlay, meta) };
   } catch (error) {
@@ -61,9 +64,11 @@ export async function openStore(options: OpenStoreOptions, clock: Clock): Promis
   }
 }
 
-function storeOf({ path, memory, genesis, freeSpaceBytes }: OpenStoreOptions): Store {
+function storeOf(options: OpenStoreOptions): Store {
+  const { path, memory, genesis, freeSpaceBytes, openDisk } = options;
   if (memory) return createMemoryStore({ history: memory !== 'state' });
   if (path === undefined) throw new TypeError('Network.open needs a path, or memory: true');
+  if (openDisk) return openDisk(path);
   return openLmdbStore({
     path,
     tables,
@@ -198,6 +203,18 @@ export interface NetworkOptions extends ArchiveOptions {
    * @internal
    */
   order?: { log: string; epoch: string };
+  /**
+   * Clock and timers of the machine. Default: this machine.
+   *
+   * @internal
+   */
+  host?: HostClock;
+  /**
+   * Opens the store in the folder. Default: LMDB.
+   *
+   * @internal
+   */
+  openDisk?: (path: string) => Store;
   /**
    * Called once if a commit fails or an invariant breaks. Default: prints a line and exits with 13.
    */

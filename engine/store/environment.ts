@@ -3,11 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { open } from 'lmdb';
 import pLimit from 'p-limit';
 import { limits } from '../protocol/limits.js';
 import type { RecordKey } from '../protocol/schema/record.js';
+import { type HostClock, hostClock, sleep } from './host-clock.js';
 import { StoreError, storeError } from './messages.js';
 import {
   type Batch,
@@ -92,16 +93,20 @@ export function getTable({ folder, tables }: Environment, name: string): Databas
  * @throws {StoreError} `FULL` if there is still no room after that time, and as
  *   {@link Store.commit}.
  */
-export async function commitWhenRoom(store: Store, batch: Batch): Promise<void> {
-  const end = performance.now() + limits.roomPatienceMs;
+export async function commitWhenRoom(
+  store: Store,
+  batch: Batch,
+  host: HostClock = hostClock,
+): Promise<void> {
+  const end = host.monotonic() + limits.roomPatienceMs;
   for (;;) {
     try {
       return await store.commit(batch);
     } catch (error) {
       const full = error instanceof StoreError && error.code === 'FULL';
-      if (!full || performance.now() > end) throw error;
+      if (!full || host.monotonic() > end) throw error;
     }
-    await sleep(limits.roomRetryMs);
+    await sleep(host, limits.roomRetryMs);
   }
 }
 

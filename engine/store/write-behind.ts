@@ -7,6 +7,7 @@
 
 import type { RecordKey } from '../protocol/schema/record.js';
 import { commitWhenRoom } from './environment.js';
+import { type HostClock, hostClock } from './host-clock.js';
 import {
   assertBatch,
   type Batch,
@@ -30,7 +31,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
  * Wraps a store, which the wrapper then owns. Once the wrapped store fails, `commit` and `hasRoom`
  * throw the store's error. `close` writes the unwritten batches.
  */
-export const createWriteBehind = (store: Store): Store => new WriteBehind(store);
+export const createWriteBehind = (store: Store, host: HostClock = hostClock): Store =>
+  new WriteBehind(store, host);
 
 class WriteBehind implements Store {
   readonly #store: Store;
@@ -39,10 +41,14 @@ class WriteBehind implements Store {
   /** The layer that is being written, or whose write failed. */
   #writing: Layer | null = null;
   #failure: Error | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  /** Cancels the planned write; null if none is planned. */
+  #cancel: (() => void) | null = null;
   #running: Promise<void> | null = null;
 
-  constructor(store: Store) {
+  constructor(
+    store: Store,
+    private readonly host: HostClock,
+  ) {
     this.#store = store;
     this.#stored = store.meta();
   }
@@ -154,7 +160,7 @@ class WriteBehind implements Store {
     this.#next = new Layer();
     this.#writing = layer;
     try {
-      await commitWhenRoom(this.#store, layer.batch());
+      await commitWhenRoom(this.#store, layer.batch(), this.host);
     } catch (error) {
       this.#failure = error as Error;
       return;
@@ -165,8 +171,8 @@ class WriteBehind implements Store {
 
   /** Writes the next layer, or waits for the running write. Resolves even after a failure. */
   #writeNow(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancel?.();
+    this.#cancel = null;
     this.#running ??= this.#write().finally(() => {
       this.#running = null;
       this.#plan();
@@ -175,9 +181,9 @@ class WriteBehind implements Store {
   }
 
   #plan(): void {
-    if (this.#timer || this.#running || this.#failure || !this.#next.meta) return;
+    if (this.#cancel || this.#running || this.#failure || !this.#next.meta) return;
     const ms = this.#next.bytes < ENOUGH_BYTES ? BEHIND_MS : 0;
-    this.#timer = setTimeout(() => void this.#writeNow(), ms);
+    this.#cancel = this.host.after(ms, () => void this.#writeNow());
   }
 
   async #writeAll(): Promise<void> {

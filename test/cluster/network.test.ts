@@ -160,7 +160,7 @@ test('nodes: a node with a wrong clock refuses writes and does not advance time'
   const order = new MemoryOrder();
   const right = await openNode(order, { name: 'n1' });
   await openNode(order, { name: 'n2' });
-  const fast = await openNode(order, { name: 'n3', wall: () => Date.now() + 600_000 });
+  const fast = await openNode(order, { name: 'n3', aheadMs: 600_000 });
   await right.submit(registration(ada));
   // One card per node suffices.
   await expect

@@ -92,7 +92,6 @@ test('quotas: a starting node counts the requests of the window in the order, by
   for (const node of [...nodes, late]) await node.close();
   // Without other nodes, there are no clock offsets, so a minute has passed.
   order.cards.clear();
-  const wall = () => Date.now() + 61_000;
-  const later = await openNode(order, { name: 'n5', wall });
+  const later = await openNode(order, { name: 'n5', aheadMs: 61_000 });
   expect((await call(await served(later, spec), update())).status).toBe(200);
 });

@@ -28,6 +28,20 @@ test('core: has no clock, randomness, async code or I/O', () => {
   expect(found).toEqual([]);
 });
 
+/** Time and timers of Node.js, without names that a method may have. */
+const timed =
+  /\bnode:timers\b|\bDate\.now\b|\bperformance\.|\bhrtime\b|(?<![.\w])set(?:T|Int|Imm)\w+\(/;
+
+test('nodes: take the time from the clock of their host, so that they run in virtual time', () => {
+  // Exception: follows a folder of another process.
+  const allowed = ['engine/node/kept-network.ts'];
+  const found = sources
+    .filter(({ path }) => under(path, 'cluster') || under(path, 'engine/node'))
+    .filter(({ path, text }) => timed.test(code(text)) && !allowed.includes(path))
+    .map(({ path }) => `${path}: use engine/store/host-clock.ts`);
+  expect(found).toEqual([]);
+});
+
 /** Functions whose results depend on Node's Unicode version. */
 const byPlatform = new RegExp(
   [

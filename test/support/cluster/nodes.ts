@@ -14,6 +14,7 @@ import {
 import { type ServerOptions, startServer } from 'folkmoot/api';
 import { ClusterNetwork } from '../../../dist/cluster/network.js';
 import { admit } from '../../../dist/engine/admit/admit.js';
+import { hostClock } from '../../../dist/engine/store/host-clock.js';
 import { signatoryOf } from '../fixture.js';
 import { Door, type Faults, type MemoryOrder } from './order.js';
 
@@ -36,7 +37,8 @@ export interface TestNodeOptions {
   door?: Door;
   verifier?: VerifierKind;
   verifyAll?: boolean;
-  wall?: () => number;
+  /** Milliseconds by which the node's clock is ahead. */
+  aheadMs?: number;
 }
 
 /** Opens a node that closes when the test ends. */
@@ -44,7 +46,7 @@ export async function openNode(
   order: MemoryOrder,
   options: TestNodeOptions = {},
 ): Promise<TestNode> {
-  const { name = 'n1', path, genesis = {}, verifyAll = false, wall } = options;
+  const { name = 'n1', path, genesis = {}, verifyAll = false, aheadMs = 0 } = options;
   const door = options.door ?? new Door(order, options.faults);
   const verifier = createVerifier(options.verifier ?? 'inline');
   const fatal: Error[] = [];
@@ -56,7 +58,7 @@ export async function openNode(
     verifyAll,
     ...(path === undefined ? { memory: true } : { path }),
     genesis: { network_id: 'devnet', ...genesis },
-    ...(wall ? { wall } : {}),
+    host: { ...hostClock, now: () => Date.now() + aheadMs },
     warn: (line) => warnings.push(line),
     onFatal: (error) => fatal.push(error),
   });
