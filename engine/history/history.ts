@@ -4,16 +4,13 @@
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { admitLogged } from '../admit/admit.js';
-import { Engine, type Step, type Summary } from '../core/engine.js';
-import { encodeStep } from '../node/encode.js';
+import type { Summary } from '../core/engine.js';
 import { readGenesis, readProposal } from '../node/open-store.js';
-import { LogReads, Overlay, Views } from '../node/views.js';
-import { Digests } from '../protocol/log.js';
+import { LogReads, Views } from '../node/views.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type RecordKey, SCHEMA_VERSION, tables } from '../protocol/schema/record.js';
 import { storedLines } from '../replay/lines.js';
-import type { LogLine } from '../replay/recompute.js';
+import { type LogLine, Recompute, type RecomputedHead } from '../replay/recompute.js';
 import { prepareRule } from '../rules/sandbox.js';
 import { DerivedFolder, type DerivedFrom } from '../store/derived-folder.js';
 import { openLmdbStore } from '../store/lmdb.js';
@@ -182,7 +179,7 @@ export class History {
     const from = await this.#folder.before(seq);
     const walk = new Walk(this.#store, this.genesis, from);
     await this.#go(walk, seq, work);
-    const position = walk.meta(end);
+    const position = { ...end, ...walk.head };
     const store = storeAt(this.#store, walk.records, position);
     const clock = { now: () => position.at };
     const view = { meta: position, summary: walk.summary };
@@ -212,17 +209,8 @@ export class History {
 
 /* A checkpoint as text: one JSON line with its position in the log, then one line per record. */
 
-/** A checkpoint's position in the log, with both digests. */
-interface CheckpointHead {
-  seq: number;
-  at: number;
-  event_seq: number;
-  log_digest: string;
-  digest: string;
-}
-
 interface Checkpoint {
-  head: CheckpointHead;
+  head: RecomputedHead;
   records: RecordChange[];
 }
 
@@ -230,7 +218,7 @@ interface Checkpoint {
 export const CHECKPOINT_FORMAT = 'checkpoint 2';
 
 function encodeCheckpoint(
-  head: CheckpointHead,
+  head: RecomputedHead,
   records: Iterable<RecordChange & { json: string }>,
 ): Buffer {
   const lines = [JSON.stringify(head)];
@@ -244,7 +232,7 @@ function encodeCheckpoint(
 function decodeCheckpoint(bytes: Buffer): Checkpoint | null {
   try {
     const [first = '', ...lines] = bytes.toString().split('\n');
-    return { head: JSON.parse(first) as CheckpointHead, records: lines.map(recordOf) };
+    return { head: JSON.parse(first) as RecomputedHead, records: lines.map(recordOf) };
   } catch {
     return null;
   }
@@ -377,11 +365,8 @@ function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store {
 const REBASE = 256;
 
 class Walk {
-  readonly #genesis: Genesis;
   readonly records: RecordsAt;
-  readonly #overlay: Overlay;
-  readonly #digests: Digests;
-  #engine: Engine | null = null;
+  readonly #recompute: Recompute;
   #unbased = 0;
   /** Size of all stored entries so far. */
   logBytes: number;
@@ -392,80 +377,53 @@ class Walk {
     genesis: Genesis,
     from: { checkpoint: Checkpoint; logBytes: number } | null,
   ) {
-    this.#genesis = genesis;
     const head = from?.checkpoint.head;
     this.records = new RecordsAt(live, head ?? null, from?.checkpoint.records);
-    this.#overlay = new Overlay(this.records, (entry) => readProposal(live, genesis, entry));
-    this.#digests = new Digests(head?.log_digest, head?.digest);
     this.logBytes = from?.logBytes ?? 0;
-    if (!head) return;
-    const { seq, at, event_seq } = head;
-    this.#engine = Engine.restore(genesis, this.#overlay, { seq, at, event_seq });
+    this.#recompute = new Recompute({
+      records: this.records,
+      after: head ? { head, genesis } : null,
+      proposal: (entry) => readProposal(live, genesis, entry),
+    });
   }
 
   /** Last applied entry; -1 before the first entry. */
   get seq(): number {
-    return this.#engine?.position.seq ?? -1;
+    return this.#recompute.entries - 1;
   }
 
   get summary(): Summary {
-    return this.#engine!.summary();
+    return this.#recompute.engine!.summary();
   }
 
-  /** Returns the meta for a log that ends here. */
-  meta(end: StoreMeta): StoreMeta {
-    const { digest, logDigest: log_digest } = this.#digests;
-    return { ...end, ...this.#engine!.position, digest, log_digest };
+  /** Position and digests after the last applied entry. */
+  get head(): RecomputedHead {
+    const { engine, digest, logDigest: log_digest } = this.#recompute;
+    return { ...engine!.position, log_digest, digest };
   }
 
-  /** @throws {StoreError} `CORRUPT` if the digests differ from the stored digests. */
-  step(line: LogLine): Step {
-    const { entry } = line;
-    const step = this.#apply(line);
-    const { changes, results } = encodeStep(step);
-    this.logBytes += this.#digests.advance(entry, results).length;
-    if (line.digest !== this.#digests.digest || line.logDigest !== this.#digests.logDigest) {
-      throw diverges(entry.seq, 'different digests');
+  /** @throws {StoreError} `CORRUPT` if the stored entry does not follow from the log. */
+  step(line: LogLine): void {
+    const divergence = this.#recompute.apply(this.#recompute.admit([line]));
+    if (divergence) {
+      const { seq, what, expected, found } = divergence;
+      const reason = `${what}: ${found} instead of ${expected}`;
+      throw historyError('ENTRY_DIVERGES', { seq, reason });
     }
-    this.records.write(changes);
+    this.logBytes += line.stored!.length;
     this.#unbased += 1;
     if (this.#unbased >= REBASE) this.#rebase();
-    return step;
   }
 
   checkpoint(): Buffer {
     this.#rebase();
-    const { seq, at, event_seq } = this.#engine!.position;
-    const { digest, logDigest: log_digest } = this.#digests;
+    const { seq, at, event_seq, log_digest, digest } = this.head;
     const head = { seq, at, event_seq, log_digest, digest };
     return encodeCheckpoint(head, this.records.keptRows());
   }
 
   #rebase(): void {
-    this.records.rebase(this.#engine!.position);
+    this.records.rebase(this.head);
     this.#unbased = 0;
   }
-
-  #apply({ entry, file }: LogLine): Step {
-    const { seq, at, kind } = entry;
-    if (kind === 'genesis') {
-      const { engine, step } = Engine.create(this.#genesis, at, this.#overlay);
-      this.#engine = engine;
-      return step;
-    }
-    if (!this.#engine) throw diverges(seq, 'the log does not begin with genesis');
-    if (kind === 'tick') return this.#done(seq, this.#engine.apply({ seq, at, command: null }));
-    const request = { ...entry, kind, ...(file ? { file } : {}) };
-    const admitted = admitLogged(request, this.#genesis.network_id);
-    if ('refusal' in admitted) throw diverges(seq, admitted.refusal.message);
-    return this.#done(seq, this.#engine.apply({ seq, at, command: admitted.command }));
-  }
-
-  #done(seq: number, step: Step): Step {
-    const result = step.outcome?.result;
-    if (result !== 'refused' && result !== 'duplicate') return step;
-    throw diverges(seq, `the command is ${result}`);
-  }
 }
-
-const diverges = (seq: number, reason: string) => historyError('ENTRY_DIVERGES', { seq, reason });

@@ -10,12 +10,15 @@ import {
   type Table,
   tables,
 } from '../protocol/schema/record.js';
+import type { KeptRecords } from '../replay/recompute.js';
 import {
   compareKeys,
   keyId,
   type RangeOptions,
   type RecordChange,
+  rowsWithin,
   type Store,
+  withChanges,
 } from '../store/store.js';
 
 /** Tables whose records can be changed or deleted at any time. */
@@ -37,7 +40,7 @@ export interface Base {
   at: number;
 }
 
-export class RecordsAt {
+export class RecordsAt implements KeptRecords {
   readonly #live: Store;
   readonly #tables = new Map<string, Map<string, Row>>();
   #base: Base & { head: Head | null };
@@ -47,7 +50,7 @@ export class RecordsAt {
     this.#live = live;
     for (const table of tables) this.#tables.set(table, new Map());
     this.#base = { seq: -1, at: -1, head: null };
-    this.write(rows);
+    this.write(-1, rows);
     if (base) this.#base = { ...base, head: this.#head() };
   }
 
@@ -59,20 +62,13 @@ export class RecordsAt {
   }
 
   *range(table: string, options: RangeOptions = {}): Generator<Row, void> {
-    const { reverse = false, limit = Number.POSITIVE_INFINITY } = options;
-    const own = [...this.#rows(table).values()].filter(within(options));
-    own.sort((a, b) => (reverse ? -1 : 1) * compareKeys(a.key, b.key));
+    const own = rowsWithin(this.#rows(table).values(), options);
     const older = this.#before(table) ? this.#live.range(table, this.#clamped(table, options)) : [];
-    let given = 0;
-    for (const row of merged(own, this.#older(table, older), reverse)) {
-      if (given >= limit) return;
-      given += 1;
-      yield row;
-    }
+    yield* withChanges(this.#older(table, older), own, options);
   }
 
-  /** Applies an entry's changes. */
-  write(changes: Iterable<RecordChange>): void {
+  /** Stores the changes made by entry `seq`. */
+  write(_seq: number, changes: Iterable<RecordChange>): void {
     for (const { table, key, json } of changes) {
       const id = keyId(key);
       if (json === null) this.#rows(table).delete(id);
@@ -155,7 +151,6 @@ export class RecordsAt {
 
   *#older(table: string, rows: Iterable<Row>): Generator<Row, void> {
     for (const { key, json } of rows) {
-      if (this.#rows(table).has(keyId(key))) continue;
       const then = this.#asOfBase(table, key, json);
       if (then !== undefined) yield { key, json: then };
     }
@@ -189,23 +184,4 @@ export class RecordsAt {
     // The order of members does not change, so the text is canonical.
     return JSON.stringify({ context: { ...context, ...counts }, state: 'voting' });
   }
-}
-
-function within({ from, to }: RangeOptions): (row: Row) => boolean {
-  return ({ key }) =>
-    (from === undefined || compareKeys(key, from) >= 0) &&
-    (to === undefined || compareKeys(key, to) < 0);
-}
-
-/** Merges two sorted iterations. */
-function* merged(own: readonly Row[], older: Iterable<Row>, reverse: boolean): Generator<Row> {
-  let next = 0;
-  for (const row of older) {
-    while (next < own.length && compareKeys(own[next]!.key, row.key) < 0 !== reverse) {
-      yield own[next]!;
-      next += 1;
-    }
-    yield row;
-  }
-  yield* own.slice(next);
 }

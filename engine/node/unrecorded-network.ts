@@ -21,7 +21,7 @@ import {
   type Table,
 } from '../protocol/schema/record.js';
 import { prepareRule } from '../rules/sandbox.js';
-import { compareKeys, type RangeOptions } from '../store/store.js';
+import { type RangeOptions, rowsWithin } from '../store/store.js';
 import type { Clock } from './clock.js';
 import type { Applied } from './open-store.js';
 import { type CommittedView, StateViews } from './state-views.js';
@@ -247,15 +247,10 @@ class LiveTables extends Changes implements Reader {
 
   *range<T extends Table>(
     table: T,
-    { from, to, reverse = false, limit = Number.POSITIVE_INFINITY }: RangeOptions = {},
+    options: RangeOptions = {},
   ): Iterable<{ key: RecordKey; value: RecordOf[T] }> {
-    const rows = this.#rowsOf(table, from, to).filter(
-      ({ key }) =>
-        (from === undefined || compareKeys(key, from) >= 0) &&
-        (to === undefined || compareKeys(key, to) < 0),
-    );
-    rows.sort((a, b) => (reverse ? compareKeys(b.key, a.key) : compareKeys(a.key, b.key)));
-    for (const { key, value } of rows.slice(0, Math.min(rows.length, limit))) {
+    const rows = rowsWithin(this.#rowsOf(table, options.from, options.to), options);
+    for (const { key, value } of rows.slice(0, options.limit)) {
       yield { key, value: value as RecordOf[T] };
     }
   }

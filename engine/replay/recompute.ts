@@ -6,8 +6,8 @@
 
 import { type Admitted, admitLogged } from '../admit/admit.js';
 import { parseGenesis } from '../admit/genesis.js';
-import { emptyReader } from '../core/changes.js';
-import { Engine, type Step } from '../core/engine.js';
+import { emptyReader, type Reader } from '../core/changes.js';
+import { Engine, type Position, type Step } from '../core/engine.js';
 import type { Verifier } from '../crypto/verifier.js';
 import { type EncodedStep, encodeStep } from '../node/encode.js';
 import { Overlay } from '../node/views.js';
@@ -54,8 +54,18 @@ export interface KeptRecords {
 /** Stored events, ascending. */
 export type StoredEvents = Generator<{ seq: number; json: string }, undefined>;
 
+/** A position in the log, with both digests. */
+export interface RecomputedHead extends Position {
+  log_digest: string;
+  digest: string;
+}
+
 interface RecomputeOptions {
   records: KeptRecords;
+  /** Continues after this entry, whose records `records` contains, instead of before entry 0. */
+  after?: { head: RecomputedHead; genesis: Genesis } | null;
+  /** Returns the command of a proposal that is not recomputed. */
+  proposal?: Reader['proposal'];
   /** Verifies every signature again. */
   verifier?: Verifying | undefined;
   /**
@@ -73,7 +83,7 @@ interface RecomputeOptions {
 /** A running recomputation. Takes log lines, ascending from entry 0. */
 export class Recompute {
   readonly #options: RecomputeOptions;
-  readonly #digests = new Digests();
+  readonly #digests: Digests;
   readonly #overlay: Overlay;
   #genesis: Genesis | null = null;
   #engine: Engine | null = null;
@@ -81,8 +91,15 @@ export class Recompute {
   #last: { entry: Entry; done: EncodedStep } | null = null;
 
   constructor(options: RecomputeOptions) {
+    const { records, after, proposal = emptyReader.proposal } = options;
     this.#options = options;
-    this.#overlay = new Overlay(options.records, emptyReader.proposal);
+    this.#overlay = new Overlay(records, proposal);
+    this.#digests = new Digests(after?.head.log_digest, after?.head.digest);
+    if (!after) return;
+    const { seq, at, event_seq } = after.head;
+    this.#genesis = after.genesis;
+    this.#engine = Engine.restore(after.genesis, this.#overlay, { seq, at, event_seq });
+    this.#entries = seq + 1;
   }
 
   /** Number of recomputed entries, including genesis. */
@@ -117,12 +134,18 @@ export class Recompute {
 
   /** Admits entries, and verifies signatures if there is a verifier. */
   async check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
+    const { verifier, prepareRule } = this.#options;
+    const begins = !this.#genesis;
+    const admitted = this.admit(lines);
+    if (begins && this.#genesis) await prepareRule?.(this.#genesis);
+    return verifier ? Promise.all(admitted.map((one) => verified(one, verifier))) : admitted;
+  }
+
+  /** Admits entries without a check of their signatures. */
+  admit(lines: readonly LogLine[]): CheckedLine[] {
     const first = lines[0]?.entry;
-    if (!this.#genesis && first?.kind === 'genesis') {
-      this.#genesis = parseGenesis(first);
-      await this.#options.prepareRule?.(this.#genesis);
-    }
-    return admitLines(lines, this.#genesis, this.#options.verifier);
+    if (!this.#genesis && first?.kind === 'genesis') this.#genesis = parseGenesis(first);
+    return lines.map((line) => admitLine(line, this.#genesis));
   }
 
   /**
@@ -253,15 +276,6 @@ export interface CheckedLine {
 
 /** The part of a verifier that a replay needs. */
 export type Verifying = Pick<Verifier, 'verify'>;
-
-async function admitLines(
-  lines: readonly LogLine[],
-  genesis: Genesis | null,
-  verifier?: Verifying,
-): Promise<CheckedLine[]> {
-  const admitted = lines.map((line) => admitLine(line, genesis));
-  return verifier ? Promise.all(admitted.map((one) => verified(one, verifier))) : admitted;
-}
 
 function admitLine(line: LogLine, genesis: Genesis | null): CheckedLine {
   const { entry, file } = line;

@@ -238,6 +238,57 @@ export function keysUnder(...parts: readonly (string | number)[]): {
   return { from: parts, to: [...parts, lastText] };
 }
 
+/** Returns the rows within a range, in its order. Ignores its limit. */
+export function rowsWithin<Row extends { key: RecordKey }>(
+  rows: Iterable<Row>,
+  { from, to, reverse = false }: RangeOptions,
+): Row[] {
+  const found = [...rows].filter(
+    ({ key }) =>
+      (from === undefined || compareKeys(key, from) >= 0) &&
+      (to === undefined || compareKeys(key, to) < 0),
+  );
+  return found.sort((a, b) => (reverse ? -1 : 1) * compareKeys(a.key, b.key));
+}
+
+/**
+ * Yields the records of a range with changes applied.
+ *
+ * @param records in the order of the range.
+ * @param changes the last change to each record, in the order of the range.
+ */
+export function* withChanges(
+  records: Iterable<{ key: RecordKey; json: string }>,
+  changes: readonly Changed[],
+  { reverse = false, limit = Number.POSITIVE_INFINITY }: RangeOptions,
+): Generator<{ key: RecordKey; json: string }, void> {
+  let left = limit;
+  for (const { key, json } of merged(records, changes, reverse)) {
+    if (json === null) continue;
+    if (left === 0) return;
+    left -= 1;
+    yield { key, json };
+  }
+}
+
+type Changed = Pick<RecordChange, 'key' | 'json'>;
+
+/** Merges two lists in one order. Of two rows with the same key, only the change remains. */
+function* merged(records: Iterable<Changed>, changes: readonly Changed[], reverse: boolean) {
+  let next = 0;
+  for (const record of records) {
+    let order = -1;
+    while (order < 0 && next < changes.length) {
+      order = (reverse ? -1 : 1) * compareKeys(changes[next]!.key, record.key);
+      if (order > 0) break;
+      yield changes[next]!;
+      next += 1;
+    }
+    if (order !== 0) yield record;
+  }
+  yield* changes.slice(next);
+}
+
 /** Returns a text that is unique to the key, so that `1` and `'1'` differ. */
 export function keyId(key: RecordKey): string {
   if (typeof key === 'string') return `s${key}`;

@@ -11,12 +11,13 @@ import { type HostClock, hostClock } from './host-clock.js';
 import {
   assertBatch,
   type Batch,
-  compareKeys,
   keyId,
   type RangeOptions,
   type RecordChange,
+  rowsWithin,
   type Store,
   type StoreMeta,
+  withChanges,
 } from './store.js';
 
 /** Maximum delay before a batch is written, unless the disk is slower. */
@@ -80,10 +81,11 @@ class WriteBehind implements Store {
   }
 
   range(table: string, options: RangeOptions = {}): Iterable<Found> {
-    const changes = this.#layers.map((layer) => layer.changed(table, options));
-    if (changes.every(({ length }) => length === 0)) return this.#store.range(table, options);
+    const last = new Map(this.#layers.flatMap((layer) => [...layer.changesOf(table)]));
+    const changes = rowsWithin(last.values(), options);
+    if (changes.length === 0) return this.#store.range(table, options);
     const { limit: _, ...all } = options;
-    return recordsOver(this.#store.range(table, all), newest(changes, options), options);
+    return withChanges(this.#store.range(table, all), changes, options);
   }
 
   entry(seq: number): Uint8Array | undefined {
@@ -232,7 +234,7 @@ class Layer {
     }
     for (const event of events) this.events.push(event);
     for (const row of index) this.index.push(row);
-    for (const change of changes) this.#changesOf(change.table).set(keyId(change.key), change);
+    for (const change of changes) this.changesOf(change.table).set(keyId(change.key), change);
     for (const { hash, bytes } of blobs) {
       this.#blobs.set(hash, bytes);
       this.bytes += bytes.length;
@@ -256,17 +258,8 @@ class Layer {
     return this.#changes.get(table)?.get(keyId(key));
   }
 
-  /** Returns the last change to each record in a range, unordered. */
-  changed(table: string, { from, to }: RangeOptions): Change[] {
-    const all = [...(this.#changes.get(table)?.values() ?? [])];
-    return all.filter(
-      ({ key }) =>
-        (from === undefined || compareKeys(key, from) >= 0) &&
-        (to === undefined || compareKeys(key, to) < 0),
-    );
-  }
-
-  #changesOf(table: string): Map<string, Change> {
+  /** Returns the last change to each record of a table, by the id of its key. */
+  changesOf(table: string): Map<string, Change> {
     const known = this.#changes.get(table);
     if (known) return known;
     const made = new Map<string, Change>();
@@ -276,52 +269,6 @@ class Layer {
 }
 
 type Found = { key: RecordKey; json: string };
-
-/** Yields the records in a range with changes applied. Both inputs are in range order. */
-function* recordsOver(
-  stored: Iterable<Found>,
-  changes: readonly Change[],
-  { reverse = false, limit = Number.POSITIVE_INFINITY }: RangeOptions,
-): Generator<Found, void> {
-  let given = 0;
-  for (const found of merged(stored, changes, reverse)) {
-    if (given === limit) return;
-    given += 1;
-    yield found;
-  }
-}
-
-function* merged(
-  stored: Iterable<Found>,
-  changes: readonly Change[],
-  reverse: boolean,
-): Generator<Found, void> {
-  let next = 0;
-  for (const found of stored) {
-    let replaced = false;
-    for (; next < changes.length; next += 1) {
-      const change = changes[next]!;
-      const order = compareKeys(change.key, found.key);
-      if (reverse ? order < 0 : order > 0) break;
-      if (order === 0) replaced = true;
-      yield* shown(change);
-    }
-    if (!replaced) yield found;
-  }
-  for (; next < changes.length; next += 1) yield* shown(changes[next]!);
-}
-
-function* shown({ key, json }: Change): Generator<Found, void> {
-  if (json !== null) yield { key, json };
-}
-
-/** Returns the newest change to each record, in range order. `lists` are oldest first. */
-function newest(lists: readonly Change[][], { reverse = false }: RangeOptions): Change[] {
-  const last = new Map<string, Change>();
-  for (const list of lists) for (const change of list) last.set(keyId(change.key), change);
-  const sorted = [...last.values()].sort((a, b) => compareKeys(a.key, b.key));
-  return reverse ? sorted.reverse() : sorted;
-}
 
 /**
  * Yields numbered rows from the store, then rows in memory.
