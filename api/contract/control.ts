@@ -28,6 +28,12 @@ const Until = Type.Object({
  */
 export type Until = Static<typeof Until>;
 
+const Value = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()]);
+
+/** New value at a path of the scenario. */
+const Changed = Type.Object({ path: Type.String({ maxLength: 200 }), value: Value });
+const Changes = Type.Array(Changed, { maxItems: 32 });
+
 const speeds = { minimum: 0.001, maximum: 1_000_000 };
 
 /** Schemas for control commands, by `do`. */
@@ -39,6 +45,18 @@ export const controlCommands = {
   until: Type.Object({ do: Type.Literal('until'), until: Until }),
   /** Ends the world and keeps its results so far. */
   stop: Type.Object({ do: Type.Literal('stop') }),
+  /**
+   * Runs the scenario with changed values, in a separate process. With `from_entry`, the changes
+   * apply from that entry on.
+   */
+  run: Type.Object({
+    do: Type.Literal('run'),
+    seed: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    changes: Type.Optional(Changes),
+    from_entry: Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40 })),
+  }),
+  /** Ends the runs that `run` started. */
+  cancel: Type.Object({ do: Type.Literal('cancel') }),
   /** Null means as fast as possible. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
@@ -107,6 +125,88 @@ export const ControlView = Type.Object({
  */
 export type ControlView = Static<typeof ControlView>;
 
+const RunParameter = Type.Object({
+  path: Type.String({ description: 'path in the scenario, such as agents.town.share' }),
+  about: Type.String(),
+  kind: Type.Enum(['number', 'choice', 'flag']),
+  value: Value,
+  minimum: Type.Optional(Type.Number()),
+  maximum: Type.Optional(Type.Number()),
+  whole: Type.Optional(Type.Boolean({ description: 'true for an integer' })),
+  choices: Type.Optional(Type.Array(Type.String())),
+  range: Type.Optional(
+    Type.Array(Type.Number(), { description: 'least and greatest value in the sweep' }),
+  ),
+  featured: Type.Optional(Type.Boolean({ description: 'true if the sweep varies it' })),
+  later: Type.Optional(Type.Boolean({ description: 'true if it can change during a run' })),
+});
+/**
+ * A value of the scenario that a started run may change.
+ *
+ * @interface
+ */
+export type RunParameter = Static<typeof RunParameter>;
+
+const StartedRun = Type.Object({
+  number: Type.Integer({ description: 'number of the run, from 1' }),
+  seed: Type.String(),
+  changes: Changes,
+  from_entry: nullable(Type.Integer()),
+  state: Type.Enum(['waiting', 'running', 'done', 'failed', 'cancelled']),
+  command: Type.String({ description: 'command that gives the same digest' }),
+  why: Type.Optional(Type.String({ description: 'reason for the failure' })),
+  wall_ms: Type.Optional(Type.Integer()),
+  digest: Type.Optional(Type.String()),
+  verdict: Type.Optional(Type.String()),
+  measures: Type.Optional(Type.Record(Type.String(), nullable(Type.Number()))),
+});
+/**
+ * A run that the page started.
+ *
+ * @interface
+ */
+export type StartedRun = Static<typeof StartedRun>;
+
+const Compared = Type.Object({
+  measure: Type.String(),
+  pairs: Type.Integer({ description: 'seeds that both ran with' }),
+  given: Type.Number({ description: 'mean of the scenario as given' }),
+  changed: Type.Number(),
+  difference: Type.Number({ description: 'mean of the differences by seed' }),
+  low: nullable(Type.Number({ description: '95 % interval of the mean difference' })),
+  high: nullable(Type.Number()),
+});
+
+export const RunsView = Type.Object({
+  seed: Type.String({ description: 'seed of the scenario as given' }),
+  parameters: Type.Array(RunParameter),
+  runs: Type.Array(StartedRun),
+  comparisons: Type.Array(
+    Type.Object({
+      changes: Changes,
+      from_entry: nullable(Type.Integer()),
+      runs: Type.Array(Type.Integer(), { description: 'numbers of the compared runs' }),
+      measures: Type.Array(Compared),
+    }),
+  ),
+});
+/**
+ * Runs of a scenario that were started with the command `run`, and their paired differences.
+ *
+ * @interface
+ */
+export type RunsView = Static<typeof RunsView>;
+
+/** Makes the runs of the commands `run` and `cancel`. */
+export interface RunMaker {
+  view(): RunsView;
+  /** Resolves to a refusal if the run cannot start. */
+  start(command: Static<typeof controlCommands.run>): Promise<Refusal | null>;
+  cancel(): void;
+  /** Calls the listener when a run starts or ends. */
+  onChange(listener: () => void): () => void;
+}
+
 /** A world with a clock. `can` lists the supported commands. */
 export interface Control {
   readonly kind: WorldKind;
@@ -115,6 +215,8 @@ export interface Control {
   /** Reason why no new data can be shown, such as a deleted folder. */
   readonly lost?: string | null;
   clock(): ClockView;
+  /** Runs started with the command `run`. Absent if the world starts none. */
+  readonly runs?: () => RunsView;
   /**
    * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
    * if it failed.

@@ -14,7 +14,7 @@ import {
 } from '../../engine/protocol/schema/primitives.js';
 import { Epoch, ErrorCodes, Topics } from './answers.js';
 import { socketLimits } from './channels.js';
-import { ControlView, controlCommands } from './control.js';
+import { ControlView, controlCommands, RunsView } from './control.js';
 import { serverBounds } from './limit-table.js';
 import { LoadView } from './load.js';
 import { type Declared, idInPath, inPath, whole } from './route.js';
@@ -220,6 +220,17 @@ for ${socketLimits.rememberMs / 1000} seconds.`,
     extension: true,
     answer: ControlView,
     reasons: ['QUOTA_USED'],
+  },
+  runs: {
+    path: '/api/v1/runs',
+    id: 'listRuns',
+    tag: 'control',
+    summary: 'Runs of the scenario that the page started',
+    text: `Available where \`can\` has \`run\`; else 409. Lists the parameters of the scenario, the
+started runs, and their differences from the scenario as given, by pairs of equal seeds.`,
+    extension: true,
+    answer: RunsView,
+    reasons: ['NO_CONTROL', 'QUOTA_USED'],
   },
   control_write: {
     method: 'POST',

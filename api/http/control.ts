@@ -36,6 +36,9 @@ const problemOf = Object.fromEntries(
 export const readControl = ({ services }: ControlCall): Answer =>
   success(200, controlShown(services));
 
+export const readRuns = ({ services: { control } }: ControlCall): Answer =>
+  control.runs ? success(200, control.runs()) : { refusal: cannot('run', control.can) };
+
 export async function writeControl({ services, head, body }: ControlCall): Promise<Answer> {
   const { control, token } = services;
   const sent = /^Bearer +(\S+) *$/i.exec(head.headers.get('authorization') ?? '')?.[1];

@@ -9,6 +9,7 @@ import { weightings } from '../../engine/protocol/schema/genesis.js';
 import { policies } from '../../engine/rules/bundled/policies.js';
 import type { Determinism } from '../../sim/compare/determinism.js';
 import type { Scenario, SimHooks, SimResult } from '../../sim/index.js';
+import type { Laboratory } from '../../sim/sweep/laboratory.js';
 import { httpUrl, omitAbsent } from '../options/client.js';
 import { CliCommand, integer, threadsOption, watchedSpeed } from '../options/options.js';
 import {
@@ -157,7 +158,8 @@ async function run(file: string | undefined, flags: SimFlags, command: CliComman
   const progress = showProgress();
   const onNote = (note: string) => writeStderr(`folkmoot: note: ${note}`);
   const { signal } = interrupt;
-  const watchHooks = flags.watch ? await watching(scenario, flags, signal) : {};
+  const laboratory = flags.watch ? await openLaboratory(file, scenario, flags) : null;
+  const watchHooks = laboratory ? await watching(scenario, flags, signal, laboratory) : {};
   const hooks = { onProgress: progress.update, signal, made, onNote, ...watchHooks };
   const scriptMs = limit === undefined ? undefined : limit * 1_000;
   const kept = omitAbsent({ out, folder, scriptMs });
@@ -258,17 +260,46 @@ const WATCHED_SPEED = 10;
 /** Time left at the end for the page to fetch a pending view. */
 const FETCH_MS = 2_000;
 
+/** Opens the runs that the page starts. They are variants of the watched scenario. */
+async function openLaboratory(
+  file: string | undefined,
+  scenario: Scenario,
+  flags: SimFlags,
+): Promise<Laboratory> {
+  const { Laboratory } = await import('../../sim/sweep/laboratory.js');
+  const { set = [], policy, weights, agents, blocks, unsigned } = flags;
+  const given = Object.entries(omitAbsent({ policy, weights, agents, blocks }));
+  const sets = set.map(([path, value]) => [
+    '--set',
+    `${path}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  ]);
+  const command = [
+    ...['folkmoot', 'sim', ...(file === undefined ? [] : [file])],
+    ...given.flatMap(([name, value]) => [`--${name}`, String(value)]),
+    ...(unsigned ? ['--unsigned'] : []),
+    ...sets.flat(),
+  ];
+  return new Laboratory({
+    ...{ scenario, command },
+    make: (changes) => wantedScenario(file, { ...flags, set: [...set, ...changes] }),
+  });
+}
+
 /** Returns the hooks that serve the page and pace the run. */
 async function watching(
   scenario: Scenario,
   flags: PacedFlags,
   signal: AbortSignal,
+  laboratory: Laboratory,
 ): Promise<SimHooks> {
   const { createRunView, describeScenario } = await import('../../sim/run-view.js');
   const { Pace } = await import('../../sim/run/pace.js');
   const paused = flags.watch === 'paused';
   const { speed = WATCHED_SPEED } = flags;
-  const control = new Pace({ paused, speed: speed === 'max' ? null : speed, signal });
+  const control = new Pace({
+    ...{ paused, signal, laboratory },
+    speed: speed === 'max' ? null : speed,
+  });
   const run = createRunView(scenario);
   // The run waits while the server builds a view, because building takes several event-loop turns.
   let shown: ReturnType<typeof describeScenario>;
@@ -289,6 +320,7 @@ async function watching(
       writeStderr(`folkmoot: ${server.page} shows the run, ${pace}; ${how}`);
       return async () => {
         control.end();
+        await laboratory.close();
         await server.close();
       };
     },
@@ -299,6 +331,8 @@ async function watching(
     async onOver() {
       const made = making();
       if (made) await made.then(() => sleep(FETCH_MS, undefined, { signal })).catch(() => {});
+      // A reader who started runs compares them, so the page stays.
+      if (laboratory.used) void control.do({ do: 'pause' });
       const { paused: isPaused, until } = control.clock();
       if (isPaused || until !== null) {
         writeStderr('folkmoot: the run is paused at its end; resume to finish');

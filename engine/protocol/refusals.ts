@@ -127,6 +127,7 @@ export const refusalMessages = {
       'invalid until.ms for until.what {what}; send ms if until.what is time, and only then',
     CONTROL_SPEED_INVALID:
       'invalid speed: {speed} (expected 0.01 to 1000 times real time); send a speed in that range',
+    CONTROL_RUN_INVALID: 'invalid run: {problem}; correct it and send the run again',
   },
   TIMESTAMP_SKEW: {
     TIMESTAMP_OUT_OF_RANGE: `timestamp out of range: {timestamp} is {skew} ms {side} the server time
@@ -352,6 +353,7 @@ export const refusalMessages = {
       send Authorization: Bearer and the token after #token= in the printed address`,
   },
   NO_CONTROL: {
+    CONTROL_RUN_BUSY: 'run {run} is in progress; wait until it ends, or send cancel',
     CONTROL_UNSUPPORTED: 'control {control} is not available here; use one of {available}',
     CONTROL_UNAVAILABLE:
       'control {control} is not available here; read what is available with GET /api/v1/control',

@@ -3,10 +3,19 @@
  * at a given speed. The clock does not affect the log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClockView, Control, ControlCommand, Until } from '../../api/contract/control.js';
+import type {
+  ClockView,
+  Control,
+  ControlCommand,
+  ControlName,
+  RunMaker,
+  RunsView,
+  Until,
+} from '../../api/contract/control.js';
 import type { PublishedEvent } from '../../engine/node/encode.js';
 import type { ServedNetwork } from '../../engine/node/kept-network.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
+import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
 /** Parts of the network that the clock needs. */
 interface PacedNetwork extends Pick<ServedNetwork, 'durable' | 'onEvents'> {
@@ -20,6 +29,8 @@ export interface PaceOptions {
   speed?: number | null;
   /** Releases all current and future waits. */
   signal?: AbortSignal;
+  /** Runs that the page may start. */
+  laboratory?: RunMaker;
 }
 
 /** Maximum delay to catch up. After a longer delay, the run stays behind the requested speed. */
@@ -27,7 +38,9 @@ const BEHIND_MS = 250;
 
 export class Pace implements Control {
   readonly kind = 'sim';
-  readonly can = ['pause', 'resume', 'step', 'until', 'speed'] as const;
+  readonly can: readonly ControlName[];
+  readonly runs?: () => RunsView;
+  readonly #laboratory: RunMaker | null;
   readonly #listeners = new Set<() => void>();
   readonly #signal: AbortSignal | null;
   #network: PacedNetwork | null = null;
@@ -47,7 +60,14 @@ export class Pace implements Control {
   #standing = false;
   #standers: (() => void)[] = [];
 
-  constructor({ paused = false, speed = null, signal }: PaceOptions = {}) {
+  constructor({ paused = false, speed = null, signal, laboratory }: PaceOptions = {}) {
+    const runs = laboratory ? (['run', 'cancel'] as const) : [];
+    this.can = ['pause', 'resume', 'step', 'until', 'speed', ...runs];
+    this.#laboratory = laboratory ?? null;
+    if (laboratory) {
+      this.runs = () => laboratory.view();
+      laboratory.onChange(() => this.#notify());
+    }
     this.#paused = paused;
     this.#speed = speed;
     this.#signal = signal ?? null;
@@ -72,7 +92,12 @@ export class Pace implements Control {
     return () => this.#listeners.delete(listener);
   }
 
-  async do(command: ControlCommand): Promise<null> {
+  async do(command: ControlCommand): Promise<Refusal | null> {
+    if (command.do === 'run') return this.#laboratory?.start(command) ?? null;
+    if (command.do === 'cancel') {
+      this.#laboratory?.cancel();
+      return null;
+    }
     if (command.do === 'speed') this.#speed = command.speed;
     else if (command.do === 'step') this.#steps = 1;
     this.#paused = command.do === 'pause' || command.do === 'step' || this.#keepsPaused(command);

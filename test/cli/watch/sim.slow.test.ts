@@ -41,7 +41,7 @@ test('sim --watch=paused: pauses, steps and resumes without changing the digest'
   expect(await page.control()).toMatchObject({
     kind: 'sim',
     clock: { holds: 'run', paused: true, speed: null },
-    can: ['pause', 'resume', 'step', 'until', 'speed'],
+    can: ['pause', 'resume', 'step', 'until', 'speed', 'run', 'cancel'],
   });
   expect(await page.read('/api/v1/meta')).toMatchObject({ seq: 0 });
   const { groups } = await page.read<{ groups: { agents: string[] }[] }>('/api/v1/scenario');
