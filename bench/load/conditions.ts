@@ -30,32 +30,38 @@ export interface Threshold {
   delayMs: number;
 }
 
+/** Operators of the opposite, of a condition that must hold. */
+const negated = { '>': '<=', '>=': '<', '<': '>=', '<=': '>' } as const;
+
 /**
  * Parses the values of `--fail-on`, each a comma-separated list.
  * @param relative true if there is a second result to compare with, as in `p99>+10%`.
  * @throws {Failure}
  */
-export function parseConditions(
+export const parseConditions = (
   texts: readonly string[],
   { relative }: { relative: boolean },
-): Condition[] {
-  const option = '--fail-on';
-  return split(texts).map((text) => {
-    const named = { option, condition: quote(text) } as const;
-    const { figure, operator, sign, bound: written } = partsOf(text, option);
-    if (operator === '=') throw conditionError('NO_COMPARISON', named);
-    if (sign === '') {
-      const bound = boundOf(named, figure, written);
-      return { option, text, figure, operator, bound, relative: false };
-    }
-    if (!relative) throw conditionError('NO_BASE', named);
-    const change = parseShare(written);
-    if (change === null) {
-      throw conditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
-    }
-    const bound = sign === '-' ? -change : change;
-    return { option, text, figure, operator, bound, relative: true };
-  });
+): Condition[] => split(texts).map((text) => parse(text, '--fail-on', relative));
+
+/**
+ * Parses a threshold of a load file, such as `p99<200ms`, which must hold. Returns the condition
+ * that is met if it does not. @throws {Failure}
+ */
+export function parseThreshold(text: string): Condition {
+  const condition = parse(text.trim(), 'threshold', false);
+  return { ...condition, text, operator: negated[condition.operator] };
+}
+
+function parse(text: string, option: ConditionOption, mayCompare: boolean): Condition {
+  const named = { option, condition: quote(text) };
+  const { figure, operator, sign, bound: written } = partsOf(text, option);
+  if (operator === '=') throw conditionError('NO_COMPARISON', named);
+  const whole = { option, text, figure, operator, relative: sign !== '' };
+  if (sign === '') return { ...whole, bound: boundOf(named, figure, written) };
+  if (!mayCompare) throw conditionError('NO_BASE', named);
+  const change = parseShare(written);
+  if (change === null) throw conditionError('NOT_IN_PERCENT', { ...named, example: `${sign}10%` });
+  return { ...whole, bound: sign === '-' ? -change : change };
 }
 
 /**
@@ -68,40 +74,16 @@ export function slo(texts: readonly string[]): Condition[] {
   const option = '--slo';
   return split(texts).map((text) => {
     const named = { option, condition: quote(text) } as const;
-    if (!/[<>=]/.test(text)) {
-      throw conditionError('NOT_AN_OBJECTIVE', { ...named, example: 'p99=200ms' });
-    }
+    const refuse = (example: string) => conditionError('NOT_AN_OBJECTIVE', { ...named, example });
+    if (!/[<>=]/.test(text)) throw refuse('p99=200ms');
     const { figure, operator, sign, bound } = partsOf(text, option);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
-      const example = `${figure.name}=${examples[figure.unit]}`;
-      throw conditionError('NOT_AN_OBJECTIVE', { ...named, example });
+      throw refuse(`${figure.name}=${examples[figure.unit]}`);
     }
-    return {
-      option,
-      text: text.replace(operator, holds),
-      figure,
-      operator: holds === '>=' ? '<' : '>',
-      bound: boundOf(named, figure, bound),
-      relative: false,
-    };
+    const whole = { option, figure, text: text.replace(operator, holds), relative: false } as const;
+    return { ...whole, operator: negated[holds], bound: boundOf(named, figure, bound) };
   });
-}
-
-const negated = { '>': '<=', '>=': '<', '<': '>=', '<=': '>' } as const;
-
-/**
- * Parses a threshold of a load file, such as `p99<200ms`, which must hold. Returns the condition
- * that is met if it does not. @throws {Failure}
- */
-export function parseThreshold(text: string): Condition {
-  const option = 'threshold';
-  const named = { option, condition: quote(text) } as const;
-  const { figure, operator, sign, bound } = partsOf(text.trim(), option);
-  if (operator === '=') throw conditionError('NO_COMPARISON', named);
-  if (sign !== '') throw conditionError('NO_BASE', named);
-  const parsed = boundOf(named, figure, bound);
-  return { option, text, figure, operator: negated[operator], bound: parsed, relative: false };
 }
 
 /**
@@ -115,9 +97,15 @@ export function assertMeasured(conditions: readonly Condition[], load: LoadOptio
   }
 }
 
-function assertSource({ option, text, figure: { source } }: Condition, load: LoadOptions): void {
+function assertSource({ option, text, figure }: Condition, load: LoadOptions): void {
   const { workload, batch, rate, keepGoing } = load;
+  const { source, scenario } = figure;
   const named = { option, condition: quote(text) };
+  const scenarios = load.scenarios?.map(({ name }) => name) ?? [];
+  if (scenario !== undefined && !scenarios.includes(scenario)) {
+    const known = scenarios.join(', ') || 'none without a load file';
+    throw unmeasuredError('UNKNOWN_SCENARIO', { ...named, scenario, known });
+  }
   const rows = kindsOf(load).map(({ row }) => row);
   const schedules = [...new Set(rows.flatMap(({ operation }) => operation ?? []))];
   const produces = (what: 'transactions' | 'delivery') => rows.some((row) => row.produces === what);
@@ -150,8 +138,8 @@ function assertSource({ option, text, figure: { source } }: Condition, load: Loa
 }
 
 function assertSamples({ option, text, figure }: Condition, load: LoadOptions): void {
-  const { name, source, samples } = figure;
-  const perS = mostPerS(source, load);
+  const { name, source, samples, scenario } = figure;
+  const perS = scenario === undefined ? mostPerS(source, load) : null;
   if (samples <= 1 || perS === null) return;
   const most = Math.ceil((perS * load.durationMs) / 1_000);
   if (most >= samples) return;
@@ -250,7 +238,8 @@ function exceeds(value: number, { operator, bound }: Condition): boolean {
 const split = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => text.split(',')).map((text) => text.trim());
 
-const shape = /^([\w.]{1,60})\s*(>=|<=|>|<|=)\s*([+-]?)([\w.]{1,60}(?:\/s|%)?)$/;
+const shape =
+  /^([\w.]{1,60}(?:\{scenario:[\w .-]{1,64}\})?)\s*(>=|<=|>|<|=)\s*([+-]?)([\w.]{1,60}(?:\/s|%)?)$/;
 
 interface Parts {
   figure: Figure;

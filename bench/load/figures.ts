@@ -12,6 +12,8 @@ export interface Figure {
   /** Number of independent samples that the figure needs. */
   samples: number;
   good: 'more' | 'less';
+  /** Name of the scenario that it measures; absent for the whole run. */
+  scenario?: string;
   of(result: LoadResult): number | null;
 }
 
@@ -19,133 +21,130 @@ export interface Figure {
 export type Source = OperationName | 'arrivals' | 'rate' | 'transactions' | 'delivery' | 'outages';
 
 const percentiles = ['p50', 'p90', 'p95', 'p99', 'p999', 'max'] as const;
+type Percentile = (typeof percentiles)[number];
 const operations: readonly OperationName[] = [
-  'vote',
-  'propose',
-  'read',
-  'meme',
-  'status',
-  'register',
-  'script',
+  ...(['vote', 'propose', 'read', 'meme', 'status', 'register'] as const),
+  ...(['connect', 'script'] as const),
 ];
-type Kind = 'response' | 'service';
-const kinds: readonly Kind[] = ['response', 'service'];
 const wholes = ['finality', 'delivery'] as const;
 
 /** Possible names, for error messages. */
 export const vocabulary =
-  `${percentiles.join(', ')}, alone or after ${[...kinds, ...wholes].join(', ')} or an operation ` +
-  `(${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or vote.errors; tps; ` +
-  'accepted_per_s; of_target; deliveries_per_s; downtime; recovery';
+  `${percentiles.join(', ')}, alone or after response, service, ${wholes.join(', ')} or an ` +
+  `operation (${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or ` +
+  'vote.errors; tps; accepted_per_s; of_target; deliveries_per_s; downtime; recovery; a ' +
+  'percentile, errors or accepted_per_s of one scenario, as in p99{scenario:peak}';
+
+type Row = Omit<Figure, 'name'>;
+
+const rate = (source: Source, of: Figure['of']): Row => {
+  return { unit: 'per_s', source, samples: 1, good: 'more', of };
+};
+const outageMs = (of: (outages: NonNullable<LoadResult['outages']>) => number | null): Row => ({
+  ...{ unit: 'ms', source: 'outages', samples: 1, good: 'less' },
+  of: ({ outages }) => (outages ? of(outages) : null),
+});
+
+const ofRun: Record<string, Row> = {
+  tps: rate('transactions', ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null)),
+  accepted_per_s: rate('arrivals', ({ arrivals }) =>
+    arrivals.intended > 0 ? arrivals.accepted_per_s : null,
+  ),
+  of_target: {
+    ...rate('rate', ({ arrivals }) => (arrivals.intended > 0 ? arrivals.of_target : null)),
+    unit: 'share',
+  },
+  deliveries_per_s: rate('delivery', ({ delivery }) =>
+    delivery.expected > 0 ? delivery.deliveries_per_s : null,
+  ),
+  downtime: outageMs((all) => all.reduce((sum, { duration_ms }) => sum + duration_ms, 0)),
+  // The slowest recovery counts; without an outage there is nothing to recover from.
+  recovery: outageMs((all) =>
+    all.some(({ recovery_ms }) => recovery_ms === null)
+      ? null
+      : Math.max(0, ...all.map(({ recovery_ms }) => recovery_ms!)),
+  ),
+};
+
+/** The slowest times count, so that fast ones cannot hide them. */
+const slowest = (all: readonly Percentiles[], percentile: Percentile): number | null => {
+  const known = all.flatMap((one) => one[percentile] ?? []);
+  return known.length > 0 ? Math.max(...known) : null;
+};
+
+const toTime = (source: Source, percentile: Percentile, of: (all: LoadResult) => Percentiles[]) =>
+  ({
+    ...{ unit: 'ms', source, good: 'less', samples: percentile === 'p999' ? LEAST_P999 : 1 },
+    of: (result) => slowest(of(result), percentile),
+  }) satisfies Row as Row;
+
+type Counts = Pick<Operation, 'sent' | 'accepted'>;
+const toErrors = (source: Source, of: (all: LoadResult) => readonly Counts[]): Row => ({
+  ...{ unit: 'share', source, samples: 1, good: 'less' },
+  of(result) {
+    const sent = of(result).reduce((sum, one) => sum + one.sent, 0);
+    const accepted = of(result).reduce((sum, one) => sum + one.accepted, 0);
+    return sent === 0 ? null : (sent - accepted) / sent;
+  },
+});
+
+/** Times by the part of a name before the percentile. */
+const scopes: Record<string, [Source, (result: LoadResult) => Percentiles[]]> = {
+  '': ['arrivals', (result) => scheduledOperations(result).map(({ response }) => response)],
+  response: ['arrivals', (result) => scheduledOperations(result).map(({ response }) => response)],
+  service: ['arrivals', (result) => scheduledOperations(result).map(({ service }) => service)],
+  finality: ['transactions', ({ finality }) => [finality]],
+  delivery: ['delivery', ({ delivery }) => [delivery.latency]],
+  ...Object.fromEntries(
+    operations.flatMap((name) =>
+      (['', '.response', '.service'] as const).map((kind) => {
+        const member = kind === '.service' ? 'service' : 'response';
+        const of = (result: LoadResult) => named(result, name).map((one) => one[member]);
+        return [`${name}${kind}`, [name, of]];
+      }),
+    ),
+  ),
+};
+
+const rows: Record<string, Row> = {
+  ...ofRun,
+  errors: toErrors('arrivals', (result) => scheduledOperations(result)),
+  ...Object.fromEntries(
+    operations.map((name) => [`${name}.errors`, toErrors(name, (result) => named(result, name))]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(scopes).flatMap(([scope, [source, of]]) =>
+      percentiles.map((percentile) => [
+        scope === '' ? percentile : `${scope}.${percentile}`,
+        toTime(source, percentile, of),
+      ]),
+    ),
+  ),
+};
+
+/** Figures of one scenario, of which a result has fewer than of the whole run. */
+const scenarioRows: Record<string, (of: (all: LoadResult) => ScenarioResult[]) => Row> = {
+  errors: (of) => toErrors('arrivals', of),
+  accepted_per_s: (of) => rate('arrivals', (result) => of(result)[0]?.accepted_per_s ?? null),
+  ...Object.fromEntries(
+    percentiles.map((percentile) => [
+      percentile,
+      (of: (all: LoadResult) => ScenarioResult[]) =>
+        toTime('arrivals', percentile, (result) => of(result).map(({ response }) => response)),
+    ]),
+  ),
+};
+type ScenarioResult = NonNullable<LoadResult['scenarios']>[number];
 
 /** Returns null for an unknown name. */
 export function findFigure(written: string): Figure | null {
+  const [, base = '', scenario] = /^([^{]*)(?:\{scenario:([^}]+)\})?$/.exec(written) ?? [];
   // Reports print p99.9 for p999.
-  const name = written.replace(/(^|\.)p99\.9$/, '$1p999');
-  const scope = name.split('.');
-  const last = scope.pop()!;
-  const percentile = percentiles.find((one) => one === last);
-  if (percentile) return latencyOf(name, scope, percentile);
-  if (last === 'errors') return errorsOf(name, scope);
-  const whole = scope.length === 0 && Object.hasOwn(ofRun, last) ? ofRun[last] : undefined;
-  return whole ? { name, samples: 1, good: 'more', ...whole } : null;
-}
-
-const ofRun: Record<string, Pick<Figure, 'unit' | 'source' | 'of'> & { good?: 'less' }> = {
-  tps: {
-    unit: 'per_s',
-    source: 'transactions',
-    of: ({ transactions: { proposed, tps } }) => (proposed > 0 ? tps : null),
-  },
-  accepted_per_s: {
-    unit: 'per_s',
-    source: 'arrivals',
-    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.accepted_per_s : null),
-  },
-  of_target: {
-    unit: 'share',
-    source: 'rate',
-    of: ({ arrivals }) => (arrivals.intended > 0 ? arrivals.of_target : null),
-  },
-  deliveries_per_s: {
-    unit: 'per_s',
-    source: 'delivery',
-    of: ({ delivery }) => (delivery.expected > 0 ? delivery.deliveries_per_s : null),
-  },
-  downtime: {
-    unit: 'ms',
-    source: 'outages',
-    good: 'less',
-    of: ({ outages }) => outages?.reduce((sum, { duration_ms }) => sum + duration_ms, 0) ?? null,
-  },
-  recovery: {
-    unit: 'ms',
-    source: 'outages',
-    good: 'less',
-    // The slowest recovery counts; without an outage there is nothing to recover from.
-    of: ({ outages }) =>
-      outages?.reduce<number | null>(
-        (most, { recovery_ms: one }) =>
-          most === null || one === null ? null : Math.max(most, one),
-        0,
-      ) ?? null,
-  },
-};
-
-function latencyOf(
-  name: string,
-  scope: readonly string[],
-  percentile: (typeof percentiles)[number],
-): Figure | null {
-  const of = latencies(scope);
-  if (!of) return null;
-  return {
-    name,
-    unit: 'ms',
-    source: sourceOf(scope),
-    samples: percentile === 'p999' ? LEAST_P999 : 1,
-    good: 'less',
-    // The slowest operation counts, so that a fast one cannot hide it.
-    of: (result) =>
-      of(result).reduce<number | null>((most, one) => {
-        const value = one[percentile];
-        return value === null ? most : Math.max(most ?? 0, value);
-      }, null),
-  };
-}
-
-function sourceOf([first]: readonly string[]): Source {
-  if (first === 'finality') return 'transactions';
-  if (first === 'delivery') return 'delivery';
-  return operations.find((one) => one === first) ?? 'arrivals';
-}
-
-function latencies(scope: readonly string[]): ((result: LoadResult) => Percentiles[]) | null {
-  const [first = 'response', second = 'response', ...more] = scope;
-  if (more.length > 0) return null;
-  if (scope.length < 2) {
-    if (first === 'finality') return ({ finality }) => [finality];
-    if (first === 'delivery') return ({ delivery }) => [delivery.latency];
-    const kind = kinds.find((one) => one === first);
-    if (kind) return (result) => scheduledOperations(result).map((one) => one[kind]);
-  }
-  const kind = kinds.find((one) => one === second);
-  if (!kind || !operations.some((one) => one === first)) return null;
-  return (result) => named(result, first).map((one) => one[kind]);
-}
-
-function errorsOf(name: string, [operation, ...more]: readonly string[]): Figure | null {
-  if (more.length > 0) return null;
-  if (operation !== undefined && !operations.some((one) => one === operation)) return null;
-  return {
-    name,
-    unit: 'share',
-    source: sourceOf(operation === undefined ? [] : [operation]),
-    samples: 1,
-    good: 'less',
-    of: (result) =>
-      errorShare(operation === undefined ? scheduledOperations(result) : named(result, operation)),
-  };
+  const name = base.replace(/(^|\.)p99\.9$/, '$1p999');
+  if (scenario === undefined) return Object.hasOwn(rows, name) ? { name, ...rows[name]! } : null;
+  if (!Object.hasOwn(scenarioRows, name)) return null;
+  const of = ({ scenarios = [] }: LoadResult) => scenarios.filter((one) => one.name === scenario);
+  return { name: `${name}{scenario:${scenario}}`, scenario, ...scenarioRows[name]!(of) };
 }
 
 /** Returns the operations, without those outside the schedule, such as `vote (beside)`. */
@@ -162,10 +161,7 @@ export interface Slowest {
 }
 
 /** Finds the scheduled operation with the longest response time; null without a response. */
-export function findSlowest(
-  result: LoadResult,
-  percentile: (typeof percentiles)[number],
-): Slowest | null {
+export function findSlowest(result: LoadResult, percentile: Percentile): Slowest | null {
   const others = result.generator.attributed;
   return scheduledOperations(result).reduce<Slowest | null>((most, { operation, ...times }) => {
     const [response, service] = [times.response[percentile], times.service[percentile]];
@@ -177,12 +173,6 @@ export function findSlowest(
 
 const named = ({ operations: all }: LoadResult, name: string): Operation[] =>
   all.filter(({ operation }) => operation === name);
-
-function errorShare(of: readonly Operation[]): number | null {
-  const sent = of.reduce((sum, one) => sum + one.sent, 0);
-  const accepted = of.reduce((sum, one) => sum + one.accepted, 0);
-  return sent === 0 ? null : (sent - accepted) / sent;
-}
 
 /** Lists all figures with samples in these results, in reading order. */
 export function listFigures(results: readonly LoadResult[]): Figure[] {

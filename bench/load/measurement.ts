@@ -17,11 +17,18 @@ import {
   sharesOf,
 } from './options.js';
 import { type RecordedResult, type RecordedTrack, Recorder } from './recorder.js';
-import type { LoadResult, Operation } from './result.js';
+import type { LoadResult } from './result.js';
 import { arrivalsOf, type Lane, plannedIn, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
 import type { ClockReading, Target } from './server.js';
-import { attribute, type Evidence, joinVerdicts, judgeRun, lagShares } from './verdict.js';
+import {
+  attribute,
+  type Evidence,
+  isFailing,
+  joinVerdicts,
+  judgeRun,
+  lagShares,
+} from './verdict.js';
 import type { Call, CallOutcome, Limit, RunContext } from './workload.js';
 import type { Workload } from './workloads/mix.js';
 
@@ -327,9 +334,6 @@ interface Standing {
   /** During a run: true if queued arrivals may still be sent. Null after its end. */
   sends: boolean | null;
 }
-
-/** Tolerates one lost proposal out of a few. */
-const isFailing = ({ sent, accepted }: Operation) => sent - accepted > Math.max(1, 0.01 * sent);
 
 const isScheduled = ({ operation }: { operation: string }) => !operation.includes('(beside)');
 

@@ -12,7 +12,7 @@ import { loadResultError, type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { newHistogram, percentiles } from './recorder.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
-import { attribute, findWorst, judgeRun, lagShares } from './verdict.js';
+import { attribute, findWorst, isFailing, judgeRun, lagShares } from './verdict.js';
 
 /** A part of a run. The result is null if its generator died before it wrote one. */
 export interface LoadPart {
@@ -132,71 +132,111 @@ function clockProblems(shards: readonly ShardResult[], bound: number): Note[] {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** Adds up the named members. */
-const totals = <K extends string>(rows: readonly Record<K, number>[], ...names: readonly K[]) =>
-  Object.fromEntries(names.map((name) => [name, sum(rows.map((row) => row[name]))])) as Record<
-    K,
-    number
-  >;
+/** Returns the largest of the values that are known; null if none is. */
+function largest(all: readonly (number | null | undefined)[]): number | null {
+  const known = all.filter((one) => one !== null && one !== undefined);
+  return known.length === 0 ? null : Math.max(...known);
+}
 
-/** Returns the largest value of each named member; null where no row has one. */
-const largest = <K extends string>(
-  rows: readonly { [name in K]?: number | null }[],
-  ...names: readonly K[]
-) =>
-  Object.fromEntries(
-    names.map((name) => {
-      const values = rows.flatMap((row) => row[name] ?? []);
-      return [name, values.length === 0 ? null : Math.max(...values)];
-    }),
-  ) as Record<K, number | null>;
+type Rules<T> = { [K in keyof T]?: (all: T[K][]) => T[K] };
+
+const isTimes = (value: unknown): value is Percentiles =>
+  typeof value === 'object' && value !== null && 'histogram' in value;
+
+/**
+ * Combines rows with the same members. Numbers add up, histograms merge, and any other value is
+ * that of the first row, unless a member has a rule.
+ */
+function combine<T extends object>(rows: readonly T[], rules: Rules<T> = {}): T {
+  const combined = Object.keys(rows[0]!).map((name) => {
+    const all = rows.map((row) => row[name as keyof T]);
+    const rule = rules[name as keyof T];
+    if (rule) return [name, rule(all)];
+    if (typeof all[0] === 'number') return [name, sum(all as number[])];
+    return [name, isTimes(all[0]) ? mergePercentiles(all as Percentiles[]) : all[0]];
+  });
+  return Object.fromEntries(combined) as T;
+}
+
+/** Combines the rows that have the same key, in the order of their first occurrence. */
+function combineBy<T extends object>(
+  rows: readonly T[],
+  keyOf: (row: T) => string | number,
+  rules: Rules<T> = {},
+): T[] {
+  const groups = new Map<string | number, T[]>();
+  for (const row of rows) groups.set(keyOf(row), [...(groups.get(keyOf(row)) ?? []), row]);
+  return [...groups.values()].map((group) => combine(group, rules));
+}
+
+const first = <T>(all: readonly T[]): T => all[0]!;
+
+/** Percentiles of a second cannot be merged, so the largest one is used as an upper bound. */
+const ofSecond: Rules<Second> = {
+  ...{ second: first, response_p50: largest, response_p95: largest, response_p99: largest },
+  lag_max: largest,
+};
+
+const mergeRefused = (all: Operation['refused'][]): Operation['refused'] =>
+  combineBy(all.flat(), ({ status, code, reason }) => JSON.stringify([status, code, reason]), {
+    status: first,
+  }).sort((a, b) => b.count - a.count || a.status - b.status);
 
 function mergeFigures(shards: readonly ShardResult[]): LoadResult {
-  const first = shards[0]!;
+  const { shard: _, ...common } = shards[0]!;
   const measuredS = Math.max(...shards.map(({ measured_s }) => measured_s));
   const perS = (count: number) => (measuredS > 0 ? count / measuredS : 0);
-  const total = (of: (shard: ShardResult) => number) => sum(shards.map(of));
-  const merge = (of: (shard: ShardResult) => Percentiles) => mergePercentiles(shards.map(of));
-  const { shard: _, ...common } = first;
-  const operations = mergeOperations(shards.flatMap((shard) => shard.operations));
+  const all = <K extends keyof LoadResult>(name: K): NonNullable<LoadResult[K]>[] =>
+    shards.map((shard) => shard[name] as NonNullable<LoadResult[K]>);
+  const operations = combineBy(all('operations').flat(), ({ operation }) => operation, {
+    refused: mergeRefused,
+  });
   const scheduled = scheduledOperations({ ...common, operations });
-  const lag = merge(({ generator }) => generator.lag);
-  const finality = merge((shard) => shard.finality);
-  const accepted = total(({ arrivals }) => arrivals.accepted);
-  const rate = total(({ asked }) => asked.rate ?? 0);
-  const targetPerS = arrivalsPerS({ ...first.asked, rate });
+  const generator = combine(all('generator'), {
+    utilization: (shares) => Math.max(...shares),
+    prepared_ahead: (shares) => Math.min(...shares),
+  });
+  const held = heldBy(shards);
+  const rate = sum(shards.map(({ asked }) => asked.rate ?? 0));
+  const targetPerS = arrivalsPerS({ ...common.asked, rate });
+  const { intended, accepted } = combine(all('arrivals'));
+  const accepted_per_s = perS(accepted);
+  const of_target = targetPerS ? accepted_per_s / targetPerS : null;
+  const finality = mergePercentiles(all('finality'));
+  const delivery = combine(all('delivery'));
+  const seconds = combineBy(all('seconds').flat(), ({ second }) => second, ofSecond);
   return {
     ...common,
     r: null,
     machine: [...new Set(shards.map(({ machine }) => machine))].join('; '),
-    asked: { ...first.asked, rate },
+    asked: { ...common.asked, rate },
     ended: shards.every(({ ended }) => ended === 'complete') ? 'complete' : 'failed',
     measured_s: measuredS,
-    arrivals: {
-      intended: total(({ arrivals }) => arrivals.intended),
-      accepted,
-      accepted_per_s: perS(accepted),
-      of_target: targetPerS ? perS(accepted) / targetPerS : null,
-      halves: [],
-      held: heldBy(shards),
-      limit: null,
-    },
+    arrivals: { intended, accepted, accepted_per_s, of_target, halves: [], held, limit: null },
     transactions: mergeTransactions(shards, finality, perS),
     finality,
-    delivery: mergeDelivery(shards, perS),
+    delivery: { ...delivery, deliveries_per_s: perS(delivery.delivered) },
     operations,
     generator: {
-      lag,
-      of_response: lagShares(lag, scheduled),
-      attributed: attribute(lag, scheduled, heldBy(shards)).attributed,
-      utilization: Math.max(...shards.map(({ generator }) => generator.utilization)),
-      prepared_ahead: Math.min(...shards.map(({ generator }) => generator.prepared_ahead)),
-      keys: total(({ generator }) => generator.keys),
-      messages: total(({ generator }) => generator.messages),
+      ...generator,
+      of_response: lagShares(generator.lag, scheduled),
+      attributed: attribute(generator.lag, scheduled, held).attributed,
     },
-    ...(first.scenarios ? { scenarios: mergeScenarios(shards, perS) } : {}),
-    seconds: mergeSeconds(shards),
-    ...(first.nodes ? { nodes: mergeNodes(shards.flatMap(({ nodes = [] }) => nodes)) } : {}),
+    ...(common.scenarios
+      ? {
+          scenarios: combineBy(all('scenarios').flat(), ({ name }) => name, {
+            verdict: (verdicts) => findWorst(verdicts.map((verdict) => ({ verdict }))),
+          }).map((one) => ({ ...one, accepted_per_s: perS(one.accepted) })),
+        }
+      : {}),
+    seconds: seconds.sort((a, b) => a.second - b.second),
+    ...(common.nodes
+      ? {
+          nodes: combineBy(all('nodes').flat(), ({ url }) => url, {
+            down_ms: (times) => Math.max(...times),
+          }),
+        }
+      : {}),
     saturation: null,
     tiers: [],
     shards: shards.map(describePart),
@@ -209,82 +249,12 @@ function mergeTransactions(
   finality: Percentiles,
   perS: (count: number) => number,
 ): LoadResult['transactions'] {
-  const names = ['proposed', 'accepted', 'finalized', 'timed_out', 'unfinished'] as const;
-  const counts = totals(
-    shards.map(({ transactions }) => transactions),
-    ...names,
-  );
+  const counts = combine(shards.map(({ transactions }) => transactions));
   if (finality.count !== counts.finalized) {
     const reason = `${finality.count} samples of ${counts.finalized} finalized transactions`;
     throw loadResultError('LOAD_RESULT_INVALID', { path: 'finality', reason });
   }
   return { ...counts, tps: perS(finality.count) };
-}
-
-function mergeDelivery(
-  shards: readonly ShardResult[],
-  perS: (count: number) => number,
-): LoadResult['delivery'] {
-  const names = ['subscribers', 'expected', 'delivered', 'holes', 'disconnects'] as const;
-  const counts = totals(
-    shards.map(({ delivery }) => delivery),
-    ...names,
-  );
-  return {
-    ...counts,
-    deliveries_per_s: perS(counts.delivered),
-    latency: mergePercentiles(shards.map(({ delivery }) => delivery.latency)),
-  };
-}
-
-function mergeOperations(all: readonly Operation[]): Operation[] {
-  const names = [...new Set(all.map(({ operation }) => operation))];
-  return names.map((operation) => {
-    const same = all.filter((one) => one.operation === operation);
-    return {
-      operation,
-      ...totals(same, 'sent', 'accepted', 'lies', 'timed_out', 'broken', 'unfinished'),
-      refused: mergeRefused(same.flatMap(({ refused }) => refused)),
-      response: mergePercentiles(same.map(({ response }) => response)),
-      service: mergePercentiles(same.map(({ service }) => service)),
-    };
-  });
-}
-
-/** Adds up the parts of each scenario. */
-function mergeScenarios(
-  shards: readonly ShardResult[],
-  perS: (count: number) => number,
-): NonNullable<LoadResult['scenarios']> {
-  const all = shards.flatMap(({ scenarios = [] }) => scenarios);
-  return shards[0]!.scenarios!.map((first) => {
-    const same = all.filter(({ name }) => name === first.name);
-    const counts = totals(same, 'intended', 'sent', 'accepted', 'dropped');
-    return {
-      ...{ ...first, ...counts, accepted_per_s: perS(counts.accepted) },
-      response: mergePercentiles(same.map(({ response }) => response)),
-      lag: mergePercentiles(same.map(({ lag }) => lag)),
-      verdict: findWorst(same),
-    };
-  });
-}
-
-function mergeNodes(all: NonNullable<LoadResult['nodes']>): NonNullable<LoadResult['nodes']> {
-  return [...new Set(all.map(({ url }) => url))].map((url) => {
-    const same = all.filter((one) => one.url === url);
-    const down_ms = Math.max(...same.map((one) => one.down_ms));
-    return { url, ...totals(same, 'sent', 'accepted', 'failed'), down_ms };
-  });
-}
-
-function mergeRefused(all: Operation['refused']): Operation['refused'] {
-  const byKind = new Map<string, Operation['refused'][number]>();
-  for (const one of all) {
-    const key = JSON.stringify([one.status, one.code, one.reason]);
-    const known = byKind.get(key);
-    byKind.set(key, { ...one, count: one.count + (known?.count ?? 0) });
-  }
-  return [...byKind.values()].sort((a, b) => b.count - a.count || a.status - b.status);
 }
 
 /**
@@ -304,46 +274,24 @@ export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
   return percentiles(merged, independent.length > 0 ? sum(independent) : undefined);
 }
 
-/**
- * Merges the rows of each second. Percentiles of a second cannot be merged, so the largest value of
- * the parts is used as an upper bound.
- */
-function mergeSeconds(shards: readonly ShardResult[]): Second[] {
-  const length = Math.max(...shards.map(({ seconds }) => seconds.length));
-  return Array.from({ length }, (_, second): Second => {
-    const rows = shards.flatMap(({ seconds }) => seconds[second] ?? []);
-    return {
-      second,
-      ...totals(rows, 'intended', 'sent', 'accepted', 'failed', 'finalized_transactions'),
-      ...largest(rows, 'response_p50', 'response_p95', 'response_p99', 'lag_max'),
-    };
-  });
-}
-
 function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[number] {
   const { shard, verdict, ended, arrivals, transactions, generator } = part;
   return {
-    ...shard,
-    verdict,
-    ended,
+    ...{ ...shard, verdict, ended, accepted: arrivals.accepted },
     sent: sum(scheduledOperations(part).map(({ sent }) => sent)),
-    accepted: arrivals.accepted,
-    finalized: transactions.finalized,
-    lag_p99: generator.lag.p99,
+    ...{ finalized: transactions.finalized, lag_p99: generator.lag.p99 },
   };
 }
 
 /** Returns the longest waits of any generator, as shares of the measured time. */
 function heldBy(shards: readonly ShardResult[]): NonNullable<LoadResult['arrivals']['held']> {
   const none = { connections: 0, answers: 0, signatures: 0 };
-  const held = shards.map(({ arrivals }) => arrivals.held ?? none);
-  const { connections, answers, signatures } = largest(
-    held,
-    'connections',
-    'answers',
-    'signatures',
+  const most = (all: number[]) => Math.max(...all);
+  const rules = { connections: most, answers: most, signatures: most };
+  return combine(
+    shards.map(({ arrivals }) => arrivals.held ?? none),
+    rules,
   );
-  return { connections: connections!, answers: answers!, signatures: signatures! };
 }
 
 /** Judges the whole load by the rules for one generator. */
@@ -368,7 +316,7 @@ function judge(
     utilization: generator.utilization,
     held,
     limit: null,
-    isFailing: operations.some((one) => one.sent - one.accepted > Math.max(1, 0.01 * one.sent)),
+    isFailing: operations.some(isFailing),
     connections: { count: sum(shards.map(({ asked }) => asked.connections)), serviceP50: 0 },
     transactions,
     delivery,

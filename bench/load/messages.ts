@@ -76,6 +76,8 @@ export const unmeasuredError = defineFailures('measures', {
     use --workload subscribers`,
   NOT_SCHEDULED: `cannot measure {option} {condition}: workload {workload} does not schedule
     {operation}; use a figure of an operation that it schedules: {scheduled}`,
+  UNKNOWN_SCENARIO: `cannot measure {option} {condition}: no scenario {scenario} (expected one of
+    {known})`,
   TOO_FEW_SAMPLES: `cannot measure {option} {condition}: {figure} needs {samples} {what}, and this
     run has at most {most}; use --duration {seconds}s`,
 });

@@ -1,5 +1,7 @@
 /** Options of a load run, with the defaults for each workload. */
-export type OperationName = 'vote' | 'propose' | 'read' | 'meme' | 'status' | 'register' | 'script';
+export type OperationName =
+  | ('vote' | 'propose' | 'read' | 'meme' | 'status' | 'register')
+  | ('connect' | 'script');
 
 /** Part of a plan in which the value changes linearly. */
 interface Segment {

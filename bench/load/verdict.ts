@@ -91,6 +91,10 @@ const LEAST_HELD = 0.05;
 const DIFFERENCE = 0.1;
 const SLOWER_MS = 2;
 
+/** True if more than 1 % of the requests failed; tolerates one lost proposal out of a few. */
+export const isFailing = ({ sent, accepted }: Operation): boolean =>
+  sent - accepted > Math.max(1, 0.01 * sent);
+
 export function judgeRun(evidence: Evidence): Verdict {
   if (evidence.ended === 'failed') return { verdict: 'INVALID', reasons: [] };
   const judged = judgeWhole(evidence);
