@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { asyncapiDocument, openapiDocument } from '../dist/api/documents/documents.js';
 import { tables as loadTables } from '../dist/bench/load/histograms.js';
-import { loadFileJsonSchema, loadFileTables } from '../dist/bench/load/load-file.js';
+import { loadFileJsonSchema, loadFileTables } from '../dist/bench/load/load-schema.js';
 import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 import { configCommands } from '../dist/cli/commands/config.js';
 import { buildColumns } from '../dist/cli/commands/events/columns.js';

@@ -28,7 +28,7 @@ const Facts = Type.Object({
 const Table = Type.Object({
   id: Type.Enum([
     ...(['brackets', 'probes', 'scenarios', 'latencies', 'requests'] as const),
-    ...(['failures', 'outages', 'nodes', 'shards'] as const),
+    ...(['failures', 'faults', 'outages', 'nodes', 'shards'] as const),
   ]),
   title: Text,
   note: Text,

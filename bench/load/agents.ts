@@ -52,6 +52,8 @@ interface Enlisting extends Means {
 }
 
 const AT_A_TIME = 64;
+/** Longer than requests are signed ahead, and shorter than the 300 s that a server allows. */
+const LATER_MS = 250_000;
 const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
 /**
  * Time limit for setting agents inactive, so that an unresponsive server does not delay the end of
@@ -111,17 +113,23 @@ async function changeAll(
   { asker, signers, now, stamp }: Means,
   signal?: AbortSignal,
 ): Promise<void> {
-  const changes = agents.map((agent) =>
-    statusChange(agent, { ...change, timestamp: stamp(agent.ordinal, now()) }),
-  );
-  const signed = await signRequests(signers, changes);
-  await forEachLimited(signed, AT_A_TIME, async (request) => {
-    const { data, text } = await asker.ask(request, signal);
-    if (data === undefined) {
+  let left = agents;
+  // A run that was killed may have signed changes for later, which precede only later ones.
+  for (const leadMs of [0, LATER_MS]) {
+    const changes = left.map((agent) =>
+      statusChange(agent, { ...change, timestamp: stamp(agent.ordinal, now() + leadMs) }),
+    );
+    const refused: Agent[] = [];
+    const signed = await signRequests(signers, changes);
+    await forEachLimited(signed, AT_A_TIME, async (request, index) => {
+      const { data, text } = await asker.ask(request, signal);
+      if (data !== undefined) return;
+      refused.push(left[index]!);
       const values = { number: request.agent + 1, status: change.status, response: text };
-      throw loadError('STATUS_REFUSED', values);
-    }
-  });
+      if (leadMs > 0) throw loadError('STATUS_REFUSED', values);
+    });
+    left = refused;
+  }
 }
 
 /** Keys derived at a time. */
@@ -209,6 +217,8 @@ export class AgentPool {
   readonly agents: Agent[] = [];
   #found: { surroundings: Surroundings; signers: Signers } | null = null;
   readonly #stamps = new Map<number, number>();
+  /** Time of the last `auth` message of each agent. */
+  readonly #auths = new Map<number, number>();
   readonly #ends: (() => void)[] = [];
   #closed = false;
 
@@ -257,7 +267,10 @@ export class AgentPool {
 
   /** Signs an `auth` message for the event stream. */
   async auth({ ordinal: agent, publicKey }: Agent): Promise<string> {
-    const timestamp = new Date(this.now()).toISOString();
+    // A server takes each message once, also if an agent connects twice in a millisecond.
+    const atMs = Math.max(Math.round(this.now()), (this.#auths.get(agent) ?? 0) + 1);
+    this.#auths.set(agent, atMs);
+    const timestamp = new Date(atMs).toISOString();
     const input = authInput(publicKey, timestamp);
     const [signature] = await signEach(this.signers, [{ agent, input }]);
     return JSON.stringify({ type: 'auth', public_key: publicKey, timestamp, signature });
@@ -317,6 +330,10 @@ export class AgentPool {
   atEnd(end: () => void): void {
     if (this.#closed) end();
     else this.#ends.push(end);
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   async close(): Promise<void> {

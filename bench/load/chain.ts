@@ -11,7 +11,7 @@ import type { Agent } from './agents.js';
 import { type BlocksAhead, withSpares } from './blocks.js';
 import { note } from './messages.js';
 import { MOST, type Shard } from './options.js';
-import { newHistogram, percentile, record as sample } from './recorder.js';
+import { newHistogram, percentile, record as sample } from './percentiles.js';
 import { readHead, type ServerClient, validatorKeys } from './server.js';
 import type { SignedRecord } from './signers.js';
 import {

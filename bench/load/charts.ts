@@ -174,52 +174,81 @@ function percentileOf(rarity: number): string {
 
 type Saturation = NonNullable<LoadResult['saturation']>;
 
-export function saturationChart({ brackets, slo }: Saturation): Chart | null {
+/** Draws the probes of a search: the accepted rate, and the response time, over the target rate. */
+export function saturationCharts({ brackets, slo }: Saturation): Chart[] {
   const probes = brackets.flatMap((bracket, index) =>
     bracket.probes.map((probe) => ({ ...probe, color: getColor(index) })),
   );
-  if (probes.length === 0) return null;
+  if (probes.length === 0) return [];
   const most = probes.reduce((rate, probe) => Math.max(rate, probe.rate), 0);
   const held = brackets.map(({ holds }) => holds);
   const range = `${format(Math.min(...held))} to ${format(Math.max(...held))}/s`;
-  return {
-    title: 'Saturation search',
-    caption:
-      `Each mark is a run at a fixed rate: filled if the rate held, open if not ` +
-      `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all arrivals were ` +
-      `accepted. Highest rates that held: ${range}.`,
-    legend: brackets.map((_, index) => ({ color: getColor(index), text: `bracket ${index + 1}` })),
-    draw: (_, narrow) => ({
-      height: narrow ? 240 : 320,
-      marginLeft: 56,
-      marginTop: 28,
-      x: {
-        label: 'target rate, arrivals/s',
-        labelOffset: 42,
-        domain: [0, most * 1.04],
-        ticks: narrow ? 5 : 10,
-        tickFormat: formatTick,
-      },
-      y: { label: 'accepted, arrivals/s', domain: [0, most * 1.04], tickFormat: formatTick },
-      color: { type: 'identity' },
-      marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-        ruleY([0], { stroke: 'var(--faint)' }),
-        line(
-          [0, most].map((rate) => ({ rate })),
-          { x: 'rate', y: 'rate', stroke: 'var(--faint)', strokeDasharray: '5 4' },
-        ),
-        dot(
-          probes.filter(({ holds }) => holds),
-          { x: 'rate', y: 'accepted_per_s', fill: 'color', r: 4.5 },
-        ),
-        dot(
-          probes.filter(({ holds }) => !holds),
-          { x: 'rate', y: 'accepted_per_s', stroke: 'color', strokeWidth: 2, r: 4.5 },
-        ),
-      ],
-    }),
-  };
+  const times = probes.filter(({ p99 }) => p99 !== null).sort((a, b) => a.rate - b.rate);
+  const scale = timeScale(times.map(({ p99 }) => p99!));
+  const legend = brackets.map((_, index) => ({
+    ...{ color: getColor(index), text: `bracket ${index + 1}` },
+  }));
+  const x = (narrow: boolean) => ({
+    ...{ label: 'target rate, arrivals/s', labelOffset: 42, domain: [0, most * 1.04] },
+    ...{ ticks: narrow ? 5 : 10, tickFormat: formatTick },
+  });
+  type Drawn = (typeof probes)[number];
+  const marks = (all: readonly Drawn[], y: string | ((probe: Drawn) => number)) => [
+    dot(
+      all.filter(({ holds }) => holds),
+      { x: 'rate', y, fill: 'color', r: 4.5 },
+    ),
+    dot(
+      all.filter(({ holds }) => !holds),
+      { x: 'rate', y, stroke: 'color', strokeWidth: 2, r: 4.5 },
+    ),
+  ];
+  const frame = (narrow: boolean) => ({
+    ...{ height: narrow ? 240 : 320, marginLeft: 56, marginTop: 28, x: x(narrow) },
+    color: { type: 'identity' } as const,
+  });
+  const diagonal = [0, most].map((rate) => ({ rate }));
+  return [
+    {
+      ...{ title: 'Saturation search', legend },
+      caption:
+        `Each mark is a run at a fixed rate: filled if the rate held, open if not ` +
+        `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all arrivals were ` +
+        `accepted. Highest rates that held: ${range}.`,
+      draw: (_, narrow) => ({
+        ...frame(narrow),
+        y: { label: 'accepted, arrivals/s', domain: [0, most * 1.04], tickFormat: formatTick },
+        marks: [
+          gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+          ruleY([0], { stroke: 'var(--faint)' }),
+          line(diagonal, { x: 'rate', y: 'rate', stroke: 'var(--faint)', strokeDasharray: '5 4' }),
+          ...marks(probes, 'accepted_per_s'),
+        ],
+      }),
+    },
+    ...(times.length < 2
+      ? []
+      : [
+          {
+            ...{ title: 'Saturation curve', legend },
+            caption:
+              `99th percentile of the response times at each rate. It rises where the server ` +
+              `saturates.${scale.wide ? ` ${LOGARITHMIC}` : ''}`,
+            draw: (_: unknown, narrow: boolean) => {
+              const y = ({ p99 }: Drawn) => Math.max(p99!, scale.least) / scale.unit.ms;
+              return {
+                ...frame(narrow),
+                y: { label: scale.unit.name, tickFormat: formatTick, ...scale.axis },
+                marks: [
+                  gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: scale.axis.ticks }),
+                  line(times, { x: 'rate', y, stroke: 'var(--faint)' }),
+                  ...marks(times, y),
+                ],
+              };
+            },
+          },
+        ]),
+  ];
 }
 
 /** Draws a chart over time, with `width` seconds per point. */

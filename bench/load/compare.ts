@@ -3,7 +3,7 @@
  */
 import { format, type Rounded, roundedValue, type Unit } from '../../report/shared/format.js';
 import { type Figure, listFigures, scheduledOperations } from './figures.js';
-import { decodeHistogram } from './histograms.js';
+import { areaBetween, decodeHistogram, type Score, toScore } from './percentiles.js';
 import { type LoadResult, usableVerdicts } from './result.js';
 
 export interface Comparison {
@@ -20,8 +20,8 @@ export interface Comparison {
   /** Differences between the runs, and doubts about their figures. */
   warnings: string[];
   figures: ComparedFigure[];
-  /** Sensitivity of each operation to the outages of B; empty if B has no record of outages. */
-  sensitivity: { operation: string; ms: number }[];
+  /** Sensitivity of each operation to the outages of B, with its interval; empty without a record. */
+  sensitivity: { operation: string; ms: number; interval: Score | null }[];
 }
 
 /** `change` is computed from `a` and `b` of the same object only. */
@@ -64,27 +64,17 @@ export function compare(a: LoadResult, b: LoadResult): Comparison {
   };
 }
 
-/** Points at which the area between two curves is summed. */
-const POINTS = 500;
-
-/**
- * Computes the sensitivity score of Stabl for the response times of each operation: the area
- * between the cumulative distributions without and with faults, in milliseconds.
- */
-function sensitivities(a: LoadResult, b: LoadResult): Comparison['sensitivity'] {
-  return scheduledOperations(a).flatMap(({ operation, response }) => {
+/** Computes the sensitivity score of Stabl for the response times of each operation. */
+const sensitivities = (a: LoadResult, b: LoadResult): Comparison['sensitivity'] =>
+  scheduledOperations(a).flatMap(({ operation, response }) => {
     const other = scheduledOperations(b).find((one) => one.operation === operation);
     if (response.histogram === null || !other?.response.histogram) return [];
     const [before, after] = [response.histogram, other.response.histogram].map(decodeHistogram);
-    let area = 0;
-    for (let point = 0; point < POINTS; point += 1) {
-      const percent = (100 * (point + 0.5)) / POINTS;
-      const gap = before!.getValueAtPercentile(percent) - after!.getValueAtPercentile(percent);
-      area += Math.abs(gap) / 1_000 / POINTS;
-    }
-    return [{ operation, ms: Math.round(1_000 * area) / 1_000 }];
+    const ms = areaBetween(before!, after!);
+    const usual = { seconds: a.seconds, times: before! };
+    const sizes = { seconds: b.seconds.length, count: after!.totalCount };
+    return [{ operation, ms, interval: toScore(ms, usual, sizes) }];
   });
-}
 
 /**
  * Returns true if the figures describe the server during the whole run. UNSTABLE figures are

@@ -118,7 +118,9 @@ const items: Record<string, (all: Material, results: readonly LoadResult[]) => u
   '5 steady state': (_, results) => ({
     warmup_s: results.map(({ asked }) => asked.warmup_s),
     measured_s: results.map(({ measured_s }) => measured_s),
-    judged: 'the halves accept the same within a tenth, and their medians differ by less than two',
+    judged: results.every(({ arrivals }) => arrivals.halves.length > 0)
+      ? 'the halves accept the same within a tenth, and their medians differ by less than two'
+      : 'not judged: the plan is not steady, or a round ended early',
     halves: results.map(({ arrivals }) => arrivals.halves),
   }),
   '6 load over time': (_, results) => ({
@@ -154,7 +156,7 @@ const items: Record<string, (all: Material, results: readonly LoadResult[]) => u
       operations.map(({ response: _r, service: _s, ...counts }) => counts),
     ),
   '11 faults': (_, results) =>
-    results.map(({ outages }) => outages ?? 'no faults were injected; see --keep-going'),
+    results.map(({ faults, outages }) => faults ?? outages ?? 'no faults were injected'),
   '12 resources': ({ rounds }) => ({
     generator: process.resourceUsage(),
     log_entries: rounds.map(({ begin, end }) => end.seq - begin.seq),

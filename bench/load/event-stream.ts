@@ -25,6 +25,9 @@ interface StreamOptions {
 
 type Answered = 'acknowledged' | 'refused' | 'silent';
 
+/** Topics that every server has. */
+export const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
+
 const CONSENT_MS = 1_000;
 const OPEN_MS = 15_000;
 
@@ -90,6 +93,11 @@ export class EventStream {
   close(): void {
     this.#over = true;
     this.#socket?.close(1000);
+  }
+
+  /** Reads nothing more, as a slow client, so that the server has to buffer or to close. */
+  stopReading(): void {
+    this.#socket?.pause();
   }
 
   /** Closes without waiting for the server. */

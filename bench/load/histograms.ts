@@ -2,42 +2,10 @@
  * A result's histograms: percentiles, the tables in a run's folder, and a log in HdrHistogram
  * format. This module is imported lazily because of the library it needs.
  */
-import { inflateSync } from 'node:zlib';
-import { decodeFromCompressedBase64, type Histogram, HistogramLogWriter } from './bundled/hdr.js';
+import { HistogramLogWriter } from './bundled/hdr.js';
 import { failures, listTimes } from './figures.js';
-import { loadResultError } from './messages.js';
+import { decodeHistogram } from './percentiles.js';
 import { type LoadResult, type Percentiles, Second } from './result.js';
-
-/**
- * Limit for the decompressed size. A histogram with three significant digits needs at most half of
- * this.
- */
-const LARGEST_BYTES = 1_048_576;
-/** Cookie and length, before the compressed part. */
-const HEAD_BYTES = 8;
-/** Offset of the number of significant digits in the decompressed part. */
-const DIGITS_AT = 12;
-const DIGITS = 3;
-
-/**
- * Decodes a histogram of a result, which may come from another person.
- *
- * @throws {StoreError} `LOAD_RESULT_INVALID` if the histogram is damaged or too large.
- */
-export function decodeHistogram(text: string): Histogram {
-  const bytes = Buffer.from(text, 'base64');
-  try {
-    // The library decompresses without a limit, and allocates memory according to the number of
-    // digits in the input.
-    const plain = inflateSync(bytes.subarray(HEAD_BYTES), { maxOutputLength: LARGEST_BYTES });
-    const digits = plain.readInt32BE(DIGITS_AT);
-    if (digits !== DIGITS) throw new RangeError(`${digits} significant digits, not ${DIGITS}`);
-    return decodeFromCompressedBase64(bytes.toString('base64'));
-  } catch (cause) {
-    const reason = `a histogram is damaged: ${(cause as Error).message}`;
-    throw loadResultError('LOAD_RESULT_INVALID', { path: 'histogram', reason }, { cause });
-  }
-}
 
 interface Rung {
   percentile: number;

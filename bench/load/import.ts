@@ -84,7 +84,9 @@ function note(notes: string[], metric: string, one: unknown): [] {
 }
 
 /** Translates a threshold of k6, such as `p(99)<200` of http_req_duration. */
-function thresholdOf(metric: string, one: unknown): unknown {
+function thresholdOf(selected: string, one: unknown): unknown {
+  const [, metric, scenario] = /^(\w+)(?:\{scenario:([\w .-]+)\})?$/.exec(selected) ?? [];
+  const of = scenario === undefined ? '' : `{scenario:${scenario}}`;
   const { threshold, ...rest } = isTree(one) ? one : { threshold: one };
   const [, figure = '', percentile, operator = '', bound = ''] =
     /^\s*(p\((\d+(?:\.\d+)?)\)|med|max|rate)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*$/.exec(
@@ -99,10 +101,10 @@ function thresholdOf(metric: string, one: unknown): unknown {
   };
   let text: string | null = null;
   if (metric === 'http_req_failed' && figure === 'rate') {
-    text = `errors${operator}${Number((100 * Number(bound)).toPrecision(12))}%`;
+    text = `errors${of}${operator}${Number((100 * Number(bound)).toPrecision(12))}%`;
   } else if (metric === 'http_req_duration' && figure !== 'rate') {
     const name = percentile === undefined ? { med: 'p50', max: 'max' }[figure] : names[percentile];
-    if (name) text = `${name}${operator}${bound}ms`;
+    if (name) text = `${name}${of}${operator}${bound}ms`;
   }
   if (text === null) return null;
   const { abortOnFail, delayAbortEval } = rest as Tree;

@@ -3,7 +3,7 @@
  * requests one. Figures are computed only for a snapshot.
  */
 import type { LoadPhase, LoadState } from '../../api/contract/load.js';
-import { describeOptions } from './measurement.js';
+import { describeOptions } from './findings.js';
 import { createState, type KnownRun, toLoadState } from './model.js';
 import type { LoadOptions } from './options.js';
 import type { Bracket, LoadResult, Probe } from './result.js';

@@ -1,14 +1,11 @@
 /**
- * Load files: scenarios with the executors of k6, requests of several kinds, and thresholds. One
- * schema gives the checks, the reference and the schema for editors. The files that a load file
- * names must be inside its folder.
+ * Load files: scenarios with the executors of k6, requests of several kinds, servers, faults and
+ * thresholds. The files that a load file names must be inside its folder.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
-import { definePattern, describePattern } from '../../engine/protocol/patterns.js';
+import { describePattern } from '../../engine/protocol/patterns.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
-import { formatMarkdownTable } from '../../report/shared/format.js';
 import { fileInside } from '../../sim/scenario/files.js';
 import {
   finding,
@@ -17,183 +14,28 @@ import {
   problemError,
   scenarioError,
 } from '../../sim/scenario/problem.js';
-import { memberTable } from '../../sim/scenario/reference.js';
 import { findSchemaProblem, findSizeProblem } from '../../sim/scenario/shape.js';
 import { readYaml } from '../../sim/scenario/yaml.js';
 import { parseThreshold, type Threshold } from './conditions.js';
-import {
-  Duration,
-  type ExecutorName,
-  executorNames,
-  executors,
-  lengthMs,
-  membersOf,
-  peak,
-  planned,
-  planOf,
-} from './executors.js';
-import { describeMix } from './measurement.js';
+import { type ExecutorName, executorNames, lengthMs, peak, planned, planOf } from './executors.js';
+import { describeMix } from './findings.js';
+import { Fault, LoadFile, name, Server, scenarioSchemas } from './load-schema.js';
 import { loadError } from './messages.js';
 import {
+  type FaultPlan,
   kinds,
   type LoadOptions,
   loadDefaults,
   type Mix,
-  MOST,
   type Payload,
   parseDuration,
   type Scenario,
+  type ServerPlan,
   sharesOf,
-  workloadNames,
   workloadOf,
 } from './options.js';
 
-const strictly = { additionalProperties: false } as const;
-const about = (description: string) => ({ description });
-const FileName = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 1_000, description });
-const Size = Type.Integer({ minimum: 1, maximum: 60_000 });
-
-/** Kinds of requests that a mix can name. */
-const mixed = Object.keys(kinds).filter((kind) => kind !== 'script');
-
-const Weight = (kind: string) =>
-  Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1_000_000, description: `weight of the request ${kind}` }),
-  );
-
-/** Members that scenarios of all executors share. */
-const common = {
-  startTime: Type.Optional(Duration('start after that of the run', '0s')),
-  gracefulStop: Type.Optional(
-    Duration('time for requests in flight at the end; later ones are interrupted', '30s'),
-  ),
-  exec: Type.Optional(
-    Type.Enum([...workloadNames], { default: 'votes', description: 'built-in workload' }),
-  ),
-  mix: Type.Optional(
-    Type.Object(Object.fromEntries(mixed.map((kind) => [kind, Weight(kind)])), {
-      ...strictly,
-      description: 'kinds of requests with their weights, in place of exec',
-    }),
-  ),
-  module: Type.Optional(
-    FileName('JavaScript module that chooses the requests, in place of exec and mix'),
-  ),
-  data: Type.Optional(FileName('CSV, JSON or NDJSON file whose rows a module gets in turn')),
-  arrivals: Type.Optional(
-    Type.Union(
-      [
-        Type.Enum(['uniform', 'poisson'], {}),
-        Type.Object(
-          { trace: FileName('file with one time per line, in seconds after the start') },
-          { ...strictly, description: 'recorded arrivals' },
-        ),
-      ],
-      { default: 'uniform', description: 'law of the arrivals' },
-    ),
-  ),
-  think: Type.Optional(
-    Type.Union(
-      [
-        Duration('fixed pause'),
-        Type.Object(
-          { from: Duration('shortest pause'), to: Duration('longest pause') },
-          { ...strictly, description: 'pauses that are equally likely' },
-        ),
-      ],
-      { description: 'pause of a virtual user after each iteration' },
-    ),
-  ),
-};
-
-const scenarioSchema = (executor: ExecutorName) =>
-  Type.Object(
-    { executor: Type.Literal(executor), ...membersOf(executor), ...common },
-    { ...strictly, description: executors[executor].about },
-  );
-
-const scenarioSchemas = Object.fromEntries(
-  executorNames.map((name) => [name, scenarioSchema(name)]),
-) as unknown as Record<ExecutorName, TSchema>;
-
-const ThresholdMembers = Type.Object(
-  {
-    threshold: Type.String({ minLength: 1, maxLength: 200, ...about('condition, as above') }),
-    abortOnFail: Type.Optional(
-      Type.Boolean({ default: false, description: 'ends the run as soon as it does not hold' }),
-    ),
-    delayAbortEval: Type.Optional(Duration('measured time before it can end the run', '0s')),
-  },
-  strictly,
-);
-
-const name = definePattern('^[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$', 'a name of 1 to 64 characters');
 const namePattern = new RegExp(name);
-const MOST_SCENARIOS = 100;
-
-const span = (description: string, standard: number) =>
-  Type.Optional(Duration(description, standard % 1_000 ? `${standard}ms` : `${standard / 1_000}s`));
-
-/** A result shows the file, so it has no place for credentials. */
-const urlPattern = definePattern(
-  '^https?://[^\\s/?#@]+(?:/[^\\s?#]*)?$',
-  'an http or https URL without credentials',
-);
-
-const LoadFile = Type.Object(
-  {
-    url: Type.Optional(Type.String({ pattern: urlPattern, description: 'server; see --url' })),
-    agents: Type.Optional(
-      Type.Integer({
-        ...{ minimum: 1, maximum: MOST.agents },
-        description: 'agents, one key each (default: the largest of the workloads, or 100)',
-      }),
-    ),
-    batch: Type.Optional(
-      Type.Integer({
-        ...{ minimum: 0, maximum: MOST.batch },
-        description: 'transactions per block (default: the largest of the workloads, or 10)',
-      }),
-    ),
-    warmup: Type.Optional(Duration('time from the start that is not measured', '0s')),
-    timeout: span('request timeout', loadDefaults.timeoutMs),
-    finalityTimeout: span('transaction timeout', loadDefaults.finalityTimeoutMs),
-    connections: Type.Optional(
-      Type.Integer({
-        ...{ minimum: 1, maximum: 10_000, default: loadDefaults.connections },
-        description: 'largest number of HTTP connections; at least one per virtual user',
-      }),
-    ),
-    seed: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'random seed (default: random)' }),
-    ),
-    payload: Type.Optional(
-      Type.Union(
-        [
-          Type.Integer({ minimum: 1, maximum: 60_000, description: 'bytes' }),
-          Type.Array(Size, { minItems: 1, maxItems: 1_000, description: 'equally likely sizes' }),
-          Type.Object({ from: Size, to: Size }, { ...strictly, description: 'least and most' }),
-        ],
-        { description: 'size of the data of a transaction and of a meme, in bytes' },
-      ),
-    ),
-    transactions: Type.Optional(FileName('text file whose lines transactions carry in turn')),
-    scenarios: Type.Record(Type.String({ pattern: name }), Type.Unknown(), {
-      minProperties: 1,
-      maxProperties: MOST_SCENARIOS,
-      description: 'scenarios by name; all of them run in one load',
-    }),
-    thresholds: Type.Optional(
-      Type.Array(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), ThresholdMembers]), {
-        maxItems: 100,
-        description: 'conditions that must hold at the end, such as p99<200ms',
-      }),
-    ),
-  },
-  { ...strictly, description: 'a load test' },
-);
-type LoadFile = Static<typeof LoadFile>;
 
 /** Members of any scenario, after the check against its executor. */
 interface ScenarioMembers {
@@ -226,21 +68,30 @@ const fail = (path: string[], what: Pick<Problem, 'code' | 'text'>): never => {
 function findProblem(value: unknown): Problem | null {
   const found = findSizeProblem(value) ?? findSchemaProblem(LoadFile, value);
   if (found) return found;
-  for (const [scenario, one] of Object.entries((value as LoadFile).scenarios)) {
-    const path = ['scenarios', scenario];
-    if (!namePattern.test(scenario)) return { path, ...invalid(scenario, describePattern(name)!) };
-    const { executor } = (one ?? {}) as { executor?: unknown };
-    if (!executorNames.includes(executor as ExecutorName)) {
-      const expected = `one of ${executorNames.join(', ')}`;
-      const shown = JSON.stringify(executor)?.slice(0, 60);
-      const what =
-        shown === undefined ? finding('MISSING', { expected }) : invalid(shown, expected);
-      return { path: [...path, 'executor'], ...what };
+  const { scenarios, servers = {}, faults = {} } = value as LoadFile;
+  for (const [list, all] of Object.entries({ scenarios, servers, faults })) {
+    for (const [key, one] of Object.entries(all)) {
+      const path = [list, key];
+      if (!namePattern.test(key)) return { path, ...invalid(key, describePattern(name)!) };
+      const problem =
+        list === 'scenarios'
+          ? scenarioProblem(one, path)
+          : findSchemaProblem(list === 'servers' ? Server : Fault, one, path);
+      if (problem) return problem;
     }
-    const problem = findSchemaProblem(scenarioSchemas[executor as ExecutorName], one, path);
-    if (problem) return problem;
   }
   return null;
+}
+
+function scenarioProblem(one: unknown, path: string[]): Problem | null {
+  const { executor } = (one ?? {}) as { executor?: unknown };
+  if (!executorNames.includes(executor as ExecutorName)) {
+    const expected = `one of ${executorNames.join(', ')}`;
+    const shown = JSON.stringify(executor)?.slice(0, 60);
+    const what = shown === undefined ? finding('MISSING', { expected }) : invalid(shown, expected);
+    return { path: [...path, 'executor'], ...what };
+  }
+  return findSchemaProblem(scenarioSchemas[executor as ExecutorName], one, path);
 }
 
 const ms = (text: string): number => parseDuration(text)!;
@@ -362,8 +213,33 @@ function largest(file: LoadFile, member: 'agents' | 'batch', standard: number): 
   return Math.max(...values);
 }
 
+/** Plans the faults, and refuses those without what their action needs. */
+const faultsOf = ({ faults = {}, servers = {} }: LoadFile, endMs: number): FaultPlan[] =>
+  Object.entries(faults as Record<string, Fault>).map(([key, fault]) => {
+    const { action, server, at, duration = '0s', ...rest } = fault;
+    const path = ['faults', key];
+    const needed = action === 'run' ? 'command' : action === 'signal' ? 'signal' : null;
+    if (needed !== null && fault[needed] === undefined) {
+      fail([...path, needed], finding('MISSING', { expected: `it, for action ${action}` }));
+    }
+    const known = Object.keys(servers);
+    if (action !== 'run' && !known.includes(server ?? '')) {
+      const expected = `one of ${known.join(', ') || 'the members of servers'}`;
+      fail([...path, 'server'], invalid(server ?? 'none', expected));
+    }
+    if (ms(at) >= endMs) fail([...path, 'at'], invalid(at, `less than ${endMs / 1_000} s`));
+    const times = { atMs: ms(at), durationMs: ms(duration) };
+    if ((action === 'pause' || action === 'slow') && times.durationMs === 0) {
+      fail([...path, 'duration'], invalid(duration, 'a positive duration'));
+    }
+    return { name: key, action, server: action === 'run' ? null : server!, ...times, ...rest };
+  });
+
 /** A load file with everything that it names. */
 export interface LoadPlan {
+  servers: Record<string, ServerPlan>;
+  /** Working directory of commands. */
+  folder: string;
   options: Omit<LoadOptions, 'url' | 'seed' | 'keepAgents'> & { url?: string; seed?: string };
   thresholds: Threshold[];
 }
@@ -408,8 +284,16 @@ function planFile(
     0,
   );
   const mixes = [...new Set(scenarios.map(({ mix }) => describeMix(mix)))];
+  const faults = faultsOf(file, endMs);
+  const servers = Object.entries((file.servers ?? {}) as Record<string, Server>).map(
+    ([key, one]) => {
+      return [key, { autostart: true, ...one, ready: one.ready ?? null }] as const;
+    },
+  );
   return {
+    ...{ servers: Object.fromEntries(servers), folder },
     options: {
+      ...(faults.length > 0 ? { faults, keepGoing: true } : {}),
       ...(file.url === undefined ? {} : { url: file.url.replace(/\/+$/, '') }),
       ...(file.seed === undefined ? {} : { seed: file.seed }),
       workload: `${label}: ${mixes.join(' + ')}`.slice(0, 200),
@@ -475,49 +359,4 @@ function payloadOf(file: LoadFile, reader: Reader): { payload?: Payload } {
           .split(/\r?\n/)
           .filter((line) => line !== '');
   return { payload: { ...(sizes ? { sizes } : {}), ...(lines.length > 0 ? { lines } : {}) } };
-}
-
-/** Returns the JSON Schema for editors. */
-export function loadFileJsonSchema(): Record<string, unknown> {
-  const {
-    description: _,
-    properties,
-    ...schema
-  } = LoadFile as unknown as {
-    description: string;
-    properties: Record<string, unknown>;
-  };
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: 'urn:folkmoot:load-file',
-    title: 'Folkmoot load file',
-    ...schema,
-    properties: {
-      ...properties,
-      scenarios: {
-        ...(properties.scenarios as object),
-        patternProperties: { [name]: { anyOf: Object.values(scenarioSchemas) } },
-        additionalProperties: false,
-      },
-    },
-  };
-}
-
-/** Returns the tables of docs/load-testing.md by name. */
-export function loadFileTables(): Record<string, string> {
-  const { scenarios: _, ...top } = LoadFile.properties;
-  return {
-    'load file': memberTable(Type.Object(top)),
-    'members of scenarios': memberTable(Type.Object(common)),
-    executors: formatMarkdownTable(
-      ['executor', 'members', 'load'],
-      executorNames.map((one) => [
-        `\`${one}\``,
-        Object.keys(membersOf(one))
-          .map((member) => `\`${member}\``)
-          .join(', '),
-        executors[one].about,
-      ]),
-    ),
-  };
 }

@@ -1,35 +1,23 @@
-/**
- * Connects schedule, sender and recorder. Sends a run's requests, records their outcomes, and
- * builds the result, both during the run and at its end.
- */
-import { cpus } from 'node:os';
+/** Connects schedule, sender and recorder: sends a run's requests and records their outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTracing } from '../../api/tracing.js';
 import { Streams } from '../../sim/rng.js';
 import { lengthMs, usersOf } from './executors.js';
+import { FaultRecord } from './faults.js';
+import { type Note, note } from './messages.js';
 import { Nodes } from './nodes.js';
 import {
+  type FaultPlan,
   type LoadOptions,
   type Scenario,
-  type Shard,
   scenariosOf,
   serversOf,
   sharesOf,
 } from './options.js';
-import { type RecordedResult, type RecordedTrack, Recorder } from './recorder.js';
-import type { LoadResult } from './result.js';
-import { arrivalsOf, type Lane, plannedIn, Schedule, type WaitTimes } from './schedule.js';
+import { Recorder } from './recorder.js';
+import { arrivalsOf, type Lane, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
-import type { ClockReading, Target } from './server.js';
-import {
-  attribute,
-  type Evidence,
-  isFailing,
-  joinVerdicts,
-  judgeRun,
-  lagShares,
-} from './verdict.js';
-import type { Call, CallOutcome, Limit, RunContext } from './workload.js';
+import type { Call, CallOutcome, RunContext } from './workload.js';
 import type { Workload } from './workloads/mix.js';
 
 const now = () => performance.now();
@@ -49,6 +37,8 @@ export interface RunBlock {
 export interface MeasurementHooks {
   tracing?: ClientTracing;
   onBlock?(block: RunBlock): void;
+  /** Carries a fault out, or undoes it at its end. */
+  onFault?(fault: FaultPlan, which: 'begin' | 'end'): Promise<void>;
 }
 
 const toWallMs = (ms: number) => Math.round(1_000 * (performance.timeOrigin + ms)) / 1_000;
@@ -57,6 +47,8 @@ export class Measurement {
   readonly #options: LoadOptions;
   readonly #scenarios: readonly Scenario[];
   readonly #onBlock: (block: RunBlock) => void;
+  readonly #onFault: NonNullable<MeasurementHooks['onFault']>;
+  readonly #fail: (reason: Note) => void;
   readonly #nodes: Nodes;
   readonly #sender: Sender;
   #workload: Workload | null = null;
@@ -74,15 +66,18 @@ export class Measurement {
 
   constructor(
     options: LoadOptions,
-    { tracing, onBlock = () => {} }: MeasurementHooks,
-    gone: (forMs: number) => void,
+    { tracing, onBlock = () => {}, onFault = async () => {} }: MeasurementHooks,
+    fail: (reason: Note) => void,
   ) {
+    this.#onFault = onFault;
+    this.#fail = fail;
     this.#options = options;
     this.#onBlock = onBlock;
     this.#scenarios = scenariosOf(options);
     const { seed, keepGoing = false } = options;
     this.#nodes = new Nodes({
-      ...{ urls: serversOf(options), seed, keepGoing, now, onGone: gone },
+      ...{ urls: serversOf(options), seed, keepGoing, now },
+      onGone: (forMs) => fail(note('SERVER_GONE', { seconds: (forMs / 1_000).toFixed(1) })),
       onReturned: () => {
         this.#workload?.onReturned?.();
         this.#schedule?.pump();
@@ -170,8 +165,9 @@ export class Measurement {
     this.#window.startMs = begunMs + warmupMs;
     this.#window.endMs = this.#window.startMs + durationMs;
     this.#startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
-    this.#recorder = this.#newRecorder();
+    this.#recorder = this.#newRecorder(begunMs);
     this.#workload = workload;
+    for (const fault of this.#options.faults ?? []) this.#plan(fault, begunMs);
     this.#schedule = this.#newSchedule(workload, begunMs);
     const warmedUp = setTimeout(() => {
       this.#loopAtStart = performance.eventLoopUtilization();
@@ -206,9 +202,23 @@ export class Measurement {
     this.#sender.close();
   }
 
-  #newRecorder(): Recorder {
-    const { finalityTimeoutMs } = this.#options;
-    return new Recorder(this.#window, finalityTimeoutMs, this.#nodes, this.#scenarios.length);
+  #newRecorder(begunMs = 0): Recorder {
+    const { finalityTimeoutMs, faults = [] } = this.#options;
+    const record = new FaultRecord(faults, begunMs, this.#window);
+    const scenarios = this.#scenarios.length;
+    return new Recorder(this.#window, finalityTimeoutMs, this.#nodes, scenarios, record);
+  }
+
+  #plan(fault: FaultPlan, begunMs: number): void {
+    const at = (ms: number, which: 'begin' | 'end') => {
+      const act = () =>
+        this.#onFault(fault, which).catch(({ message: reason }: Error) =>
+          this.#fail(note('FAULT_FAILED', { name: fault.name, reason })),
+        );
+      this.#stops.push(setTimeout(() => void act(), begunMs + ms - now()));
+    };
+    at(fault.atMs, 'begin');
+    if (fault.durationMs > 0) at(fault.atMs + fault.durationMs, 'end');
   }
 
   #newSchedule(workload: Workload, begunMs: number): Schedule {
@@ -277,286 +287,3 @@ const unknownCall = ({ mix }: Scenario): Call => ({
   holds: () => false,
   completed: () => {},
 });
-
-/** Server clock minus clock of the generator, before and after the run. Null if unknown. */
-export interface Clocks {
-  before: ClockReading | null;
-  after: ClockReading | null;
-}
-
-export interface Findings {
-  options: LoadOptions;
-  target: Target;
-  recorder: Recorder;
-  startedAt: Date;
-  measuredMs: number;
-  stoppedMs: number;
-  ended: LoadResult['ended'];
-  /** Clocks before and after the run; absent with one generator. */
-  clocks?: Clocks;
-  /** Notes in addition to the reasons for the verdict. */
-  notes: string[];
-  utilization: number;
-  subscribers: number;
-  /** Milliseconds of measured time during which the arrivals of each scenario waited, by cause. */
-  held: WaitTimes[];
-  /** Computes the limit of a scenario's requests at its rate. */
-  limit(scenario: number, perS: number): Limit | null;
-  signed: { keys: number; messages: number; preparedAhead: number };
-  commit: string;
-  r: number | null;
-}
-
-export function createResult(findings: Findings): LoadResult {
-  const { recorder, measuredMs, stoppedMs, ended, options } = findings;
-  const isWhole = ended === 'complete' && measuredMs >= options.durationMs - 1;
-  const recorded = recorder.result(measuredMs / 1000, stoppedMs);
-  return loadResultOf(findings, recorded, { isWhole, sends: null });
-}
-
-/** A queue of up to this many seconds of arrivals counts as still to be sent. */
-const IN_LINE_S = 1;
-
-/**
- * Returns the result as if no further arrivals came and all open requests succeeded. The halves are
- * omitted, because the second half is not over.
- * @param sends true if queued arrivals may still be sent.
- */
-export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
-  const { recorder, measuredMs, stoppedMs } = findings;
-  const recorded = recorder.soFar(measuredMs / 1000, stoppedMs);
-  return loadResultOf(findings, recorded, { isWhole: false, sends });
-}
-
-interface Standing {
-  /** True if the run is over and was not cut. */
-  isWhole: boolean;
-  /** During a run: true if queued arrivals may still be sent. Null after its end. */
-  sends: boolean | null;
-}
-
-const isScheduled = ({ operation }: { operation: string }) => !operation.includes('(beside)');
-
-/** Returns the waits of arrivals as shares of the measured time. */
-function heldShares(waits: WaitTimes, measuredMs: number): Evidence['held'] {
-  const share = (ms: number) => (measuredMs > 0 ? Math.min(1, ms / measuredMs) : 0);
-  const { connections, answers, signatures } = waits;
-  return {
-    connections: share(connections),
-    answers: share(answers),
-    signatures: share(signatures),
-  };
-}
-
-/** Returns the longest waits of any scenario. */
-const longest = (all: readonly Evidence['held'][]): Evidence['held'] => ({
-  connections: Math.max(...all.map(({ connections }) => connections)),
-  answers: Math.max(...all.map(({ answers }) => answers)),
-  signatures: Math.max(...all.map(({ signatures }) => signatures)),
-});
-
-/** Evidence that all scenarios of a run share. */
-type Shared = Pick<
-  Evidence,
-  'ended' | 'utilization' | 'isFailing' | 'connections' | 'transactions' | 'outages' | 'delivery'
-> & { attribution: Evidence['attribution'] };
-
-function sharedEvidence(
-  { options, ended, utilization, subscribers }: Findings,
-  { delivery, operations, transactions, outages = [], excusedLate }: RecordedResult,
-  attribution: Evidence['attribution'],
-): Shared {
-  const { proposed, timed_out } = transactions;
-  return {
-    ...{ ended, utilization, attribution, outages },
-    isFailing: operations.some(isFailing),
-    connections: {
-      count: options.connections,
-      serviceP50: Math.max(0, ...operations.map(({ service }) => service.p50 ?? 0)),
-    },
-    transactions: { proposed, timed_out: timed_out - excusedLate },
-    delivery: { subscribers, ...delivery },
-  };
-}
-
-/** Arrivals of a scenario that should have been sent by now; null for virtual users. */
-function targetOf({ options, measuredMs }: Findings, scenario: Scenario, track: RecordedTrack) {
-  if (scenario.law === 'poisson' && scenario.plan.of === 'arrivals') return track.intended;
-  return plannedIn(scenario, options.warmupMs, options.warmupMs + measuredMs);
-}
-
-/** True if the plan does not change during the measured time, so that its halves are comparable. */
-function isSteady({ plan, startMs }: Scenario, { warmupMs, durationMs }: LoadOptions): boolean {
-  const [first] = plan.segments;
-  const isFlat = plan.segments.every(({ from, to }) => from === to && from === first!.from);
-  const endMs = startMs + lengthMs(plan);
-  return isFlat && startMs <= warmupMs && endMs >= warmupMs + durationMs;
-}
-
-/**
- * Returns the evidence for the verdict on each scenario. Arrivals that failed in an outage say
- * nothing about the rest of the time, so they count neither as wanted nor as sent.
- */
-function evidenceOf(
-  findings: Findings,
-  { tracks, outages = [] }: RecordedResult,
-  shared: Shared,
-  { isWhole, sends }: Standing,
-): Evidence[] {
-  const { options, measuredMs } = findings;
-  const perS = (count: number) => (measuredMs > 0 ? (1_000 * count) / measuredMs : 0);
-  const all = tracks.reduce((sum, { intended }) => sum + intended, 0);
-  const failed = outages.flatMap((one) => one.failed).filter(isScheduled);
-  const excused = failed.reduce((sum, { count }) => sum + count, 0);
-  return scenariosOf(options).map((scenario, index) => {
-    const track = tracks[index]!;
-    const target = targetOf(findings, scenario, track);
-    const mostUnsent = sends && target !== null ? IN_LINE_S * perS(target) : 0;
-    const unsent = Math.min(track.intended - track.sent, mostUnsent);
-    const open = sends === null ? 0 : track.underWay + unsent;
-    const own = excused * (all > 0 ? track.intended / all : 0);
-    const targetPerS = target === null ? null : perS(target - own);
-    const nominalPerS = target === null ? 0 : perS(target);
-    return {
-      ...shared,
-      targetPerS,
-      sentPerS: perS(track.sent - own + unsent),
-      acceptedPerS: perS(track.accepted + open),
-      ...{ lagP90: track.lag.p90, lagP99: track.lag.p99, responseP99: track.response.p99 },
-      limit: target === null ? null : findings.limit(index, nominalPerS),
-      held: heldShares(findings.held[index]!, measuredMs),
-      halves: isWhole && isSteady(scenario, options) ? track.halves : null,
-    };
-  });
-}
-
-function loadResultOf(findings: Findings, all: RecordedResult, standing: Standing): LoadResult {
-  const { options, target, signed } = findings;
-  const measuredS = findings.measuredMs / 1000;
-  const { arrivals, delivery, lag, tracks, excusedLate: _, ...recorded } = all;
-  const operations = recorded.operations.filter(isScheduled);
-  const scenarios = scenariosOf(options);
-  const isOpen = scenarios.some(({ plan }) => plan.of === 'arrivals');
-  const held = longest(findings.held.map((one) => heldShares(one, findings.measuredMs)));
-  const attribution = attribute(isOpen ? lag : null, operations, held);
-  const shared = sharedEvidence(findings, all, attribution);
-  const evidence = evidenceOf(findings, all, shared, standing);
-  // A scenario outside the measured time says nothing.
-  const isIdle = (index: number) => evidence.length > 1 && tracks[index]!.intended === 0;
-  const judged = evidence.map((one, index): ReturnType<typeof judgeRun> => {
-    return isIdle(index) ? { verdict: 'VALID', reasons: [] } : judgeRun(one);
-  });
-  const names = scenarios.map(({ name }) => name);
-  const { verdict, reasons } = joinVerdicts(names, judged, operations);
-  const [only] = evidence.length === 1 ? evidence : [];
-  const targets = evidence.map(({ targetPerS }) => targetPerS);
-  const isScheduledWhole = targets.every((one) => one !== null);
-  const wanted = scenarios.map((scenario, index) => targetOf(findings, scenario, tracks[index]!));
-  const limit = only?.limit;
-  return {
-    format: 'folkmoot-load-1',
-    started: findings.startedAt.toISOString(),
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
-    node: process.version,
-    commit: findings.commit,
-    seed: options.seed,
-    r: findings.r,
-    server: target.server,
-    asked: describeOptions(options),
-    verdict,
-    reasons: [...findings.notes, ...reasons.map(({ text }) => text)],
-    ended: findings.ended,
-    measured_s: measuredS,
-    arrivals: {
-      ...arrivals,
-      of_target: isScheduledWhole ? shareOf(arrivals.accepted, sum(wanted)) : null,
-      halves: only?.halves ? [...only.halves] : [],
-      held,
-      limit:
-        limit && verdict === 'WORKLOAD_BOUND'
-          ? { per_s: limit.perS, option: limit.option, value: limit.value }
-          : null,
-    },
-    ...recorded,
-    ...(options.scenarios
-      ? {
-          scenarios: scenarios.map((scenario, index) => ({
-            ...describeScenario(scenario, tracks[index]!, measuredS),
-            verdict: judged[index]!.verdict,
-          })),
-        }
-      : {}),
-    delivery: { subscribers: findings.subscribers, ...delivery },
-    generator: {
-      lag,
-      of_response: isOpen ? lagShares(lag, operations) : null,
-      attributed: attribution.attributed,
-      utilization: findings.utilization,
-      prepared_ahead: signed.preparedAhead,
-      keys: signed.keys,
-      messages: signed.messages,
-    },
-    saturation: null,
-    tiers: [],
-    ...(options.shard ? { shard: describeShard(options.shard, findings.clocks) } : {}),
-  };
-}
-
-const sum = (counts: readonly (number | null)[]): number =>
-  counts.reduce<number>((all, one) => all + (one ?? 0), 0);
-
-const shareOf = (part: number, whole: number): number => (whole > 0 ? part / whole : 1);
-
-/** Returns the figures of one scenario. Arrivals that were never sent are dropped. */
-function describeScenario(
-  { name, executor, mix, law }: Scenario,
-  { intended, sent, accepted, lag, response }: RecordedTrack,
-  measuredS: number,
-): Omit<NonNullable<LoadResult['scenarios']>[number], 'verdict'> {
-  return {
-    ...{ name, executor, mix: describeMix(mix), arrivals: typeof law === 'string' ? law : 'trace' },
-    ...{ intended, sent, accepted, dropped: intended - sent },
-    accepted_per_s: measuredS > 0 ? accepted / measuredS : 0,
-    ...{ response, lag },
-  };
-}
-
-/** Names the requests of a mix with their shares. */
-export const describeMix = (mix: Scenario['mix']): string =>
-  sharesOf(mix)
-    .map(({ kind, share }) => (share === 1 ? kind : `${kind} ${Math.round(100 * share)} %`))
-    .join(', ');
-
-function describeShard(
-  { index, count, startAtMs }: Shard,
-  { before, after }: Clocks = { before: null, after: null },
-): NonNullable<LoadResult['shard']> {
-  return {
-    number: index + 1,
-    count,
-    start_at: new Date(startAtMs).toISOString(),
-    clock_offset_ms: before?.offsetMs ?? null,
-    clock_uncertainty_ms: before?.uncertaintyMs ?? null,
-    clock_moved_ms: before && after ? after.offsetMs - before.offsetMs : null,
-  };
-}
-
-/** Returns the options as they appear in a result. */
-export function describeOptions(options: LoadOptions): LoadResult['asked'] {
-  const isOpen = scenariosOf(options).some(({ plan }) => plan.of === 'arrivals');
-  return {
-    workload: options.workload,
-    loop: isOpen ? 'open' : 'closed',
-    rate: isOpen ? options.rate : null,
-    concurrency: isOpen ? null : options.concurrency,
-    agents: options.agents,
-    batch: options.batch,
-    duration_s: options.durationMs / 1000,
-    warmup_s: options.warmupMs / 1000,
-    timeout_ms: options.timeoutMs,
-    finality_timeout_ms: options.finalityTimeoutMs,
-    connections: options.connections,
-    ...(options.keepGoing ? { keep_going: true } : {}),
-    ...(options.file === undefined ? {} : { file: options.file }),
-  };
-}

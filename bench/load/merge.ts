@@ -7,10 +7,9 @@
  * bottleneck, or if the clocks differ by more than the bound: the parts then were not one load.
  */
 import { scheduledOperations } from './figures.js';
-import { decodeHistogram } from './histograms.js';
 import { loadResultError, type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
-import { newHistogram, percentiles } from './recorder.js';
+import { decodeHistogram, newHistogram, percentiles } from './percentiles.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import { attribute, findWorst, isFailing, judgeRun, lagShares } from './verdict.js';
 

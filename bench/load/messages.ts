@@ -32,6 +32,7 @@ export const loadError = defineFailures('server', {
   NOT_EXPORTED: `cannot export requests of kind {kind}, which depend on responses;
     use --workload reads, or --mix with read, status and meme`,
   IMPORT_INVALID: 'cannot import: {reason}',
+  NOT_STARTED: 'cannot start {name}: {command}: {reason}',
   SCRIPT_INVALID: 'cannot use module {file}: {reason}',
   NO_NETWORK_ID: `no network_id in GET /api/v1/network/state or /api/v1/meta to sign transactions
     for; use --workload votes, reads or subscribers`,
@@ -97,6 +98,7 @@ const verdictMessages = {
   BUSY_NOTED: 'load generator nearly overloaded: event loop busy {percent} % of the time',
   UNSIGNED_NOTED: 'requests waited for signatures {percent} % of the time',
   SCENARIO: 'scenario {name}: {reason}',
+  SLOW_READERS: 'the server closed {closed} of {opened} connections that read nothing',
   ITERATIONS_FAILED: '{count} iterations of a module failed: {reason}',
   NOTHING_ACCEPTED: 'no request was accepted',
   RATE_MISSED:
@@ -133,6 +135,7 @@ const verdictMessages = {
   THRESHOLD_CROSSED: 'run ended by a threshold after {seconds} s: {reason}',
   OUTAGES: 'server unreachable for {seconds} s in {outages}: {failed} requests failed',
   OUTAGE_LASTS: 'server still unreachable at the end, after {seconds} s: {failed} requests failed',
+  FAULT_FAILED: 'fault {name} not carried out: {reason}',
   SERVER_GONE: 'server unreachable for {seconds} s',
   AGENTS_LEFT: `agents of this run may still be active;
     set them inactive with folkmoot load cleanup --seed {seed} --url {url}`,

@@ -279,7 +279,7 @@ function probesTable({ brackets }: Search): LoadTable {
 }
 
 function resultTables(result: LoadResult): LoadTable[] {
-  const { operations, outages = [], nodes = [], scenarios = [], shards = [] } = result;
+  const { operations, faults = [], outages = [], nodes = [], scenarios = [], shards = [] } = result;
   return [
     tableOf(
       'scenarios',
@@ -297,6 +297,21 @@ function resultTables(result: LoadResult): LoadTable[] {
     latenciesTable(result),
     requestsTable(operations),
     failuresTable(operations),
+    tableOf(
+      'faults',
+      'Faults',
+      {
+        ...{ fault: 'text', action: 'text', server: 'text', start: 'ms', end: 'ms' },
+        ...{ downtime: 'ms', 'time to recover': 'ms', arrivals: 'count', errors: 'count' },
+        ...{ sensitivity: 'ms', from: 'ms', to: 'ms' },
+      },
+      faults.map(({ sensitivity: score, ...one }) => [
+        ...[one.name, one.action, one.server, one.start_ms, one.end_ms, one.downtime_ms],
+        ...[one.recovery_ms, one.arrivals, one.errors],
+        ...[score?.ms ?? null, score?.low_ms ?? null, score?.high_ms ?? null],
+      ]),
+      'Sensitivity: area between the distributions of response times, with its 95 % interval.',
+    ),
     tableOf(
       'outages',
       'Outages',

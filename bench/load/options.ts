@@ -46,6 +46,42 @@ export interface Scenario {
   script: ScriptPlan | null;
 }
 
+/** Kinds of faults, with their effects. */
+export const faultKinds = {
+  kill: 'ends the server with SIGKILL, and starts it again after the duration',
+  stop: 'ends the server with SIGTERM, and starts it again after the duration',
+  pause: 'pauses the server with SIGSTOP for the duration',
+  slow: 'pauses the server for half of every 20 ms for the duration',
+  start: 'starts a server that does not start with the run, and ends it after the duration',
+  signal: 'sends a signal to the server',
+  run: 'runs a command, and `undo` after the duration',
+} as const;
+
+export type FaultKind = keyof typeof faultKinds;
+
+/** A planned fault. Times count from the start of the run. */
+export interface FaultPlan {
+  name: string;
+  action: FaultKind;
+  /** Name of a server of the load file; null for `run`. */
+  server: string | null;
+  atMs: number;
+  durationMs: number;
+  signal?: string | undefined;
+  /** Command with its arguments, and the one that undoes it. */
+  command?: readonly string[] | undefined;
+  undo?: readonly string[] | undefined;
+}
+
+/** A server that a run starts. */
+export interface ServerPlan {
+  command: readonly string[];
+  /** URL that answers once the server is ready; null if it needs no wait. */
+  ready: string | null;
+  /** False if only a fault starts it. */
+  autostart: boolean;
+}
+
 export interface LoadOptions {
   /** Server URL, without /api and without a trailing slash. */
   url: string;
@@ -57,6 +93,8 @@ export interface LoadOptions {
   workload: string;
   /** Scenarios of a file; without them, one scenario of `workload`, `rate` and `concurrency`. */
   scenarios?: readonly Scenario[];
+  /** Faults during the run. A run with faults keeps going. */
+  faults?: readonly FaultPlan[];
   /** Text of the file, for the result. */
   file?: string;
   /** Sizes of transaction data and memes, in bytes, and data from a file. */
@@ -222,6 +260,9 @@ export const kinds = {
   status: signing('status', 500),
   meme: signing('meme', 500),
   update: { ...signing('status', 1_000), produces: 'delivery' },
+  connect: signing('connect', 200),
+  reconnect: signing('connect', 200),
+  slowread: signing('connect', 200),
   script: signing(null, 500),
 } as const satisfies Record<string, KindRow>;
 

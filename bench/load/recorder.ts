@@ -3,15 +3,19 @@
  * counts by operation and cause, figures per second, and transactions per block. Warm-up requests
  * are ignored.
  */
-import { build, encodeIntoCompressedBase64, type Histogram } from './bundled/hdr.js';
+import type { Histogram } from './bundled/hdr.js';
+import { Counts, FaultRecord, PACE } from './faults.js';
 import type { Nodes } from './nodes.js';
 import {
-  LEAST_P999,
-  type LoadResult,
-  type Operation,
-  type Percentiles,
-  type Second,
-} from './result.js';
+  glance,
+  merged,
+  newHistogram,
+  percentile,
+  percentiles,
+  record,
+  type Summary,
+} from './percentiles.js';
+import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import type { Exchange } from './sender.js';
 import type { CallOutcome, RunContext } from './workload.js';
 
@@ -24,7 +28,7 @@ interface Window {
 
 export type RecordedResult = Pick<
   LoadResult,
-  'transactions' | 'finality' | 'operations' | 'seconds' | 'nodes' | 'outages'
+  'transactions' | 'finality' | 'operations' | 'seconds' | 'nodes' | 'outages' | 'faults'
 > & {
   arrivals: Omit<LoadResult['arrivals'], 'of_target' | 'halves' | 'held' | 'limit'>;
   delivery: Omit<LoadResult['delivery'], 'subscribers'>;
@@ -32,6 +36,8 @@ export type RecordedResult = Pick<
   tracks: RecordedTrack[];
   /** Late transactions that were open during an outage. */
   excusedLate: number;
+  /** Arrivals that failed in the time of a fault. */
+  failedInFaults: number;
 };
 
 /** Arrivals of one scenario. */
@@ -76,21 +82,15 @@ class Track {
   }
 }
 
-/** Adds histograms up; a single one is not copied. */
-function merged(all: readonly Histogram[]): Histogram {
-  if (all.length === 1) return all[0]!;
-  const whole = newHistogram();
-  for (const one of all) whole.add(one);
-  return whole;
-}
-
 export class Recorder {
   readonly #window: Window;
   readonly #tallies = new Map<string, Tally>();
   readonly #seconds: Seconds;
   readonly #transactions: Transactions;
   readonly #nodes: Nodes;
-  readonly #pace: Pace;
+  /** Counts from which recovery is judged. */
+  readonly #pace: Record<'accepted' | 'finalized', Counts>;
+  readonly #faults: FaultRecord;
   readonly #tracks: readonly Track[];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
@@ -98,11 +98,19 @@ export class Recorder {
   #updates = 0;
 
   /** @param scenarios number of scenarios. */
-  constructor(window: Window, finalityTimeoutMs: number, nodes: Nodes, scenarios: number) {
+  constructor(
+    window: Window,
+    finalityTimeoutMs: number,
+    nodes: Nodes,
+    scenarios: number,
+    faults: FaultRecord = new FaultRecord([], 0, window),
+  ) {
+    this.#faults = faults;
     this.#window = window;
     this.#tracks = Array.from({ length: scenarios }, () => new Track());
     this.#nodes = nodes;
-    this.#pace = new Pace(window);
+    const counts = () => new Counts(() => window.startMs);
+    this.#pace = { accepted: counts(), finalized: counts() };
     this.#seconds = new Seconds(window.startMs);
     this.#transactions = new Transactions(finalityTimeoutMs, nodes);
   }
@@ -144,6 +152,9 @@ export class Recorder {
     if (!arrival) return;
     const track = this.#tracks[arrival.scenario]!;
     track.ended += 1;
+    if (outcome.kind !== 'unfinished') {
+      this.#faults.completed(outcome.kind === 'accepted', intendedMs, atMs);
+    }
     if (outcome.kind === 'accepted') {
       record(track.halves[this.#half(intendedMs)], responseMs);
       this.#seconds.count('accepted', atMs);
@@ -224,13 +235,15 @@ export class Recorder {
       operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
       seconds,
       ...this.#outages(untilMs),
+      ...this.#faults.result(seconds, untilMs),
+      failedInFaults: this.#faults.failed,
       lag: summary(merged(this.#tracks.map(({ lag }) => lag))),
       tracks,
     };
   }
 
   /** Work begun before the end of an outage does not count as progress after it. */
-  #progress(what: keyof Pace, intendedMs: number, atMs: number, count: number): void {
+  #progress(what: 'accepted' | 'finalized', intendedMs: number, atMs: number, count: number): void {
     const { keepGoing, returnedMs } = this.#nodes;
     if (keepGoing && intendedMs >= returnedMs) this.#pace[what].add(atMs, count);
   }
@@ -277,118 +290,6 @@ export class Recorder {
     return tally;
   }
 }
-
-export function newHistogram(): Histogram {
-  return build({ numberOfSignificantValueDigits: 3 });
-}
-
-/** Records a duration. The clock is monotonic, so a negative duration is a rounding error. */
-export function record(histogram: Histogram, durationMs: number): void {
-  histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
-}
-
-/** Returns the percentile in milliseconds; null without a sample. */
-export function percentile(histogram: Histogram, percent: number): number | null {
-  if (histogram.totalCount === 0) return null;
-  return toMs(histogram.getValueAtPercentile(percent));
-}
-
-/**
- * Summarizes a histogram, with all members or only those that are cheap to compute.
- * @param independent number of independent samples, if not all are.
- */
-type Summary = (histogram: Histogram, independent?: number) => Percentiles;
-
-export const percentiles: Summary = (histogram, independent) => {
-  const empty = histogram.totalCount === 0;
-  return {
-    ...glance(histogram, independent),
-    mean: empty ? null : toMs(Math.round(histogram.mean)),
-    histogram: empty ? null : encodeIntoCompressedBase64(histogram),
-  };
-};
-
-/**
- * Omits the histogram itself and the mean, whose computation scans all counts. This saves 10 ms.
- */
-const glance: Summary = (histogram, independent) => {
-  const count = histogram.totalCount;
-  const at = (percent: number) => percentile(histogram, percent);
-  return {
-    count,
-    ...(independent === undefined ? {} : { independent }),
-    min: at(0),
-    mean: null,
-    p50: at(50),
-    p90: at(90),
-    p95: at(95),
-    p99: at(99),
-    p999: (independent ?? count) < LEAST_P999 ? null : at(99.9),
-    max: at(100),
-    histogram: null,
-  };
-};
-
-/*
- * Recovery: the rate before an outage is the mean of the last ten seconds before it, and of at
- * least one. It is regained at the start of the first second that reaches 90 % of it.
- */
-const PACE = { beforeMs: 10_000, leastMs: 1_000, share: 0.9, bucketMs: 100 };
-
-/** Counts of transactions or arrivals in buckets of 100 ms. */
-class Counts {
-  readonly #startMs: () => number;
-  readonly #buckets: number[] = [];
-
-  constructor(startMs: () => number) {
-    this.#startMs = startMs;
-  }
-
-  add(atMs: number, count: number): void {
-    const index = this.#bucketAt(atMs);
-    while (this.#buckets.length <= index) this.#buckets.push(0);
-    this.#buckets[index]! += count;
-  }
-
-  /** Returns the rate per second, or null if the time is too short. */
-  perS(fromMs: number, toMs: number): number | null {
-    const [from, to] = [this.#bucketAt(fromMs), this.#bucketAt(toMs)];
-    if ((to - from) * PACE.bucketMs < PACE.leastMs) return null;
-    return this.#sum(from, to) / (((to - from) * PACE.bucketMs) / 1_000);
-  }
-
-  /** Returns the start of the first second with this rate, or null. */
-  regained(perS: number, fromMs: number, toMs: number): number | null {
-    const second = 1_000 / PACE.bucketMs;
-    const last = this.#bucketAt(toMs) - second;
-    for (let index = this.#bucketAt(fromMs); index <= last; index += 1) {
-      if (this.#buckets[index] && this.#sum(index, index + second) >= perS) {
-        return this.#startMs() + index * PACE.bucketMs;
-      }
-    }
-    return null;
-  }
-
-  #bucketAt(atMs: number): number {
-    return Math.max(0, Math.floor((atMs - this.#startMs()) / PACE.bucketMs));
-  }
-
-  #sum(from: number, to: number): number {
-    return this.#buckets.slice(from, to).reduce((all, one) => all + one, 0);
-  }
-}
-
-class Pace {
-  readonly accepted: Counts;
-  readonly finalized: Counts;
-
-  constructor(window: Window) {
-    this.accepted = new Counts(() => window.startMs);
-    this.finalized = new Counts(() => window.startMs);
-  }
-}
-
-const toMs = (microseconds: number) => microseconds / 1000;
 
 type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions';
 

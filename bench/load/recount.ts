@@ -23,7 +23,7 @@ import {
 import { readLoad } from './files.js';
 import type { RunBlock } from './measurement.js';
 import { loadResultError } from './messages.js';
-import { newHistogram, percentile, record } from './recorder.js';
+import { newHistogram, percentile, record } from './percentiles.js';
 import type { LoadResult } from './result.js';
 
 /** A figure of the run beside that of the recount. */

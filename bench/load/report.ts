@@ -19,7 +19,7 @@ import {
 } from '../../report/page.js';
 import { commandLine, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
-import { failuresChart, percentileChart, saturationChart, timeChart } from './charts.js';
+import { failuresChart, percentileChart, saturationCharts, timeChart } from './charts.js';
 import { describeLoad } from './model.js';
 import { loadDefaults, workloadOf } from './options.js';
 import type { LoadResult } from './result.js';
@@ -44,7 +44,7 @@ export function loadReport(result: LoadResult): string {
     factList(key!),
     sectionOf(
       'Saturation',
-      figures(saturation && saturationChart(saturation)),
+      figures(...(saturation ? saturationCharts(saturation) : [])),
       tableOf('brackets'),
       tableOf('probes'),
     ),
@@ -61,7 +61,7 @@ export function loadReport(result: LoadResult): string {
       figures(failed ? failuresChart(failed) : null),
       tableOf('failures'),
     ),
-    sectionOf('Outages and servers', tableOf('outages'), tableOf('nodes')),
+    sectionOf('Faults and servers', tableOf('faults'), tableOf('outages'), tableOf('nodes')),
     sectionOf(setup!.title, factList(setup!), tableOf('shards')),
     section('Reproduce', commandsSection(result)),
     madeBy({ commit: result.commit, node: result.node }),

@@ -311,6 +311,36 @@ export const LoadResult = Type.Object(
       messages: count('signed messages, all distinct'),
     }),
     seconds: Type.Array(Second),
+    faults: Type.Optional(
+      rows('faults of a load file; absent without them', {
+        name: text('name of the fault'),
+        action: text('what it does: kill, stop, pause, slow, start, signal or run'),
+        server: orNull(text('name of the server; null for a command')),
+        start_ms: Type.Integer(about('begin, from the start of the measured time')),
+        end_ms: Type.Integer(about('planned end')),
+        until_ms: Type.Integer(about('end of its effect: 10 s after its end, or the next fault')),
+        arrivals: count('arrivals scheduled from its start to the end of its effect'),
+        errors: count('of these, not accepted'),
+        downtime_ms: count('longest time in it without an accepted response'),
+        recovery_ms: orNull(
+          count(
+            'from its end to the start of the first second with 90 % of the usual accepted ' +
+              'arrivals, of those scheduled after its end; null if there was none',
+          ),
+        ),
+        sensitivity: orNull(
+          described(
+            'area between the distributions of response times with and without the fault; null ' +
+              'with fewer than five seconds without one',
+            {
+              ms: milliseconds('score'),
+              low_ms: milliseconds('lower end of its 95 % interval; 0 if chance explains it'),
+              high_ms: milliseconds('upper end of its 95 % interval'),
+            },
+          ),
+        ),
+      }),
+    ),
     outages: Type.Optional(Type.Array(Outage, about('absent without --keep-going'))),
     nodes: Type.Optional(
       rows('servers of --url; absent with one server', {

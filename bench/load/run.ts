@@ -6,14 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { abortAfter } from '../../api/client/http.js';
 import { judge, type Threshold } from './conditions.js';
 import { peak } from './executors.js';
-import {
-  type Clocks,
-  createResult,
-  type Findings,
-  Measurement,
-  type MeasurementHooks,
-  resultSoFar,
-} from './measurement.js';
+import { type Clocks, createResult, type Findings, resultSoFar } from './findings.js';
+import { Measurement, type MeasurementHooks } from './measurement.js';
 import { loadError, note } from './messages.js';
 import {
   type LoadOptions,
@@ -104,10 +98,7 @@ class Run {
     this.#hooks = hooks;
     this.#target = target;
     this.#workload = new Workload(options);
-    this.#measurement = new Measurement(options, hooks, (forMs) => {
-      const seconds = (forMs / 1000).toFixed(1);
-      this.#fail(note('SERVER_GONE', { seconds }).text);
-    });
+    this.#measurement = new Measurement(options, hooks, ({ text }) => this.#fail(text));
     if (hooks.signal?.aborted) this.#interrupt();
     hooks.signal?.addEventListener('abort', this.#interrupt);
   }
@@ -188,6 +179,7 @@ class Run {
   }
 
   result(): LoadResult {
+    this.#notes.push(...this.#workload.notes());
     return createResult(this.#findings());
   }
 

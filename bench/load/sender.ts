@@ -130,6 +130,34 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 }
 
+/** A call that is no HTTP request. */
+class Performance {
+  readonly node: number;
+  #exchange: Exchange | null;
+
+  constructor(
+    node: number,
+    exchange: Exchange,
+    ended: (performance: Performance, exchange: Exchange, outcome: CallOutcome) => void,
+  ) {
+    this.node = node;
+    this.#exchange = exchange;
+    const finish = (outcome: CallOutcome) => {
+      if (this.#exchange) ended(this, exchange, outcome);
+      this.#exchange = null;
+    };
+    exchange.call.perform!().then(finish, () => finish({ kind: 'broken' }));
+  }
+
+  get exchange(): Exchange | null {
+    return this.#exchange;
+  }
+
+  giveUp(): void {
+    this.#exchange = null;
+  }
+}
+
 function fateOf(call: Call, status: number, body: Buffer): CallOutcome {
   const { success, data, error } = parseObject(body.toString());
   if (status >= 200 && status < 300) {
@@ -186,7 +214,7 @@ export class Sender {
   readonly #places: readonly Place[];
   /** Per server; last in, first out, so that unused connections can close. */
   readonly #free: readonly Connection[][];
-  readonly #busy = new Set<Connection>();
+  readonly #busy = new Set<Connection | Performance>();
   /** Times at which connection pauses end. */
   #resting: number[] = [];
   readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
@@ -264,6 +292,7 @@ export class Sender {
     const node = this.#options.nodes.choose(call.agent);
     const sentMs = this.#options.now();
     const exchange: Exchange = { call, intendedMs, sentMs, arrival, node };
+    if (call.perform) return this.#perform(exchange, node);
     const ended = (which: Connection, what: Exchange, ending: Ending) =>
       this.#ended(which, what, ending);
     const connection = this.#free[node]!.pop() ?? new Connection(this.#places[node]!, ended);
@@ -273,6 +302,18 @@ export class Sender {
     const trace = this.#options.tracing?.begin(method, target);
     if (trace) exchange.span = trace.span;
     connection.send(exchange, trace?.headers ?? null);
+  }
+
+  #perform(exchange: Exchange, node: number): void {
+    this.#options.sent(exchange);
+    const performance = new Performance(node, exchange, (which, what, outcome) => {
+      this.#busy.delete(which);
+      if (outcome.kind === 'broken') this.#options.nodes.failed(node, false);
+      else this.#options.nodes.answered(node);
+      this.#complete(what, outcome);
+      this.#refill();
+    });
+    this.#busy.add(performance);
   }
 
   #ended(connection: Connection, exchange: Exchange, ending: Ending): void {
@@ -308,7 +349,7 @@ export class Sender {
     nodes.failed(node, isRefused);
   }
 
-  #giveUp(connection: Connection, outcome: CallOutcome): void {
+  #giveUp(connection: Connection | Performance, outcome: CallOutcome): void {
     const { exchange } = connection;
     connection.giveUp();
     this.#busy.delete(connection);

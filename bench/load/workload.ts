@@ -20,6 +20,8 @@ export interface Call {
    * response counts as a lie.
    */
   holds(data: unknown): boolean;
+  /** Does what the call stands for, if it is no HTTP request. A rejection counts as broken. */
+  perform?(): Promise<CallOutcome>;
   /** Outcome of a call that cannot be sent. */
   outcome?: CallOutcome;
   /** Called with the outcome after it was recorded. */
@@ -104,4 +106,6 @@ export interface Source {
    * `signal` aborts.
    */
   drain?(signal: AbortSignal): Promise<void>;
+  /** Returns notes for the result. */
+  notes?(): string[];
 }

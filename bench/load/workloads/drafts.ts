@@ -31,9 +31,13 @@ export interface DraftPlan {
   votes?: Source | null;
   sent?(number: number, intendedMs: number): void;
   completed?(number: number, outcome: CallOutcome): void;
+  /** Drafts the request that follows a response, outside the schedule; null for none. */
+  follow?(number: number, agent: Agent, outcome: CallOutcome): Draft | null;
 }
 
 const GROUP = 512;
+/** Most requests that follow each other in an iteration. */
+const MOST_FOLLOWING = 8;
 /** About 100 MiB of requests of one kilobyte. */
 const MOST_AHEAD = 100_000;
 
@@ -93,9 +97,27 @@ export class Drafts implements Source {
       call.completed(outcome);
       this.#busy.delete(agent.ordinal);
       this.#plan.completed?.(number, outcome);
+      void this.#follow(number, agent, outcome, MOST_FOLLOWING);
       this.#pool.context.wake();
     };
     return draft.do === 'vote' ? call : { ...call, completed };
+  }
+
+  /** Sends the requests that follow a response, one after another. */
+  async #follow(number: number, agent: Agent, outcome: CallOutcome, left: number): Promise<void> {
+    if (outcome.kind === 'unfinished' || left === 0) return;
+    const draft = this.#plan.follow?.(number, agent, outcome) ?? null;
+    if (!draft) return;
+    const { now, stamp, context, signingFailed } = this.#pool;
+    try {
+      const timestamp = stamp(agent.ordinal, now());
+      const [call] = await signDrafts(this.#pool, [{ number, agent, draft, timestamp }]);
+      const completed = (after: CallOutcome) =>
+        void this.#follow(number, agent, after, draft.do === 'fail' ? 0 : left - 1);
+      context.send({ ...call!, completed });
+    } catch (error) {
+      if (!this.#pool.isClosed) signingFailed(error as Error);
+    }
   }
 
   #vote(intendedMs: number): Call | null {

@@ -37,6 +37,13 @@ const reading =
     return reads(kind, own, pool.context, progress);
   };
 
+const connecting =
+  (kind: 'connect' | 'reconnect' | 'slowread'): Make =>
+  async ({ pool }) => {
+    const { connections } = await import('./connections.js');
+    return connections(pool, kind, await agentsOf(pool));
+  };
+
 /** Modules of the kinds, in the order in which they are prepared: the chain registers first. */
 const modules: Record<Exclude<Kind, 'script'>, Make> = {
   vote: async ({ pool, expected }) => (await import('./chained.js')).votes(pool, expected),
@@ -60,6 +67,9 @@ const modules: Record<Exclude<Kind, 'script'>, Make> = {
     const { updates } = await import('./subscribers.js');
     return updates(pool, expected, usersOf(pool.context.options), progress);
   },
+  connect: connecting('connect'),
+  reconnect: connecting('reconnect'),
+  slowread: connecting('slowread'),
   read: reading('read'),
   state: reading('state'),
   agents: reading('agents'),
@@ -167,7 +177,8 @@ export class Workload {
         }),
     );
     pool.ready();
-    return used.includes('update') ? options.agents : 0;
+    const listens = (['update', 'connect', 'reconnect'] as const).some((one) => used.includes(one));
+    return listens ? options.agents : 0;
   }
 
   next(scenario: number, intendedMs: number): Call | null {
@@ -185,6 +196,10 @@ export class Workload {
   /** Called when a server responds again after an outage. */
   onReturned(): void {
     for (const source of this.#sources.values()) source.onReturned?.();
+  }
+
+  notes(): string[] {
+    return [...this.#sources.values()].flatMap((source) => source.notes?.() ?? []);
   }
 
   async drain(signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ import { describeAllowed } from '../../../sim/scenario/schema/common.js';
 import type { Agent, AgentPool } from '../agents.js';
 import { loadError } from '../messages.js';
 import type { Scenario } from '../options.js';
-import type { Expected, Source } from '../workload.js';
+import type { CallOutcome, Expected, Source } from '../workload.js';
 import { type Draft, Drafts } from './drafts.js';
 
 const strictly = { additionalProperties: false } as const;
@@ -60,6 +60,7 @@ class Script {
   /** Memory after `setup`. */
   #ready: Snapshot = [];
   #setup: unknown = null;
+  #responds = false;
 
   private constructor(create: () => Machine) {
     this.#create = create;
@@ -72,7 +73,8 @@ class Script {
     const loaded = script.#try(() => script.#machine.load(source, fuel.load));
     const members = 'value' in loaded ? (loaded.value as Record<string, unknown>) : {};
     if (!('value' in loaded)) throw loadError('SCRIPT_INVALID', { file, reason: loaded.reason });
-    const { iterate } = members as { iterate?: { function?: true } };
+    const { iterate, respond } = members as Record<string, { function?: true } | undefined>;
+    script.#responds = respond?.function === true;
     if (!iterate?.function) {
       const reason = 'no iterate(agent, view) in its default export';
       throw loadError('SCRIPT_INVALID', { file, reason });
@@ -86,18 +88,36 @@ class Script {
     return script;
   }
 
+  /** True if the module takes responses. */
+  get responds(): boolean {
+    return this.#responds;
+  }
+
   iterate(agent: Agent, view: object, seed: string): Draft {
-    const { ordinal, id, publicKey: public_key } = agent;
+    return this.#draft('iterate', [describeAgent(agent)], view, seed)!;
+  }
+
+  /** Returns the request that follows a response; null if none does. */
+  respond(agent: Agent, outcome: CallOutcome, view: object, seed: string): Draft | null {
+    const values = [describeAgent(agent), describeOutcome(outcome)];
+    const draft = this.#draft('respond', values, view, seed);
+    if (draft === null || draft.do === 'get' || draft.do === 'meme') return draft;
+    if (draft.do === 'fail') return draft;
+    return { do: 'fail', reason: `respond returned ${draft.do} (expected get or meme)` };
+  }
+
+  #draft(name: 'iterate' | 'respond', values: unknown[], view: object, seed: string): Draft | null {
     const whole = { ...view, setup: this.#setup };
-    const made = this.#call('iterate', [{ ordinal, id, public_key }, whole], fuel.iterate, seed);
+    const made = this.#call(name, [...values, whole], fuel.iterate, seed);
     if (!('value' in made)) return { do: 'fail', reason: made.reason };
+    if (name === 'respond' && made.value === null) return null;
     const action = made.value as { do?: string } | null;
     const schema = Object.hasOwn(actions, action?.do ?? '')
       ? actions[action!.do as keyof typeof actions]
       : null;
     if (schema && Value.Check(schema, action)) return action as Draft;
     const wanted = schema ? describeAllowed(schema) : `do: ${Object.keys(actions).join(', ')}`;
-    return { do: 'fail', reason: `iterate returned ${shown(action)} (expected ${wanted})` };
+    return { do: 'fail', reason: `${name} returned ${shown(action)} (expected ${wanted})` };
   }
 
   teardown(view: object): void {
@@ -140,6 +160,28 @@ function describe(reply: string): string {
   return (line === undefined ? message : `${message} (line ${line})`).slice(0, 64);
 }
 
+const describeAgent = ({ ordinal, id, publicKey: public_key }: Agent) => ({
+  ordinal,
+  id,
+  public_key,
+});
+
+/** Longest data of a response that a module sees, in characters of JSON. */
+const MOST_DATA = 65_536;
+
+function describeOutcome(outcome: CallOutcome) {
+  const {
+    status = 0,
+    code = null,
+    reason = null,
+    data = null,
+  } = outcome as Partial<
+    Extract<CallOutcome, { kind: 'accepted' }> & Extract<CallOutcome, { kind: 'refused' }>
+  >;
+  const known = JSON.stringify(data).length <= MOST_DATA ? data : null;
+  return { accepted: outcome.kind === 'accepted', status, code, reason, data: known };
+}
+
 const shown = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, 40);
 
 interface ScriptSetting {
@@ -164,6 +206,12 @@ export async function openScript(
       const data = rows.length > 0 ? rows[iteration % rows.length] : null;
       return script.iterate(agent, { ...run, iteration, data }, `${seed}/${name}/${iteration}`);
     },
+    ...(script.responds
+      ? {
+          follow: (iteration, agent, outcome) =>
+            script.respond(agent, outcome, { ...run, iteration }, `${seed}/${name}/${iteration}`),
+        }
+      : {}),
   });
   await source.prepared();
   return {

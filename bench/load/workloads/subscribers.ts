@@ -5,12 +5,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, AgentPool } from '../agents.js';
-import { EventStream, integerAt, readSeq } from '../event-stream.js';
+import { EventStream, integerAt, readSeq, topics } from '../event-stream.js';
 import { forEachLimited } from '../server.js';
 import type { Expected, RunContext, Source } from '../workload.js';
 import { Drafts } from './drafts.js';
 
-const topics = ['blocks', 'consensus', 'network', 'social', 'memes'];
 /** Connections opened concurrently. */
 const AT_A_TIME = 128;
 const POLL_MS = 20;

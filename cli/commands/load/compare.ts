@@ -178,9 +178,12 @@ async function rowsOf(comparison: Comparison, results: readonly LoadResult[]) {
       const change = by_r && changeText(by_r.unit, by_r.a, by_r.b);
       return scaled ? [plain, [`${figure}, by R`, ...scaled, change!]] : [plain];
     }),
-    ...comparison.sensitivity.map(({ operation, ms }) => [
-      ...[`${operation}.sensitivity`, ...results.map(() => ''), formatValue(ms, 'ms')],
-    ]),
+    ...comparison.sensitivity.map(({ operation, ms, interval }) => {
+      const { low_ms, high_ms } = interval ?? { low_ms: null, high_ms: null };
+      const range = interval && ` (${formatValue(low_ms, 'ms')} to ${formatValue(high_ms, 'ms')})`;
+      const text = `${formatValue(ms, 'ms')}${range ?? ''}`;
+      return [`${operation}.sensitivity`, ...results.map(() => ''), text];
+    }),
   ];
 }
 

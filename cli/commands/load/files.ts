@@ -7,11 +7,13 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Condition } from '../../../bench/load/conditions.js';
 import { kinds, type LoadOptions, loadDefaults, type Mix } from '../../../bench/load/options.js';
 import type { Recount } from '../../../bench/load/recount.js';
+import type { LoadResult } from '../../../bench/load/result.js';
+import type { LoadHooks } from '../../../bench/load/run.js';
 import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { alignColumns, format } from '../../../report/shared/format.js';
 import { readKeys, type UrlFlags, withUrl } from '../../options/client.js';
 import { CliCommand, wholeNumber } from '../../options/options.js';
-import { exitCodes, interruption, UsageError } from '../../output/exit.js';
+import { exitCodes, UsageError } from '../../output/exit.js';
 import { io, setExitCode } from '../../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 import { commitHash } from '../../output/provenance.js';
@@ -38,6 +40,7 @@ export async function disclose(
   options: LoadOptions,
   flags: DiscloseFlags,
   conditions: readonly Condition[],
+  { signal, onFault }: { signal: AbortSignal; onFault: LoadHooks['onFault'] | undefined },
 ): Promise<void> {
   const { out, rounds = ROUNDS, deviation = [], file } = flags;
   if (out === undefined) {
@@ -47,13 +50,11 @@ export async function disclose(
   const { privateKey } = await readKeys(flags.key, '--disclose');
   const disclosure = await import('../../../bench/load/disclosure.js');
   await disclosure.prepareDisclosure(out);
-  const interrupt = interruption();
   const made = await disclosure.runRounds(options, rounds, {
     ...showLoad(options),
-    ...{ signal: interrupt.signal, commit: commitHash() ?? 'unknown' },
+    ...{ signal, commit: commitHash() ?? 'unknown', ...(onFault ? { onFault } : {}) },
     onRound: (number) => writeStderr(`folkmoot: round ${number} of ${rounds}`),
   });
-  const [first] = made;
   const material = {
     rounds: made,
     command: io().argv,
@@ -63,12 +64,18 @@ export async function disclose(
   };
   const keys = keyPairFromSeed(Buffer.from(privateKey, 'hex'));
   await disclosure.writeDisclosure(out, material, keys);
-  const last = made.at(-1)!.result;
-  if (flags.json) printJson(last);
-  else writeStdout(...(await import('./summary.js')).loadSummary(last));
-  await reportConditions(conditions, first!.result, flags);
-  if (interrupt.signal.aborted) interrupt.end();
+  // The median round by accepted arrivals stands for all, in the tables and for conditions.
+  const order = [...made].sort((a, b) => acceptedOf(a.result) - acceptedOf(b.result));
+  const median = order[Math.floor((order.length - 1) / 2)]!;
+  const { result } = median;
+  const shown = `folkmoot: figures of round ${made.indexOf(median) + 1}, the median of ${made.length}`;
+  writeStderr(shown);
+  if (flags.json) printJson(result);
+  else writeStdout(...(await import('./summary.js')).loadSummary(result));
+  await reportConditions(conditions, result, flags);
 }
+
+const acceptedOf = ({ arrivals }: LoadResult): number => arrivals.accepted_per_s;
 
 /** Returns the texts of the load file and of the modules and data that it names, by path. */
 function configurationOf(options: LoadOptions, file: string | undefined): Record<string, string> {
@@ -171,7 +178,7 @@ export function loadSchemaCommand(): CliCommand {
       "load schema | jq '.properties | keys'",
     )
     .action(async () => {
-      const { loadFileJsonSchema } = await import('../../../bench/load/load-file.js');
+      const { loadFileJsonSchema } = await import('../../../bench/load/load-schema.js');
       writeStdout(...JSON.stringify(loadFileJsonSchema(), null, 2).split('\n'));
     });
 }

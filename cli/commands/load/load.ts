@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
-import type { Threshold } from '../../../bench/load/conditions.js';
+import type { LoadPlan } from '../../../bench/load/load-file.js';
 import {
   type LoadOptions,
   loadDefaults,
@@ -155,17 +155,53 @@ const REPEAT = 3;
 
 async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   await settings.check();
-  const { options, thresholds } = await planLoad(flags, settings);
+  const interrupt = interruption();
+  const plan = await planLoad(flags, settings);
+  const processes = await startServers(plan, flags, interrupt.signal);
+  const means = { signal: interrupt.signal, onFault: processes?.act };
+  const stopped = await runPlan(plan, flags, means).finally(() => processes?.close());
+  if (stopped) interrupt.end();
+}
+
+/** Starts the servers of a load file, which needs a flag. @throws {UsageError} @throws {Failure} */
+async function startServers(
+  { servers, folder, options: { faults = [] } }: Plan,
+  { allowCommands, shard }: LoadFlags,
+  signal: AbortSignal,
+) {
+  if (Object.keys(servers).length === 0 && faults.length === 0) return null;
+  if (!allowCommands) {
+    const option = 'a load file with servers or faults';
+    throw new UsageError('OPTION_REQUIRES', { option, required: '--allow-commands' });
+  }
+  if (shard) {
+    const advice = 'start the servers before the generators';
+    const other = 'a load file with servers or faults';
+    throw new UsageError('OPTION_CONFLICT', { option: '--shard', other, advice });
+  }
+  const { Processes } = await import('../../../bench/load/processes.js');
+  return Processes.start(servers, folder, signal);
+}
+
+/** How the command ends a run early, and carries its faults out. */
+type RunMeans = { signal: AbortSignal; onFault: SaturateHooks['onFault'] | undefined };
+
+/** Runs the load, and reports it. Returns true if a signal or the page stopped it. */
+async function runPlan(
+  { options, thresholds }: Plan,
+  flags: LoadFlags,
+  { signal, onFault }: RunMeans,
+): Promise<boolean> {
   const { assertMeasured, parseConditions } = await import('../../../bench/load/conditions.js');
   const required = thresholds.map(({ condition }) => condition);
   assertMeasured(required, options);
   const conditions = [...parseConditions(flags.failOn ?? [], { relative: false }), ...required];
   const files = await import('../../../bench/load/files.js');
-  if (flags.disclose !== undefined)
-    return disclose(options, { ...flags, key: flags.disclose }, conditions);
+  if (flags.disclose !== undefined) {
+    await disclose(options, { ...flags, key: flags.disclose }, conditions, { signal, onFault });
+    return signal.aborted;
+  }
   if (flags.out !== undefined) await files.prepareLoad(flags.out);
-  const interrupt = interruption();
-  const { signal } = interrupt;
   const traces = flags.traces === undefined ? null : await startTraces(flags.traces);
   const watch = flags.watch ? await watching(options, flags, signal) : null;
   const streams = await openStreams(flags, options);
@@ -178,6 +214,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     signal: watch ? AbortSignal.any([signal, watch.stop]) : signal,
     commit: commitHash() ?? 'unknown',
     thresholds,
+    ...(onFault ? { onFault } : {}),
     ...(traces ? { tracing: await clientTracing() } : {}),
   };
   const result = await resultOf(options, flags, hooks).catch(async (error) => {
@@ -191,7 +228,7 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
   }
   if (result === null) {
     await traces?.end();
-    return interrupt.end();
+    return true;
   }
   const seen = watch?.end(result);
   try {
@@ -203,8 +240,10 @@ async function run(flags: LoadFlags, settings: Settings): Promise<void> {
     await traces?.end();
   }
   await reportConditions(conditions, result, flags);
-  if (result.ended === 'interrupted' && (signal.aborted || watch?.stop.aborted)) interrupt.end();
+  return result.ended === 'interrupted' && (signal.aborted || watch?.stop.aborted === true);
 }
+
+type Plan = Omit<LoadPlan, 'options'> & { options: LoadOptions };
 
 /** Flags that a load file states itself. */
 const inFile = {
@@ -218,12 +257,10 @@ const inFile = {
 /**
  * Plans the run of the flags or of a load file, whose values flags replace. @throws {UsageError}
  */
-async function planLoad(
-  flags: LoadFlags,
-  settings: Settings,
-): Promise<{ options: LoadOptions; thresholds: readonly Threshold[] }> {
+async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
   const { file } = flags;
-  if (file === undefined) return { options: loadOptions(flags), thresholds: [] };
+  const none = { thresholds: [], servers: {}, folder: '' };
+  if (file === undefined) return { ...none, options: loadOptions(flags) };
   const isGiven = (name: string) =>
     settings.all.some(({ option, source }) => option.long === name && source !== 'default');
   const other = Object.values(inFile).find(isGiven);
@@ -233,7 +270,7 @@ async function planLoad(
   }
   if (!existsSync(file)) throw new UsageError('FILE_NOT_FOUND', { path: file });
   const { readLoadFile, shareOf } = await import('../../../bench/load/load-file.js');
-  const { options: planned, thresholds } = readLoadFile(file);
+  const { options: planned, ...rest } = readLoadFile(file);
   // Which scenarios several generators can share is checked below.
   const own = loadOptions({ ...flags, workload: 'reads' });
   const given = Object.fromEntries(
@@ -249,7 +286,7 @@ async function planLoad(
     ].flatMap(([name, value]) => (isGiven(name as string) ? Object.entries(value as object) : [])),
   );
   const options = { ...own, seedNamed: own.seedNamed || planned.seed !== undefined, ...planned };
-  return { options: shareOf({ ...options, ...given }), thresholds };
+  return { ...rest, options: shareOf({ ...options, ...given }) };
 }
 
 /** Opens the sinks of --stream. @throws {UsageError} for a sink of another form. */
@@ -317,6 +354,7 @@ interface LoadFlags extends WatchFlags, ShardFlags {
   connections?: number;
   verifyThreads?: number;
   keepAgents?: boolean;
+  allowCommands?: boolean;
   traces?: string;
   saturate?: boolean;
   slo?: string[];
@@ -381,6 +419,7 @@ function addLoadOptions(command: CliCommand): CliCommand {
     )
     .option('--seed <text>', 'random seed (default: random)')
     .addOption(tracesOption())
+    .option('--allow-commands', 'run the commands of the servers and faults of a load file')
     .option('--keep-agents', 'leave the agents active after the run')
     .addOption(
       new Option('--shard <i/n>', 'part I of a run on N generators, with --start-at and --seed')

@@ -268,7 +268,7 @@ test('command: reports a wrong condition or file in one line', async () => {
 test('compare: sensitivity is the area between the response times, of runs with outages', () => {
   const of = (b: LoadResult) => compare(loadResult(), b).sensitivity;
   expect(of(slower())).toEqual([]);
-  expect(of(loadResult({}, { outages: [] }))).toEqual([{ operation: 'vote', ms: 0 }]);
+  expect(of(loadResult({}, { outages: [] }))).toMatchObject([{ operation: 'vote', ms: 0 }]);
   // If every request is slower, the area is the difference of the means.
   const { ms } = of(slower({ outages: [outage()] }))[0]!;
   const [a, b] = [loadResult(), slower()].map(({ operations }) => operations[0]!.response.mean!);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { importLoad } from '../../../../dist/bench/load/import.js';
-import { loadFileJsonSchema, readLoadFile } from '../../../../dist/bench/load/load-file.js';
+import { readLoadFile } from '../../../../dist/bench/load/load-file.js';
+import { loadFileJsonSchema } from '../../../../dist/bench/load/load-schema.js';
 import { runCommand } from '../../../support/command.js';
 
 /** Writes files into a new folder, and returns the path of the first. */

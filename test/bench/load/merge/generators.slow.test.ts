@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newHistogram, percentiles } from '../../../../dist/bench/load/recorder.js';
+import { newHistogram, percentiles } from '../../../../dist/bench/load/percentiles.js';
 import type { LoadResult, Percentiles } from '../../../../dist/bench/load/result.js';
 import { folkmoot } from '../../../support/cli.js';
 import { temporaryFolder } from '../../../support/fixture.js';

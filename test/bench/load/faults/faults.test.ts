@@ -1,0 +1,154 @@
+/** Faults of a load file: their checks, what the record of a run says of them, and scores. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { compare } from '../../../../dist/bench/load/compare.js';
+import { FaultRecord } from '../../../../dist/bench/load/faults.js';
+import { readLoadFile } from '../../../../dist/bench/load/load-file.js';
+import type { FaultPlan } from '../../../../dist/bench/load/options.js';
+import type { Second } from '../../../../dist/bench/load/result.js';
+import { runCommand } from '../../../support/command.js';
+import { loadResult, noise } from '../fixture.js';
+
+function written(file: object): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'load.yaml');
+  writeFileSync(path, stringify(file));
+  return path;
+}
+
+const scenarios = { a: { executor: 'constant-arrival-rate', rate: 10, duration: '9s' } };
+const servers = { main: { command: ['node', '-e', ''] } };
+const kill = { at: '1s', action: 'kill', server: 'main', duration: '500ms' };
+
+test('faults: become plans of a run that keeps going', () => {
+  const run = { at: '5s', action: 'run', command: ['true', ''], undo: ['true'] };
+  const { options, ...rest } = readLoadFile(
+    written({ scenarios, servers, faults: { f: kill, run } }),
+  );
+  expect(rest.servers).toEqual({ main: { ...servers.main, autostart: true, ready: null } });
+  expect(options).toMatchObject({
+    keepGoing: true,
+    faults: [
+      { name: 'f', action: 'kill', server: 'main', atMs: 1_000, durationMs: 500 },
+      { name: 'run', action: 'run', server: null, atMs: 5_000, durationMs: 0, ...run, at: run.at },
+    ].map(({ at: _, ...plan }: Record<string, unknown>) => plan),
+  });
+});
+
+test.each([
+  ['faults.f.server', { ...kill, server: 'other' }],
+  ['faults.f.action', { ...kill, action: 'explode' }],
+  ['faults.f.at', { ...kill, at: '9s' }],
+  ['faults.f.duration', { ...kill, action: 'pause', duration: '0s' }],
+  ['faults.f.signal', { ...kill, action: 'signal' }],
+  ['faults.f.command', { at: '1s', action: 'run' }],
+  ['faults.f.shell', { ...kill, shell: true }],
+])('faults: a problem with %s names it', (path, f) => {
+  const file = written({ scenarios, servers, faults: { f } });
+  expect(() => readLoadFile(file)).toThrow(
+    new RegExp(`load.yaml:\\d+: ${path.replaceAll('.', '\\.')} `),
+  );
+});
+
+test('faults: commands of a file run only with --allow-commands', async () => {
+  const marked = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'mark');
+  const command = ['node', '-e', `require('fs').writeFileSync(${JSON.stringify(marked)}, '')`];
+  const path = written({ scenarios, servers: { main: { command } }, faults: { f: kill } });
+  const { code, stderr } = await runCommand(['load', path]);
+  expect([code, stderr.includes('--allow-commands')]).toEqual([2, true]);
+  expect(() => writeFileSync(marked, '', { flag: 'wx' })).not.toThrow();
+});
+
+/** What the server does with an arrival that is due at this time: its response time, or null. */
+type Server = (dueMs: number) => number | null;
+
+const plan = (change: Partial<FaultPlan> = {}): FaultPlan => {
+  return { name: 'f', action: 'kill', server: 'main', atMs: 20_000, durationMs: 2_000, ...change };
+};
+
+/** Records a run of one minute with an arrival every 10 ms, and returns its faults. */
+function recorded(plans: readonly FaultPlan[], server: Server) {
+  const record = new FaultRecord(plans, 0, { startMs: 0, endMs: 60_000 });
+  const seconds = new Map<number, number>();
+  const answers = Array.from({ length: 6_000 }, (_, index) => {
+    const dueMs = 10 * index;
+    const ms = server(dueMs);
+    return { dueMs, ms, atMs: dueMs + (ms ?? 1) };
+  }).sort((a, b) => a.atMs - b.atMs);
+  for (const { dueMs, ms, atMs } of answers) {
+    record.completed(ms !== null, dueMs, atMs);
+    const second = Math.floor(atMs / 1_000);
+    if (ms !== null) seconds.set(second, (seconds.get(second) ?? 0) + 1);
+  }
+  const rows = Array.from({ length: 60 }, (_, second): Second => {
+    const accepted = seconds.get(second) ?? 0;
+    const times = { response_p50: 5, response_p95: 9, response_p99: 10, lag_max: 0 };
+    return {
+      ...{ second, intended: 100, sent: 100, accepted, failed: 100 - accepted },
+      ...{ finalized_transactions: 0, ...times },
+    };
+  });
+  return record.result(rows, 60_000).faults!;
+}
+
+const usual = (dueMs: number) => 1 + ((dueMs / 10) % 10);
+const during = (fromMs: number, toMs: number, other: Server): Server => {
+  return (dueMs) => (dueMs >= fromMs && dueMs < toMs ? other(dueMs) : usual(dueMs));
+};
+
+test.each<[string, Server, object]>([
+  ['nothing', usual, { errors: 0, downtime_ms: 0, recovery_ms: 0, area: 0 }],
+  [
+    'a crash with a slow start',
+    during(20_000, 25_000, () => null),
+    { errors: 500, downtime_ms: 5_000, recovery_ms: 3_000, area: 0 },
+  ],
+  [
+    'a pause that answers late',
+    during(20_000, 22_000, (dueMs) => 22_000 - dueMs + 1),
+    // The mean of the delays is 1 s, for 200 of 1,200 arrivals.
+    { errors: 0, downtime_ms: 2_000, recovery_ms: 0, area: 1_000 / 6 },
+  ],
+  [
+    'a slow server',
+    during(20_000, 22_000, (dueMs) => usual(dueMs) + 60),
+    { errors: 0, downtime_ms: 60, recovery_ms: 0, area: 10 },
+  ],
+])('record: %s', (_, server, { area, downtime_ms, ...rest }: Record<string, number>) => {
+  const [fault] = recorded([plan()], server);
+  expect(fault).toMatchObject({ start_ms: 20_000, end_ms: 22_000, until_ms: 32_000 });
+  expect(fault).toMatchObject({ arrivals: 1_200, errors: rest.errors });
+  expect(Math.abs(fault!.downtime_ms - downtime_ms!)).toBeLessThanOrEqual(20);
+  expect(Math.abs(fault!.recovery_ms! - rest.recovery_ms!)).toBeLessThanOrEqual(100);
+  const { ms, low_ms, high_ms } = fault!.sensitivity!;
+  expect(Math.abs(ms - area!)).toBeLessThanOrEqual(0.02 * area! + 0.2);
+  expect([low_ms <= ms, ms <= high_ms, low_ms > 0]).toEqual([true, true, area! > 1]);
+});
+
+test('record: the effect of a fault ends at the next one, and a server may stay away', () => {
+  const plans = [plan(), plan({ name: 'g', atMs: 25_000, durationMs: 0 })];
+  const [first, second] = recorded(
+    plans,
+    during(25_000, 60_000, () => null),
+  );
+  expect([first!.until_ms, second!.until_ms]).toEqual([25_000, 35_000]);
+  expect(second).toMatchObject({
+    errors: 1_000,
+    recovery_ms: null,
+    sensitivity: null,
+  });
+  expect(second!.downtime_ms).toBeGreaterThan(8_900);
+});
+
+test('score: the score of two equal runs is 0 within its interval, and that of a slower one is not', () => {
+  const run = (seed: number, medianMs = 4) =>
+    loadResult({ seed, medianMs, seconds: 40, rate: 100 }, { outages: [] });
+  const chance = noise(3);
+  const scores = Array.from({ length: 10 }, () => {
+    const [a, b] = [1, 2].map(() => run(Math.floor(1e6 * chance())));
+    return compare(a!, b!).sensitivity[0]!.interval!;
+  });
+  expect(scores.filter(({ low_ms }) => low_ms === 0).length).toBeGreaterThanOrEqual(9);
+  expect(compare(run(1), run(2, 8)).sensitivity[0]!.interval!.low_ms).toBeGreaterThan(1);
+});
