@@ -20,7 +20,7 @@ export interface Comparison {
   /** Differences between the runs, and doubts about their figures. */
   warnings: string[];
   figures: ComparedFigure[];
-  /** Sensitivity of each operation to the outages of B, with its interval; empty without a record. */
+  /** Sensitivity of each operation to the outages of B; empty if B has no record of outages. */
   sensitivity: { operation: string; ms: number; interval: Score | null }[];
 }
 

@@ -117,7 +117,7 @@ class Process {
 type Step = (server: Process, fault: FaultPlan) => void | Promise<void>;
 const restart: Step = (server) => server.start();
 
-/** What each kind of fault does to its server. */
+/** Steps of each kind of fault, at its begin and at its end. */
 const steps: Record<Exclude<FaultPlan['action'], 'run'>, { begin: Step; end: Step }> = {
   kill: { begin: (server) => server.send('SIGKILL'), end: restart },
   stop: { begin: (server) => server.send('SIGTERM'), end: restart },

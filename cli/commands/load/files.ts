@@ -68,8 +68,8 @@ export async function disclose(
   const order = [...made].sort((a, b) => acceptedOf(a.result) - acceptedOf(b.result));
   const median = order[Math.floor((order.length - 1) / 2)]!;
   const { result } = median;
-  const shown = `folkmoot: figures of round ${made.indexOf(median) + 1}, the median of ${made.length}`;
-  writeStderr(shown);
+  const number = made.indexOf(median) + 1;
+  writeStderr(`folkmoot: figures of round ${number}, the median of ${made.length}`);
   if (flags.json) printJson(result);
   else writeStdout(...(await import('./summary.js')).loadSummary(result));
   await reportConditions(conditions, result, flags);

@@ -183,7 +183,7 @@ async function startServers(
   return Processes.start(servers, folder, signal);
 }
 
-/** How the command ends a run early, and carries its faults out. */
+/** Signal that ends the run early, and the hook that carries its faults out. */
 type RunMeans = { signal: AbortSignal; onFault: SaturateHooks['onFault'] | undefined };
 
 /** Runs the load, and reports it. Returns true if a signal or the page stopped it. */

@@ -60,7 +60,7 @@ test('faults: commands of a file run only with --allow-commands', async () => {
   expect(() => writeFileSync(marked, '', { flag: 'wx' })).not.toThrow();
 });
 
-/** What the server does with an arrival that is due at this time: its response time, or null. */
+/** Response time of an arrival that is due at this time; null if it fails. */
 type Server = (dueMs: number) => number | null;
 
 const plan = (change: Partial<FaultPlan> = {}): FaultPlan => {
@@ -141,7 +141,7 @@ test('record: the effect of a fault ends at the next one, and a server may stay 
   expect(second!.downtime_ms).toBeGreaterThan(8_900);
 });
 
-test('score: the score of two equal runs is 0 within its interval, and that of a slower one is not', () => {
+test('score: is 0 within its interval for equal runs, and not for a slower one', () => {
   const run = (seed: number, medianMs = 4) =>
     loadResult({ seed, medianMs, seconds: 40, rate: 100 }, { outages: [] });
   const chance = noise(3);
