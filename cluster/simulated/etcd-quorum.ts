@@ -229,7 +229,7 @@ export class Quorum {
     return this.#dropped + this.#log.length;
   }
 
-  /** Writes the log up to `end` to a member's disk, unless a different log replaces it meanwhile. */
+  /** Writes the log up to `end` to a member's disk, unless an election replaces the log first. */
   #write(voter: Voter, end: number, done: () => void): void {
     const { run } = voter;
     const term = this.#term;

@@ -88,7 +88,8 @@ export class Server {
     const { revision } = this.store;
     const outcome = this.store.apply(command);
     const { name, request } = command;
-    if (this.voter.leader === this.voter && name === 'Lease/LeaseGrant') this.#renew(request.ID);
+    const isLeading = this.voter.leader === this.voter;
+    if (isLeading && name === 'Lease/LeaseGrant' && 'answer' in outcome) this.#renew(request.ID);
     if (origin === this.voter && run === this.voter.run) answer(outcome);
     if (this.store.revision > revision) for (const stream of this.#streams) stream.advance();
   }
@@ -261,7 +262,7 @@ export class ServerStream {
       this.#tell({ canceled: true, compact_revision: String(compactRevision) });
       return;
     }
-    this.#watched = create;
+    this.#watched = create.key.length === 0 ? { ...create, key: Buffer.of(0) } : create;
     this.#next = from > 0 ? from : revision + 1;
     this.advance();
   }

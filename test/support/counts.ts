@@ -43,6 +43,10 @@ export const counts = {
   /** Faults in nodes, etcd and links under load: each kind once, then random kinds. */
   clusterFaults: pick({ quick: 11, full: 30 }),
   clusterSeconds: pick({ quick: 0, full: 300 }),
+  /** Random histories of operations, on a real and on a simulated etcd. */
+  etcdHistories: pick({ quick: 300, full: 10_000 }),
+  /** Lives of three etcd clients under random faults of a simulated etcd. */
+  etcdLives: pick({ quick: 20, full: 2_000 }),
   /** Random values written to each etcd key that nodes read. */
   unreadableValues: pick({ quick: 100, full: 1_000 }),
   /** Random network sessions with pauses. */

@@ -42,6 +42,8 @@ export interface EtcdSetup {
   tls?: { ca: string; cert: string; key: string };
   /** Arguments for every member. */
   args?: readonly string[];
+  /** Folder in which the data is stored (default: that of the system). */
+  parent?: string;
   /** Hosts for the members (default: this machine). */
   hosts?: readonly Host[];
 }
@@ -52,8 +54,9 @@ export async function etcd({
   tls,
   args = [],
   hosts = [],
+  parent,
 }: EtcdSetup = {}): Promise<TestEtcd> {
-  const folder = temporaryFolder();
+  const folder = temporaryFolder(parent);
   const scheme = tls ? 'https' : 'http';
   const ports = await freePorts(2 * count);
   const indices = Array.from({ length: count }, (_, index) => index);
