@@ -15,14 +15,7 @@ import { agentId } from '../../engine/protocol/signing.js';
 import { ruleOf } from '../../engine/rules/network-rule.js';
 import { admitReceived } from '../checks/request-checks.js';
 import { type UnknownName, unknownFields } from '../checks/unknown-members.js';
-import {
-  type Cost,
-  computeCost,
-  isLate,
-  isReplay,
-  refuseBlockShare,
-  toOperation,
-} from '../limits/cost.js';
+import { Cost, isLate, isReplay, refuseBlockShare, toOperation } from '../limits/cost.js';
 import type { Quota } from '../limits/limits.js';
 import type { RequestTrace } from '../tracing.js';
 import { signedRequest } from './bodies.js';
@@ -180,7 +173,7 @@ interface Charged {
 function charge({ call, kind }: Write, admitted: Admitted): Later<Charged | RefusalResponse> {
   const { limits, charged, proven } = call.services;
   const { address } = call.budget;
-  const cost = computeCost(limits, charged, toOperation(admitted), address);
+  const cost = new Cost(limits, charged, toOperation(admitted), address);
   // Anyone can replay a signature in the log, from any address.
   if (limits.figures && !cost.again) {
     proven.add(admitted.command.public_key, address.subject, address.now);

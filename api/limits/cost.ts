@@ -23,80 +23,41 @@ export function toOperation({ request, command, signature }: Admitted): Operatio
   return { kind, publicKey, signature, bytes };
 }
 
-export interface Cost {
-  /** True if the agent was already charged for this signature. */
-  readonly again: boolean;
-  /** Returns the exceeded quota, if any. */
-  exceeded(): Quota | null;
-  /**
-   * Returns true if the excess does not matter, because a request that changes nothing writes no
-   * bytes.
-   */
-  isFree(exceeded: Quota, precheck: Outcome | null): boolean;
-  /** Charges the request before its outcome is known, as of `ageMs` ago. */
-  charge(ageMs?: number): void;
-  /**
-   * Refunds depending on the outcome. Call in the outcome's turn, so that repeats in flight do not
-   * hold the agent's quota.
-   */
-  conclude(outcome: Outcome): void;
-  /** Returns the operation's remaining quota, for the headers. */
-  left(): Quota | null;
-}
+type Signatures = Pick<ChargedSignatures, 'has' | 'add'>;
 
-/** Computes a request's cost, given its address. Requests are free if limits are off. */
-export const computeCost = (
-  limits: Limits,
-  charged: Pick<ChargedSignatures, 'has' | 'add'>,
-  operation: Operation,
-  address: Account,
-): Cost => (limits.figures ? new Counting(limits, charged, operation, address) : free);
-
-const free: Cost = {
-  again: false,
-  exceeded: () => null,
-  isFree: () => true,
-  charge() {},
-  conclude() {},
-  left: () => null,
-};
-
-class Counting implements Cost {
-  readonly #charged: Pick<ChargedSignatures, 'add'>;
+/** The cost of a request. It is nothing if limits are off. */
+export class Cost {
+  readonly #charged: Pick<ChargedSignatures, 'add'> | null;
   readonly #now: number;
-  readonly #kind: CommandKind;
-  readonly #publicKey: string;
-  readonly #signature: string;
+  readonly #operated: Operation;
   readonly #operation: Counted;
   readonly #written: readonly Counted[];
   readonly #bytes: number;
   #use: Use | null = null;
   #writes: (Use | null)[] = [];
+  /** True if the agent was already charged for this signature. */
   readonly again: boolean;
 
-  constructor(
-    limits: Limits,
-    charged: Pick<ChargedSignatures, 'has' | 'add'>,
-    { kind, publicKey, signature, bytes }: Operation,
-    address: Account,
-  ) {
-    const agent = limits.agent(publicKey, address.now);
-    this.#kind = kind;
-    this.#charged = charged;
-    this.#publicKey = publicKey;
-    this.#signature = signature;
-    this.#now = address.now;
-    this.again = charged.has(publicKey, signature, address.now);
+  /** @param address account of the sender. */
+  constructor(limits: Limits, charged: Signatures, operation: Operation, address: Account) {
+    const { kind, publicKey, signature, bytes } = operation;
+    const { now } = address;
+    const agent = limits.agent(publicKey, now);
     const payer = kind === 'register' ? address : agent;
+    const [own, all] = byTheDay.has(kind) ? daily : byMinute;
+    this.#charged = limits.figures && charged;
+    this.#now = now;
+    this.#operated = operation;
+    this.again = limits.figures !== null && charged.has(publicKey, signature, now);
     this.#operation = this.again ? ['read', address] : [kind, payer];
     this.#bytes = bytes + WRITTEN_BESIDE_BYTES;
-    const [own, all] = byTheDay.has(kind) ? daily : byMinute;
     this.#written = [
       [own, agent],
       [all, address],
     ];
   }
 
+  /** Returns the exceeded quota, if any. */
   exceeded(): Quota | null {
     const [operation, payer] = this.#operation;
     if (!payer.has(operation)) return payer.quota(operation);
@@ -104,25 +65,36 @@ class Counting implements Cost {
     return full ? full[1].quota(full[0], this.#bytes) : null;
   }
 
+  /**
+   * Returns true if the excess does not matter, because a request that changes nothing writes no
+   * bytes.
+   */
   isFree({ name }: Quota, precheck: Outcome | null): boolean {
     if (!precheck) return false;
     return limitTable[name].unit === 'bytes' || (!this.again && precheck.result === 'duplicate');
   }
 
+  /** Charges the request before its outcome is known, as of `ageMs` ago. */
   charge(ageMs = 0): void {
     const [name, payer] = this.#operation;
     this.#use = payer.use(name, 1, ageMs);
     this.#writes = this.#written.map(([name, account]) => account.use(name, this.#bytes, ageMs));
-    if (!this.again) this.#charged.add(this.#publicKey, this.#signature, this.#now);
+    const { publicKey, signature } = this.#operated;
+    if (!this.again) this.#charged?.add(publicKey, signature, this.#now);
   }
 
+  /**
+   * Refunds depending on the outcome. Call in the outcome's turn, so that repeats in flight do not
+   * hold the agent's quota.
+   */
   conclude(outcome: Outcome): void {
-    const free = !this.again && !isCharged(this.#kind, outcome);
+    const free = !this.again && !isCharged(this.#operated.kind, outcome);
     const logged = outcome.result === 'accepted' || outcome.result === 'equivocation';
     if (free) refund(this.#use);
     if (!logged) this.#writes.forEach(refund);
   }
 
+  /** Returns the operation's remaining quota, for the headers. */
   left(): Quota | null {
     const [name, payer] = this.#operation;
     return payer.quota(name);
@@ -173,7 +145,7 @@ export function refuseBlockShare({ quota }: BlockShare, waitMs: number): Refusal
 
 interface Counters {
   limits: Limits;
-  charged: Pick<ChargedSignatures, 'has' | 'add'>;
+  charged: Signatures;
   blocks: BlockShare | null;
 }
 
@@ -188,7 +160,7 @@ export function countRemoteUsage({ limits, charged, blocks }: Counters): (spent:
   return (spent) => {
     const { kind, publicKey, spender, outcome, ageMs } = spent;
     const known = outcome.result === 'refused' ? charged : once;
-    const cost = computeCost(limits, known, spent, limits.address(spender));
+    const cost = new Cost(limits, known, spent, limits.address(spender));
     if (cost.again) return;
     cost.charge(ageMs);
     cost.conclude(outcome);

@@ -227,8 +227,9 @@ class Lane {
   silence = 0;
   loaded = false;
   readonly #pool: Piscina | null = null;
-  readonly end: () => Promise<void> = async () => {};
   #fault: unknown;
+  /** The last thread, and its loading. */
+  #last: { thread: Worker; loading: Promise<void> } | null = null;
 
   /** @param onDeath called after the thread has died, and after it was replaced. */
   constructor({ program, workerData }: ThreadsOptions, onDeath: () => void) {
@@ -245,7 +246,6 @@ class Lane {
       this.#fault = error;
       return;
     }
-    this.end = endOf(this.#pool);
     // A thread that fails while idle has no task, and piscina replaces the thread.
     this.#pool.on('error', () => {});
     // piscina emits the event before it starts a replacement, hence the microtask. It starts none
@@ -259,13 +259,28 @@ class Lane {
 
   awaitLoading(done: () => void): void {
     this.loaded = false;
-    const [thread] = this.workers;
-    if (!thread) return;
-    void loaded(thread).then(() => {
+    void this.#loading()?.then(() => {
       this.loaded = true;
       this.silence = 0;
       done();
     });
+  }
+
+  /** Resolves when the thread has loaded. Returns undefined if there is none. */
+  #loading(): Promise<void> | undefined {
+    const [thread] = this.workers;
+    if (thread && thread !== this.#last?.thread) this.#last = { thread, loading: loaded(thread) };
+    return thread && this.#last?.loading;
+  }
+
+  /**
+   * Ends the thread. First waits until it has loaded, because in Node 20, terminating a thread
+   * while it loads a module can crash the process (v8::Module::IsGraphAsync).
+   */
+  async end(): Promise<void> {
+    const patience = new Promise((resolve) => setTimeout(resolve, LOADING_MS).unref());
+    await Promise.race([this.#loading(), patience]);
+    await this.#pool?.destroy();
   }
 
   async run({ name, message }: ThreadTask): Promise<unknown> {
@@ -281,11 +296,6 @@ const youngMb = 16;
 /** Loads piscina on demand, since most commands start no threads. */
 const load = () => createRequire(import.meta.url)('piscina') as typeof import('piscina');
 
-/*
- * Ending a thread first waits until it has loaded, because in Node 20, terminating a thread while
- * it loads a module can crash the process (v8::Module::IsGraphAsync).
- */
-
 /** Time limit for a thread to load. After the limit, the thread is terminated anyway. */
 const LOADING_MS = 5_000;
 
@@ -294,26 +304,3 @@ const loaded = (thread: Worker) =>
   new Promise<void>((resolve) => {
     for (const event of ['message', 'exit', 'error']) thread.once(event, () => resolve());
   });
-
-/** Must be called in the turn that creates the pool. */
-function endOf(pool: Piscina): () => Promise<void> {
-  const watched = new WeakSet<Worker>();
-  const loading = new Set<Promise<unknown>>();
-  const watch = () => {
-    for (const thread of pool.threads) {
-      if (watched.has(thread)) continue;
-      watched.add(thread);
-      const one: Promise<unknown> = loaded(thread).then(() => loading.delete(one));
-      loading.add(one);
-    }
-  };
-  watch();
-  // piscina emits the event before it starts a replacement, hence the microtask.
-  pool.on('workerDestroy', () => queueMicrotask(watch));
-  return async () => {
-    watch();
-    const patience = new Promise((resolve) => setTimeout(resolve, LOADING_MS).unref());
-    await Promise.race([Promise.all(loading), patience]);
-    await pool.destroy();
-  };
-}

@@ -90,16 +90,39 @@ export interface ReplayOptions {
  * ```
  */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
-  const run = new Replay(options);
+  const { stored, end = stored?.meta() ?? null, verifier, onStep } = options;
+  const records = new Computed();
+  const recompute = new Recompute({
+    ...{ records, verifier, onStep, prepareRule },
+    storedEvents: stored && ((first) => eventsFrom(stored, first)),
+    compareStep: stored && comparingIndex(stored),
+  });
   try {
-    return await replayAll(run, options);
+    const divergence = await recomputeAll(recompute, options);
+    if (divergence || options.to !== undefined) return resultOf(recompute, divergence);
+    const compared = compareEnd(recompute, records, { stored, end });
+    if (!compared.divergence) await assertArchive(stored);
+    return resultOf(recompute, compared.divergence, compared.records);
   } finally {
-    await run.close();
+    await records.close();
   }
 }
 
-async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayResult> {
-  const chunks = toChunks(options.lines, options.to);
+const resultOf = (
+  { entries, digest, logDigest: log_digest }: Recompute,
+  first_divergence: Divergence | null,
+  records_compared = false,
+): ReplayResult => {
+  const match = first_divergence === null;
+  return { match, entries, digest, log_digest, records_compared, first_divergence };
+};
+
+/** Recomputes all lines up to the first divergence. */
+async function recomputeAll(
+  run: Recompute,
+  { lines, to, onProgress }: ReplayOptions,
+): Promise<Divergence | null> {
+  const chunks = toChunks(lines, to);
   try {
     // Verifies a chunk while applying the previous chunk.
     for (let ahead: Promise<CheckedLine[]> = Promise.resolve([]); ; ) {
@@ -115,15 +138,12 @@ async function replayAll(run: Replay, options: ReplayOptions): Promise<ReplayRes
       const divergence = run.apply(await ahead);
       if (divergence) {
         await checked?.catch(() => undefined);
-        return run.result(divergence);
+        return divergence;
       }
-      if (run.entries > 0) options.onProgress?.(run.entries - 1);
+      if (run.entries > 0) onProgress?.(run.entries - 1);
       if (!checked) {
         await reading;
-        if (options.to !== undefined) return run.result(null);
-        const difference = run.compareEnd();
-        if (!difference) await assertArchive(options.stored);
-        return run.result(difference);
+        return null;
       }
       ahead = checked;
     }
@@ -165,100 +185,63 @@ function* eventsFrom(stored: Store, first: number): StoredEvents {
   yield* stored.events(first, Number.MAX_SAFE_INTEGER);
 }
 
-class Replay {
-  readonly #computed = new Computed();
-  readonly #recompute: Recompute;
-  readonly #stored: Store | undefined;
-  readonly #end: StoreMeta | null;
-  #recordsCompared = false;
+interface Compared {
+  divergence: Divergence | null;
+  /** True if the records were compared. */
+  records: boolean;
+}
 
-  constructor({ stored, end, verifier, onStep }: ReplayOptions) {
-    this.#stored = stored;
-    this.#end = end ?? stored?.meta() ?? null;
-    this.#recompute = new Recompute({
-      records: this.#computed,
-      verifier,
-      storedEvents: stored && ((first) => eventsFrom(stored, first)),
-      compareStep: stored && comparingIndex(stored),
-      onStep,
-      prepareRule,
-    });
+/** Compares the end of the log and the records, and looks for stored data beyond the end. */
+function compareEnd(
+  { engine, genesis, entries, digest, logDigest, last }: Recompute,
+  computed: Computed,
+  { stored, end }: { stored: Store | undefined; end: StoreMeta | null },
+): Compared {
+  const seq = Math.max(0, entries - 1);
+  const at = { seq, kind: last?.entry.kind ?? 'genesis' };
+  const differs = (divergence: Divergence | null) => ({ divergence, records: false });
+  if (!engine) {
+    return differs({ ...at, what: 'entry', expected: 'entry 0 (genesis)', found: 'no entries' });
   }
+  if (!stored || !end) return differs(null);
+  const { position } = engine;
+  const ends = [
+    ['end', `entry ${end.seq}`, `entry ${seq}`],
+    ['log_digest', logDigest, end.log_digest],
+    ['digest', digest, end.digest],
+    ['end', `time ${position.at}`, `time ${end.at}`],
+    ['end', `event ${position.event_seq}`, `event ${end.event_seq}`],
+    ['end', `network ${genesis?.network_id}`, `network ${end.network_id}`],
+  ] as const;
+  for (const [what, expected, found] of ends) {
+    if (expected !== found) return differs({ ...at, what, expected, found });
+  }
+  const grown = () => stored.meta()?.seq !== end.seq;
+  if (grown()) return differs(null);
+  const divergence =
+    findBeyond(stored, at, position.event_seq + 1) ?? compareRecords(computed, stored);
+  // After a commit in between, the stored records are newer than the recomputed records.
+  return grown() ? differs(null) : { divergence, records: true };
+}
 
-  /** Number of applied entries that match. */
-  get entries(): number {
-    return this.#recompute.entries;
+/** Finds data stored beyond the end of the log. */
+function findBeyond(
+  stored: Store,
+  at: { seq: number; kind: string },
+  nextEvent: number,
+): Divergence | null {
+  for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
+    const expected = `no entry after ${at.seq}`;
+    return { ...at, what: 'entry', expected, found: `entry ${seq}` };
   }
-
-  close(): Promise<void> {
-    return this.#computed.close();
+  for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
+    const which = `index ${seq}`;
+    return { ...at, what: 'record', which, expected: 'no record', found: `entries to ${seq}` };
   }
-
-  check(lines: readonly LogLine[]): Promise<CheckedLine[]> {
-    return this.#recompute.check(lines);
+  for (const { seq, json } of stored.events(nextEvent, Number.MAX_SAFE_INTEGER)) {
+    return { ...at, what: 'event', which: `event ${seq}`, expected: 'no event', found: json };
   }
-
-  apply(checked: readonly CheckedLine[]): Divergence | null {
-    return this.#recompute.apply(checked);
-  }
-
-  result(divergence: Divergence | null): ReplayResult {
-    return {
-      match: divergence === null,
-      entries: this.#recompute.entries,
-      digest: this.#recompute.digest,
-      log_digest: this.#recompute.logDigest,
-      records_compared: this.#recordsCompared,
-      first_divergence: divergence,
-    };
-  }
-
-  /** Compares the end of the log and the records, and looks for stored data beyond the end. */
-  compareEnd(): Divergence | null {
-    const { engine, genesis, entries, digest, logDigest } = this.#recompute;
-    const seq = Math.max(0, entries - 1);
-    const at = { seq, kind: this.#recompute.last?.entry.kind ?? 'genesis' };
-    if (!engine) {
-      return { ...at, what: 'entry', expected: 'entry 0 (genesis)', found: 'no entries' };
-    }
-    const stored = this.#stored;
-    const meta = this.#end;
-    if (!stored || !meta) return null;
-    const ends = [
-      ['end', `entry ${meta.seq}`, `entry ${seq}`],
-      ['log_digest', logDigest, meta.log_digest],
-      ['digest', digest, meta.digest],
-      ['end', `time ${engine.position.at}`, `time ${meta.at}`],
-      ['end', `event ${engine.position.event_seq}`, `event ${meta.event_seq}`],
-      ['end', `network ${genesis?.network_id}`, `network ${meta.network_id}`],
-    ] as const;
-    for (const [what, expected, found] of ends) {
-      if (expected !== found) return { ...at, what, expected, found };
-    }
-    const grown = () => stored.meta()?.seq !== meta.seq;
-    if (grown()) return null;
-    const divergence = this.#isBeyond(stored, at) ?? compareRecords(this.#computed, stored);
-    // After a commit in between, the stored records are newer than the recomputed records.
-    this.#recordsCompared = !grown();
-    return this.#recordsCompared ? divergence : null;
-  }
-
-  /** Finds data stored beyond the end of the log. */
-  #isBeyond(stored: Store, at: { seq: number; kind: string }): Divergence | null {
-    for (const { seq } of stored.entries(at.seq + 1, Number.MAX_SAFE_INTEGER)) {
-      const expected = `no entry after ${at.seq}`;
-      return { ...at, what: 'entry', expected, found: `entry ${seq}` };
-    }
-    for (const { seq } of stored.index({ from: at.seq + 1, limit: 1 })) {
-      const which = `index ${seq}`;
-      return { ...at, what: 'record', which, expected: 'no record', found: `entries to ${seq}` };
-    }
-    const next = this.#recompute.engine!.position.event_seq + 1;
-    for (const { seq, json } of stored.events(next, Number.MAX_SAFE_INTEGER)) {
-      return { ...at, what: 'event', which: `event ${seq}`, expected: 'no event', found: json };
-    }
-    return null;
-  }
+  return null;
 }
 
 function kindOf(stored: Store, seq: number): string {

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Profile, resolveLimits } from '../../api/contract/limit-table.js';
 import { type BlockShare, createBlockShare } from '../../api/limits/block-share.js';
-import { computeCost, refuseBlockShare, refuseQuota, toOperation } from '../../api/limits/cost.js';
+import { Cost, refuseBlockShare, refuseQuota, toOperation } from '../../api/limits/cost.js';
 import { Limits } from '../../api/limits/limits.js';
 import { type Admitted, admit } from '../../engine/admit/admit.js';
 import { refuseTimestamp } from '../../engine/admit/credentials.js';
@@ -458,12 +458,7 @@ export class Quotas {
   take(from: number, admitted: Admitted, look: Outcome | null): Charged | { refusal: Refusal } {
     const { kind, public_key: key } = admitted.command;
     const operation = operationOf(admitted);
-    const cost = computeCost(
-      this.#limits,
-      unseen,
-      operation,
-      this.#limits.address(`address:${from}`),
-    );
+    const cost = new Cost(this.#limits, unseen, operation, this.#limits.address(`address:${from}`));
     const exceeded = cost.exceeded();
     if (exceeded && !cost.isFree(exceeded, look)) return { refusal: refuseQuota(exceeded) };
     const opens = kind === 'propose' && !look ? this.#blocks : null;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Outcome } from 'folkmoot';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
-import { type Cost, computeCost, countRemoteUsage } from '../../../dist/api/limits/cost.js';
+import { Cost, countRemoteUsage } from '../../../dist/api/limits/cost.js';
 import { Limits } from '../../../dist/api/limits/limits.js';
 import { ChargedSignatures } from '../../../dist/api/limits/signature-quota.js';
 import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
@@ -28,8 +28,7 @@ function door(now: () => number) {
   const charged = new ChargedSignatures(now());
   const blocks = new BlockShare(10, now);
   const count = countRemoteUsage({ limits, charged, blocks });
-  const cost = (number: number) =>
-    computeCost(limits, charged, vote(number), limits.address(address));
+  const cost = (number: number) => new Cost(limits, charged, vote(number), limits.address(address));
   const left = () => limits.agent(key, now()).quota('vote')!.remaining;
   return { limits, blocks, count, cost, left };
 }

@@ -11,14 +11,7 @@ import {
 } from 'folkmoot';
 import { type Citizen, instant } from '../../support/citizens.js';
 import { temporaryFolder, testNetwork } from '../../support/fixture.js';
-import {
-  answerOf,
-  newPopulation,
-  type Population,
-  populated,
-  refusalOf,
-  word,
-} from '../helpers.js';
+import { answerOf, newPopulation, type Population, populated, refusalOf } from '../helpers.js';
 
 const as = (
   role: 'founder' | 'member' | 'invited',
@@ -28,14 +21,14 @@ const as = (
 const ascending = (citizens: readonly Citizen[]) =>
   [...citizens].sort((a, b) => (a.id < b.id ? -1 : 1));
 
-const proposed = async (
+const _proposed = async (
   population: Population,
   by: Citizen,
   others: readonly Citizen[],
   duration = 'PT1H',
 ) => answerOf<'alliance_propose'>(await population.ally(by, others, { duration })).alliance_id;
 
-const last = (population: Population): EventData['alliance_update'] =>
+const _last = (population: Population): EventData['alliance_update'] =>
   population.told('alliance_update').at(-1)!;
 
 test('alliance: a proposal lists founder and invited agents in ascending order', async () => {
@@ -48,30 +41,6 @@ test('alliance: a proposal lists founder and invited agents in ascending order',
     ...{ members: [...as('founder', ada), ...as('invited', ...ascending(others))], purpose: 'win' },
     ...{ duration: 'PT1H', status: 'proposed', timestamp: instant(5) },
   });
-});
-
-test('alliance: lapses after 60 seconds without an acceptance, and not before', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  const id = await proposed(population, ada!, [bob!]);
-  await population.at(60_000);
-  expect(last(population).status).toBe('proposed');
-  await population.at(60_001);
-  expect(last(population)).toMatchObject({ alliance_id: id, status: 'lapsed', duration: 'PT0S' });
-  expect(last(population).members).toEqual([]);
-  expect(refusalOf(await population.respond(bob!, id, true))).toMatchObject({ status: 409 });
-});
-
-test('alliance: can be joined at the last instant, when its duration begins', async () => {
-  const population = await newPopulation();
-  const [ada, bob] = await population.joinMany(2);
-  const id = await proposed(population, ada!, [bob!], 'PT1M');
-  await population.at(60_000);
-  expect(word(await population.respond(bob!, id, true))).toBe('accepted');
-  await population.at(120_000);
-  expect(last(population).status).toBe('active');
-  await population.at(120_001);
-  expect(last(population)).toMatchObject({ status: 'expired', members: [], duration: 'PT0S' });
 });
 
 populated('alliance: points at an unknown invitee', async (population) => {

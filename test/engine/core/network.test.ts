@@ -1,16 +1,5 @@
-/** Electorates and dormancy, and network figures: pending, throughput, metrics. */
-
-import { limits } from 'folkmoot';
-import { type Citizen, instant, START_MS } from '../../support/citizens.js';
-import {
-  answerOf,
-  expectRefused,
-  newPopulation,
-  type Population,
-  populated,
-  refusalOf,
-  word,
-} from '../helpers.js';
+import { type Citizen, instant } from '../../support/citizens.js';
+import { answerOf, newPopulation, type Population, populated, word } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 /** Options without a dormancy limit, which voting.test.ts covers. */
@@ -90,23 +79,6 @@ populated('network: network_tps covers the last minute, with two decimals', asyn
   expect(tps()).toBe(0.16);
   await population.at(62_000);
   expect(tps()).toBe(0);
-});
-
-test('network: emits metrics every five seconds and when the rate becomes zero', async () => {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  await population.at(12_345);
-  await finalize(population, ada, 6);
-  const due: number[] = [];
-  for (
-    let next = population.network.nextDeadline();
-    next;
-    next = population.network.nextDeadline()
-  ) {
-    due.push(next - START_MS);
-    await population.at(next - START_MS + 1);
-  }
-  expect(due).toEqual([...Array.from({ length: 12 }, (_, i) => 15_000 + i * 5_000), 72_345]);
 });
 
 populated('network: writes nothing while idle or with empty blocks', async (population) => {
@@ -200,82 +172,4 @@ test('weights: alliance_bonus adds two for each allied elector, at most ten', as
   // The first agent has 7 allies (10 points at most), the second still 2, the third 7, and five
   // more agents 6 each.
   expect(await weight(voters[2]!)).toBe(900 + 10 + 4 + 10 + 5 * 10);
-});
-
-// ---- The limit of open blocks, and displacement by reputation.
-
-const PLACES = limits.openBlocks;
-
-/**
- * Creates a population at the limit of open blocks. `ada` is a producer; every agent's reputation
- * is 50.
- */
-async function fullTown(): Promise<{
-  population: Population;
-  ada: Citizen;
-  holders: Citizen[];
-  open: string[];
-}> {
-  const population = await newPopulation();
-  const ada = await population.join(both);
-  const others = await population.joinMany(5, both);
-  expect(others).toHaveLength(5);
-  const holders = await population.joinMany(PLACES, ['producer']);
-  const open: string[] = [];
-  for (const holder of holders) open.push(await population.open(holder));
-  return { population, ada, holders, open };
-}
-
-/** Changes reputations by a rejected block: up for agents that reject, down for the others. */
-async function reject(population: Population, maker: Citizen, voters: readonly Citizen[]) {
-  await population.votes(voters.slice(0, 2), await population.open(maker), 'reject');
-}
-
-test('places: a higher reputation displaces the lowest, whose block is orphaned', async () => {
-  const { population, ada, holders, open } = await fullTown();
-  // The rejected block lowers its producer's reputation and raises the rejecting voters'
-  // reputation.
-  await population.votes(population.citizens.slice(0, 2), open[3]!, 'reject');
-  open[3] = await population.open(holders[3]!);
-  const mark = population.mark();
-  const hash = await population.open(ada);
-  expect(population.blockStatus(open[3])).toBe('orphaned');
-  const others = open.filter((_, index) => index !== 3);
-  expect(others.map((one) => population.blockStatus(one))).toEqual(others.map(() => 'voting'));
-  const told = population
-    .since(mark)
-    .map(({ type, data }) => [type, (data as { block_hash: string }).block_hash]);
-  expect(told).toEqual([
-    ['block_status', open[3]],
-    ['block_proposal', hash],
-  ]);
-  expect(population.network.read.record('open', ['block', open[3]])).toBeUndefined();
-  // The displaced block is closed, and its producer can propose again.
-  const late = await population.vote(population.citizens[4]!, open[3]);
-  expectRefused(late, 'VOTING_CLOSED', { details: { height: 1 } });
-  expect(word(await population.propose(holders[3]!))).toBe('TOO_MANY_OPEN');
-});
-
-test('places: a producer with an open block cannot displace a second one', async () => {
-  const { population, ada, open, holders } = await fullTown();
-  await population.votes(population.citizens.slice(0, 2), open[0]!, 'reject');
-  await population.open(holders[0]!);
-  const own = await population.open(ada);
-  const again = refusalOf(await population.propose(ada));
-  expect([again.reason, again.details]).toEqual(['OPEN_BLOCK', { block_hash: own }]);
-});
-
-test('places: a displaced block causes no absence', async () => {
-  const genesis = { voting_period_ms: 60_000, dormant_after: 1, dormant_share_max: 10_000 };
-  const population = await newPopulation({ genesis });
-  const [ada, bob, ...silent] = await population.joinMany(6, both);
-  const holders = await population.joinMany(PLACES + 1, ['producer']);
-  await reject(population, holders[0]!, [ada!, bob!]);
-  const first = await population.open(holders[0]!);
-  for (const holder of holders.slice(2)) await population.open(holder);
-  await population.open(ada!);
-  expect(population.blockStatus(first)).toBe('orphaned');
-  await population.wait(59_000);
-  const asleep = silent.filter(({ id }) => population.network.read.agent(id)!.dormant);
-  expect(asleep).toEqual([]);
 });
