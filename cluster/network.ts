@@ -93,7 +93,7 @@ export class ClusterNetwork implements ServedNetwork {
       ...options,
       genesis,
       order: { log, epoch },
-      clock: { now: () => clock.time, outside: host.now },
+      clock: { now: () => clock.time, outside: () => host.now() },
       onFatal,
     });
     clock.time = inner.read.position.order!.time;

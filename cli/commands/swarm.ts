@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { ClusterSwarmFailure, ClusterSwarmResult } from '../../sim/swarm/cluster-swarm.js';
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
 import { CliCommand, integer } from '../options/options.js';
-import { exitCodes, interruption } from '../output/exit.js';
+import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import { escapeControls, printJson, writeStderr, writeStdout } from '../output/output.js';
 import { simCommandLine } from '../output/provenance.js';
@@ -14,6 +15,8 @@ interface Flags extends QueueFlags {
   jobs: number;
   minutes?: number;
   out?: string;
+  cluster?: boolean;
+  checkDeterminism?: boolean;
   json?: boolean;
 }
 
@@ -25,6 +28,8 @@ export function swarmCommand(): CliCommand {
     .option('--jobs <n>', 'parallel runs', integer(1, 256), availableParallelism())
     .option('--minutes <n>', 'start no new runs after this many minutes', integer(1, 100_000))
     .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)')
+    .option('--cluster', 'test random clusters with faults, in virtual time')
+    .option('--check-determinism', 'with --cluster: run each plan twice, and compare all draws')
     .addOptions(queueOptions())
     .option('--json', 'print one JSON object')
     .notes(`
@@ -34,16 +39,25 @@ runs twice. A failure is a broken rule, a crash, a different digest in the
 second run, or no progress under good conditions.
 
 The first failure is shrunk and written with the command that reproduces it.
-With --queue, workers execute the runs, and this process shrinks the failure.`)
+With --queue, workers execute the runs, and this process shrinks the failure.
+
+With --cluster, the number determines a cluster instead: 1 to 5 nodes, 1 to 5
+members of etcd, clients, and faults of processes, clocks, disks, links and
+messages. The production code of the nodes runs in one process and in virtual
+time. All promises of docs/cluster.md are checked after each step, and the
+cluster must work again once the faults end. A failure is printed with its
+smallest plan and its timeline.`)
     .examples(
       'swarm --seeds 200',
       'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
       'swarm --seeds 100000 --queue etcd://10.0.0.1:2379',
+      'swarm --cluster --seeds 200',
     )
     .action(run);
 }
 
 async function run(flags: Flags): Promise<void> {
+  if (flags.cluster) return runClusters(flags);
   const { seeds, first, jobs, minutes } = flags;
   if (flags.out !== undefined) {
     const { assertNoNetwork, assertNoOutput } = await import('../../report/folder.js');
@@ -73,6 +87,59 @@ async function run(flags: Flags): Promise<void> {
   else writeStdout(...readable(result, seeds));
   if (result.failure) printFailure(result.failure, kept!);
   else if (interrupt.signal.aborted) interrupt.end();
+}
+
+/** Runs simulated clusters, one at a time. */
+async function runClusters(flags: Flags): Promise<void> {
+  const { seeds, first, minutes, checkDeterminism = false } = flags;
+  const advice = 'start one process per range of --first, and redirect its output';
+  const other = '--cluster';
+  if (flags.queue) throw new UsageError('OPTION_CONFLICT', { option: '--queue', other, advice });
+  if (flags.out) throw new UsageError('OPTION_CONFLICT', { option: '--out', other, advice });
+  const { clusterSwarm } = await import('../../sim/swarm/cluster-swarm.js');
+  const { showCount } = await import('../output/progress.js');
+  writeStderr(`folkmoot swarm: clusters ${first} to ${first + seeds - 1}`);
+  const interrupt = interruption();
+  const progress = showCount(seeds, 'clusters', 1);
+  progress.update(0);
+  const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+  const result = await clusterSwarm({
+    ...{ seeds, first, checkDeterminism, signal: interrupt.signal },
+    goesOn: () => performance.now() < until,
+    onProgress: progress.update,
+    onShrink: (tried, faults) => writeStderr(`shrinking: ${faults} faults after ${tried} runs`),
+  }).finally(() => progress.stop());
+  const { describePlan } = await import('../../sim/swarm/cluster-plan.js');
+  if (flags.json) printJson(result);
+  else writeStdout(...readableClusters(result, seeds));
+  if (result.failure) printClusterFailure(result.failure, describePlan);
+  else if (interrupt.signal.aborted) interrupt.end();
+}
+
+function readableClusters(result: ClusterSwarmResult, seeds: number): string[] {
+  const { ran, twice, steps, virtualMs, acknowledged, entries, faults } = result;
+  const each = Object.entries(faults).map(([kind, count]) => `${kind} ${count}`);
+  return [
+    `${ran} of ${seeds} clusters, ${twice} of them twice; ${Math.round(virtualMs / 1_000)} s of ` +
+      `virtual time in ${steps} steps, ${acknowledged} acknowledged writes, ${entries} entries`,
+    `faults: ${each.join(', ') || 'none'}`,
+  ];
+}
+
+/** Number of lines of a timeline that are printed. */
+const LINES = 60;
+
+function printClusterFailure(
+  { drawn, failure, run, tries }: ClusterSwarmFailure,
+  describe: (plan: ClusterSwarmFailure['drawn']) => string[],
+): void {
+  writeStdout(...run.timeline.slice(-LINES), '', ...describe(run.plan));
+  writeStderr(
+    `folkmoot: cluster ${drawn.seed} failed, ${failure.kind}: ${failure.message}`,
+    `shrunk in ${tries} runs; reproduce with: ` +
+      `npx folkmoot swarm --cluster --first ${drawn.seed} --seeds 1`,
+  );
+  setExitCode(codes[failure.kind]);
 }
 
 /** Files of a failure: the shrunk scenario and the original one. */

@@ -55,20 +55,34 @@ export async function shrink(
     return true;
   };
   try {
-    for (let before: Raw | null = null; before !== best.raw && goesOn(); ) {
-      before = best.raw;
-      for (const reducer of reducers) {
-        for (let index = 0; goesOn(); ) {
-          const candidate = reducer(best.raw)[index];
-          if (!candidate) break;
-          if (!(await accept(candidate))) index += 1;
-        }
-      }
-    }
+    await shrinkGreedily(raw, reducers, { goesOn, accept });
   } finally {
     await worker.close();
   }
   return best;
+}
+
+/**
+ * Replaces a case by its variants that `accept` takes, until it takes none. A reducer returns the
+ * variants of a case, largest step first.
+ */
+export async function shrinkGreedily<Case>(
+  start: Case,
+  reducers: readonly ((from: Case) => readonly Case[])[],
+  { goesOn, accept }: { goesOn(): boolean; accept(variant: Case): Promise<boolean> },
+): Promise<void> {
+  let best = start;
+  for (let before: Case | null = null; before !== best && goesOn(); ) {
+    before = best;
+    for (const reducer of reducers) {
+      for (let index = 0; goesOn(); ) {
+        const variant = reducer(best)[index];
+        if (!variant) break;
+        if (await accept(variant)) best = variant;
+        else index += 1;
+      }
+    }
+  }
 }
 
 /** Completes a variant. Returns null for an invalid variant, for example one without producers. */

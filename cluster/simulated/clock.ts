@@ -1,0 +1,185 @@
+/**
+ * Virtual time for the processes of a simulated cluster. One heap holds all calls of all processes.
+ * After each call, everything that it has set in motion runs to its end before the next call, so
+ * equal inputs give equal runs. A process has its own clock, which can be wrong, can stall with its
+ * process and ends with it.
+ */
+import { setImmediate as drained } from 'node:timers/promises';
+import type { HostClock } from '../../engine/store/host-clock.js';
+
+interface Call {
+  at: number;
+  /** Calls at the same time run in the order in which they were planned. */
+  number: number;
+  /** Null once cancelled. */
+  run: (() => void) | null;
+}
+
+const isBefore = (one: Call, other: Call): boolean =>
+  one.at < other.at || (one.at === other.at && one.number < other.number);
+
+/** The time of the simulated world, in milliseconds. */
+export class SimulatedTime implements HostClock {
+  readonly #start: number;
+  readonly #heap: Call[] = [];
+  #at = 0;
+  #planned = 0;
+  /** Number of calls so far. */
+  calls = 0;
+
+  /** @param start milliseconds since 1970. */
+  constructor(start: number) {
+    this.#start = start;
+  }
+
+  now(): number {
+    return this.#start + Math.trunc(this.#at);
+  }
+
+  monotonic(): number {
+    return this.#at;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const planned: Call = { at: this.#at + Math.max(0, ms), number: this.#planned, run: call };
+    this.#planned += 1;
+    this.#push(planned);
+    return () => {
+      planned.run = null;
+    };
+  }
+
+  every(ms: number, call: () => void): () => void {
+    const again = () => {
+      cancel = this.after(ms, again);
+      call();
+    };
+    let cancel = this.after(ms, again);
+    return () => cancel();
+  }
+
+  /**
+   * Runs all calls up to a time. `onCall` runs after each of them and what it has set in motion;
+   * the run ends early if it returns false.
+   */
+  async runUntil(at: number, onCall: () => boolean): Promise<void> {
+    await drained();
+    while (this.#heap.length > 0 && this.#heap[0]!.at <= at) {
+      const next = this.#take();
+      if (!next.run) continue;
+      this.#at = next.at;
+      this.calls += 1;
+      next.run();
+      await drained();
+      if (!onCall()) return;
+    }
+    this.#at = Math.max(this.#at, at);
+  }
+
+  #push(call: Call): void {
+    const heap = this.#heap;
+    let place = heap.push(call) - 1;
+    while (place > 0) {
+      const above = (place - 1) >> 1;
+      if (!isBefore(call, heap[above]!)) break;
+      heap[place] = heap[above]!;
+      place = above;
+    }
+    heap[place] = call;
+  }
+
+  #take(): Call {
+    const heap = this.#heap;
+    const first = heap[0]!;
+    const last = heap.pop()!;
+    if (heap.length === 0) return first;
+    let place = 0;
+    for (let below = 1; below < heap.length; below = 2 * place + 1) {
+      const right = below + 1;
+      if (right < heap.length && isBefore(heap[right]!, heap[below]!)) below = right;
+      if (!isBefore(heap[below]!, last)) break;
+      heap[place] = heap[below]!;
+      place = below;
+    }
+    heap[place] = last;
+    return first;
+  }
+}
+
+/** The clock and timers of one process. */
+export class ProcessClock implements HostClock {
+  readonly #time: SimulatedTime;
+  /** Calls that became due while the process was stalled, in order; null while it runs. */
+  #stalled: (() => void)[] | null = null;
+  #ended = false;
+  /** Milliseconds by which the wall clock is ahead. */
+  aheadMs: number;
+
+  constructor(time: SimulatedTime, aheadMs: number) {
+    this.#time = time;
+    this.aheadMs = aheadMs;
+  }
+
+  now(): number {
+    return this.#time.now() + this.aheadMs;
+  }
+
+  monotonic(): number {
+    return this.#time.monotonic();
+  }
+
+  after(ms: number, call: () => void): () => void {
+    let cancelled = false;
+    const cancel = this.#time.after(ms, () => {
+      this.#run(() => {
+        if (!cancelled) call();
+      });
+    });
+    return () => {
+      cancelled = true;
+      cancel();
+    };
+  }
+
+  every(ms: number, call: () => void): () => void {
+    let cancelled = false;
+    // As in Node.js, a process that was stalled for several intervals gets one call.
+    let due = false;
+    const cancel = this.#time.every(ms, () => {
+      if (due) return;
+      due = true;
+      this.#run(() => {
+        due = false;
+        if (!cancelled) call();
+      });
+    });
+    return () => {
+      cancelled = true;
+      cancel();
+    };
+  }
+
+  /** Stalls the process, as SIGSTOP does. */
+  stall(): void {
+    this.#stalled ??= [];
+  }
+
+  /** Continues a stalled process. */
+  resume(): void {
+    const due = this.#stalled ?? [];
+    this.#stalled = null;
+    for (const call of due) this.#time.after(0, () => this.#run(call));
+  }
+
+  /** Ends the process. None of its calls runs again. */
+  end(): void {
+    this.#ended = true;
+    this.#stalled = null;
+  }
+
+  #run(call: () => void): void {
+    if (this.#ended) return;
+    if (this.#stalled) this.#stalled.push(call);
+    else call();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * A disk in virtual time. It outlives the processes that open it, and holds only committed data.
+ * A commit that is under way when its process is killed is then either complete or absent. At power
+ * loss it is torn, which the store's transactions turn into absent.
+ */
+
+import { tables } from '../../engine/protocol/schema/record.js';
+import { type HostClock, sleep } from '../../engine/store/host-clock.js';
+import { createMemoryStore } from '../../engine/store/memory.js';
+import { storeError } from '../../engine/store/messages.js';
+import type { Batch, Store } from '../../engine/store/store.js';
+
+/** Duration of a commit on a disk without faults. */
+const COMMIT_MS = { least: 0.2, most: 4 } as const;
+
+export interface SimulatedDiskOptions {
+  time: HostClock;
+  /** Draws a number from 0 (inclusive) to 1 (exclusive). */
+  random: () => number;
+}
+
+export class SimulatedDisk {
+  readonly #time: HostClock;
+  readonly #random: () => number;
+  #durable = createMemoryStore();
+  #underWay: Batch | null = null;
+  /** Counts the processes that have opened the disk. */
+  #opened = 0;
+  /** True while there is no room for a batch. */
+  isFull = false;
+  /** Additional time for a commit, up to this value. */
+  slowMs = 0;
+
+  constructor({ time, random }: SimulatedDiskOptions) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  /** Content that a process finds when it opens the disk now. */
+  get content(): Store {
+    return this.#durable;
+  }
+
+  /** Opens the disk for a process with this clock. */
+  open(clock: HostClock): Store {
+    this.#opened += 1;
+    const life = this.#opened;
+    const durable = this.#durable;
+    return Object.assign(Object.create(durable) as Store, {
+      kind: 'lmdb' as const,
+      hasRoom: () => !this.isFull,
+      commit: (batch: Batch) => this.#commit(batch, life, clock),
+    });
+  }
+
+  /** Ends the process that has the disk open. */
+  async kill(): Promise<void> {
+    if (this.#underWay && this.#random() < 0.5) await this.#durable.commit(this.#underWay);
+    this.loseCommit();
+  }
+
+  /** Loses the commit under way: power loss. */
+  loseCommit(): void {
+    this.#underWay = null;
+    this.#opened += 1;
+  }
+
+  /** Replaces the content with a copy of another disk's content, or with nothing. */
+  async replace(other: SimulatedDisk | null): Promise<void> {
+    const copy = createMemoryStore();
+    if (other) await copy.commit(contentOf(other.content));
+    this.#durable = copy;
+    this.loseCommit();
+  }
+
+  /**
+   * Flips a bit in a random record or log entry. No process may have the disk open.
+   * @returns what was damaged, or null if the disk is empty.
+   */
+  async flip(): Promise<string | null> {
+    const meta = this.#durable.meta();
+    if (!meta) return null;
+    const table = tables[Math.floor(this.#random() * (tables.length + 1))];
+    const rows = table === undefined ? [] : [...this.#durable.range(table)];
+    const row = rows[Math.floor(this.#random() * rows.length)];
+    if (table === undefined || !row) {
+      const seq = Math.floor(this.#random() * (meta.seq + 1));
+      const bytes = this.#durable.entry(seq)!;
+      bytes[Math.floor(this.#random() * bytes.length)]! ^= 1 << Math.floor(this.#random() * 7);
+      return `entry ${seq}`;
+    }
+    const bytes = Buffer.from(row.json);
+    bytes[Math.floor(this.#random() * bytes.length)]! ^= 1 << Math.floor(this.#random() * 7);
+    const changes = [{ table, key: row.key, json: bytes.toString() }];
+    await this.#durable.commit({ entries: [], events: [], changes, blobs: [], meta });
+    return `${table} ${JSON.stringify(row.key)}`;
+  }
+
+  async #commit(batch: Batch, life: number, clock: HostClock): Promise<void> {
+    if (this.isFull) {
+      const path = 'the simulated disk';
+      throw storeError('NO_ROOM_FOR_BATCH', { path, free: 0, needed: batch.entries.length });
+    }
+    this.#underWay = batch;
+    const { least, most } = COMMIT_MS;
+    const ms = least + (most - least + this.slowMs) * this.#random();
+    await sleep(this.#time, ms);
+    // The process has ended meanwhile, so no caller waits.
+    if (life !== this.#opened) return new Promise(() => {});
+    this.#underWay = null;
+    await this.#durable.commit(batch);
+    // A stalled process learns of the commit when it continues.
+    await sleep(clock, 0);
+  }
+}
+
+/** Returns the whole content of a store as one batch. */
+function contentOf(store: Store): Batch {
+  const meta = store.meta()!;
+  return {
+    entries: [...store.entries(0, meta.seq)],
+    events: [...store.events(0, meta.event_seq)],
+    changes: tables.flatMap((table) =>
+      [...store.range(table)].map(({ key, json }) => ({ table, key, json })),
+    ),
+    blobs: [],
+    index: [...store.index()],
+    meta,
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The plan of one simulated cluster: its nodes, members of etcd, clients and faults, as data on one
+ * page. A seed draws a plan. A smaller plan with the same seed is still a plan, so a failure can be
+ * shrunk.
+ */
+import { type Stream, Streams } from '../rng.js';
+
+/** Kinds of faults, with the member of a fault that each uses besides `at` and `ms`. */
+export const faultKinds = {
+  'node killed': 'node',
+  'node restarted': 'node',
+  'node stalled': 'node',
+  'power lost at a node': 'node',
+  'power lost everywhere': null,
+  'node clock wrong': 'node',
+  'disk full': 'node',
+  'disk slow': 'node',
+  'bit flipped on disk': 'node',
+  'member killed': 'member',
+  'member stalled': 'member',
+  'leader changed': null,
+  'etcd full': null,
+  'order compacted': null,
+  'link cut': 'link',
+  'messages lost': null,
+  'messages delayed': null,
+} as const;
+
+export type FaultKind = keyof typeof faultKinds;
+
+export interface ClusterFault {
+  kind: FaultKind;
+  /** Start and length in virtual milliseconds. */
+  at: number;
+  ms: number;
+  /** Steps after `at` until the fault begins, so that a node can be killed between any two. */
+  steps: number;
+  /** Number of the node, from 1. */
+  node?: number;
+  /** Number of the member of etcd, from 1. */
+  member?: number;
+  /** Hosts at both ends of a link, `n1` and so on for nodes, `m1` for members. */
+  from?: string;
+  to?: string;
+  oneWay?: boolean;
+  /** Milliseconds for a wrong clock, a slow disk and delayed messages. */
+  byMs?: number;
+  /** Probability of a lost message. */
+  rate?: number;
+}
+
+export interface ClusterPlan {
+  seed: number;
+  nodes: number;
+  members: number;
+  clients: number;
+  votingPeriodMs: number;
+  /** Virtual time with faults, after which all of them end. */
+  faultsMs: number;
+  /** Pause of a client between its requests. */
+  thinkMs: number;
+  /** Probability that a message between a client and a node is lost. */
+  clientLoss: number;
+  faults: ClusterFault[];
+}
+
+/** Settings of the faults, by kind. */
+function drawFault(rng: Stream, kind: FaultKind, plan: ClusterPlan): ClusterFault {
+  const { nodes, members, faultsMs } = plan;
+  const at = rng.int(faultsMs);
+  const ms = Math.min(faultsMs - at, 50 + rng.int(rng.pick([500, 3_000, 12_000])));
+  const fault: ClusterFault = { kind, at, ms, steps: rng.int(200) };
+  const uses = faultKinds[kind];
+  if (uses === 'node') fault.node = 1 + rng.int(nodes);
+  if (uses === 'member') fault.member = 1 + rng.int(members);
+  if (uses === 'link') {
+    const hosts = [...names('n', nodes), ...names('m', members)];
+    const [from, to] = rng.shuffle(hosts);
+    Object.assign(fault, { from, to, oneWay: rng.chance(0.5) });
+  }
+  if (kind === 'node clock wrong') fault.byMs = rng.pick([-1, 1]) * rng.pick([300, 1_500, 60_000]);
+  if (kind === 'disk slow') fault.byMs = rng.pick([20, 300, 3_000]);
+  if (kind === 'messages delayed') fault.byMs = rng.pick([10, 100, 1_500]);
+  if (kind === 'messages lost') fault.rate = rng.pick([0.01, 0.05, 0.2]);
+  return fault;
+}
+
+const names = (letter: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+
+/** Draws a plan. */
+export function drawClusterPlan(seed: number): ClusterPlan {
+  const streams = new Streams(`cluster/${seed}`);
+  const rng = streams.of('world', 'plan');
+  const plan: ClusterPlan = {
+    seed,
+    nodes: rng.pick([1, 2, 3, 3, 3, 4, 5]),
+    members: rng.pick([1, 2, 3, 3, 3, 4, 5]),
+    clients: 1 + rng.int(4),
+    votingPeriodMs: rng.pick([500, 2_000, 8_000]),
+    faultsMs: rng.pick([5_000, 15_000, 30_000]),
+    thinkMs: rng.pick([20, 200, 1_000]),
+    clientLoss: rng.pick([0, 0, 0.02, 0.1]),
+    faults: [],
+  };
+  const kinds = Object.keys(faultKinds) as FaultKind[];
+  const used = rng.shuffle(kinds).slice(0, 1 + rng.int(kinds.length));
+  const count = rng.pick([0, 1, 2, 4, 8, 12]);
+  for (let index = 0; index < count; index += 1) {
+    plan.faults.push(drawFault(rng, rng.pick(used), plan));
+  }
+  plan.faults.sort((a, b) => a.at - b.at);
+  return plan;
+}
+
+/** Describes a plan on one page. */
+export function describePlan(plan: ClusterPlan): string[] {
+  const { seed, nodes, members, clients, votingPeriodMs, faultsMs, thinkMs, clientLoss } = plan;
+  return [
+    `seed ${seed}: ${nodes} nodes, ${members} members of etcd, ${clients} clients`,
+    `faults for ${faultsMs} ms, voting period ${votingPeriodMs} ms, clients pause ${thinkMs} ms ` +
+      `and lose ${100 * clientLoss} % of their messages`,
+    ...plan.faults.map(({ kind, at, ms, ...rest }) => {
+      const settings = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
+      return `  at ${at} ms for ${ms} ms: ${kind}, ${settings.join(', ')}`;
+    }),
+  ];
+}
+
+/** Smaller variants of a plan, largest step first. */
+export const planReducers: readonly ((plan: ClusterPlan) => ClusterPlan[])[] = [
+  ({ faults, ...plan }) => {
+    const half = Math.ceil(faults.length / 2);
+    if (faults.length < 2) return [];
+    return [faults.slice(0, half), faults.slice(half)].map((some) => ({ ...plan, faults: some }));
+  },
+  (plan) => plan.faults.map((_, at) => ({ ...plan, faults: plan.faults.toSpliced(at, 1) })),
+  (plan) => Array.from({ length: plan.clients - 1 }, (_, at) => ({ ...plan, clients: at + 1 })),
+  (plan) => fewerHosts(plan, 'nodes', 'n', ({ node = 1 }) => node),
+  (plan) => fewerHosts(plan, 'members', 'm', ({ member = 1 }) => member),
+  (plan) => (plan.clientLoss > 0 ? [{ ...plan, clientLoss: 0 }] : []),
+  (plan) =>
+    [1_000, 2_000, 5_000, 10_000]
+      .filter((ms) => ms < plan.faultsMs && plan.faults.every(({ at }) => at < ms))
+      .map((faultsMs) => ({ ...plan, faultsMs })),
+];
+
+/** Removes the last hosts, with the faults that name them. */
+function fewerHosts(
+  plan: ClusterPlan,
+  what: 'nodes' | 'members',
+  letter: string,
+  numberIn: (fault: ClusterFault) => number,
+): ClusterPlan[] {
+  return Array.from({ length: plan[what] - 1 }, (_, at) => {
+    const count = at + 1;
+    const isLeft = (host = '') => !host.startsWith(letter) || Number(host.slice(1)) <= count;
+    const faults = plan.faults.filter(
+      (fault) => numberIn(fault) <= count && isLeft(fault.from) && isLeft(fault.to),
+    );
+    return { ...plan, [what]: count, faults };
+  });
+}
