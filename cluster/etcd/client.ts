@@ -297,8 +297,8 @@ export class Lease {
   readonly #client: EtcdClient;
   readonly #lose = new AbortController();
   readonly #heldMs: number;
-  #cancel: () => void;
-  #until: number;
+  #cancelRenewal: () => void;
+  #cancelExpiry = () => {};
 
   /** @throws {EtcdError} */
   static async grant(client: EtcdClient, seconds: number): Promise<Lease> {
@@ -312,17 +312,29 @@ export class Lease {
     this.id = id;
     this.#heldMs = seconds * 1_000;
     this.lost = this.#lose.signal;
-    this.#until = since + this.#heldMs;
-    this.#cancel = this.#later();
+    this.#hold(since + this.#heldMs);
+    this.#cancelRenewal = this.#later();
   }
 
   /** Revokes the lease, which deletes its keys. If etcd is unreachable, the lease expires. */
   async release(): Promise<void> {
-    this.#cancel();
-    this.#lose.abort();
+    this.#end();
     await this.#client.revokeLease(this.id).catch((error) => {
       if (!(error instanceof EtcdError)) throw error;
     });
+  }
+
+  /** Ends on time even while a renewal waits for members that are silent. */
+  #hold(until: number): void {
+    const { clock } = this.#client;
+    this.#cancelExpiry();
+    this.#cancelExpiry = clock.after(until - clock.monotonic(), () => this.#end());
+  }
+
+  #end(): void {
+    this.#cancelRenewal();
+    this.#cancelExpiry();
+    this.#lose.abort();
   }
 
   #later(): () => void {
@@ -337,9 +349,9 @@ export class Lease {
       (error: unknown) => (error instanceof EtcdError && error.kind !== 'no_lease' ? null : 0),
     );
     if (this.lost.aborted) return;
-    if (kept !== null) this.#until = asked + kept * 1_000;
-    if (kept === 0 || clock.monotonic() >= this.#until) this.#lose.abort();
-    else this.#cancel = this.#later();
+    if (kept === 0) return this.#end();
+    if (kept !== null) this.#hold(asked + kept * 1_000);
+    this.#cancelRenewal = this.#later();
   }
 }
 
