@@ -46,7 +46,7 @@ export const counts = {
   /** Random histories of operations, on a real and on a simulated etcd. */
   etcdHistories: pick({ quick: 300, full: 10_000 }),
   /** Lives of three etcd clients under random faults of a simulated etcd. */
-  etcdLives: pick({ quick: 20, full: 2_000 }),
+  etcdLives: pick({ quick: 5, full: 2_000 }),
   /** Random values written to each etcd key that nodes read. */
   unreadableValues: pick({ quick: 100, full: 1_000 }),
   /** Random network sessions with pauses. */

@@ -21,7 +21,6 @@ export const gate = [
   // Nodes, etcd and the queue.
   'cluster/faults',
   'cluster/etcd/calls',
-  'cluster/queue/queue',
   'sim/sweep/keep',
   'sim/sweep/resume',
   // Rules against their definitions; the auditor and the conformance suite against faulty engines.

@@ -1,12 +1,13 @@
 /**
- * A queue in a real etcd. Each task is claimed by one worker, results are stored once, files are
- * complete, and everything is deleted with the host.
+ * A queue in a simulated etcd. Each task is claimed by one worker, results are stored once, files
+ * are complete, and everything is deleted with the host.
  */
 import { randomBytes } from 'node:crypto';
 import { type EtcdClient, Lease } from '../../../dist/cluster/etcd/client.js';
 import { QueueClaims, taskName } from '../../../dist/cluster/queue/claims.js';
 import { listQueues, QueueHost } from '../../../dist/cluster/queue/host.js';
-import { etcd, etcdClient, hasEtcd } from '../../support/etcd.js';
+import { simulatedEtcd } from '../../support/cluster/simulated.js';
+import { seed } from '../../support/seeded.js';
 
 const forever = new AbortController().signal;
 
@@ -30,14 +31,14 @@ async function hand(client: EtcdClient): Promise<{ claims: QueueClaims; lease: L
 const tasks = (count: number) =>
   new Map(Array.from({ length: count }, (_, at) => [taskName(at + 1), `body ${at + 1}`]));
 
-describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
+describe('queue', () => {
   test('queue: many workers claim each task once, and each result is collected once', async () => {
-    const running = await etcd();
-    const host = await hosted(etcdClient(running));
+    const running = simulatedEtcd(seed);
+    const host = await hosted(running.client());
     // Offers more tasks than fit into one transaction.
     await host.exchange({ offered: tasks(250) });
     const done = async () => {
-      const { claims, lease } = await hand(etcdClient(running));
+      const { claims, lease } = await hand(running.client());
       const own: string[] = [];
       for (;;) {
         // Stores one result alone, or several results in one transaction.
@@ -65,8 +66,8 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
   });
 
   test('queue: a worker that lost its claim stores a repeated result only', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
+    const running = simulatedEtcd(seed);
+    const client = running.client();
     const host = await hosted(client);
     await host.exchange({ offered: tasks(1) });
     const [slow, quick] = [await hand(client), await hand(client)];
@@ -91,8 +92,8 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
   });
 
   test('queue: stores each of several results whose claim is still held', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
+    const running = simulatedEtcd(seed);
+    const client = running.client();
     const host = await hosted(client);
     await host.exchange({ offered: tasks(3) });
     const { claims, lease } = await hand(client);
@@ -114,8 +115,8 @@ describe.skipIf(!hasEtcd)('queue (needs etcd-server)', () => {
   });
 
   test('queue: stores files completely, in pieces below the limit of etcd', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
+    const running = simulatedEtcd(seed);
+    const client = running.client();
     const host = await hosted(client);
     const { claims } = await hand(client);
     for (const length of [0, 1, 1_048_576, 2_621_441]) {
