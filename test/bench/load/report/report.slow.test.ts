@@ -57,7 +57,7 @@ const results: Record<string, { result: () => LoadResult; figures: number }> = {
   },
   'a search for saturation': {
     result: () => loadResult({ seconds: 3 }, { saturation: saturation() }),
-    figures: 6,
+    figures: 7,
   },
   'an hour': { result: () => loadResult({ rate: 3, seconds: 3_600, failing: 0 }), figures: 4 },
   'a run in which nothing was answered': { result: silent, figures: 0 },
