@@ -16,15 +16,7 @@ import {
   ServerClient,
   type Surroundings,
 } from './server.js';
-import {
-  SignedRecord,
-  Signers,
-  Supply,
-  type SupplyPlan,
-  signEach,
-  signRequests,
-  type UnsignedCall,
-} from './signers.js';
+import { SignedRecord, Signers, signEach, signRequests, type UnsignedCall } from './signers.js';
 import type { RunContext } from './workload.js';
 
 export interface Agent {
@@ -301,20 +293,6 @@ export class AgentPool {
     if (!this.context.options.seedNamed || this.context.options.shard) return;
     const count = await retire(from, this.#means);
     if (count > 0) this.progress(`${count} agents of an earlier run with this seed set inactive`);
-  }
-
-  /** Signs requests ahead until the run is over. */
-  supply<T extends { timestamp: string }>(
-    plan: Omit<SupplyPlan<T>, 'stampOf' | 'now' | 'onFailed'>,
-  ): Supply<T> {
-    const supply = new Supply<T>({
-      ...plan,
-      stampOf: ({ timestamp }) => Date.parse(timestamp),
-      now: this.now,
-      onFailed: this.signingFailed,
-    });
-    this.atEnd(() => supply.close());
-    return supply;
   }
 
   readonly signingFailed = ({ message }: Error): void =>

@@ -4,7 +4,7 @@
  * the server's chain takes a different branch, signing restarts from the head of that branch.
  */
 import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
-import { type Signers, signatureBytes, signShare } from './signers.js';
+import { aheadMs, type Signers, signatureBytes, signShare, staleMs } from './signers.js';
 
 export interface Block {
   producer: number;
@@ -44,12 +44,6 @@ interface BlocksPlan {
   alternates?: boolean;
 }
 
-/**
- * Timestamps may differ from server time by up to 300 s. The remaining 100 s is a margin for a
- * server slower than expected.
- */
-const AHEAD_MS = 200_000;
-const STALE_MS = 250_000;
 const AHEAD_BYTES = 192 * 1024 * 1024;
 const TRANSACTION_BYTES = 400;
 const LEAST_AHEAD = 3;
@@ -96,7 +90,7 @@ export class BlocksAhead {
     const bytes = withSpares(needed) * 64 + batch * TRANSACTION_BYTES + 1_000;
     this.#most = Math.max(
       LEAST_AHEAD,
-      Math.floor(Math.min(AHEAD_MS / blockMs, AHEAD_BYTES / bytes)),
+      Math.floor(Math.min(aheadMs / blockMs, AHEAD_BYTES / bytes)),
     );
   }
 
@@ -172,7 +166,7 @@ export class BlocksAhead {
   }
 
   #isStale({ timestamp }: Block): boolean {
-    return this.#plan.now() - Date.parse(timestamp) > STALE_MS;
+    return this.#plan.now() - Date.parse(timestamp) > staleMs;
   }
 
   get #missing(): number {
@@ -247,7 +241,7 @@ export class BlocksAhead {
     const { producers, blockMs, now } = this.#plan;
     // The timestamp is the expected sending time.
     const position = this.#queue.length + index;
-    const timestamp = new Date(now() + Math.min(AHEAD_MS, position * blockMs)).toISOString();
+    const timestamp = new Date(now() + Math.min(aheadMs, position * blockMs)).toISOString();
     const producer = producers[this.#turn % producers.length]!;
     this.#turn += 1;
     return { producer, timestamp, transactions: text, firstTransaction: first };

@@ -176,7 +176,8 @@ const isHash = (value: unknown): value is string =>
 /** @throws {Failure} if the response does not follow the protocol. */
 export async function readSurroundings(asker: ServerClient): Promise<Surroundings> {
   const state = await asker.read('/api/v1/network/state');
-  const meta = await metaOf(asker);
+  const { data } = await asker.ask({ method: 'GET', target: '/api/v1/meta' });
+  const meta = recordOf(data);
   const { network_id = meta.network_id, server_time } = state.data;
   return {
     networkId: typeof network_id === 'string' ? network_id : null,
@@ -211,23 +212,23 @@ export async function readHead(asker: ServerClient): Promise<Head> {
   return { hash: await newestFinalized(asker), height };
 }
 
-/** Reads the keys of the active validators. @throws {Failure} `NO_VALIDATORS` */
-export async function validatorKeys(asker: ServerClient): Promise<string[]> {
+/** Reads a list of agents. @throws {Failure} `NO_VALIDATORS` */
+async function listAgents(asker: ServerClient, ...kinds: ('validators' | 'producers')[]) {
   const target = '/api/v1/network/agents';
-  const { validators } = (await asker.read(target)).data;
-  if (!Array.isArray(validators)) throw loadError('NO_VALIDATORS', { url: asker.url, target });
-  return validators.filter(isRecord).map(({ public_key }) => String(public_key).toLowerCase());
+  const { data } = await asker.read(target);
+  const lists = kinds.map((kind) => data[kind]);
+  if (!lists.every(Array.isArray)) throw loadError('NO_VALIDATORS', { url: asker.url, target });
+  return lists.flat().filter(isRecord);
 }
+
+/** Reads the keys of the active validators. @throws {Failure} `NO_VALIDATORS` */
+export const validatorKeys = async (asker: ServerClient): Promise<string[]> =>
+  (await listAgents(asker, 'validators')).map((one) => String(one.public_key).toLowerCase());
 
 /** Reads the ids of all active agents, by public key. @throws {Failure} `NO_VALIDATORS` */
 export async function activeAgents(asker: ServerClient): Promise<Map<string, string>> {
-  const target = '/api/v1/network/agents';
-  const { validators, producers } = (await asker.read(target)).data;
-  if (!Array.isArray(validators) || !Array.isArray(producers)) {
-    throw loadError('NO_VALIDATORS', { url: asker.url, target });
-  }
-  const entries = [...validators, ...producers].filter(isRecord);
-  return new Map(entries.map((one) => [String(one.public_key).toLowerCase(), String(one.id)]));
+  const all = await listAgents(asker, 'validators', 'producers');
+  return new Map(all.map((one) => [String(one.public_key).toLowerCase(), String(one.id)]));
 }
 
 /** Reads the head from an optional endpoint; null if unknown. */
@@ -236,11 +237,6 @@ async function newestFinalized(asker: ServerClient): Promise<string | null> {
   const { data } = await asker.ask({ method: 'GET', target });
   const [block] = isRecord(data) && Array.isArray(data.blocks) ? data.blocks : [];
   return isRecord(block) && isHash(block.block_hash) ? block.block_hash : null;
-}
-
-async function metaOf(asker: ServerClient): Promise<Record<string, unknown>> {
-  const { data } = await asker.ask({ method: 'GET', target: '/api/v1/meta' });
-  return isRecord(data) ? data : {};
 }
 
 /**
@@ -304,7 +300,9 @@ const TARGET_ANSWER_MS = 5_000;
 
 /** @throws {Failure} `NO_SERVER` */
 export async function readTarget(url: string): Promise<Target> {
-  const meta = await metaOrNull(url);
+  const meta = await readMeta(url).catch((cause: Error) => {
+    throw loadError('NO_SERVER', { message: cause.message }, { cause });
+  });
   const limits = recordOf(meta.limits);
   const numbers = Object.entries(recordOf(limits.per_minute)).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number',
@@ -346,15 +344,6 @@ export async function findPage(url: string): Promise<string | null> {
     return found?.origin === new URL(url).origin ? found.href : null;
   } catch {
     return null;
-  }
-}
-
-async function metaOrNull(url: string): Promise<Record<string, unknown>> {
-  try {
-    return await readMeta(url);
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw loadError('NO_SERVER', { message }, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signing threads, so that the generator thread never signs; signed requests; and
- * supplies of requests signed ahead, with a count of the requests that were ready in time.
+ * Signing threads, so that the generator thread never signs; signed requests; and a count of the
+ * requests that were signed in time.
  */
 import { Threads } from '../../engine/crypto/threads.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
@@ -128,108 +128,13 @@ export async function signEach(
   });
 }
 
-export interface SupplyPlan<T> {
-  /**
-   * Makes `count` items. `position` is the number of waiting items, which are sent before the first
-   * new item.
-   */
-  make(count: number, position: number): Promise<T[]>;
-  /** Time for which the item was made, according to the server clock. */
-  stampOf(item: T): number;
-  /** Number of items that the run is expected to need. */
-  expected: number;
-  perS: number;
-  /** Items per call of `make`, and most waiting items. */
-  group: number;
-  most: number;
-  now(): number;
-  /** Called when items are available again. */
-  onReady(): void;
-  /** Called when signing fails, which ends the run. */
-  onFailed(error: Error): void;
-}
-
 /**
  * Timestamps may differ from server time by up to 300 s. The remaining 100 s is a margin for a
  * server slower than expected.
  */
 export const aheadMs = 200_000;
-const STALE_MS = 250_000;
-const FIRST_WAITING = 64;
-
-export class Supply<T> {
-  readonly #plan: SupplyPlan<T>;
-  #items: T[] = [];
-  #taken = 0;
-  #made = 0;
-  #making = false;
-  #closed = false;
-
-  constructor(plan: SupplyPlan<T>) {
-    this.#plan = plan;
-  }
-
-  async prepare(): Promise<void> {
-    const { perS, expected } = this.#plan;
-    const most = Math.min(this.#plan.most, expected, (perS * aheadMs) / 1_000);
-    while (this.#waiting < most) await this.#make(this.#plan.group);
-  }
-
-  /** Returns the next item; null until `onReady`. */
-  peek(): T | null {
-    while (this.#taken < this.#items.length) {
-      const item = this.#items[this.#taken]!;
-      if (this.#plan.now() - this.#plan.stampOf(item) < STALE_MS) return item;
-      this.#taken += 1;
-    }
-    this.#refill();
-    return null;
-  }
-
-  /** Takes the item that `peek` returned. */
-  take(): T {
-    const item = this.#items[this.#taken]!;
-    this.#taken += 1;
-    // Frees taken items in groups.
-    if (this.#taken >= this.#plan.group) {
-      this.#items = this.#items.slice(this.#taken);
-      this.#taken = 0;
-    }
-    this.#refill();
-    return item;
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  get #waiting(): number {
-    return this.#items.length - this.#taken;
-  }
-
-  #refill(): void {
-    const { expected, perS } = this.#plan;
-    const most = Math.min(
-      this.#plan.most,
-      (perS * aheadMs) / 1_000,
-      expected - this.#made + this.#waiting,
-    );
-    if (this.#making || this.#closed || this.#waiting >= Math.max(FIRST_WAITING, most)) return;
-    this.#make(this.#plan.group).then(this.#plan.onReady, (error: Error) => {
-      if (!this.#closed) this.#plan.onFailed(error);
-    });
-  }
-
-  async #make(count: number): Promise<void> {
-    this.#making = true;
-    try {
-      this.#items.push(...(await this.#plan.make(count, this.#waiting)));
-      this.#made += count;
-    } finally {
-      this.#making = false;
-    }
-  }
-}
+/** Age of a timestamp from which a signed message is not sent. */
+export const staleMs = 250_000;
 
 export class SignedRecord {
   readonly #keys = new Set<number>();

@@ -5,8 +5,9 @@
  */
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { type Agent, type AgentPool, statusChange } from '../agents.js';
+import { Fifo } from '../schedule.js';
 import { isRecord } from '../server.js';
-import { aheadMs, type Supply, signEach, signRequests } from '../signers.js';
+import { aheadMs, signEach, signRequests, staleMs } from '../signers.js';
 import type { Call, CallOutcome, Expected, Source, Wait } from '../workload.js';
 
 import { read } from './reads.js';
@@ -51,29 +52,36 @@ interface Prepared {
   signedAtMs: number;
 }
 
+/** Fewest requests that wait, if more are expected. */
+const LEAST_WAITING = 64;
+
 export class Drafts implements Source {
   readonly #pool: AgentPool;
   readonly #plan: DraftPlan;
-  readonly #supply: Supply<Prepared>;
+  readonly #waiting = new Fifo<Prepared>();
+  readonly #group: number;
   readonly #busy = new Set<number>();
   #made = 0;
+  #making = false;
   #waitsFor: Wait = 'answers';
 
   constructor(pool: AgentPool, plan: DraftPlan) {
     this.#pool = pool;
     this.#plan = plan;
-    const { expected, group = GROUP, most = MOST_AHEAD } = plan;
-    this.#supply = pool.supply({
-      ...{ perS: expected.perS, expected: expected.total, group, most },
-      make: (count, position) => this.#make(count, position),
-      onReady: () => pool.context.wake(),
-    });
+    this.#group = plan.group ?? GROUP;
   }
 
   /** Signs ahead, and returns the source. */
   async prepared(): Promise<Source> {
-    await this.#supply.prepare();
+    while (this.#waiting.size < this.#most) await this.#make();
     return this;
+  }
+
+  /** Most requests that wait: those of the time for which a timestamp is valid. */
+  get #most(): number {
+    const { expected, most = MOST_AHEAD } = this.#plan;
+    const left = expected.total - this.#made + this.#waiting.size;
+    return Math.min(most, left, (expected.perS * aheadMs) / 1_000);
   }
 
   waitsFor(): Wait {
@@ -81,13 +89,14 @@ export class Drafts implements Source {
   }
 
   next(intendedMs: number): Call | null {
-    const front = this.#supply.peek();
+    const front = this.#front();
     this.#waitsFor = front ? 'answers' : 'signatures';
     if (!front || (front.draft.do === 'status' && this.#busy.has(front.agent.ordinal))) return null;
     const { number, agent, draft, signedAtMs } = front;
     const call = draft.do === 'vote' ? this.#vote(intendedMs) : front.call;
     if (!call) return null;
-    this.#supply.take();
+    this.#waiting.shift();
+    this.#refill();
     if (draft.do === 'status' || draft.do === 'meme') {
       this.#pool.record.used(agent.ordinal, signedAtMs);
     }
@@ -126,21 +135,47 @@ export class Drafts implements Source {
     return call;
   }
 
-  async #make(count: number, position: number): Promise<Prepared[]> {
-    const { now, stamp } = this.#pool;
-    const { agents, expected, draft } = this.#plan;
-    const first = this.#made;
-    this.#made += count;
-    const nowMs = now();
-    const drafts = Array.from({ length: count }, (_, index) => {
-      const number = first + index;
-      const agent = agents[number % agents.length]!;
-      const atMs = nowMs + Math.min(aheadMs, ((position + index) * 1_000) / expected.perS);
-      return { number, agent, draft: draft(number, agent), timestamp: stamp(agent.ordinal, atMs) };
+  /** Returns the next request; null until more are signed. */
+  #front(): Prepared | null {
+    for (let front = this.#waiting.peek(); front; front = this.#waiting.peek()) {
+      if (this.#pool.now() - Date.parse(front.timestamp) < staleMs) return front;
+      this.#waiting.shift();
+    }
+    this.#refill();
+    return null;
+  }
+
+  #refill(): void {
+    const { isClosed, context, signingFailed } = this.#pool;
+    if (this.#making || isClosed) return;
+    if (this.#waiting.size >= Math.max(LEAST_WAITING, this.#most)) return;
+    this.#make().then(context.wake, (error: Error) => {
+      if (!this.#pool.isClosed) signingFailed(error);
     });
-    const calls = await signDrafts(this.#pool, drafts);
-    const signedAtMs = performance.now();
-    return drafts.map((one, index) => ({ ...one, call: calls[index]!, signedAtMs }));
+  }
+
+  async #make(): Promise<void> {
+    this.#making = true;
+    try {
+      const { now, stamp } = this.#pool;
+      const { agents, expected, draft } = this.#plan;
+      const [first, position, nowMs] = [this.#made, this.#waiting.size, now()];
+      this.#made += this.#group;
+      const drafts = Array.from({ length: this.#group }, (_, index) => {
+        const number = first + index;
+        const agent = agents[number % agents.length]!;
+        const atMs = nowMs + Math.min(aheadMs, ((position + index) * 1_000) / expected.perS);
+        const timestamp = stamp(agent.ordinal, atMs);
+        return { number, agent, draft: draft(number, agent), timestamp };
+      });
+      const calls = await signDrafts(this.#pool, drafts);
+      const signedAtMs = performance.now();
+      for (const [index, one] of drafts.entries()) {
+        this.#waiting.push({ ...one, call: calls[index]!, signedAtMs });
+      }
+    } finally {
+      this.#making = false;
+    }
   }
 }
 
