@@ -50,7 +50,9 @@ export class SimulatedNode {
   #aheadMs = 0;
   /** Last entry and event that were checked. */
   #seen = { seq: -1, event: 0 };
-  #lives = 0;
+  /** Ids drawn so far, and when the disk was last emptied. */
+  #ids = 0;
+  #idsOfEarlierDisks = 0;
 
   constructor(name: string, world: Surroundings) {
     this.name = name;
@@ -58,8 +60,8 @@ export class SimulatedNode {
     this.disk = new SimulatedDisk({ time: world.time, random: world.random(`disk of ${name}`) });
     this.#random = world.random(`transfers to ${name}`);
     this.#newId = () => {
-      this.#lives += 1;
-      return `${name}-${this.#lives}`;
+      this.#ids += 1;
+      return `${name}-${this.#ids}`;
     };
   }
 
@@ -168,10 +170,16 @@ export class SimulatedNode {
     if (this.clock) this.clock.aheadMs = aheadMs;
   }
 
+  /** True if a process with this incarnation has used the present disk. */
+  hasUsedDisk(incarnation: string): boolean {
+    return Number(incarnation.split('-')[1]) > this.#idsOfEarlierDisks;
+  }
+
   /** Replaces the disk with an empty one, as an operator does. */
   async replace(): Promise<void> {
     this.kill(true);
     this.isSound = true;
+    this.#idsOfEarlierDisks = this.#ids;
     await this.disk.replace(null);
     this.#world.tell(this.name, 'has an empty disk');
   }

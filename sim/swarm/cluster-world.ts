@@ -196,7 +196,7 @@ class ClusterWorld implements Surroundings {
     for (const { value } of this.etcd.newest.range({ key: Buffer.from(prefix), range_end }).kvs) {
       const card = JSON.parse(value.toString()) as Card;
       const node = this.nodes.find(({ name }) => name === card.node);
-      if (!node?.isSound) continue;
+      if (!node?.isSound || !node.hasUsedDisk(card.incarnation)) continue;
       this.checks.announced(card, node.disk.content.meta()?.order?.version ?? 0);
     }
   }

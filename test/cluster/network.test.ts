@@ -10,7 +10,7 @@ import {
   StoreError,
   tables,
 } from 'folkmoot';
-import type { Card } from '../../dist/cluster/order/order.js';
+import type { Card, OrderedBatch, Position } from '../../dist/cluster/order/order.js';
 import {
   agents,
   blockOf,
@@ -21,7 +21,7 @@ import {
   registration,
   vote,
 } from '../support/cluster/nodes.js';
-import { MemoryOrder } from '../support/cluster/order.js';
+import { Door, MemoryOrder } from '../support/cluster/order.js';
 import { signatoryOf, temporaryFolder } from '../support/fixture.js';
 
 const accepted = { result: 'accepted' };
@@ -52,6 +52,32 @@ test('nodes: replicate requests with the same digests and event numbers', async 
   expect(events[0]!.length).toBeGreaterThan(5);
   expect([events[1], events[2]]).toEqual([events[0], events[0]]);
   expect(n1.network.epoch).toBe(n3.network.epoch);
+});
+
+/** Delivers each batch twice, and leaves out every third one at first. */
+class CarelessDoor extends Door {
+  #count = 0;
+
+  override follow(
+    from: Position,
+    take: (batch: OrderedBatch) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const careless = async (batch: OrderedBatch) => {
+      this.#count += 1;
+      if (this.#count % 3 !== 0) await Promise.all([take(batch), take(batch)]);
+    };
+    return super.follow(from, careless, signal);
+  }
+}
+
+test('nodes: apply each batch once if batches repeat and are left out', async () => {
+  const order = new MemoryOrder();
+  const n1 = await openNode(order, { name: 'n1' });
+  const careless = await openNode(order, { name: 'n2', door: new CarelessDoor(order) });
+  for (const by of agents) expect(await n1.submit(registration(by))).toMatchObject(accepted);
+  await expectSame(order, [n1, careless]);
+  expect(endOf(careless).seq).toBe(agents.length);
 });
 
 test('nodes: answer a retry at another node as a repeat', async () => {

@@ -1,8 +1,4 @@
-/**
- * An in-memory order, and a faulty connection per node that loses responses and repeats, delays,
- * reorders or drops batches. Faults are seeded.
- */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** An in-memory order, and a connection per node that can lose all traffic. */
 import {
   type Batch,
   type Card,
@@ -76,13 +72,6 @@ export class MemoryOrder {
   }
 }
 
-export interface Faults {
-  /** Seeded random number, 0 to 1. */
-  random(): number;
-  /** Probability of a fault, 0 to 1. */
-  rate: number;
-}
-
 const fenced = (node: string) => new OrderError('NODE_NAME_TAKEN', { node });
 
 const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection lost' });
@@ -90,17 +79,12 @@ const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection los
 /** A node's connection to the order. */
 export class Door implements Order {
   readonly #order: MemoryOrder;
-  readonly #faults: Faults;
   /** True to lose all traffic. */
   shut = false;
   /** True to refuse batches for lack of space. */
   full = false;
-  /** Number of injected faults, by kind. */
-  readonly done = { lost: 0, late: 0, repeated: 0, dropped: 0, swapped: 0, cut: 0 };
-
-  constructor(order: MemoryOrder, faults: Faults = { random: Math.random, rate: 0 }) {
+  constructor(order: MemoryOrder) {
     this.#order = order;
-    this.#faults = faults;
   }
 
   async found(mine: Founding): Promise<Founding> {
@@ -118,21 +102,8 @@ export class Door implements Order {
 
   async append(batch: Batch): Promise<void> {
     await this.#pass();
-    if (this.#happens('lost')) throw lost();
-    if (this.#happens('late')) {
-      // The node does not know the outcome, because the batch arrives after the retry.
-      setTimeout(() => this.#late(batch), 5 + this.#faults.random() * 300);
-      throw lost();
-    }
     this.#order.append(batch);
     await this.#pass();
-    if (this.#happens('lost')) throw lost();
-  }
-
-  #late(batch: Batch): void {
-    const { node, incarnation, k } = batch;
-    const last = this.#order.names.get(node);
-    if (last === `${incarnation}:${k - 1}`) this.#order.append(batch);
   }
 
   async follow(
@@ -146,16 +117,8 @@ export class Door implements Order {
         await this.#order.change(signal);
         continue;
       }
-      const { length } = this.#order.batches;
-      if (this.#happens('cut')) throw lost();
-      if (next < length && this.#happens('swapped')) await take(this.#order.batch(next + 1));
-      if (this.#happens('repeated')) {
-        // Reorders the batches.
-        const again = this.#order.batch(Math.max(1, next - Math.floor(this.#faults.random() * 3)));
-        await Promise.all([take(this.#order.batch(next)), take(again)]);
-      } else if (!this.#happens('dropped')) await take(this.#order.batch(next));
+      await take(this.#order.batch(next));
       next += 1;
-      if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
     }
   }
 
@@ -196,12 +159,5 @@ export class Door implements Order {
   async #pass(): Promise<void> {
     if (this.shut) throw lost();
     if (this.full) throw new OrderError('ETCD_FULL', { message: 'out of space' });
-    if (this.#faults.rate > 0) await sleep(this.#faults.random() * 5);
-  }
-
-  #happens(fault: keyof Door['done']): boolean {
-    if (this.#faults.random() >= this.#faults.rate) return false;
-    this.done[fault] += 1;
-    return true;
   }
 }
