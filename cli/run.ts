@@ -2,8 +2,8 @@ import { type Argument, Command, CommanderError, Help, type Option } from 'comma
 import { maskCredentials } from '../engine/protocol/messages.js';
 import { CliCommand } from './options/options.js';
 import { exitCodes, exitCodesHelp, report, UsageError } from './output/exit.js';
-import { type Io, runWith, setExitCode } from './output/io.js';
-import { escapeControls, printHelp, sayUsage } from './output/output.js';
+import { type Io, io, runWith, setExitCode } from './output/io.js';
+import { escapeControls, printHelp, sayUsage, writeStdout } from './output/output.js';
 import { packageVersion } from './output/provenance.js';
 
 /**
@@ -53,7 +53,11 @@ const newProgram = () =>
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError('(see --help for the options)')
     .exitOverride()
-    .examples('sim --seed 7 --out runs/7', 'sim healthy-town --set population=300', 'help sweep');
+    .examples(
+      'sim --seed 7 --out runs/7',
+      'sim healthy-town --set agents.town.count=300',
+      'help sweep',
+    );
 
 /** Added after the commands, which copy the program's settings and would copy this command too. */
 const helpCommand = () =>
@@ -69,6 +73,7 @@ const helpCommand = () =>
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
   'Simulate:': {
     sim: () => import('./commands/sim.js').then((of) => of.simCommand()),
+    gallery: () => import('./commands/gallery.js').then((of) => of.galleryCommand()),
     scenario: () => import('./commands/scenario.js').then((of) => of.scenarioCommand()),
     rule: () => import('./commands/rule.js').then((of) => of.ruleCommand()),
     fork: () => import('./commands/fork.js').then((of) => of.forkCommand()),
@@ -109,6 +114,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Comm
 };
 
 async function runProgram(argv: readonly string[]): Promise<void> {
+  if (argv.length === 0 && io().stdout.isTTY) {
+    await (await loadProgram('gallery')).parseAsync(['gallery'], { from: 'user' });
+    return writeStdout('', start);
+  }
   const [named = '', topic] = argv;
   if (named === 'help' && topic === 'exit-codes') return printHelp(exitCodesHelp());
   const all = Object.assign({}, ...Object.values(groups)) as (typeof groups)[string];

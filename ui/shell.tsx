@@ -28,7 +28,15 @@ import { home, type Requirement } from './home.js';
 import { pageText } from './messages.js';
 import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
 import { TimeBar, useKeys } from './time-bar.js';
-import { isWaitingToStart, StartBand, takeToken, WorldClock, worldClock } from './world-clock.js';
+import {
+  canRun,
+  EndBand,
+  isWaitingToStart,
+  StartBand,
+  takeToken,
+  WorldClock,
+  worldClock,
+} from './world-clock.js';
 
 interface ViewProps {
   /** Hash or id that follows the view in the address. */
@@ -43,6 +51,8 @@ interface ViewEntry {
   group: 'Watch' | 'Understand' | 'Verify' | null;
   /** Requirement for listing the view. */
   needs?: Requirement;
+  /** Returns true while the view is listed. Default: always. */
+  when?(): boolean;
   load(): Promise<{ View: ComponentType<ViewProps> }>;
 }
 
@@ -59,6 +69,14 @@ const views: readonly ViewEntry[] = [
     group: 'Watch',
     needs: 'server',
     load: IN_FILE ? absent : () => import('./views/network.js'),
+  },
+  {
+    path: 'experiment',
+    title: 'Experiment',
+    group: 'Watch',
+    needs: 'server',
+    when: () => canRun(),
+    load: IN_FILE ? absent : () => import('./views/experiment.js'),
   },
   { path: 'block', title: 'Block', group: 'Understand', load: () => import('./views/block.js') },
   {
@@ -131,6 +149,11 @@ function Header() {
         <Pill {...standing()} />
         <Verdict />
         {!IN_FILE && <WorldClock />}
+        {canRun() && !isHere('experiment') && (
+          <a class="button main" href={href('experiment')}>
+            Change and run
+          </a>
+        )}
         <Figures />
       </div>
       <nav aria-label="Views" ref={ways}>
@@ -140,7 +163,7 @@ function Header() {
               <span aria-hidden="true">{group}</span>
               <ul aria-label={group}>
                 {views
-                  .filter((one) => one.group === group && !(one.needs && home.lacks[one.needs]))
+                  .filter((one) => one.group === group && isListed(one))
                   .map(({ path, title }) => (
                     <li key={path}>
                       <a href={href(path)} aria-current={isHere(path) ? 'page' : undefined}>
@@ -190,6 +213,9 @@ function Identity() {
     </div>
   );
 }
+
+const isListed = ({ needs, when }: ViewEntry) =>
+  !(needs && home.lacks[needs]) && (when === undefined || when());
 
 const isHere = (path: string) => path === (place.value.view || views[0]!.path);
 
@@ -272,6 +298,7 @@ function Bands() {
     <div class="bands">
       <LinkBand />
       {!IN_FILE && <StartBand />}
+      {!IN_FILE && <EndBand />}
       {!IN_FILE && <ClusterBand />}
       {worldClock.value?.lost && (
         <div class="band bad" role="alert" data-testid="folder-lost">

@@ -1,6 +1,7 @@
 /**
- * Playback controls at the foot of every view: pause, step, speed, a slider over the whole history,
- * and the matching keys. Playback affects only this page, never the network.
+ * The transport bar at the foot of every view: pause, step, speed, a slider over the whole history,
+ * and the matching keys. At the newest entry of a simulation, the bar controls the run itself, if
+ * the reader may. Everywhere else it plays what has happened, and affects only this page.
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,6 +11,7 @@ import { postToWorker } from './data/connect.js';
 import type { PageOverview } from './data/messages.js';
 import { clock, overview, position } from './data/store.js';
 import { entryInAddress, go, href, place, setQuery } from './route.js';
+import { controlledRun, controlWorld, RunSpeed, RunUntil, Speed } from './world-clock.js';
 
 const speeds = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 100, 1_000];
 const ADDRESS_MS = 250;
@@ -19,7 +21,8 @@ export function TimeBar() {
   const { mode, speed, head, follows } = clock.value;
   const here = position.value;
   if (!here) return null;
-  const still = mode === 'paused' || (mode === 'live' && !follows);
+  const run = runAtHand();
+  const still = run ? run.clock.paused : mode === 'paused' || (mode === 'live' && !follows);
   const atEnd = here.entry >= head.entry;
   const step = (by: 'event' | 'entry' | 'block', forward: boolean) => () =>
     postToWorker({ do: 'step', by, forward });
@@ -30,7 +33,7 @@ export function TimeBar() {
           type="button"
           class="play"
           onClick={togglePlay}
-          aria-label={still ? 'Play' : 'Pause'}
+          aria-label={`${still ? (run ? 'Resume' : 'Play') : 'Pause'}${run ? ' the run' : ''}`}
         >
           <Icon path={still ? 'M4 2 14 8 4 14Z' : 'M3 2H6.5V14H3ZM9.5 2H13V14H9.5Z'} />
         </button>
@@ -40,27 +43,34 @@ export function TimeBar() {
         <button type="button" onClick={step('event', false)} aria-label="Previous event" title=",">
           <Icon path="M11.5 2 3.5 8 11.5 14Z" />
         </button>
-        <button type="button" onClick={step('event', true)} aria-label="Next event" title=".">
-          <Icon path="M4.5 2 12.5 8 4.5 14Z" />
-        </button>
-        <button type="button" onClick={step('block', true)} aria-label="Next block" title="]">
-          <Icon path="M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z" />
-        </button>
-        <label class="speed">
-          <span class="unseen">Speed</span>
-          <select
-            value={String(speed)}
-            onChange={({ currentTarget }) =>
-              postToWorker({ do: 'speed', speed: Number(currentTarget.value) })
-            }
+        {run ? (
+          <button
+            type="button"
+            disabled={!run.clock.paused}
+            onClick={() => controlWorld({ do: 'step' })}
           >
-            {speeds.map((one) => (
-              <option key={one} value={String(one)}>
-                {format(one)}×
-              </option>
-            ))}
-          </select>
-        </label>
+            Step
+          </button>
+        ) : (
+          <>
+            <button type="button" onClick={step('event', true)} aria-label="Next event" title=".">
+              <Icon path="M4.5 2 12.5 8 4.5 14Z" />
+            </button>
+            <button type="button" onClick={step('block', true)} aria-label="Next block" title="]">
+              <Icon path="M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z" />
+            </button>
+          </>
+        )}
+        {run ? (
+          <RunSpeed speed={run.clock.speed} />
+        ) : (
+          <Speed
+            speed={speed}
+            all={speeds}
+            onChoose={(one) => postToWorker({ do: 'speed', speed: one ?? 1 })}
+          />
+        )}
+        {run && <RunUntil />}
         {follows && (
           <button
             type="button"
@@ -86,6 +96,12 @@ export function TimeBar() {
       <Help />
     </section>
   );
+}
+
+/** The run, if the page stands at its newest entry and may control it. */
+function runAtHand() {
+  const { mode, follows } = clock.value;
+  return mode === 'live' && follows ? controlledRun() : null;
 }
 
 function Icon({ path }: { path: string }) {
@@ -229,7 +245,11 @@ const keySteps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
 /**
  * The worker decides between pause and play, because the page's state may be slightly out of date.
  */
-const togglePlay = (): void => postToWorker({ do: 'toggle' });
+function togglePlay(): void {
+  const run = runAtHand();
+  if (run) void controlWorld({ do: run.clock.paused ? 'resume' : 'pause' });
+  else postToWorker({ do: 'toggle' });
+}
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&

@@ -1,4 +1,7 @@
-/** Network clock control, if the server offers it: control token, commands, panel in the header. */
+/**
+ * Clock control, if the server offers it: control token and commands. A simulation is controlled in
+ * the time bar, a live network in a panel in the header.
+ */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ControlCommand } from '../api/contract/control.js';
@@ -21,7 +24,7 @@ const untils: readonly { name: string; command: ControlCommand }[] = [
   { name: '10 s later', command: { do: 'until', until: { what: 'time', ms: 10_000 } } },
   { name: '60 s later', command: { do: 'until', until: { what: 'time', ms: 60_000 } } },
 ];
-const speeds = [0.1, 0.5, 1, 2, 10, 100];
+const speeds = [0.1, 0.5, 1, 2, 5, 10, 100, null];
 
 /** Effect of a pause, by what the clock controls. */
 const pauseTexts: Record<WorldStatus['clock']['holds'], string> = {
@@ -58,22 +61,79 @@ export function StartBand() {
   );
 }
 
-function SpeedChoice({ speed: now }: { speed: number | null }) {
+/** Keeps the command of a finished run until its reader has compared. */
+export function EndBand() {
+  const now = worldClock.value;
+  if (now?.kind !== 'sim' || !now.clock.over || !now.clock.paused) return null;
   return (
-    <label>
-      Speed{' '}
+    <section class="band" aria-label="End">
+      <p>
+        <b>The run has finished, and its command is waiting.</b> This page stays after the command
+        ends.
+      </p>
+      {getToken() !== null && <Buttons now={now} />}
+    </section>
+  );
+}
+
+/** Returns true if the server runs variants of the scenario for this page. */
+export const canRun = (): boolean => worldClock.value?.can.includes('run') ?? false;
+
+/** The state of a running simulation that this page may control; null for any other. */
+export function controlledRun(): WorldStatus | null {
+  const now = worldClock.value;
+  const isOpen = now?.kind === 'sim' && !now.clock.over && !isWaitingToStart();
+  return isOpen && now.can.includes('pause') && getToken() !== null ? now : null;
+}
+
+interface SpeedProps {
+  /** Null for no limit. */
+  speed: number | null;
+  all: readonly (number | null)[];
+  onChoose(speed: number | null): void;
+}
+
+export function Speed({ speed, all, onChoose }: SpeedProps) {
+  return (
+    <label class="speed">
+      <span>Speed </span>
       <select
-        value={String(now ?? '')}
+        value={String(speed ?? '')}
+        onChange={({ currentTarget: { value } }) => onChoose(value === '' ? null : Number(value))}
+      >
+        {(all.includes(speed) ? all : [speed, ...all]).map((one) => (
+          <option key={one} value={String(one ?? '')}>
+            {one === null ? 'max' : `${format(one)}×`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export const RunSpeed = ({ speed }: { speed: number | null }) => (
+  <Speed
+    speed={speed}
+    all={speeds}
+    onChoose={(chosen) => void controlWorld({ do: 'speed', speed: chosen })}
+  />
+);
+
+export function RunUntil() {
+  return (
+    <label class="until">
+      Run until{' '}
+      <select
+        value=""
         onChange={({ currentTarget }) => {
-          const speed = currentTarget.value === '' ? null : Number(currentTarget.value);
-          void controlWorld({ do: 'speed', speed });
+          const chosen = untils.find(({ name }) => name === currentTarget.value);
+          if (chosen) void controlWorld(chosen.command);
+          currentTarget.value = '';
         }}
       >
-        <option value="">as fast as possible</option>
-        {speeds.map((speed) => (
-          <option key={speed} value={String(speed)}>
-            {format(speed)}×
-          </option>
+        <option value="">…</option>
+        {untils.map(({ name }) => (
+          <option key={name}>{name}</option>
         ))}
       </select>
     </label>
@@ -96,15 +156,14 @@ export function WorldClock() {
   const menu = useRef<HTMLDetailsElement>(null);
   useClosing(menu);
   const now = worldClock.value;
-  // Before the start, the start band has all controls.
-  if (!now || now.can.length === 0 || isWaitingToStart()) return null;
-  const { holds, over } = now.clock;
+  if (!now || now.can.length === 0 || now.kind === 'sim') return null;
+  const { holds } = now.clock;
   return (
     <details class="world" ref={menu}>
       <summary class="button">{standing(now)}</summary>
       <div class="panel">
         <h2>Network clock</h2>
-        <p>{over ? endOf(now) : pauseTexts[holds]}</p>
+        <p>{pauseTexts[holds]}</p>
         {getToken() === null ? <p>{locked}</p> : <Buttons now={now} />}
       </div>
     </details>
@@ -131,16 +190,8 @@ function useClosing(menu: { readonly current: HTMLDetailsElement | null }): void
   }, []);
 }
 
-function standing({ clock: { paused, over } }: WorldStatus): string {
-  if (over) return 'Run finished';
-  return paused ? 'Clock: paused' : 'Clock: running';
-}
-
-function endOf({ clock: { paused } }: WorldStatus): string {
-  return paused
-    ? 'The run has finished, and its command is waiting. This page stays after the command ends.'
-    : 'The run has finished, and its command is ending. This page stays open.';
-}
+const standing = ({ clock: { paused } }: WorldStatus): string =>
+  paused ? 'Clock: paused' : 'Clock: running';
 
 const locked = <Locked to="control the clock" />;
 
@@ -166,25 +217,8 @@ function Buttons({ now: { can, clock } }: { now: WorldStatus }) {
           Step
         </button>
       )}
-      {may('until') && (
-        <label>
-          Run until{' '}
-          <select
-            value=""
-            onChange={({ currentTarget }) => {
-              const chosen = untils.find(({ name }) => name === currentTarget.value);
-              if (chosen) void controlWorld(chosen.command);
-              currentTarget.value = '';
-            }}
-          >
-            <option value="">…</option>
-            {untils.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-      )}
-      {may('speed') && <SpeedChoice speed={clock.speed} />}
+      {may('until') && <RunUntil />}
+      {may('speed') && <RunSpeed speed={clock.speed} />}
     </div>
   );
 }
@@ -236,11 +270,12 @@ async function askWorld(): Promise<void> {
   }
 }
 
-async function controlWorld(command: ControlCommand): Promise<void> {
+/** Sends a command. Resolves to false if it was refused or got no response. */
+export async function controlWorld(command: ControlCommand): Promise<boolean> {
   try {
     const answer = await home.ask(CONTROL_PATH, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${getToken()}` },
+      headers: { 'Content-Type': 'application/json', ...tokenHeader() },
       body: JSON.stringify(command),
     });
     const { data, error } = (await answer.json()) as {
@@ -249,8 +284,10 @@ async function controlWorld(command: ControlCommand): Promise<void> {
     };
     if (data?.clock) hearWorld(data);
     if (error) notice.value = { text: pageText('CONTROL_FAILED', { message: error.message }) };
+    return error === undefined;
   } catch {
     notice.value = { text: pageText('SERVER_UNREACHABLE') };
+    return false;
   }
 }
 
@@ -265,6 +302,11 @@ export function takeToken(): void {
   if (token === undefined) return;
   sessionStorage.setItem(TOKEN_KEY, token);
   history.replaceState(null, '', location.pathname + location.search);
+}
+
+export function tokenHeader(): Record<string, string> {
+  const token = getToken();
+  return token === null ? {} : { Authorization: `Bearer ${token}` };
 }
 
 export const getToken = (): string | null => sessionStorage.getItem(TOKEN_KEY);

@@ -199,7 +199,7 @@ export type RunsView = Static<typeof RunsView>;
 
 /** Makes the runs of the commands `run` and `cancel`. */
 export interface RunMaker {
-  view(): RunsView;
+  view(mayStart: boolean): RunsView;
   /** Resolves to a refusal if the run cannot start. */
   start(command: Static<typeof controlCommands.run>): Promise<Refusal | null>;
   cancel(): void;
@@ -215,8 +215,12 @@ export interface Control {
   /** Reason why no new data can be shown, such as a deleted folder. */
   readonly lost?: string | null;
   clock(): ClockView;
-  /** Runs started with the command `run`. Absent if the world starts none. */
-  readonly runs?: () => RunsView;
+  /**
+   * Runs started with the command `run`. Absent if the world starts none.
+   *
+   * @param mayStart true for a reader with the control token.
+   */
+  readonly runs?: (mayStart: boolean) => RunsView;
   /**
    * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
    * if it failed.

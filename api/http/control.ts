@@ -36,21 +36,27 @@ const problemOf = Object.fromEntries(
 export const readControl = ({ services }: ControlCall): Answer =>
   success(200, controlShown(services));
 
-export const readRuns = ({ services: { control } }: ControlCall): Answer =>
-  control.runs ? success(200, control.runs()) : { refusal: cannot('run', control.can) };
+/** Any client may read. A reader with the token keeps the command at its end. */
+export function readRuns({ services: { control, token }, head }: ControlCall): Answer {
+  if (!control.runs) return { refusal: cannot('run', control.can) };
+  return success(200, control.runs(findTokenProblem(head, token) === null));
+}
 
 export async function writeControl({ services, head, body }: ControlCall): Promise<Answer> {
   const { control, token } = services;
-  const sent = /^Bearer +(\S+) *$/i.exec(head.headers.get('authorization') ?? '')?.[1];
-  if (sent === undefined || !same(sent, token)) {
-    const refusal = sent === undefined ? noToken : wrongToken;
-    return { refusal, headers: { 'WWW-Authenticate': 'Bearer realm="folkmoot"' } };
-  }
+  const refusal = findTokenProblem(head, token);
+  if (refusal) return { refusal, headers: { 'WWW-Authenticate': 'Bearer realm="folkmoot"' } };
   const command = commandIn(body);
   if ('refusal' in command) return command;
   const { can } = control;
-  const refusal = can.includes(command.do) ? await control.do(command) : cannot(command.do, can);
-  return refusal ? { refusal } : success(200, controlShown(services));
+  const refused = can.includes(command.do) ? await control.do(command) : cannot(command.do, can);
+  return refused ? { refusal: refused } : success(200, controlShown(services));
+}
+
+function findTokenProblem(head: Call['head'], token: string): Refusal | null {
+  const sent = /^Bearer +(\S+) *$/i.exec(head.headers.get('authorization') ?? '')?.[1];
+  if (sent === undefined) return noToken;
+  return same(sent, token) ? null : wrongToken;
 }
 
 /** Draws a server's control token. */

@@ -331,7 +331,7 @@ async function watching(
     async onOver() {
       const made = making();
       if (made) await made.then(() => sleep(FETCH_MS, undefined, { signal })).catch(() => {});
-      // A reader who started runs compares them, so the page stays.
+      // A reader at the parameters wants to start runs and compare, so the page stays.
       if (laboratory.used) void control.do({ do: 'pause' });
       const { paused: isPaused, until } = control.clock();
       if (isPaused || until !== null) {

@@ -39,7 +39,7 @@ const BEHIND_MS = 250;
 export class Pace implements Control {
   readonly kind = 'sim';
   readonly can: readonly ControlName[];
-  readonly runs?: () => RunsView;
+  readonly runs?: (mayStart: boolean) => RunsView;
   readonly #laboratory: RunMaker | null;
   readonly #listeners = new Set<() => void>();
   readonly #signal: AbortSignal | null;
@@ -65,7 +65,7 @@ export class Pace implements Control {
     this.can = ['pause', 'resume', 'step', 'until', 'speed', ...runs];
     this.#laboratory = laboratory ?? null;
     if (laboratory) {
-      this.runs = () => laboratory.view();
+      this.runs = (mayStart) => laboratory.view(mayStart);
       laboratory.onChange(() => this.#notify());
     }
     this.#paused = paused;

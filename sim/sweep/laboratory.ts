@@ -52,17 +52,16 @@ export class Laboratory implements RunMaker {
     this.#options = options;
   }
 
-  /** True once a run was started. */
-  get used(): boolean {
-    return this.#runs.length > 0;
-  }
+  /** True once a reader with the control token has seen the parameters. */
+  used = false;
 
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  view(): RunsView {
+  view(mayStart: boolean): RunsView {
+    this.used ||= mayStart;
     const { seed } = this.#options.scenario;
     return {
       ...{ seed, parameters: this.#known, runs: this.#runs },
@@ -85,6 +84,7 @@ export class Laboratory implements RunMaker {
     const isBase = changes.length === 0 && from_entry === null;
     const before = this.#runs.find((one) => isGiven(one) && one.seed === seed);
     this.#starts = true;
+    this.used = true;
     try {
       const wanted = [
         ...(isBase || (before && before.state === 'done') ? [] : [{ changes: [], at: null }]),

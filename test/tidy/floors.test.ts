@@ -23,7 +23,7 @@ const floors: Record<string, string> = {
     'messages.ts observer.ts faults.ts graph.ts latency.ts links.ts gateway.ts ' +
     'due-queue.ts gossip.ts knowledge.ts event-calls.ts society.ts local-world.ts live-world.ts',
   ui:
-    'styles home.ts data verify route.ts components player time-bar.tsx world-clock.tsx views ' +
+    'styles home.ts data verify route.ts components player world-clock.tsx time-bar.tsx views ' +
     'shell.tsx load main.tsx exported',
   cli: 'output options commands run.ts main.ts',
 };

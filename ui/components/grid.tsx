@@ -116,6 +116,25 @@ function Labels({ layout }: { layout: Layout }) {
 }
 
 /** The name of an agent beside the pointer. */
+/** Hit radius of a mark, in pixels. */
+const NEAR = 14;
+
+/** Finds the mark nearest to the pointer; null if none is near. `x` and `y` are on the canvas. */
+export function findNearest(
+  { clientX, clientY, currentTarget }: MouseEvent,
+  marks: number,
+  distanceOf: (mark: number, x: number, y: number) => number,
+): { x: number; y: number; mark: number } | null {
+  const { left, top } = (currentTarget as Element).getBoundingClientRect();
+  const [x, y] = [clientX - left, clientY - top];
+  let [found, least] = [-1, NEAR];
+  for (let mark = 0; mark < marks; mark += 1) {
+    const far = distanceOf(mark, x, y);
+    if (far < least) [found, least] = [mark, far];
+  }
+  return found < 0 ? null : { x, y, mark: found };
+}
+
 export function Tip({
   at,
   width,

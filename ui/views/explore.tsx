@@ -6,14 +6,14 @@ import type { shownReads } from '../../api/contract/views.js';
 import { viewRows } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { useAsked } from '../components/entry-data.js';
-import { AgentLink, BlockLink, cleanText, moment } from '../components/labels.js';
+import { AgentLink, BlockLink, cleanText, getAgentName, moment } from '../components/labels.js';
 import { Fact, Lines, moveTabStop, Panel, useRovingTabIndex } from '../components/lists.js';
 import { Failed, Loading, Unavailable } from '../components/placeholders.js';
 import { data, useFetch } from '../components/requests.js';
 import { askWorker } from '../data/connect.js';
 import { clock, memes, position } from '../data/store.js';
 import type { Happening, Happenings } from '../player/answers.js';
-import { href, useChoice } from '../route.js';
+import { href, place, setQuery } from '../route.js';
 import { ProofBand } from './explore-proof.js';
 
 export function View() {
@@ -174,11 +174,12 @@ function Happened({ entry }: { entry: number }) {
     const to = Math.min(entry + AFTER, Math.max(entry, clock.peek().head.entry));
     return askWorker<Happenings>('around', { from: Math.max(0, entry - BEFORE), to });
   });
-  const [kind, choose] = useChoice('kind');
-  const shown = useMemo(() => {
-    if (!found || kind === null) return found;
-    return { ...found, rows: found.rows.filter((row) => row.kind === kind) };
-  }, [found, kind]);
+  const chosen = useFilters();
+  const key = JSON.stringify(chosen);
+  const shown = useMemo(
+    () => found && { ...found, rows: filtered(found.rows, chosen) },
+    [found, key],
+  );
   return (
     <section class="panel" aria-labelledby="happened">
       <header>
@@ -188,7 +189,13 @@ function Happened({ entry }: { entry: number }) {
             entries {format(found.from)} to {format(found.to)}
           </p>
         )}
-        {found && <KindFilter rows={found.rows} here={kind} onChoose={choose} />}
+        {found && (
+          <div class="kind-filter">
+            {filters.map((of) => (
+              <FilterChoice key={of.name} of={of} rows={found.rows} chosen={chosen} />
+            ))}
+          </div>
+        )}
       </header>
       {!found && why === '' && <Loading what="events" />}
       {why !== '' && <Failed why={why} onAgain={again} />}
@@ -197,31 +204,78 @@ function Happened({ entry }: { entry: number }) {
   );
 }
 
-interface FilterProps {
-  rows: readonly Happening[];
-  here: string | null;
-  onChoose(kind: string | null): void;
+interface Filter {
+  /** Name in the address. */
+  name: string;
+  all: string;
+  /** Returns the value by which a row is filtered; null if it has none. */
+  of(row: Happening): string | null;
+  label(value: string): string;
 }
 
-/** Offers the kinds of rows in the list, with their numbers. */
-function KindFilter({ rows, here, onChoose }: FilterProps) {
-  const counts = new Map<string, number>(here === null ? [] : [[here, 0]]);
-  for (const { kind, others } of rows) counts.set(kind, (counts.get(kind) ?? 0) + 1 + others);
+const tells = ({ kind }: Happening, part: 'agent' | 'block') =>
+  viewRows[kind].text.includes(`{${part}}`);
+
+const filters: readonly Filter[] = [
+  {
+    ...{ name: 'kind', all: 'all kinds' },
+    of: ({ kind }) => kind,
+    label: (value) => cleanText(value, 40),
+  },
+  {
+    ...{ name: 'agent', all: 'all agents' },
+    of: (row) => (tells(row, 'agent') ? String(row.who) : null),
+    label: (value) => cleanText(getAgentName(Number(value)), 40),
+  },
+  {
+    ...{ name: 'on', all: 'all blocks' },
+    of: (row) => (tells(row, 'block') ? String(row.what) : null),
+    label: (value) => `block number ${value}`,
+  },
+];
+
+type Chosen = Readonly<Record<string, string>>;
+
+function useFilters(): Chosen {
+  const { query } = place.value;
+  const known = filters.filter(({ name }) => query.has(name));
+  return Object.fromEntries(known.map(({ name }) => [name, query.get(name)!.slice(0, 64)]));
+}
+
+const filtered = (rows: readonly Happening[], chosen: Chosen, but = ''): Happening[] =>
+  rows.filter((row) =>
+    filters.every(
+      ({ name, of }) => name === but || chosen[name] === undefined || of(row) === chosen[name],
+    ),
+  );
+
+interface FilterProps {
+  of: Filter;
+  rows: readonly Happening[];
+  chosen: Chosen;
+}
+
+/** Offers the values in the list, with the numbers of rows that the other filters leave. */
+function FilterChoice({ of: { name, all, of, label }, rows, chosen }: FilterProps) {
+  const here = chosen[name];
+  const counts = new Map<string, number>(here === undefined ? [] : [[here, 0]]);
+  for (const row of filtered(rows, chosen, name)) {
+    const value = of(row);
+    if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1 + row.others);
+  }
   return (
-    <label class="kind-filter">
-      Show{' '}
-      <select
-        value={here ?? ''}
-        onChange={({ currentTarget: { value } }) => onChoose(value === '' ? null : value)}
-      >
-        <option value="">all kinds</option>
-        {[...counts].sort().map(([kind, count]) => (
-          <option key={kind} value={kind}>
-            {cleanText(kind, 40)} ({format(count)})
-          </option>
-        ))}
-      </select>
-    </label>
+    <select
+      aria-label={`Show ${all}`}
+      value={here ?? ''}
+      onChange={({ currentTarget: { value } }) => setQuery({ [name]: value === '' ? null : value })}
+    >
+      <option value="">{all}</option>
+      {[...counts].sort().map(([value, count]) => (
+        <option key={value} value={value}>
+          {label(value)} ({format(count)})
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -239,8 +293,7 @@ function keysOf(rows: readonly Happening[]): string[] {
 
 function List({ found, entry }: { found: Happenings; entry: number }) {
   const { omitted, rows } = found;
-  const [kind] = useChoice('kind');
-  const filter = kind === null ? {} : { kind };
+  const filter = useFilters();
   const keys = useMemo(() => keysOf(rows), [rows]);
   const list = useRef<HTMLOListElement>(null);
   useRovingTabIndex(list, 'last');
@@ -266,9 +319,9 @@ function List({ found, entry }: { found: Happenings; entry: number }) {
         aria-describedby="happened-keys"
         onKeyDown={moveTabStop}
       >
-        {rows.map((row, place) => (
+        {rows.map((row, index) => (
           <li
-            key={keys[place]}
+            key={keys[index]}
             class={row.entry === entry ? 'here' : row.entry > entry ? 'later' : ''}
             aria-current={row.entry === entry ? 'true' : undefined}
           >

@@ -2,7 +2,7 @@
 import { type Body, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
-import { Tip } from '../components/grid.js';
+import { findNearest, Tip } from '../components/grid.js';
 import { AgentLink, cleanText, getDecision, useWidth, watchScheme } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
@@ -127,8 +127,6 @@ const HEIGHT = 620;
 const MARGIN = 16;
 /** Time per frame for the layout. */
 const FRAME_MS = 10;
-/** Hit radius of a mark, in pixels. */
-const NEAR = 12;
 
 /** The layout in progress. Positions are arbitrary units until they are scaled to the canvas. */
 function createLayout({ ids, edges }: Graph) {
@@ -202,17 +200,12 @@ function Drawing({ of }: { of: Graph }) {
       cancelAnimationFrame(frame);
     };
   }, [layout, width, selected]);
-  const nearest = ({ clientX, clientY }: MouseEvent) => {
-    const at = canvas.current!.getBoundingClientRect();
-    const [x, y] = [clientX - at.left, clientY - at.top];
-    let [found, least] = [-1, NEAR * NEAR];
-    for (let node = 0; node < of.ids.length; node += 1) {
-      const [across, down] = [placed.current[2 * node]! - x, placed.current[2 * node + 1]! - y];
-      const far = across * across + down * down;
-      if (far < least) [found, least] = [node, far];
-    }
-    const number = found < 0 ? null : agents.numberOf(of.ids[found]!);
-    return number === null ? null : { x, y, number };
+  const nearest = (event: MouseEvent) => {
+    const at = findNearest(event, of.ids.length, (node, x, y) =>
+      Math.hypot(placed.current[2 * node]! - x, placed.current[2 * node + 1]! - y),
+    );
+    const number = at && agents.numberOf(of.ids[at.mark]!);
+    return number === null ? null : { ...at!, number };
   };
   return (
     <div class="graph" ref={box}>

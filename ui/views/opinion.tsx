@@ -4,7 +4,7 @@ import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
 import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
-import { Tip } from '../components/grid.js';
+import { findNearest, Tip } from '../components/grid.js';
 import { AgentLink, cleanText, useWidth, watchScheme } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
@@ -102,9 +102,6 @@ interface MapProps {
   names: [{ low: string; high: string }, { low: string; high: string }];
 }
 
-/** Hit radius of a mark, in pixels. */
-const NEAR = 14;
-
 function OpinionMap({ opinion, alliances, names }: MapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -118,16 +115,11 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
     if (layout && canvas.current)
       drawMap(canvas.current, layout, createKindLookup(sorting), alliances);
   }, [layout, alliances, look, sorting]);
-  const nearest = ({ clientX, clientY }: MouseEvent) => {
-    const at = canvas.current!.getBoundingClientRect();
-    const [x, y] = [clientX - at.left, clientY - at.top];
-    if (!layout) return null;
-    let [found, least] = [-1, NEAR * NEAR];
-    for (let place = 0; place < layout.x.length; place += 1) {
-      const far = (layout.x[place]! - x) ** 2 + (layout.y[place]! - y) ** 2;
-      if (far < least) [found, least] = [place, far];
-    }
-    return found < 0 ? null : { x, y, number: opinion.agents[found]! };
+  const nearest = (event: MouseEvent) => {
+    const at = findNearest(event, layout?.x.length ?? 0, (mark, x, y) =>
+      Math.hypot(layout!.x[mark]! - x, layout!.y[mark]! - y),
+    );
+    return at && { ...at, number: opinion.agents[at.mark]! };
   };
   // Centered on the axis, within the width.
   const above = {
