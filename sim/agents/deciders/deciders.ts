@@ -3,6 +3,7 @@
  * and answers all of them at its end, from a cassette or by calling the decider. A decider is
  * opened at its first call.
  */
+import { setMaxListeners } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
@@ -142,6 +143,8 @@ export class Deciders implements QuestionGate {
       spending: record ? spending : undefined,
       onCall,
     });
+    // Each call in flight listens, and Node.js warns of a leak at eleven.
+    setMaxListeners(0, this.#end.signal);
     const { signal } = hooks;
     if (signal?.aborted) this.#end.abort();
     signal?.addEventListener('abort', this.#stop);
@@ -329,15 +332,16 @@ export class Deciders implements QuestionGate {
 
   #answered({ mind, question, doing, at, record }: Pending): DecidedCall {
     const { agent } = question;
-    this.#ledger.charge(agent, decisionOf(question), amountOf(record!, mind.price));
+    const { cached = false } = record!;
+    this.#ledger.charge(agent, decisionOf(question), amountOf(record!, mind.price), cached);
     const { calls, unusable, answer, failure } = record!;
     const used = (name: keyof Usage) => (answer?.usage?.[name] ?? 0) + (unusable?.[name] ?? 0);
     const tokens = { inputTokens: used('input_tokens'), outputTokens: used('output_tokens') };
     const cost = { calls, failed: failure !== undefined, ...tokens };
-    this.#figures.add(cost, failure?.reason, record!.cached ?? false);
+    this.#figures.add(cost, failure?.reason, cached);
     this.answered.push({
       ...{ agent, group: mind.group, kind: question.kind, number: question.number, at, calls },
-      ...{ cached: record!.cached ?? false, failure: failure?.reason ?? null },
+      ...{ cached, failure: failure?.reason ?? null },
       ...{ inputTokens: tokens.inputTokens, outputTokens: tokens.outputTokens },
       ...{ block: doing.block?.hash ?? null, seen: question.saw, thought: answer?.thought ?? null },
     });

@@ -130,9 +130,15 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
   },
 });
 
-/** Removes the Markdown fence that models often put around JSON. */
-const bare = (content: string): string =>
-  /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(content)?.[1] ?? content;
+/**
+ * Removes the Markdown fence that models often put around JSON. A regular expression over the whole
+ * text could take a time that grows with the cube of its length.
+ */
+function bare(content: string): string {
+  const text = content.trim();
+  const open = /^```(?:json)?[ \t\r]*\n/.exec(text)?.[0];
+  return open && text.endsWith('```') ? text.slice(open.length, -'```'.length) : content;
+}
 
 /**
  * Fills in `{{question}}` and paths such as `{{view.block.soundness}}`. Non-strings become JSON.

@@ -8,7 +8,7 @@
  *
  * A decider that reports no tokens is charged for the text: a token for each four bytes.
  */
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { storeError } from '../../../engine/store/messages.js';
@@ -97,6 +97,8 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #study: SpendingFile | null;
   readonly #run: Amount = { tokens: 0, money: 0 };
+  /** Like `#run`, but summed in order of the questions, so that repetitions give equal sums. */
+  #spent: Readonly<Amount> = { tokens: 0, money: 0 };
   /** Amounts by agent and by decision. */
   readonly #sums = new Map<string, Amount>();
 
@@ -107,7 +109,7 @@ export class Ledger {
 
   /** Cost of all answers of the run, without those from a cache. */
   get spent(): Readonly<Amount> {
-    return this.#run;
+    return this.#spent;
   }
 
   /** Returns the limit that stops the run, or null. */
@@ -135,8 +137,12 @@ export class Ledger {
     return 'budget.decision';
   }
 
-  /** Charges an answer to its agent and block, in order of the questions. */
-  charge(agent: number, decision: string | null, amount: Amount): void {
+  /**
+   * Charges an answer to its agent and block, in order of the questions.
+   * @param isFree true for an answer from a cache.
+   */
+  charge(agent: number, decision: string | null, amount: Amount, isFree: boolean): void {
+    if (!isFree) this.#spent = added(this.#spent, amount);
     const keys = [`agent ${agent}`, ...(decision === null ? [] : [`block ${decision}`])];
     for (const key of keys) this.#sums.set(key, added(this.#sums.get(key), amount));
   }
@@ -160,6 +166,10 @@ const added = (sum: Amount = { tokens: 0, money: 0 }, { tokens, money }: Amount)
 /** File in the folder of a sweep, to which its runs append what they pay, in any order. */
 export const SPENDING_FILE = 'spending.log';
 
+/** A link could lead the notes of a sweep into a file outside its folder. */
+const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDONLY, O_RDWR } = constants;
+const TO_APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
+
 /**
  * Spending of several processes. Each answer is one line, appended at once, so that processes need
  * no lock and a killed process loses at most the answer that it was about to note.
@@ -170,11 +180,13 @@ class SpendingFile {
   #offset = 0;
   #rest = '';
 
-  constructor(path: string) {
+  /** @param flags `O_RDONLY` to read only. */
+  constructor(path: string, flags = TO_APPEND) {
     try {
-      this.#file = openSync(path, 'a+', 0o600);
+      this.#file = openSync(path, flags, 0o600);
     } catch (cause) {
-      throw storeError('FILE_UNWRITABLE', { path, reason: describeSystemError(cause) }, { cause });
+      const key = flags === O_RDONLY ? 'FILE_UNREADABLE' : 'FILE_UNWRITABLE';
+      throw storeError(key, { path, reason: describeSystemError(cause) }, { cause });
     }
   }
 
@@ -205,7 +217,7 @@ class SpendingFile {
 
 /** Sums what the runs of a sweep have paid. */
 export function readSpending(path: string): Amount {
-  const file = new SpendingFile(path);
+  const file = new SpendingFile(path, O_RDONLY);
   const total = { ...file.total() };
   file.close();
   return total;

@@ -1,6 +1,7 @@
 /** External deciders in a deliberation: one question a round, values, labels and bad answers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows } from '../../support/runs.js';
@@ -153,6 +154,25 @@ test('deciders: chat models get a filled prompt, and may answer in a fence', asy
   expect(text).not.toContain('{{');
   expect(result.deciders!.failures).toEqual({});
   expect(statements[0]!.value).toBe('"green"');
+});
+
+test('deciders: money does not depend on the order in which answers arrive', async () => {
+  const server = await deciderServer(async ({ agent }) => {
+    await setTimeout(100 * (4 - agent));
+    const usage = { input_tokens: 100_000 * (agent + 1) };
+    return { commands: [{ do: 'state', value: 'red' }], usage };
+  });
+  const budget = { prices: { other: { input: 1, output: 0 } } };
+  const { result } = await record([minds(server.url)], { value: colours, rounds: 1 }, { budget });
+  expect(result.deciders!.money).toBe([0.1, 0.2, 0.3, 0.4].reduce((sum, one) => sum + one, 0));
+});
+
+test('deciders: an endless fence takes no longer to refuse than to read', async () => {
+  const content = `\`\`\`json${'\n'.repeat(50_000)}`;
+  const server = await deciderServer(() => ({ choices: [{ message: { content } }] }));
+  const group = { ...minds(server.url, { dialect: 'openai', model: 'm', retries: 0 }), count: 1 };
+  const { result } = await record([group], { value: colours, rounds: 1 });
+  expect(result.deciders!.failures).toEqual({ no_json: result.deciders!.questions });
 });
 
 const script = `
