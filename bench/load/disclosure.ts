@@ -175,6 +175,19 @@ const items: Record<string, (all: Material, results: readonly LoadResult[]) => u
 
 export const itemNames = Object.keys(items);
 
+/** Items that follow from the results of the rounds alone. */
+const derived = ['1 verdict', '3 rates', '4 latency', '5 steady state', '7 generator', '10 errors'];
+
+/** Returns the names of the items that do not follow from the results. */
+export function findFalseItems(
+  { items: claimed }: Disclosure,
+  results: readonly LoadResult[],
+): string[] {
+  const made = (name: string): unknown =>
+    JSON.parse(JSON.stringify(items[name]!({} as Material, results)));
+  return derived.filter((name) => canonical(made(name)) !== canonical(claimed[name]));
+}
+
 /** Returns the text that the signature covers. */
 export const disclosureInput = ({ signature: _, ...rest }: Disclosure): Buffer =>
   Buffer.from(`folkmoot-load-disclosure\n${canonical(rest)}`);
