@@ -113,12 +113,25 @@ function thresholdOf(selected: string, one: unknown): unknown {
   return { threshold: text, abortOnFail, ...delay };
 }
 
-/** A number in Artillery is seconds. */
+const unitsS = { ms: 0.001, milli: 0.001, '': 1, s: 1, m: 60, h: 3_600 };
+
+/** A number in Artillery is seconds. Units may be words, such as `2 minutes`. */
 const inSeconds = (value: unknown): number => {
-  if (typeof value === 'number') return value;
-  const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(s|m|h|ms)?/.exec(String(value)) ?? [];
-  return Number(digits) * { ms: 0.001, s: 1, m: 60, h: 3_600 }[unit]!;
+  const [, digits, unit = ''] =
+    /^\s*(\d+(?:\.\d+)?)\s*(?:(ms|milli|s|m|h)[a-z]*)?\s*$/.exec(String(value)) ?? [];
+  return toMilliseconds(Number(digits) * unitsS[unit as keyof typeof unitsS]);
 };
+
+/** Rounds seconds, because load files have no shorter times. */
+const toMilliseconds = (seconds: number): number => Math.round(1_000 * seconds) / 1_000;
+
+/** @throws {Failure} `IMPORT_INVALID` if the value is not a rate. */
+function rateOf(value: unknown, what: string): number {
+  const rate = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof rate === 'number' && rate >= 0 && Number.isFinite(rate)) return rate;
+  const reason = `${what} is ${JSON.stringify(value) ?? 'missing'} (expected a number)`;
+  throw loadError('IMPORT_INVALID', { reason });
+}
 
 /** Each phase becomes a scenario that starts at the end of the preceding one. */
 function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
@@ -129,13 +142,16 @@ function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
     const { duration, arrivalRate, rampTo, arrivalCount, pause, maxVusers, name } = isTree(phase)
       ? phase
       : {};
+    const where = `phase ${index + 1}`;
     const seconds = inSeconds(pause ?? duration);
     if (!(seconds > 0)) {
-      const reason = `phase ${index + 1}: no duration`;
-      throw loadError('IMPORT_INVALID', { reason });
+      throw loadError('IMPORT_INVALID', { reason: `${where}: no duration` });
     }
+    const startTime = startS > 0 ? { startTime: `${startS}s` } : {};
+    startS = toMilliseconds(startS + seconds);
+    if (pause !== undefined) continue;
     const common = {
-      ...(startS > 0 ? { startTime: `${startS}s` } : {}),
+      ...startTime,
       ...(maxVusers === undefined ? {} : { maxVUs: maxVusers }),
     };
     const length = `${seconds}s`;
@@ -143,17 +159,21 @@ function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
       rampTo !== undefined
         ? {
             executor: 'ramping-arrival-rate',
-            startRate: Number(arrivalRate ?? 0),
-            stages: [{ duration: length, target: Number(rampTo) }],
+            startRate: rateOf(arrivalRate ?? 0, `${where}: arrivalRate`),
+            stages: [{ duration: length, target: rateOf(rampTo, `${where}: rampTo`) }],
           }
         : arrivalCount === undefined
-          ? { executor: 'constant-arrival-rate', rate: Number(arrivalRate), duration: length }
+          ? {
+              executor: 'constant-arrival-rate',
+              rate: rateOf(arrivalRate, `${where}: arrivalRate`),
+              duration: length,
+            }
           : {
-              ...{ executor: 'constant-arrival-rate', rate: Number(arrivalCount) },
+              executor: 'constant-arrival-rate',
+              rate: rateOf(arrivalCount, `${where}: arrivalCount`),
               ...{ timeUnit: length, duration: length },
             };
-    if (pause === undefined) scenarios[nameOf(name, index)] = { ...own, ...common };
-    startS += seconds;
+    scenarios[nameOf(name, index, scenarios)] = { ...own, ...common };
   }
   const thresholds = ensured(ensure, notes);
   const file = {
@@ -163,8 +183,11 @@ function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
   return { file, notes };
 }
 
-const nameOf = (name: unknown, index: number): string =>
-  typeof name === 'string' && /^[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$/.test(name)
+/** Returns the name of a phase, or its number if the name is taken or not one of load files. */
+const nameOf = (name: unknown, index: number, taken: Tree): string =>
+  typeof name === 'string' &&
+  /^(?!phase-\d+$)[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}$/.test(name) &&
+  !Object.hasOwn(taken, name)
     ? name
     : `phase-${index + 1}`;
 

@@ -178,6 +178,34 @@ test('import: Artillery phases follow each other', () => {
   expect(notes).toEqual(['left out plugins']);
 });
 
+test('import: keeps every Artillery phase, and times in milliseconds and in words', () => {
+  const phase = { arrivalRate: '3', name: 'same' };
+  const lengths = ['500ms', '2 minutes', '1.5 sec', 0.1];
+  const config = { phases: lengths.map((duration) => ({ ...phase, duration })) };
+  const { options } = plan(importLoad('', { config }).file);
+  expect(options.scenarios!.map(({ name, startMs }) => [name, startMs])).toEqual([
+    ['same', 0],
+    ['phase-2', 500],
+    ['phase-3', 120_500],
+    ['phase-4', 122_000],
+  ]);
+});
+
+const phases = (text: string) => `config: { phases: [{ ${text} }] }`;
+
+test.each([
+  phases('duration: 60'),
+  phases('duration: 60, arrivalRate: -1'),
+  phases('duration: .inf, arrivalRate: 1'),
+  phases('duration: 3 fortnights, arrivalRate: 1'),
+  phases('duration: 60, arrivalRate: "{{ $env.RATE }}"'),
+  `a: &a [x, x, x]\nb: &b [${'*a, '.repeat(60)}]\nc: [${'*b, '.repeat(60)}]`,
+])('import: refuses %s in one line', async (text) => {
+  const path = written({ 'artillery.yaml': text });
+  const { code, stderr } = await runCommand(['load', 'import', path]);
+  expect([code > 0, stderr.trim().split('\n').length]).toEqual([true, 1]);
+});
+
 test.each([
   'export const options = { scenarios: { a: make() } };',
   'export const options = { scenarios: { a: { executor: "x" } } };',
