@@ -78,9 +78,19 @@ export function readRegistration(path: string): Registration {
     const where = `${problem.pointer} ${problem.message}`.trim();
     throw new ScenarioError(`${path} is not a registration: ${where}; use folkmoot study register`);
   }
-  const { parts, sha256 } = found as Registration;
-  if (hashOf(parts) === sha256) return found as Registration;
-  throw new ScenarioError(`${path} was changed: its SHA-256 is not ${sha256}; restore the file`);
+  const registration = found as Registration;
+  const changed = findEdit(registration);
+  if (changed === null) return registration;
+  throw new ScenarioError(`${path} was changed: ${changed}; restore the file`);
+}
+
+/** Describes a member that does not have the hash that the registration states for it. */
+function findEdit({ sha256, parts, files, models }: Registration): string | null {
+  if (hashOf(parts) !== sha256) return `the SHA-256 of its parts is not ${sha256}`;
+  if (hashOf(files) !== parts.prompts) return `the SHA-256 of its files is not ${parts.prompts}`;
+  return hashOf(models) === parts.models
+    ? null
+    : `the SHA-256 of its models is not ${parts.models}`;
 }
 
 /** Returns the seed that a public value, such as a beacon's pulse, fixes for a registration. */

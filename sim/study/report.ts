@@ -5,9 +5,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { canonical } from '../../engine/protocol/canonical.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { readJson } from '../../report/folder.js';
 import { type Amount, readSpending, SPENDING_FILE } from '../agents/deciders/ledger.js';
+import { complete } from '../scenario/complete.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { StudyEffect } from '../scenario/schema/study.js';
 import { getColumn } from '../sweep/design.js';
@@ -41,7 +43,7 @@ export interface StudyReport {
 
 /** @throws {StoreError} if the folder holds no sweep. @throws {ScenarioError} without a study. */
 export function reportStudy(folder: string): StudyReport {
-  const head = readJson<SweepHead>(folder, 'sweep.json');
+  const head = readHead(folder);
   const sweep = head.scenario.sweep!;
   const study = expectStudy({ sweep });
   const records = readRecords(folder, head.scenario);
@@ -67,19 +69,34 @@ export function reportStudy(folder: string): StudyReport {
   };
 }
 
-/** Reads the runs whose values are those of a cell of the sweep, in order of their names. */
+function readHead(folder: string): SweepHead {
+  const head = readJson<Partial<SweepHead> | null>(folder, 'sweep.json');
+  const read = complete(head?.scenario);
+  if (!('problem' in read)) return head as SweepHead;
+  const reason = `scenario.${read.problem.path.join('.')} ${read.problem.text}`;
+  throw sweepDataError('SWEEP_FILE_INVALID', { path: join(folder, 'sweep.json'), reason });
+}
+
+/**
+ * Reads the runs whose values are those of a cell of the sweep, in order of their names.
+ * @throws {StoreError} `CORRUPT` if a file is not the run that it is named after, or two are one.
+ */
 export function readRecords(folder: string, { sweep }: Scenario): RunRecord[] {
   const runs = join(folder, 'runs');
   const names = existsSync(runs) ? readdirSync(runs).filter(parseRunName).sort() : [];
+  const seen = new Map<string, string>();
   return names.flatMap((name) => {
     const path = join(runs, name);
     const record = readJsonFile(path);
+    const refuse = (reason: string) => sweepDataError('RUN_FILE_INVALID', { path, reason });
     const problem = checkRecord(record);
-    if (problem) {
-      const reason = `${problem.pointer} ${problem.message}`.trim();
-      throw sweepDataError('RUN_FILE_INVALID', { path, reason });
-    }
-    const { values } = record as RunRecord;
+    if (problem) throw refuse(`${problem.pointer} ${problem.message}`.trim());
+    const { values, replicate, seed } = record as RunRecord;
+    if (replicate !== parseRunName(name)!.replicate) throw refuse(`replicate is ${replicate}`);
+    const run = canonical({ values, seed });
+    const other = seen.get(run);
+    if (other !== undefined) throw refuse(`repeats ${other}`);
+    seen.set(run, name);
     const isOurs = sweep!.factors.every((factor) => {
       const own = values[getColumn(factor)];
       return own !== undefined && (!factor.values || factor.values.includes(own));

@@ -1,5 +1,5 @@
 /** Studies on the command line: plan, register, run and report. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -118,8 +118,16 @@ test('study register: a registered sweep refuses every change, and reports the h
     const { code, stderr } = await run(...change);
     expect([code, stderr]).toEqual([2, expect.stringContaining(part)]);
   }
-  writeFileSync(inside('bad.json'), readFileSync(registration, 'utf8').replace(/[0-9a-f]/g, '0'));
-  expect((await folkmoot('sweep', file, '--registered', inside('bad.json'))).code).toBe(2);
+  const text = readFileSync(registration, 'utf8');
+  for (const edited of [
+    text.replace(/[0-9a-f]/g, '0'),
+    text.replace('"files": {}', `"files": { "other.md": "${'0'.repeat(64)}" }`),
+    text.replace('"models": []', '"models": ["http other"]'),
+  ]) {
+    expect(edited).not.toBe(text);
+    writeFileSync(inside('bad.json'), edited);
+    expect((await folkmoot('sweep', file, '--registered', inside('bad.json'))).code).toBe(2);
+  }
 });
 
 test('study report: shows the effect that exists, in a registered sweep', async () => {
@@ -151,8 +159,16 @@ test('study report: shows the effect that exists, in a registered sweep', async 
   expect(way.p_holm).toBeCloseTo(2 * 2 * 0.5 ** 16, 12);
   expect(way.arms[0]).toMatchObject({ n: 16, mean: 1, missing: 0 });
   expect(loss.shown).toBe(false);
-  // A study that is not finished is reported too.
+  // A study that is not finished is reported too. A copy of a run is no run.
   const [first] = readdirSync(join(out, 'runs'));
-  rmSync(join(out, 'runs', first!));
+  const copy = join(out, 'runs', first!.replace(/-\d+/, '-99'));
+  renameSync(join(out, 'runs', first!), copy);
+  expect((await folkmoot('study', 'report', out)).code).toBe(13);
+  rmSync(copy);
   expect((await json('study', 'report', out)).value.completed).toBe(31);
+  for (const text of ['null', '{}', '{ "scenario": { "sweep": null } }']) {
+    writeFileSync(join(out, 'sweep.json'), text);
+    const { code, stderr } = await folkmoot('study', 'report', out);
+    expect([code, stderr.trim().split('\n').length]).toEqual([13, 1]);
+  }
 });
