@@ -1,6 +1,8 @@
 """Agents on a real server: requests, signatures, events."""
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import socket
 import subprocess
@@ -141,7 +143,8 @@ class Agents(Case):
         for answer in [b"", b"HTTP/1.1 200 OK\r\n\r\nnonsense", b"\xff" * 9000,
                        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
                        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
-                       b"Content-Length: 0\r\n\r\n"]:
+                       b"Content-Length: 0\r\n\r\n",
+                       b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000]:
             with socket.create_server(("127.0.0.1", 0)) as listener:
                 threading.Thread(target=self.respond, args=(listener, answer)).start()
                 url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -150,6 +153,48 @@ class Agents(Case):
         for url in ["ftp://x", "http://a@b", "http://x/y", "file:///etc/passwd"]:
             with self.assertRaisesRegex(folkmoot.FolkmootError, "invalid URL"):
                 self.agent(url)
+
+    def test_hostile_event_streams_end_no_program(self) -> None:
+        hello = {"heartbeat_ms": 1000, "last_seq": 0, "epoch": "e"}
+        accepted = [{"type": "auth_ok", "data": hello}, {"type": "subscribed", "data": {}}]
+        hostile = [
+            [{"type": "auth_ok"}], [{"type": "auth_ok", "data": [1]}], [{"type": "error"}],
+            [{"type": "auth_ok", "data": {**hello, "heartbeat_ms": 1e300}}],
+            [{"type": "auth_ok", "data": {**hello, "last_seq": "0"}}],
+            [{"type": "error", "error": {"details": [1]}}], [*accepted, {"seq": "9"}],
+            [*accepted, {"seq": None}], [b"[" * 100_000],
+            [*accepted, {"type": "kept", "seq": 1}],
+        ]
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=self.stream, args=(listener, hostile)).start()
+            with mock.patch.object(folkmoot.stream, "FIRST_SECONDS", 0):
+                url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+                events = self.agent(url).events(["network"])
+                self.assertEqual(next(events)["type"], "kept")
+                with self.assertRaisesRegex(folkmoot.FolkmootError, "close code 4400"):
+                    next(events)
+
+    @staticmethod
+    def stream(listener: socket.socket, all: list[Any]) -> None:
+        """Sends the messages of each connection in frames of one byte, and then closes it."""
+        for number, messages in enumerate(all):
+            connection, _ = listener.accept()
+            with connection:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    head += connection.recv(1)
+                key = next(line[19:] for line in head.split(b"\r\n")
+                           if line.lower().startswith(b"sec-websocket-key: "))
+                accept = base64.b64encode(hashlib.sha1(key + folkmoot.stream._GUID).digest())
+                connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n"
+                                   b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+                for message in messages:
+                    text = message if isinstance(message, bytes) else json.dumps(message).encode()
+                    frames = b"".join(bytes([0, 1, byte]) for byte in text)
+                    connection.sendall(b"\x01\x00" + frames + b"\x80\x00")
+                code = 4400 if number == len(all) - 1 else 1001
+                connection.sendall(b"\x88\x02" + code.to_bytes(2, "big"))
+                connection.recv(65536)
 
     @staticmethod
     def respond(listener: socket.socket, answer: bytes) -> None:

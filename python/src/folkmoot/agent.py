@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from .errors import FolkmootError
-from .keys import Keys, canonical, sha256, verify
+from .keys import Keys, canonical, parse, sha256, verify
 from .stream import EventStream
 
 LONGEST_RESPONSE = 64 << 20
@@ -67,6 +67,8 @@ class Clock:
         try:
             at = datetime.fromisoformat(str(server_time).replace("Z", "+00:00"))
         except ValueError:
+            return False
+        if not 2000 <= at.year < 9000:
             return False
         self._offset_ms = int((at.timestamp() - time.time()) * 1000)
         self._last_ms = 0
@@ -309,7 +311,7 @@ class AgentClient:
         status, headers, body = self._send(request)
         self._check_signature(status, headers, request, body)
         try:
-            envelope = json.loads(body)
+            envelope = parse(body)
         except ValueError:
             envelope = None
         if not isinstance(envelope, dict):

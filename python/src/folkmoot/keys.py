@@ -123,6 +123,14 @@ def _verify_with_nacl(text: str, key: bytes, signature: bytes) -> bool:
         return False
 
 
+def parse(text: str | bytes | bytearray) -> Any:
+    """Parses JSON of others. Raises ValueError, also if the text is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+
+
 def canonical(value: Any) -> str:
     """Serializes a value as canonical JSON. Raises ValueError for what JSON cannot hold."""
     if value is None or isinstance(value, (bool, str)):

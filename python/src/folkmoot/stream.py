@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import FolkmootError
+from .keys import parse
 
 if TYPE_CHECKING:
     from .agent import AgentClient
@@ -86,7 +87,7 @@ class Socket:
     def receive(self, seconds: float) -> dict[str, Any]:
         """Returns the next message. Raises Closed, and TimeoutError after this much silence."""
         self._socket.settimeout(max(seconds, 0.001))
-        parts: list[bytes] = []
+        text = bytearray()
         while True:
             final, kind, data = self._read_frame()
             if kind == _PING:
@@ -94,11 +95,11 @@ class Socket:
             elif kind == _CLOSE:
                 raise Closed(struct.unpack("!H", data[:2])[0] if len(data) >= 2 else 1005)
             elif kind in (_TEXT, _CONTINUATION):
-                parts.append(data)
-                if sum(map(len, parts)) > LONGEST_MESSAGE:
+                text += data
+                if len(text) > LONGEST_MESSAGE:
                     raise Closed(BROKEN)
                 if final:
-                    message = json.loads(b"".join(parts))
+                    message = parse(text)
                     return message if isinstance(message, dict) else {}
 
     def _read_frame(self) -> tuple[bool, int, bytes]:
@@ -123,6 +124,18 @@ class Socket:
             pass
         self._file.close()
         self._socket.close()
+
+
+def _members(value: object) -> dict[str, Any]:
+    """Returns the members of an object of a server, which may send anything."""
+    return value if isinstance(value, dict) else {}
+
+
+def _count(members: Mapping[str, Any], name: str, most: int) -> int:
+    value = members.get(name)
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise ValueError(f"{name} is {value!r}")
+    return value
 
 
 class EventStream(Iterator[dict[str, Any]]):
@@ -160,7 +173,8 @@ class EventStream(Iterator[dict[str, Any]]):
             except (Closed, OSError, ValueError) as error:
                 self._lost(error)
                 continue
-            if "seq" in message and message["seq"] > (self.position or {}).get("seq", 0):
+            seq = message.get("seq")
+            if isinstance(seq, int) and seq > (self.position or {}).get("seq", 0):
                 return self._take(message)
 
     def __enter__(self) -> EventStream:
@@ -199,20 +213,20 @@ class EventStream(Iterator[dict[str, Any]]):
         connection.send({"type": "auth", "public_key": client.public_key, "timestamp": timestamp,
                          "signature": signature})
         server = self._answer(connection, "auth_ok")
-        self._silence = SILENT_HEARTBEATS * server["heartbeat_ms"] / 1000
+        self._silence = SILENT_HEARTBEATS * _count(server, "heartbeat_ms", 3_600_000) / 1000
         if self.position is None:
-            since = server["last_seq"] if self._since is None else self._since
-            self.position = {"epoch": server["epoch"], "seq": since}
+            since = _count(server, "last_seq", 2**53) if self._since is None else self._since
+            self.position = {"epoch": server.get("epoch"), "seq": since}
         connection.send({"type": "subscribe", "topics": self.topics, "since": self.position})
         subscribed = self._answer(connection, "subscribed")
         self._refusals = 0
         self._live_at = time.monotonic()
-        if subscribed["gap"]:
+        if subscribed.get("gap"):
             # The server replays its history from the first event.
             self.gaps += 1
-            shorter = self.position["epoch"] == subscribed["epoch"]
-            seq = self.position["seq"] if shorter else 0
-            self.position = {"epoch": subscribed["epoch"], "seq": seq}
+            epoch = subscribed.get("epoch")
+            seq = self.position["seq"] if self.position["epoch"] == epoch else 0
+            self.position = {"epoch": epoch, "seq": seq}
 
     def _answer(self, connection: Socket, kind: str) -> dict[str, Any]:
         error: Mapping[str, Any] | None = None
@@ -220,10 +234,10 @@ class EventStream(Iterator[dict[str, Any]]):
             while True:
                 message = connection.receive(ANSWER_SECONDS)
                 if message.get("type") == kind:
-                    return dict(message["data"])
+                    return _members(message.get("data"))
                 if message.get("type") == "error":
-                    error = message["error"]
-                    if kind == "subscribed" and error["code"] == "INVALID_REQUEST":
+                    error = _members(message.get("error"))
+                    if kind == "subscribed" and error.get("code") == "INVALID_REQUEST":
                         raise Closed(4400, error)
         except Closed as closed:
             raise Closed(closed.code, closed.error or error) from None
@@ -238,7 +252,7 @@ class EventStream(Iterator[dict[str, Any]]):
             self._failures = 0
         self._live_at = time.monotonic()
         refusal = error.error if isinstance(error, Closed) else {}
-        details = refusal.get("details") or {}
+        details = _members(refusal.get("details"))
         if code == UNAUTHENTICATED:
             self._refusals += 1
             self._client._clock.correct(details.get("server_time"))

@@ -58,7 +58,7 @@ def read_table(path: Path) -> Any:
         return frame(
             {name: _parsed(types[name], cells) for name, cells in zip(names, columns)}, types
         )
-    except (ValueError, csv.Error) as error:
+    except (ValueError, OverflowError, csv.Error) as error:
         raise FolkmootError(f"invalid table: {path}: {error}", code="TABLE_DAMAGED") from None
 
 
