@@ -43,6 +43,7 @@ export const loadError = defineFailures('server', {
     cleanup`,
   OTHERS_MUST_VOTE: `{others} other active validators: with policy {policy}, a block needs {needed}
     votes from {agents} agents; use a server without other agents`,
+  STREAM_UNREAD: 'cannot write to the pipe {path}: {reason}; start its reader first',
   STREAM_UNREACHABLE: 'cannot connect to {url}/ws/v1: {reason}',
   AUTHENTICATION_REFUSED: '{url}/ws/v1 refused authentication: {reason}',
   TOPICS_REFUSED: '{url}/ws/v1 refused topics {topics}: {reason}',

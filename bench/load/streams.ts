@@ -6,7 +6,11 @@
  */
 
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { constants, createWriteStream, openSync, statSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { describeSystemError } from '../../engine/protocol/messages.js';
+import { loadError } from './messages.js';
 import type { Second } from './result.js';
 import type { LoadProgress } from './run.js';
 
@@ -68,13 +72,30 @@ function openSink(text: string): Sink {
     : new HttpSink(url, formats[format as keyof typeof formats]);
 }
 
+/**
+ * Opens a file, or a named pipe without blocking: a pipe without a reader would otherwise hold a
+ * thread, and with it the end of the program.
+ * @throws {Failure} `STREAM_UNREAD` for a pipe without a reader.
+ */
+function openFile(path: string): Writable {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+    return createWriteStream(path, { flags: 'a' });
+  }
+  try {
+    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    return new Socket({ fd, readable: false, writable: true });
+  } catch (error) {
+    throw loadError('STREAM_UNREAD', { path, reason: describeSystemError(error) });
+  }
+}
+
 class FileSink implements Sink {
-  readonly #stream: WriteStream;
+  readonly #stream: Writable;
   #waiting = 0;
   #lost = 0;
 
   constructor(path: string) {
-    this.#stream = createWriteStream(path, { flags: 'a' });
+    this.#stream = openFile(path);
     this.#stream.on('error', () => {});
   }
 
@@ -98,6 +119,7 @@ class FileSink implements Sink {
       this.#stream.end();
       const over = AbortSignal.timeout(TIMEOUT_MS);
       await once(this.#stream, 'close', { signal: over }).catch(() => {});
+      this.#stream.destroy();
     }
     return this.#lost + this.#waiting;
   }
