@@ -27,7 +27,7 @@ import { amountOf, Ledger, modelOf, priceOf, withoutStops } from './ledger.js';
 import type { Place } from './mcp-adapter.js';
 import { cassetteError } from './messages.js';
 import { createProgramAdapter } from './program-adapter.js';
-import { createQuestion, type Question, type Usage } from './question.js';
+import { type Answer, createQuestion, parseAnswer, type Question, type Usage } from './question.js';
 import { RunCassettes } from './run-cassettes.js';
 
 /** Sources of answers, and the cassette in which answers are recorded. */
@@ -251,9 +251,9 @@ export class Deciders implements QuestionGate {
 
   /** Takes the answer from a cassette. Returns false if the cassette has no answer. */
   #taken(pending: Pending): boolean {
-    const { question, mind } = pending;
+    const { question, mind, doing } = pending;
     const key = { ...keyOf(question), decider: mind.digest };
-    pending.record = this.#tapes.take(key, question.view);
+    pending.record = this.#tapes.take(key, question.view, (answer) => isValid(answer, doing));
     if (!pending.record && !this.#record) throw this.#tapes.unanswered(key, question.view);
     if (!pending.record) return false;
     this.#pay(pending, false);
@@ -363,6 +363,14 @@ function decisionOf({ view }: Question): string | null {
 }
 
 const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
+
+function isValid(answer: Answer, doing: Doing): boolean {
+  try {
+    return parseAnswer(answer, doing) !== null;
+  } catch {
+    return false;
+  }
+}
 
 /** Validates all commands before the first one is performed. */
 function actsOf(commands: readonly unknown[], doing: Doing, { id }: Question): (() => void)[] {

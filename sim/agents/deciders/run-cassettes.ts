@@ -72,14 +72,18 @@ export class RunCassettes {
     }
   }
 
-  /** Returns the known answer, and adds the question to the run's sequence. */
-  take(key: Key, view: unknown): Recorded | null {
+  /**
+   * Returns the known answer, and adds the question to the run's sequence.
+   * @param isUsable checks an answer of the cache, whose files have no checksum.
+   */
+  take(key: Key, view: unknown, isUsable: (answer: Answer) => boolean): Recorded | null {
     this.#used.push(key);
     const own = this.#own?.find(key);
     const known = own ?? this.#source?.find(key) ?? null;
     // A process may have been killed after it recorded an answer, before it cached the answer.
     if (known && this.#cache && !this.#cache.find(key, view)) this.#cache.keep(known);
-    const found = known ?? this.#cache?.find(key, view) ?? null;
+    const cached = known ? null : (this.#cache?.find(key, view) ?? null);
+    const found = known ?? (cached && isUsable(cached.answer!) ? cached : null);
     if (found && !own) this.add(found);
     return found;
   }

@@ -145,8 +145,16 @@ test('cache: asks another model; uses no damaged or failed answer', async () => 
     name.endsWith('.json'),
   );
   expect(files.length).toBe(asked + changed.deciders!.asked);
-  for (const name of files.slice(0, files.length / 2)) appendFileSync(join(cache, name), '{');
-  for (const name of files.slice(files.length / 2)) writeFileSync(join(cache, name), '');
+  const damages: ((path: string) => void)[] = [
+    (path) => appendFileSync(path, '{'),
+    (path) => writeFileSync(path, ''),
+    (path) => {
+      const kept = JSON.parse(readFileSync(path, 'utf8')) as { answer: Raw };
+      const answer = { ...kept.answer, commands: [{ do: 'state', value: 1 }] };
+      writeFileSync(path, JSON.stringify({ ...kept, answer }));
+    },
+  ];
+  for (const [index, name] of files.entries()) damages[index % 3]!(join(cache, name));
   const repaired = await run('repaired', {}, { cache });
   expect(repaired.deciders!.asked).toBe(asked);
   decider.rule = (_, response) => {
