@@ -152,9 +152,8 @@ are named on standard error.`)
       const { readBounded, fileBounds } = await import('../../../engine/store/folder.js');
       const { parseDocument, stringify } = await import('yaml');
       const text = reading(() => readBounded(path, fileBounds.text).toString(), path);
-      // A script is no YAML, and a parser that collects every error in one takes minutes.
-      const isScript = /\.[cm]?[jt]s$/.test(path);
-      const document = parseDocument(isScript ? '' : text, { schema: 'core' });
+      // A script is no YAML, and the place of every error in one takes minutes.
+      const document = parseDocument(text, { schema: 'core', prettyErrors: false });
       const toPlain = () => document.toJS({ maxAliasCount: 100 }) as unknown;
       const yaml = document.errors.length > 0 ? null : reading(toPlain, path);
       const { file, notes } = importLoad(text, yaml);
