@@ -20,8 +20,8 @@ import type { ClusterFault, ClusterPlan } from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
 
 const START = Date.UTC(2026, 0, 1);
-/** Interval at which cards are checked. */
-const LOOK_MS = 500;
+/** Interval at which new cards are checked, well below the delay of a node's commits. */
+const LOOK_MS = 20;
 /**
  * Time within which all nodes are equal and all clients have written, once the faults have ended. A
  * node that saw wrong clocks refuses writes until it has forgotten them.
@@ -81,6 +81,8 @@ class ClusterWorld implements Surroundings {
   /** Faults that wait for steps, with the number of steps left. */
   readonly #armed = new Set<{ left: number; begin: () => void }>();
   readonly #operator: EtcdClient;
+  /** Last revision of a card that was checked. */
+  #lookedAt = 0;
   #hadDamage = false;
   #hadCompaction = false;
 
@@ -193,12 +195,15 @@ class ClusterWorld implements Surroundings {
   #look(): void {
     const prefix = `folkmoot/network/${NETWORK}/card/`;
     const range_end = Buffer.from(`${prefix.slice(0, -1)}0`);
-    for (const { value } of this.etcd.newest.range({ key: Buffer.from(prefix), range_end }).kvs) {
+    const { kvs } = this.etcd.newest.range({ key: Buffer.from(prefix), range_end });
+    for (const { value, mod_revision } of kvs) {
+      if (Number(mod_revision) <= this.#lookedAt) continue;
       const card = JSON.parse(value.toString()) as Card;
       const node = this.nodes.find(({ name }) => name === card.node);
       if (!node?.isSound || !node.hasUsedDisk(card.incarnation)) continue;
       this.checks.announced(card, node.disk.content.meta()?.order?.version ?? 0);
     }
+    this.#lookedAt = Math.max(this.#lookedAt, ...kvs.map((one) => Number(one.mod_revision)));
   }
 
   #isLive(): boolean {
