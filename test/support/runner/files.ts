@@ -21,6 +21,7 @@ export const gate = [
   // Nodes, etcd and the queue.
   'cluster/faults',
   'cluster/etcd/calls',
+  'cluster/etcd/simulated',
   'sim/sweep/keep',
   'sim/sweep/resume',
   // Rules against their definitions; the auditor and the conformance suite against faulty engines.
