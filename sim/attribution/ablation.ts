@@ -75,7 +75,7 @@ export interface Attribution {
 export async function attribute(
   store: Store,
   run: string,
-  named: string,
+  hash: string,
   { folder, kinds, most, recorded, ...options }: AttributionOptions,
 ): Promise<Attribution | null> {
   const result = readKeptResult(run);
@@ -83,7 +83,7 @@ export async function attribute(
   const isRecorded = describeExternals(result.scenario) !== '';
   if (isRecorded && !recorded?.record) throw needsRecord(result.scenario);
   const kept = readKept(run, folder);
-  const evidence = collectEvidence(store, run, named);
+  const evidence = collectEvidence(store, hash);
   const decisions = await runAgain(store, evidence, kept);
   const { traces } = loadData(result.scenario, kept.source);
   const { slowMs } = createLatencies(result.scenario, traces);

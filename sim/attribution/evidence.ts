@@ -2,13 +2,12 @@
  * Evidence about a block in a store: its rule, its electors with their weights, and their votes.
  */
 import { parseGenesis } from '../../engine/admit/genesis.js';
-import { blockError } from '../../engine/certificate/collect.js';
 import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Genesis } from '../../engine/protocol/schema/genesis.js';
 import type { BlockStatus } from '../../engine/protocol/schema/primitives.js';
 import type { RecordOf } from '../../engine/protocol/schema/record.js';
-import { defineStoreErrors, storeError } from '../../engine/store/messages.js';
+import { storeError } from '../../engine/store/messages.js';
 import type { Store } from '../../engine/store/store.js';
 import { blockTag } from '../agents/port.js';
 import {
@@ -17,17 +16,6 @@ import {
   readElectorate,
   readRecord,
 } from '../rules/recorded-polls.js';
-
-/** Errors of a block that an operator names. */
-const blockNameError = defineStoreErrors({
-  MISSING: {
-    BAD_BLOCK_NAME:
-      'invalid block: {block} (expected a height, or at least {digits} digits of a block hash)',
-    BLOCK_AMBIGUOUS: `more than one block hash begins with {block};
-      list blocks with folkmoot events DIR --type block_proposal`,
-    HEIGHT_NOT_FINAL: 'no finalized block at height {height} in {path}',
-  },
-});
 
 /** Alliance that was active when the block was proposed. */
 interface ActiveAlliance {
@@ -65,12 +53,8 @@ export interface Evidence {
   memes: readonly MemeAbout[];
 }
 
-/**
- * @param named block hash, a prefix with at least 8 digits, or a final block's height.
- * @throws {StoreError} `MISSING` if no block matches, or more than one.
- */
-export function collectEvidence(store: Store, folder: string, named: string): Evidence {
-  const hash = hashOf(store, folder, named);
+/** @throws {StoreError} if the block is missing. */
+export function collectEvidence(store: Store, hash: string): Evidence {
   const { state: status, context: block } = readRecord(store, 'blocks', hash);
   const { electors, votes } = readElectorate(store, block);
   const alliances = alliancesAt(store, block.block_hash);
@@ -97,28 +81,6 @@ function memesAbout(store: Store, block: Evidence['block']): MemeAbout[] {
     found.push({ meme_id, creator, author: name, posted_at });
   }
   return found.sort((a, b) => a.posted_at - b.posted_at || (a.meme_id < b.meme_id ? -1 : 1));
-}
-
-const LEAST_DIGITS = 8;
-const HASH_DIGITS = 64;
-
-function hashOf(store: Store, folder: string, named: string): string {
-  const text = named.toLowerCase();
-  if (/^\d{1,7}$/.test(text)) return finalAt(store, folder, Number(text));
-  if (!/^[0-9a-f]+$/.test(text) || text.length < LEAST_DIGITS || text.length > HASH_DIGITS) {
-    throw blockNameError('BAD_BLOCK_NAME', { block: named, digits: LEAST_DIGITS });
-  }
-  // "g" sorts after every hexadecimal digit.
-  const found = [...store.range('blocks', { from: text, to: `${text}g`, limit: 2 })];
-  if (found.length === 1) return found[0]!.key as string;
-  if (found.length === 0) throw blockError('BLOCK_NOT_FOUND', { block: named });
-  throw blockNameError('BLOCK_AMBIGUOUS', { block: named });
-}
-
-function finalAt(store: Store, folder: string, height: number): string {
-  const json = store.get('heights', height);
-  if (json !== undefined) return (JSON.parse(json) as RecordOf['heights']).block_hash;
-  throw blockNameError('HEIGHT_NOT_FINAL', { height, path: folder });
 }
 
 /**

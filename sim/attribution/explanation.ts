@@ -58,9 +58,9 @@ export interface Explanation {
   mechanical: LeftOut[];
 }
 
-/** @throws {StoreError} for the reasons given at `collectEvidence`. */
-export function explain(store: Store, folder: string, named: string): Explanation {
-  const evidence = collectEvidence(store, folder, named);
+/** @throws {StoreError} if the block is missing. */
+export function explain(store: Store, hash: string): Explanation {
+  const evidence = collectEvidence(store, hash);
   const { genesis, block, status, electors, votes } = evidence;
   const cast = new Map(votes.map(({ elector, decision }) => [elector, decision]));
   const tally = { approve: 0, reject: 0 };

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Decision, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { describeCauses } from '../../../dist/cli/commands/why-text.js';
-import { collectEvidence } from '../../../dist/sim/attribution/evidence.js';
 import { type Explanation, explain } from '../../../dist/sim/attribution/explanation.js';
 import { newPopulation, type Population } from '../../engine/helpers.js';
 import type { Citizen } from '../../support/citizens.js';
@@ -39,7 +38,7 @@ async function poll(
 function told(path: string, hash: string): Explanation {
   const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
   onTestFinished(() => store.close());
-  return explain(store, path, hash);
+  return explain(store, hash);
 }
 
 const rules = fc.record({
@@ -233,26 +232,4 @@ test('mechanical: omits a meme, an elector, an alliance and its bonus', async ()
   );
   expect(mechanical.filter(({ kind }) => kind === 'elector')).toHaveLength(4);
   expect(mechanical.some(({ id }) => id === gone)).toBe(false);
-});
-
-test('evidence: finds a block by hash or height, or refuses it', async () => {
-  const path = join(temporaryFolder(), 'network');
-  const population = await newPopulation({ path });
-  const ada = await population.join(both);
-  const hash = await population.open(ada);
-  await population.vote(ada, hash);
-  const rejected = await population.open(ada);
-  await population.network.durable;
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
-  onTestFinished(() => store.close());
-  const found = (name: string) => collectEvidence(store, 'DIR', name).block.block_hash;
-  expect([hash, hash.slice(0, 8), hash.toUpperCase(), '1'].map(found)).toEqual(Array(4).fill(hash));
-  expect(found(rejected)).toBe(rejected);
-  const expectRefused = (name: string, problem: string) =>
-    expect(() => found(name)).toThrow(expect.objectContaining({ problem }));
-  expectRefused('2', 'HEIGHT_NOT_FINAL');
-  expectRefused('0', 'HEIGHT_NOT_FINAL');
-  expectRefused(hash.slice(0, 7).replace(/^\d+$/, 'abc'), 'BAD_BLOCK_NAME');
-  expectRefused('f'.repeat(64), 'BLOCK_NOT_FOUND');
-  for (const name of ['g'.repeat(8), `${hash}0`, '']) expectRefused(name, 'BAD_BLOCK_NAME');
 });
