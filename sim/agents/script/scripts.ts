@@ -31,13 +31,7 @@ import {
   type ScriptReportView,
   strategyFrom,
 } from './interface.js';
-import {
-  evaluatePrepared,
-  findChanged,
-  type PreparedModules,
-  preparePlain,
-  readScript,
-} from './prepare.js';
+import { evaluatePrepared, findChanged, type PreparedModules, readScript } from './prepare.js';
 
 /** Time limit for one call, and for loading. */
 const SCRIPT_LIMIT_MS = 10_000;
@@ -195,8 +189,7 @@ async function loadModule(
     const isOther = expected[path] !== undefined && expected[path] !== sha256;
     const changed = isOther ? file : given && findChanged(given);
     if (changed !== null) throw new Error(`module changed since the first run: ${changed}`);
-    const module = given ?? preparePlain(file, folder);
-    const evaluate = module ? () => evaluatePrepared(module) : await createLoader(file);
+    const evaluate = given ? () => evaluatePrepared(given) : await createLoader(file);
     return { functions: functionsOf(evaluated(evaluate, folder, limitMs)), sha256 };
   } catch (cause) {
     throw scenarioError('SCRIPT_FAILED', { call: path, detail: oneLine(cause) }, { cause });

@@ -1,5 +1,5 @@
 /** Scripts run only from the folder of the given scenario file; `check` lists them. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { folkmoot } from '../../support/cli.js';
@@ -129,25 +129,4 @@ test.each([
   writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
   const { code, stderr } = await folkmoot(['sim', file, '--set', set]);
   expect([code, stderr]).toEqual([2, expect.stringMatching(position)]);
-});
-
-test('script: plain JavaScript with imports runs without the compiler', async () => {
-  const at = town();
-  const loaded = join(at.inside, 'loaded.txt');
-  const hook = join(at.inside, 'hook.cjs');
-  writeFileSync(
-    hook,
-    `process.on('exit', () => require('fs').writeFileSync(${JSON.stringify(loaded)},
-       Object.keys(require('module')._cache).filter((file) => /jiti/.test(file)).join('\\n')));`,
-  );
-  writeFileSync(join(at.inside, 'lib.js'), "export const own = () => 'approve';\n");
-  const vote = "export const vote = () => ({ do: 'vote', decision: own() });\n";
-  const compiled = async (name: string) => {
-    writeFileSync(join(at.inside, name), `import { own } from './lib.js';\n${vote}`);
-    const env = { NODE_OPTIONS: `--require ${hook}` };
-    const { code, stderr } = await folkmoot(['sim', at.file(name)], { env });
-    expect(code, stderr).toBe(0);
-    return readFileSync(loaded, 'utf8') !== '';
-  };
-  expect([await compiled('own.js'), await compiled('own.ts')]).toEqual([false, true]);
 });
