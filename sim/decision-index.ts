@@ -1,6 +1,6 @@
 /**
- * Index of decisions.ndjson by agent. The file is read once. The index needs 24 bytes per line, so
- * millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
+ * Index of decisions.ndjson by agent. The file is read once. The index keeps three numbers per line,
+ * so millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
  * source, so every line is validated.
  */
 import { existsSync, lstatSync } from 'node:fs';
@@ -42,29 +42,39 @@ export function openDecisions(folder: string): KnownDecisions | string {
   return lstatSync(path).isFile() ? new KeptDecisions(path) : `not a regular file: ${path}`;
 }
 
+/** Lines of one agent, in file order: their blocks, and their places in bytes. */
+interface AgentLines {
+  blocks: number[];
+  offsets: number[];
+  bytes: number[];
+}
+
+type Index = ReadonlyMap<number, AgentLines>;
+
 class KeptDecisions implements KnownDecisions {
-  #lines: Promise<Lines | string> | null = null;
+  #lines: Promise<Index | string> | null = null;
 
   constructor(private readonly path: string) {}
 
   async blocksOf(agent: number): Promise<readonly number[] | string> {
     const lines = await this.#indexed();
-    return typeof lines === 'string' ? lines : lines.blocksOf(agent);
+    return typeof lines === 'string' ? lines : (lines.get(agent)?.blocks ?? []);
   }
 
   async read(agent: number, from: number, to: number): Promise<Decided[]> {
     const lines = await this.#indexed();
-    if (typeof lines === 'string') return [];
+    const own = typeof lines === 'string' ? undefined : lines.get(agent);
+    if (!own) return [];
     return this.#opened(async (file) => {
       const read: Decided[] = [];
-      for (const { offset, bytes } of lines.of(agent, from, to)) {
-        read.push(this.#decided(await textAt(file, offset, bytes)));
+      for (const [at, offset] of own.offsets.slice(from, to).entries()) {
+        read.push(this.#decided(await textAt(file, offset, own.bytes[from + at]!)));
       }
       return read;
     });
   }
 
-  #indexed(): Promise<Lines | string> {
+  #indexed(): Promise<Index | string> {
     // After an error, the next call retries.
     this.#lines ??= this.#opened((file) => this.#index(file)).catch((error) => {
       this.#lines = null;
@@ -73,18 +83,21 @@ class KeptDecisions implements KnownDecisions {
     return this.#lines;
   }
 
-  async #index(file: FileHandle): Promise<Lines | string> {
-    const lines = new Lines();
+  async #index(file: FileHandle): Promise<Index | string> {
+    const lines = new Map<number, AgentLines>();
     let number = 0;
     for await (const { offset, bytes, start } of linesIn(file)) {
       number += 1;
       if (number > MOST_LINES) return `${FILE} has too many lines (limit ${MOST_LINES})`;
       const [, block, agent] = head.exec(start) ?? [];
       if (block === undefined || bytes > LINE_BYTES) throw this.#damaged(`line ${number}`);
-      if (agent !== 'null')
-        lines.add({ block: Number(block), agent: Number(agent), offset, bytes });
+      if (agent === 'null') continue;
+      const own = lines.get(Number(agent)) ?? { blocks: [], offsets: [], bytes: [] };
+      lines.set(Number(agent), own);
+      own.blocks.push(Number(block));
+      own.offsets.push(offset);
+      own.bytes.push(bytes);
     }
-    lines.finish();
     return lines;
   }
 
@@ -157,80 +170,4 @@ async function* linesIn(file: FileHandle): AsyncGenerator<Line> {
     at += bytesRead;
   }
   if (at > offset) yield { offset, bytes: at - offset, start };
-}
-
-interface IndexedLine {
-  block: number;
-  agent: number;
-  /** Position and length in bytes. */
-  offset: number;
-  bytes: number;
-}
-
-const FIRST = 1_024;
-
-class Lines {
-  #count = 0;
-  #blocks = new Uint32Array(FIRST);
-  #agents = new Uint32Array(FIRST);
-  #bytes = new Uint32Array(FIRST);
-  #offsets = new Float64Array(FIRST);
-  /** Lines sorted by agent in file order, and the first position per agent. */
-  #order = new Uint32Array();
-  #starts = new Uint32Array(1);
-
-  add({ block, agent, offset, bytes }: IndexedLine): void {
-    if (this.#count === this.#blocks.length) this.#grow();
-    this.#blocks[this.#count] = block;
-    this.#agents[this.#count] = agent;
-    this.#bytes[this.#count] = bytes;
-    this.#offsets[this.#count] = offset;
-    this.#count += 1;
-  }
-
-  /** Completes the index. Call this after the last line. */
-  finish(): void {
-    const agents = this.#agents.subarray(0, this.#count);
-    let most = 0;
-    for (const agent of agents) most = Math.max(most, agent);
-    const starts = new Uint32Array(most + 2);
-    for (const agent of agents) starts[agent + 1]! += 1;
-    for (let agent = 0; agent <= most; agent += 1) starts[agent + 1]! += starts[agent]!;
-    const next = starts.slice();
-    this.#order = new Uint32Array(this.#count);
-    for (const [line, agent] of agents.entries()) {
-      this.#order[next[agent]!] = line;
-      next[agent]! += 1;
-    }
-    this.#starts = starts;
-  }
-
-  blocksOf(agent: number): number[] {
-    return Array.from(this.#linesOf(agent), (line) => this.#blocks[line]!);
-  }
-
-  /** Returns an agent's lines at positions `from` (inclusive) to `to` (exclusive). */
-  of(agent: number, from: number, to: number): { offset: number; bytes: number }[] {
-    return Array.from(this.#linesOf(agent).subarray(from, to), (line) => ({
-      offset: this.#offsets[line]!,
-      bytes: this.#bytes[line]!,
-    }));
-  }
-
-  #linesOf(agent: number): Uint32Array {
-    const start = this.#starts[agent] ?? this.#count;
-    return this.#order.subarray(start, this.#starts[agent + 1] ?? start);
-  }
-
-  #grow(): void {
-    const longer = <T extends Uint32Array | Float64Array>(from: T, to: T): T => {
-      to.set(from);
-      return to;
-    };
-    const length = 2 * this.#count;
-    this.#blocks = longer(this.#blocks, new Uint32Array(length));
-    this.#agents = longer(this.#agents, new Uint32Array(length));
-    this.#bytes = longer(this.#bytes, new Uint32Array(length));
-    this.#offsets = longer(this.#offsets, new Float64Array(length));
-  }
 }

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Store } from '../../engine/store/store.js';
 import type { Attribution } from '../../sim/attribution/ablation.js';
@@ -102,7 +100,7 @@ async function run(folder: string, named: string, flags: Flags): Promise<void> {
   try {
     const block = await findStoredBlock(store, folder, named);
     await prepareRule(readGenesis(store));
-    const explanation = explain(store, folder, block);
+    const explanation = explain(store, block);
     const attribution = flags.mechanical ? null : await attributed(store, folder, block, flags);
     const { explanationLines, attributionLines, describeCauses } = await import('./why-text.js');
     const answer = `${explanation.answer}; ${describeCauses(attribution)}`;
@@ -129,6 +127,7 @@ async function attributed(
 ): Promise<Attribution | null> {
   const { kind = [...kinds], most, replicates, mostReplicates, margin, jobs } = flags;
   const { attribute } = await import('../../sim/attribution/ablation.js');
+  const { readKeptResult } = await import('../../sim/fork/kept-run.js');
   if (mostReplicates !== undefined && mostReplicates < replicates) {
     const [option, value] = ['--most-replicates', mostReplicates];
     const expected = `at least --replicates, ${replicates}`;
@@ -143,7 +142,7 @@ async function attributed(
       recorded: { record: flags.record ?? false, ...readDeciderFlags(flags) },
       ...omitAbsent({ mostReplicates, margin, folder: flags.folder, jobs }),
       onProgress(done, of) {
-        if (done === 0 && !flags.record) printEstimate(folder, of, jobs);
+        if (done === 0 && !flags.record) printEstimate(readKeptResult(folder)!.wall_ms, of, jobs);
         progress.update(done, of);
       },
     });
@@ -159,23 +158,11 @@ async function attributed(
 }
 
 /** Prints a time estimate before the first fork, based on the duration of the original run. */
-function printEstimate(folder: string, forks: number, jobs = availableParallelism()): void {
-  const wallMs = wallMsOf(folder);
-  if (wallMs === null || forks === 0) return;
+function printEstimate(wallMs: number, forks: number, jobs = availableParallelism()): void {
+  if (forks === 0) return;
   const longestMs = wallMs * (1 + Math.ceil(forks / jobs));
   writeStderr(
     `folkmoot: ${forks} forks of a run of ${roughTime(wallMs)}, ${jobs} in parallel: up to about ` +
       `${roughTime(longestMs)}; lower --replicates to save time, or use --mechanical`,
   );
-}
-
-/** Returns null if the folder is not a saved run. */
-function wallMsOf(folder: string): number | null {
-  try {
-    const summary = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as unknown;
-    const { wall_ms } = summary as { wall_ms?: unknown };
-    return typeof wall_ms === 'number' && Number.isFinite(wall_ms) ? wall_ms : null;
-  } catch {
-    return null;
-  }
 }

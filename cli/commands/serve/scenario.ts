@@ -137,15 +137,14 @@ function drawnId(): string {
  * @throws {StoreError} `UNREADABLE`, because a retry may find an existing network.
  */
 async function storedGenesis(path: string): Promise<Genesis | null> {
-  const { decodeEntry, splitStored } = await import('../../../engine/protocol/log.js');
+  const { readGenesis } = await import('../../../engine/node/open-store.js');
   const { openLmdbStore } = await import('../../../engine/store/lmdb.js');
   const { SCHEMA_VERSION, tables } = await import('../../../engine/protocol/schema/record.js');
   const { StoreError } = await import('../../../engine/store/messages.js');
   let store: Store | undefined;
   try {
     store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
-    const { body } = decodeEntry(splitStored(store.entry(0)!).bytes);
-    return JSON.parse(Buffer.from(body).toString()) as Genesis;
+    return readGenesis(store);
   } catch (error) {
     if (error instanceof StoreError && error.code === 'UNREADABLE') throw error;
     return null;

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from '../../../engine/protocol/bundled/typebox.js';
-import { canonical } from '../../../engine/protocol/canonical.js';
+import { canonical, jsonDifference } from '../../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../../engine/protocol/messages.js';
 import { parseUnique } from '../../../engine/protocol/repeated-members.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
@@ -121,7 +121,7 @@ export class RunCassettes {
     const values = { question: `agent ${agent}, ${kind} ${number}`, cassette };
     if (!near) return deciderError('NO_RECORD', values);
     if (near.decider !== key.decider) return deciderError('OTHER_DECIDER', values);
-    const path = difference(near.view, view) ?? '';
+    const path = jsonDifference(near.view, view)?.path ?? '';
     return deciderError('OTHER_VIEW', { ...values, path });
   }
 
@@ -195,19 +195,6 @@ function resumed(keep: string, { header, onNote }: RunCassettesOptions): Cassett
   return Cassette.open(keep, true);
 }
 
-/** Returns the JSON Pointer of the first difference, or null if the values are equal. */
-function difference(a: unknown, b: unknown): string | null {
-  if (Object.is(a, b)) return null;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return '';
-  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-  for (const key of keys) {
-    const of = (value: object) => (value as Record<string, unknown>)[key];
-    const inside = difference(of(a), of(b));
-    if (inside !== null) return `/${key}${inside}`;
-  }
-  return null;
-}
-
 /*
  * Cache of answers across runs: one file for each answer. Its name is a hash of the decider (its
  * model, prompts and parameters), of everything that the question shows, and of the draw: the seed
@@ -237,13 +224,12 @@ class AnswerCache {
   /** Returns the record of a cached answer, or null. A damaged file counts as absent. */
   find(key: Key, view: unknown): Recorded | null {
     const name = this.#nameOf(key);
-    let text: string;
+    let found: unknown;
     try {
-      text = readFileSync(this.#pathOf(name), 'utf8');
+      found = parseUnique(readFileSync(this.#pathOf(name), 'utf8'));
     } catch {
       return null;
     }
-    const found = parsed(text);
     if (checkCached(found) || (found as Static<typeof Cached>).key !== name) return null;
     const { answer } = found as Static<typeof Cached>;
     return { ...key, view, calls: 0, cached: true, answer };
@@ -269,13 +255,5 @@ class AnswerCache {
 
   #pathOf(name: string): string {
     return join(this.#folder, name.slice(0, 2), `${name}.json`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseUnique(text);
-  } catch {
-    return null;
   }
 }
