@@ -1,7 +1,7 @@
 /**
- * Index of decisions.ndjson by agent. The file is read once. The index keeps three numbers per line,
- * so millions of lines fit in memory. Lines are read on demand. The file may come from an untrusted
- * source, so every line is validated.
+ * Index of decisions.ndjson by agent. The file is read once. The index keeps three numbers per
+ * line, so millions of lines fit in memory. Lines are read on demand. The file may come from an
+ * untrusted source, so every line is validated.
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

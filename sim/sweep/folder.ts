@@ -3,16 +3,7 @@
  * runs.sha256 seals a finished shard.
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { describeSystemError } from '../../engine/protocol/messages.js';
@@ -84,19 +75,9 @@ export function readSeal(folder: string): Map<string, string> | null {
 }
 
 const CHUNK_BYTES = 1_048_576;
-/** Size limit, above a seal with a million lines and above a head with the largest sweep's keys. */
-const LARGEST_BYTES = 256 * 1_048_576;
-
 /** @throws {StoreError} `CORRUPT` */
-function textOf(path: string): string {
-  return reading(path, () => {
-    const { size } = statSync(path);
-    if (size > LARGEST_BYTES) {
-      throw new Error(`file too large: ${size} bytes (expected at most ${LARGEST_BYTES})`);
-    }
-    return readFileSync(path, 'utf8');
-  });
-}
+const textOf = (path: string): string =>
+  reading(path, () => readBounded(path, fileBounds.result).toString());
 
 /** @throws {StoreError} `CORRUPT` */
 export function readJsonFile(path: string): unknown {
@@ -168,6 +149,19 @@ export const logPath = (run: RunName): string => `${LOGS}/${stem(run)}`;
 export function parseRunName(file: string): RunName | null {
   const [, key, replicate] = /^([0-9a-f]{16})-([1-9]\d{0,5})\.json$/.exec(file) ?? [];
   return key === undefined ? null : { key, replicate: Number(replicate) };
+}
+
+/** @throws {StoreError} `CORRUPT` if the file does not hold a record of the run. */
+export function readRun(
+  folder: string,
+  { key, replicate }: RunName,
+  problemOf: ReturnType<typeof recordChecker>,
+): RunRecord {
+  const path = join(folder, runPath({ key, replicate }));
+  const record = readJsonFile(path);
+  const reason = problemOf(record, key, replicate);
+  if (reason === null) return record as RunRecord;
+  throw sweepDataError('RUN_FILE_INVALID', { path, reason });
 }
 
 /** Outputs of a finished sweep. */
@@ -264,18 +258,8 @@ export class SweepFolder {
     this.#there.set(key, there.add(replicate));
   }
 
-  /** @throws {StoreError} `CORRUPT` if the file does not hold a record of the run. */
   read(key: string, replicate: number): RunRecord {
-    const file = join(this.path, runPath({ key, replicate }));
-    let record: unknown;
-    try {
-      record = parseUnique(readBounded(file, fileBounds.result).toString());
-    } catch (cause) {
-      throw sweepDataError('RUN_FILE_UNREADABLE', { path: file }, { cause });
-    }
-    const reason = this.#problemOf(record, key, replicate);
-    if (reason === null) return record as RunRecord;
-    throw sweepDataError('RUN_FILE_INVALID', { path: file, reason });
+    return readRun(this.path, { key, replicate }, this.#problemOf);
   }
 
   close(): void {
@@ -303,9 +287,9 @@ export class SweepFolder {
   /** Returns true if the sweep has grown. Throws if the folder contains a different sweep. */
   #isGrown(head: SweepHead, resume: boolean): boolean {
     if (!resume) throw new SweepError('SWEEP_EXISTS', { path: this.path });
-    const there = readText(join(this.path, 'sweep.json'));
-    if (there === headText(head)) return false;
-    const difference = differenceOf(parsed(there, this.path), head);
+    const there = readJsonFile(join(this.path, 'sweep.json'));
+    if (JSON.stringify(there) === JSON.stringify(head)) return false;
+    const difference = differenceOf(there, head);
     if (difference === null) return true;
     throw new SweepError('DIFFERENT_SWEEP', { path: this.path, difference });
   }
@@ -357,25 +341,6 @@ function makeUsable(path: string, inside?: string): void {
 
 const unusable = (path: string, cause: unknown): SweepError =>
   new SweepError('FOLDER_UNUSABLE', { path, reason: describeSystemError(cause) }, { cause });
-
-function readText(file: string): string {
-  try {
-    return readBounded(file, fileBounds.result).toString();
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-function parsed(text: string, path: string): unknown {
-  try {
-    return parseUnique(text);
-  } catch (error) {
-    throw unreadable(join(path, 'sweep.json'), error);
-  }
-}
-
-const unreadable = (path: string, cause: unknown): SweepError =>
-  new SweepError('FILE_UNREADABLE', { path, reason: describeSystemError(cause) }, { cause });
 
 /** File format version. */
 export const FORMAT = 3;

@@ -16,6 +16,7 @@ import {
   parseRunName,
   type RunName,
   readJsonFile,
+  readRun,
   readSeal,
   runPath,
   SEAL,
@@ -199,11 +200,7 @@ class Shards implements KeptRuns {
 
   read(key: string, replicate: number): RunRecord {
     const { path } = this.folderOf(this.indexOf({ key, replicate }))!;
-    const file = join(path, runPath({ key, replicate }));
-    const record = readJsonFile(file);
-    const problem = this.#problemOf(record, key, replicate);
-    if (problem === null) return record as RunRecord;
-    throw sweepDataError('SWEEP_FILE_INVALID', { path: file, reason: problem });
+    return readRun(path, { key, replicate }, this.#problemOf);
   }
 
   #add(folder: ShardFolder, first: ShardFolder): void {

@@ -10,7 +10,6 @@ import { defineStoreErrors } from '../../engine/store/messages.js';
 const sweepMessages = {
   FOLDER_IN_USE: 'another process is using the sweep folder: {path}',
   FOLDER_UNUSABLE: 'cannot use the sweep folder: {path}: {reason}',
-  FILE_UNREADABLE: 'cannot read {path}: {reason}',
   FOREIGN_RUNS: 'folder holds runs or logs without a sweep.json: {path}; choose a new folder',
   SWEEP_EXISTS:
     'folder already holds a sweep: {path}; choose a new folder, or continue with --resume',
@@ -60,12 +59,11 @@ export const sweepDataError = defineStoreErrors({
   CORRUPT: {
     SEAL_INVALID: `invalid line {line} in {path};
       remove the file, then write it again with folkmoot sweep --resume`,
-    SWEEP_FILE_UNREADABLE: 'cannot read {path}: {reason}',
+    SWEEP_FILE_UNREADABLE: `cannot read {path}: {reason};
+      if the file holds a run, remove it, then repeat the run with folkmoot sweep --resume`,
     SWEEP_FILE_INVALID: 'invalid {path}: {reason}',
     RUN_FILE_INVALID:
       'invalid {path}: {reason}; remove the file, then repeat the run with folkmoot sweep --resume',
-    RUN_FILE_UNREADABLE:
-      'cannot read {path}; remove the file, then repeat the run with folkmoot sweep --resume',
     SHARD_FILE_DIFFERS: `{path} differs from {other};
       remove the file, then copy it again with folkmoot merge --resume`,
     SHARD_FILE_EXTRA: `{path} is not in the {seal} of its shard;

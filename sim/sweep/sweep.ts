@@ -104,7 +104,6 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   // The process of the check then does the first runs.
   const worker = new JobWorker(toJobLimits(options));
   try {
-    if (options.deciders?.record || options.deciders?.cassette) forgetUnanswered(folder, extent);
     const different = folder.isEmpty ? await firstDiffers(extent, worker, options.signal) : null;
     const failed = different ?? (await runMissing(folder, extent, { ...options, worker }));
     const { planned, completed } = countRuns(folder, extent);
@@ -139,18 +138,6 @@ async function firstDiffers(
   if (detail === null) return null;
   const message = `the run is not deterministic with ${scripts.join(', ')}; ${detail}`;
   return failedRun(plan, task, { kind: 'differs', message });
-}
-
-/**
- * Removes unanswered runs. Earlier versions saved runs without a decider's answer as failed, so
- * these runs are repeated.
- */
-function forgetUnanswered(folder: SweepFolder, extent: Extent<Plan>): void {
-  for (const { key, replicate } of generateRuns(extent)) {
-    if (!folder.has(key, replicate)) continue;
-    if (getFailure(folder.read(key, replicate))?.kind === 'unanswered')
-      folder.remove(key, replicate);
-  }
 }
 
 async function runMissing(

@@ -151,15 +151,4 @@ test('programs: a sweep with spent call budgets resumes to the same bytes', asyn
   expect(JSON.parse(ended.stdout)).toMatchObject({ completed: 4, finished: true, failed: null });
   expect(asked().length).toBe(questions);
   expect(filesOf(out)).toEqual(filesOf(whole));
-
-  // An earlier version recorded such a run as failed.
-  const [kept] = readdirSync(join(out, 'runs'));
-  const record = join(out, 'runs', kept!);
-  const before = readFileSync(record, 'utf8');
-  const error = { kind: 'unanswered', message: 'the call budget is spent' };
-  const failed = { ...JSON.parse(before), verdict: 'error', error, measures: null };
-  writeFileSync(record, `${JSON.stringify(failed, null, 2)}\n`);
-  const resumed = await folkmoot([...args, '--out', out, '--resume']);
-  expect([resumed.code, readFileSync(record, 'utf8')]).toEqual([0, before]);
-  expect(asked().length).toBe(questions);
 });

@@ -132,21 +132,21 @@ test.each<[string, Parameters<typeof refused>[0], problem: string, detail?: RegE
   [
     'a resealed run with a different seed',
     resealed({ seed: 'x' }),
-    'SWEEP_FILE_INVALID',
+    'RUN_FILE_INVALID',
     /seed is "x"; expected "1\/\d"/,
   ],
   [
     'a resealed run with different values',
     resealed({ 'links.loss': 9 }, 'values'),
-    'SWEEP_FILE_INVALID',
+    'RUN_FILE_INVALID',
     /values\.links\.loss is 9; expected 0/,
   ],
   [
     'a resealed run with a measure that is not a number',
     resealed({ measures: { votes: 'many' } }),
-    'SWEEP_FILE_INVALID',
+    'RUN_FILE_INVALID',
   ],
-  ['a resealed violation without a rule', resealed({ verdict: 'safety' }), 'SWEEP_FILE_INVALID'],
+  ['a resealed violation without a rule', resealed({ verdict: 'safety' }), 'RUN_FILE_INVALID'],
   [
     'a resealed run that is not JSON',
     (_, second) => {
