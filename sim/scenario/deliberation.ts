@@ -3,7 +3,7 @@
  * deliberate, and have time for all rounds, unless the scenario says something else.
  */
 import { canonical } from '../../engine/protocol/canonical.js';
-import { type Finding, finding, invalid, type Problem } from './problem.js';
+import { at, invalid, missing, onlyWith, type Problems } from './problem.js';
 import { type Deliberation, LONGEST_TEXT, mockKinds, type Role } from './schema/deliberation.js';
 import type { Scenario } from './schema/scenario.js';
 import { isExternal } from './schema/strategies.js';
@@ -141,86 +141,74 @@ function deliberationMs({ deliberation, population }: Scenario): number {
 /** Number of agents above which each round has many statements. */
 const MOST_PARTICIPANTS = 2_000;
 
-type Found = [path: string, what: Finding] | null;
-
-export function findDeliberationProblem(scenario: Scenario): Problem | null {
-  const found = problemIn(scenario);
-  if (!found) return null;
-  const [path, what] = found;
-  return { path: path.split('.'), ...what };
-}
-
-function problemIn(scenario: Scenario): Found {
+export function* deliberationProblems(scenario: Scenario): Problems {
   const { deliberation, consensus, population } = scenario;
-  if (!deliberation) return withoutDeliberation(scenario);
+  if (!deliberation) return yield* outsideProblems(scenario);
   if (population > MOST_PARTICIPANTS) {
-    return ['population', invalid(population, `at most ${MOST_PARTICIPANTS} with a deliberation`)];
+    const expected = `at most ${MOST_PARTICIPANTS} with a deliberation`;
+    yield at('population', invalid(population, expected));
   }
   const least = deliberationMs(scenario);
   if (least + VOTING_MS > MOST_VOTING_MS) {
     const expected = `rounds that end within ${MOST_VOTING_MS} ms`;
-    return ['deliberation.round_ms', invalid(deliberation.round_ms, expected)];
+    yield at('deliberation.round_ms', invalid(deliberation.round_ms, expected));
   }
   if (consensus.voting_period_ms < least) {
     const expected = `at least ${least}, the time for all rounds`;
-    return ['consensus.voting_period_ms', invalid(consensus.voting_period_ms, expected)];
+    yield at('consensus.voting_period_ms', invalid(consensus.voting_period_ms, expected));
   }
-  return findKindsProblem(scenario) ?? findTruthProblem(scenario) ?? findRolesProblem(scenario);
+  yield* kindProblems(scenario);
+  yield* truthProblems(scenario);
+  yield* roleProblems(scenario);
 }
 
-function withoutDeliberation({ agents, prompts }: Scenario): Found {
-  const only = finding('ONLY_WITH', { condition: 'a deliberation' });
-  if (prompts !== undefined) return ['prompts', only];
+/** Rejects members that need a deliberation. */
+function* outsideProblems({ agents, prompts }: Scenario): Problems {
+  const only = onlyWith('a deliberation');
+  if (prompts !== undefined) yield at('prompts', only);
   for (const [index, { role, strategy }] of agents.entries()) {
-    if (role !== undefined) return [`agents.${index}.role`, only];
-    if (strategy.kind === 'mock') return [`agents.${index}.strategy.kind`, only];
+    if (role !== undefined) yield at(`agents.${index}.role`, only);
+    if (strategy.kind === 'mock') yield at(`agents.${index}.strategy.kind`, only);
   }
-  return null;
 }
 
 const kindsWithOptions = ['option', 'ranking', 'scores'];
 
-function findKindsProblem({ deliberation, producers, agents }: Scenario): Found {
+function* kindProblems({ deliberation, producers, agents }: Scenario): Problems {
   const { value, questions, tolerance } = deliberation!;
   const { kind, options, least, most } = value;
   const needsOptions = kindsWithOptions.includes(kind);
   const eachHas = questions?.every((question) => question.options !== undefined);
   if (needsOptions && !options && !producers.options && !eachHas) {
     const expected = `2 to 16 options for values of kind ${kind}`;
-    return ['deliberation.value.options', finding('MISSING', { expected })];
+    yield at('deliberation.value.options', missing(expected));
   }
   if (!needsOptions && options) {
-    const condition = `kind ${kindsWithOptions.join(', ')}`;
-    return ['deliberation.value.options', finding('ONLY_WITH', { condition })];
+    yield at('deliberation.value.options', onlyWith(`kind ${kindsWithOptions.join(', ')}`));
   }
   if (least !== undefined && most !== undefined && least > most) {
-    return ['deliberation.value.least', invalid(least, `at most ${most}`)];
+    yield at('deliberation.value.least', invalid(least, `at most ${most}`));
   }
   if (tolerance !== 0 && kind !== 'number') {
-    return ['deliberation.tolerance', finding('ONLY_WITH', { condition: 'kind number' })];
+    yield at('deliberation.tolerance', onlyWith('kind number'));
   }
   const count = kind === 'decision' ? 2 : (options ?? producers.options ?? []).length;
   for (const [index, { strategy }] of agents.entries()) {
     if (strategy.kind !== 'mock') continue;
-    const { model } = strategy;
-    const kinds = mockKinds[model];
+    const kinds = mockKinds[strategy.model];
     const path = `agents.${index}.strategy.model`;
     if (kinds && !kinds.includes(kind)) {
-      const condition = `deliberation.value.kind ${kinds.join(' or ')}`;
-      return [path, finding('ONLY_WITH', { condition })];
+      yield at(path, onlyWith(`deliberation.value.kind ${kinds.join(' or ')}`));
     }
-    if (model === 'conformist' && count !== 2) {
-      return [path, finding('ONLY_WITH', { condition: 'two options' })];
-    }
+    if (strategy.model === 'conformist' && count !== 2) yield at(path, onlyWith('two options'));
   }
-  return null;
 }
 
 /** Kinds of roles that pursue a goal. */
 const goals: readonly Role['kind'][] = ['liar', 'equivocating', 'colluding'];
 
 /** Checks the right values, and the values of stubborn models. */
-function findTruthProblem(scenario: Scenario): Found {
+function* truthProblems(scenario: Scenario): Problems {
   const { deliberation, agents } = scenario;
   const { truth, questions = [] } = deliberation!;
   const given: [path: string, value: unknown, question?: Question][] = [
@@ -235,7 +223,7 @@ function findTruthProblem(scenario: Scenario): Found {
   for (const [path, value, question] of given) {
     if (value === null && path.endsWith('truth')) continue;
     const problem = findAnyProblem(value, scenario, question);
-    if (problem !== null) return [path, invalid(formatValue(value), problem)];
+    if (problem !== null) yield at(path, invalid(formatValue(value), problem));
   }
   return null;
 }
@@ -254,27 +242,22 @@ function findAnyProblem(
   return problems.includes(null) ? null : problems[0]!;
 }
 
-function findRolesProblem(scenario: Scenario): Found {
+function* roleProblems(scenario: Scenario): Problems {
   for (const [index, { role, strategy }] of scenario.agents.entries()) {
     if (role === undefined) continue;
     const path = `agents.${index}.role`;
-    if (role.goal !== undefined && !goals.includes(role.kind)) {
-      return [`${path}.goal`, finding('ONLY_WITH', { condition: `kind ${goals.join(', ')}` })];
+    const { kind, goal, trigger } = role;
+    if (goal !== undefined && !goals.includes(kind)) {
+      yield at(`${path}.goal`, onlyWith(`kind ${goals.join(', ')}`));
     }
-    const isInjected = role.kind === 'injected';
-    if (isInjected !== (role.trigger !== undefined)) {
-      const expected = 'a text with kind injected';
-      const condition = 'kind injected';
-      const what = isInjected
-        ? finding('MISSING', { expected })
-        : finding('ONLY_WITH', { condition });
-      return [`${path}.trigger`, what];
+    if ((kind === 'injected') !== (trigger !== undefined)) {
+      const isMissing = trigger === undefined;
+      const what = isMissing ? missing('a text with kind injected') : onlyWith('kind injected');
+      yield at(`${path}.trigger`, what);
     }
-    const problem = findAnyProblem(role.goal, scenario);
-    if (problem !== null) return [`${path}.goal`, invalid(formatValue(role.goal), problem)];
+    const problem = findAnyProblem(goal, scenario);
+    if (problem !== null) yield at(`${path}.goal`, invalid(formatValue(goal), problem));
     if (strategy.kind === 'mock' || strategy.kind === 'script' || isExternal(strategy)) continue;
-    const condition = 'strategy mock, script, http, exec or mcp';
-    return [path, finding('ONLY_WITH', { condition })];
+    yield at(path, onlyWith('strategy mock, script, http, exec or mcp'));
   }
-  return null;
 }

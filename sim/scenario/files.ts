@@ -26,6 +26,7 @@ import {
   finding,
   invalid,
   type Problem,
+  type Problems,
   problemError,
   scenarioError,
 } from './problem.js';
@@ -95,15 +96,16 @@ export function dataFiles(scenario: Scenario): string[] {
   return namedFiles(scenario).map(({ file }) => file);
 }
 
-/** Returns the first problem with a data file, or null. */
-export function findFilesProblem(scenario: Scenario, folder: string): Problem | null {
+/** Checks the data files, if their folder is known. */
+export function* dataProblems(scenario: Scenario, folder: string | undefined): Problems {
+  if (folder === undefined) return;
   const found = readData(scenario, folder);
-  if ('problem' in found) return found.problem;
+  if ('problem' in found) return yield found.problem;
   const { policy, rule: { file: _, ...rule } = {} } = scenario.consensus;
   // The rule of a module is known only once the sandbox is loaded.
   const known = isUnloadedModule({ policy }) ? null : ruleOf({ policy, rule });
   const used = useElections(scenario, found.data, known);
-  return 'problem' in used ? used.problem : null;
+  if ('problem' in used) yield used.problem;
 }
 
 /**

@@ -65,6 +65,31 @@ export function finding<K extends ProblemCode>(
 export const invalid = (value: string | number, expected: string): Finding =>
   finding('INVALID_VALUE', { value, expected });
 
+/**
+ * Problems of a value in order, found one by one. A reader takes the first and finds no other, so a
+ * check relies on the checks before it.
+ */
+export type Problems = Iterable<Problem>;
+
+/** @param path path such as `agents.0.share`; empty for the value itself. */
+export const at = (path: string, what: Finding): Problem => ({
+  path: path === '' ? [] : path.split('.'),
+  ...what,
+});
+
+/** Yields the problems of a member at their paths in the whole value. */
+export function* within(path: readonly string[], problems: Problems): Problems {
+  for (const one of problems) yield { ...one, path: [...path, ...one.path] };
+}
+
+export const missing = (expected: string): Finding => finding('MISSING', { expected });
+export const onlyWith = (condition: string): Finding => finding('ONLY_WITH', { condition });
+
+/** Requires a value to be one of some names. */
+export function* unlessOneOf(path: string, value: string, names: readonly string[]): Problems {
+  if (!names.includes(value)) yield at(path, invalid(value, `one of ${names.join(', ')}`));
+}
+
 /** Formats a problem as path and text in one line. */
 export function problemText({ path, text }: Pick<Problem, 'path' | 'text'>): string {
   return `${path.length === 0 ? 'the scenario' : path.join('.')} ${text}`;
