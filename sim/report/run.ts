@@ -203,7 +203,7 @@ function verdictBox(result: SimResult): Html {
 <p><strong>Verdict: ${verdict}.</strong> ${runVerdicts[verdict] ?? null}
 ${decidedText(verdict, measures)}
 The scenario expects ${expected ? 'this verdict' : scenario.expect}.</p>
-${ending(result)}${
+${unanswered(measures)}${ending(result)}${
   broken === null
     ? null
     : facts([
@@ -215,6 +215,13 @@ ${ending(result)}${
       ])
 }${findingsList(result)}</div>
 `;
+}
+
+/** Says that most questions have no usable answer, of which the verdict says nothing. */
+function unanswered({ decider_questions: asked, decider_failures: failed }: SimResult['measures']) {
+  if (!asked || !failed || failed <= asked / 2) return null;
+  return html`<p>The deciders gave no usable answer to ${format(failed)} of ${format(asked)}
+questions. The figures below describe agents that mostly did not answer.</p>\n`;
 }
 
 /** Findings about scripts. Older run folders do not contain them. */

@@ -104,13 +104,17 @@ test('answers: gives up on a slow decider, and on one that never starts, in time
   const out = join(temporaryFolder(), 'run');
   const notes: string[] = [];
   const scenario = town({ url: dead.url, ...atOnce });
-  const { simulate } = await import('folkmoot/sim');
+  const { simulate, writeRunReport } = await import('folkmoot/sim');
   const hooks = { onNote: (note: string) => notes.push(note) };
   const { deciders } = await simulate(scenario, { out, deciders: { record: true } }, hooks);
-  expect(deciders!.failures).toEqual({ unreachable: deciders!.questions });
+  const { questions } = deciders!;
+  expect(deciders!.failures).toEqual({ unreachable: questions });
+  await writeRunReport(out);
+  const report = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(report).toContain(`no usable answer to ${questions} of ${questions}`);
   expect(notes).toEqual([expect.stringMatching(/group minds .*\(unreachable: .*ECONN/)]);
   // After the decider is known to be down, nothing is retried.
-  expect(deciders!.calls).toBe(deciders!.questions + 3 * 2);
+  expect(deciders!.calls).toBe(questions + 3 * 2);
 });
 
 test('answers: retries failures, and uses the first valid answer', async () => {
