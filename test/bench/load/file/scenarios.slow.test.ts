@@ -11,7 +11,8 @@ import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { runLoad } from '../../../../dist/bench/load/run.js';
 import { runCommand } from '../../../support/command.js';
 import { world } from '../../../support/service/server.js';
-import { expectSound, onSchedule, sum } from '../generator.js';
+import { expectSound, type Operation, onSchedule, sum } from '../generator.js';
+import { knownServer } from '../known/known-server.js';
 
 const state = JSON.stringify({ success: true, data: { block_height: 1, server_time: null } });
 
@@ -19,20 +20,29 @@ interface Counter {
   url: string;
   /** Times of the scheduled requests, which read the state. */
   times: number[];
+  /** Number of these requests that it answered. */
+  answered(): number;
+  /** Loses all connections, and listens again after a time. */
+  restart(afterMs: number): void;
 }
 
 /** Starts a server that counts requests, and answers none while it stalls. */
 async function counter(stall: { fromMs: number; toMs: number } | null = null): Promise<Counter> {
   const times: number[] = [];
+  let answered = 0;
   const server = createServer((request, response) => {
     if (request.url === '/api/v1/meta') return void response.writeHead(404).end('{}');
     // A run reads the list of agents last, before its schedule starts.
-    if (request.url!.includes('/agents')) times.length = 0;
+    if (request.url!.includes('/agents')) {
+      times.length = 0;
+      answered = 0;
+    }
     if (request.url !== '/api/v1/network/state') return void response.end(state);
     const nowMs = performance.now();
     times.push(nowMs);
     const sinceMs = nowMs - times[0]!;
     const waitMs = stall && sinceMs >= stall.fromMs ? Math.max(0, stall.toMs - sinceMs) : 0;
+    response.once('finish', () => (answered += 1));
     setTimeout(() => response.end(state), waitMs);
   });
   server.listen(0, '127.0.0.1');
@@ -42,7 +52,12 @@ async function counter(stall: { fromMs: number; toMs: number } | null = null): P
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, times };
+  const restart = (afterMs: number) => {
+    server.close();
+    server.closeAllConnections();
+    setTimeout(() => server.listen(port, '127.0.0.1'), afterMs);
+  };
+  return { url: `http://127.0.0.1:${port}`, times, answered: () => answered, restart };
 }
 
 function fileOf(file: object, others: Record<string, string> = {}): string {
@@ -155,6 +170,52 @@ test('scenarios: the merged counts of two generators are those of the server', a
   expect(merged.scenarios![0]).toMatchObject({ intended: 180, response: { count: 180 } });
 });
 
+test('scenarios: a restart of the server loses no count', async () => {
+  const server = await counter();
+  const steady = { executor: 'constant-arrival-rate', rate: 50, duration: '6s', mix: state1 };
+  const restart = setTimeout(() => server.restart(1_000), 2_500);
+  onTestFinished(() => clearTimeout(restart));
+  const result = await run({ scenarios: { steady } }, { ...server, keepGoing: true });
+  const [{ sent, accepted, broken, timed_out }] = result.operations as [Operation];
+  expect([sent, result.outages!.length]).toEqual([300, 1]);
+  // Probes after the outage are no requests of the run, and an answer can be lost on its way.
+  const lost = server.answered() - accepted;
+  expect([lost >= 0, lost <= broken + 20]).toEqual([true, true]);
+  expect(accepted + broken + timed_out).toBe(sent);
+  expect(broken).toBeGreaterThan(30);
+});
+
+test('connections: each one that the run counts is on the server', async () => {
+  const server = await knownServer();
+  const rate = { executor: 'constant-arrival-rate', rate: 20, duration: '2s' };
+  const scenarios = {
+    ...{ fresh: { ...rate, mix: { connect: 1 } }, again: { ...rate, mix: { reconnect: 1 } } },
+    slow: { ...rate, rate: 5, mix: { slowread: 1 } },
+  };
+  const result = await run({ agents: 10, scenarios }, server);
+  const { sockets } = await server.record();
+  const [{ accepted, sent }] = result.operations as [Operation];
+  expect([result.operations.length, accepted]).toEqual([1, sent]);
+  expect(sent).toBeGreaterThan(60);
+  // Ten agents are connected before the run, so that they can lose a connection.
+  expect(sockets.authenticated).toBe(sent + 10);
+  expect(result.delivery).toMatchObject({ subscribers: 10, disconnects: 0 });
+  expect(result.reasons.join()).toContain('connections that read nothing');
+});
+
+test('seed: a run starts again at once after one that was cut', async () => {
+  const server = await world({ limits: 'off' });
+  const rate = { executor: 'constant-arrival-rate', rate: 20, duration: '2s' };
+  const file = { agents: 4, scenarios: { a: { ...rate, mix: { status: 1 } } } };
+  const options = { url: server.url, seed: 'named', seedNamed: true };
+  // The agents stay active, and their last changes are signed for later.
+  await runLoad(optionsOf(file, { ...options, keepAgents: true }));
+  const { ended, operations } = await run(file, options);
+  expect([ended, operations[0]!.accepted > 0]).toEqual(['complete', true]);
+  const { ended: again } = await run(file, options);
+  expect(again).toBe('complete');
+});
+
 test('module: own requests with data; failures are counted with their reasons', async () => {
   const server = await world({ limits: 'off' });
   const source = `export default {
@@ -165,6 +226,10 @@ test('module: own requests with data; failures are counted with their reasons', 
       if (iteration % 10 === 3) return { do: 'delete' };
       if (iteration % 2 === 0) return { do: 'meme', text: data.name + iteration + setup.agents };
       return { do: 'vote' };
+    },
+    respond(agent, { accepted, status, data }, { iteration }) {
+      if (data.meme_id === undefined || iteration % 4 === 0) return null;
+      return { do: 'get', path: '/api/v1/network/state' };
     },
   };`;
   const path = fileOf(
@@ -185,6 +250,9 @@ test('module: own requests with data; failures are counted with their reasons', 
   const of = (name: string) => result.operations.find(({ operation }) => operation === name);
   expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 40, 30]);
   expect(of('meme')!.accepted).toBe(40);
+  // Requests that follow a response are sent beside the schedule.
+  const { accepted: following, sent: followed } = of('read (beside)')!;
+  expect([following > 0, following <= 20, followed === following]).toEqual([true, true, true]);
   const { refused } = of('script')!;
   expect(refused.map(({ code, count }) => [code, count])).toEqual([
     ['SCRIPT_FAILED', 10],
