@@ -8,13 +8,18 @@ import { describePattern } from '../../engine/protocol/patterns.js';
 import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import { fileInside } from '../../sim/scenario/files.js';
 import {
+  fileProblemError,
   finding,
   invalid,
   type Problem,
-  problemError,
   scenarioError,
 } from '../../sim/scenario/problem.js';
-import { findSchemaProblem, findSizeProblem } from '../../sim/scenario/shape.js';
+import {
+  findSchemaProblems,
+  findSizeProblem,
+  formatValue,
+  MOST_PROBLEMS,
+} from '../../sim/scenario/shape.js';
 import { readYaml } from '../../sim/scenario/yaml.js';
 import { parseThreshold, type Threshold } from './conditions.js';
 import { type ExecutorName, executorNames, lengthMs, peak, planned, planOf } from './executors.js';
@@ -64,34 +69,35 @@ const fail = (path: string[], what: Pick<Problem, 'code' | 'text'>): never => {
   throw new Invalid({ path, ...what });
 };
 
-/** Returns the first problem with the form of a file. */
-function findProblem(value: unknown): Problem | null {
-  const found = findSizeProblem(value) ?? findSchemaProblem(LoadFile, value);
-  if (found) return found;
-  const { scenarios, servers = {}, faults = {} } = value as LoadFile;
+/** Returns the problems with the form of a file. */
+function findProblems(value: unknown): Problem[] {
+  const size = findSizeProblem(value);
+  if (size) return [size];
+  const problems = findSchemaProblems(LoadFile, value);
+  const { scenarios, servers, faults } = Object(value) as Partial<LoadFile>;
   for (const [list, all] of Object.entries({ scenarios, servers, faults })) {
-    for (const [key, one] of Object.entries(all)) {
+    if (problems.some(({ path }) => path[0] === list)) continue;
+    for (const [key, one] of Object.entries(all ?? {})) {
       const path = [list, key];
-      if (!namePattern.test(key)) return { path, ...invalid(key, describePattern(name)!) };
-      const problem =
-        list === 'scenarios'
-          ? scenarioProblem(one, path)
-          : findSchemaProblem(list === 'servers' ? Server : Fault, one, path);
-      if (problem) return problem;
+      if (!namePattern.test(key)) problems.push({ path, ...invalid(key, describePattern(name)!) });
+      else if (list === 'scenarios') problems.push(...findScenarioProblems(one, path));
+      else problems.push(...findSchemaProblems(list === 'servers' ? Server : Fault, one, path));
     }
   }
-  return null;
+  return problems.slice(0, MOST_PROBLEMS);
 }
 
-function scenarioProblem(one: unknown, path: string[]): Problem | null {
-  const { executor } = (one ?? {}) as { executor?: unknown };
-  if (!executorNames.includes(executor as ExecutorName)) {
-    const expected = `one of ${executorNames.join(', ')}`;
-    const shown = JSON.stringify(executor)?.slice(0, 60);
-    const what = shown === undefined ? finding('MISSING', { expected }) : invalid(shown, expected);
-    return { path: [...path, 'executor'], ...what };
+function findScenarioProblems(scenario: unknown, path: string[]): Problem[] {
+  const { executor } = Object(scenario) as { executor?: unknown };
+  if (executorNames.includes(executor as ExecutorName)) {
+    return findSchemaProblems(scenarioSchemas[executor as ExecutorName], scenario, path);
   }
-  return findSchemaProblem(scenarioSchemas[executor as ExecutorName], one, path);
+  const expected = `one of ${executorNames.join(', ')}`;
+  const what =
+    executor === undefined
+      ? finding('MISSING', { expected })
+      : invalid(formatValue(executor), expected);
+  return [{ path: [...path, 'executor'], ...what }];
 }
 
 const ms = (text: string): number => parseDuration(text)!;
@@ -246,16 +252,17 @@ export interface LoadPlan {
 
 /**
  * Reads a load file.
- * @throws {ScenarioError} with file, line, path and what is expected, in one line.
+ * @throws {ScenarioError} with a line for each of at most 20 problems: file, line, path and what is
+ * expected.
  */
 export function readLoadFile(path: string): LoadPlan {
   const { value, lineOf } = readYaml(path, {
     unreadable: (detail) => scenarioError('UNREADABLE', { file: path, detail }),
     invalid: (place) => scenarioError('NOT_YAML', { file: path, ...place }),
   });
-  const refuse = (problem: Problem) => problemError(problem, `${path}:${lineOf(problem.path)}`);
-  const problem = findProblem(value);
-  if (problem) throw refuse(problem);
+  const refuse = (...problems: Problem[]) => fileProblemError(problems, { file: path, lineOf });
+  const problems = findProblems(value);
+  if (problems.length > 0) throw refuse(...problems);
   try {
     const text = readFileSync(path, 'utf8');
     return planFile(value as LoadFile, dirname(resolve(path)), { name: basename(path), text });
@@ -295,7 +302,7 @@ function planFile(
     options: {
       ...(faults.length > 0 ? { faults, keepGoing: true } : {}),
       ...(file.url === undefined ? {} : { url: file.url.replace(/\/+$/, '') }),
-      ...(file.seed === undefined ? {} : { seed: file.seed }),
+      ...(file.seed === undefined ? {} : { seed: String(file.seed) }),
       workload: `${label}: ${mixes.join(' + ')}`.slice(0, 200),
       ...{ scenarios, file: text },
       rate: rates.length > 0 ? (1_000 * arrivals) / endMs : null,

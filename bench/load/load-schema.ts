@@ -6,6 +6,7 @@ import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/t
 import { definePattern } from '../../engine/protocol/patterns.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';
 import { memberTable } from '../../sim/scenario/reference.js';
+import { Seed } from '../../sim/scenario/schema/common.js';
 import { Duration, type ExecutorName, executorNames, executors, membersOf } from './executors.js';
 import { type FaultKind, faultKinds, kinds, loadDefaults, MOST, workloadNames } from './options.js';
 
@@ -175,9 +176,7 @@ export const LoadFile = Type.Object(
         description: 'largest number of HTTP connections; at least one per virtual user',
       }),
     ),
-    seed: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'random seed (default: random)' }),
-    ),
+    seed: Type.Optional(Seed(200, 'random seed (default: random)')),
     payload: Type.Optional(
       Type.Union(
         [
@@ -193,6 +192,9 @@ export const LoadFile = Type.Object(
       minProperties: 1,
       maxProperties: MOST_SCENARIOS,
       description: 'scenarios by name; all of them run in one load',
+      examples: [
+        { smoke: { executor: 'constant-arrival-rate', rate: 50, duration: '10s', exec: 'reads' } },
+      ],
     }),
     servers: named('servers by name; with --allow-commands'),
     faults: named('faults by name; with --allow-commands'),
@@ -200,6 +202,7 @@ export const LoadFile = Type.Object(
       Type.Array(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), ThresholdMembers]), {
         maxItems: 100,
         description: 'conditions that must hold at the end, such as p99<200ms',
+        examples: [['p95<200ms', 'errors<1%']],
       }),
     ),
   },

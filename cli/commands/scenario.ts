@@ -22,8 +22,8 @@ have a name and need no path. See docs/scenarios.md for all keys.`)
     .argument('<file...>', 'scenario files or names')
     .option('--no-scripts', 'do not load the scripts of a scenario')
     .notes(`
-Prints one line per file: ok, or bad with the first problem. Checks every cell
-of a sweep. Exits with code 2 if a file is invalid.
+Prints ok for a valid file, or a line for each of at most 20 problems. Checks
+every cell of a sweep. Exits with code 2 if a file is invalid.
 
 Loading a script runs its top-level code. --no-scripts prevents this. Types of
 TypeScript scripts are checked with the TypeScript installed next to the

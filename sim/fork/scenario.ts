@@ -45,7 +45,7 @@ export function forkScenario(
     const label = labels[added];
     if (!problem || label === undefined) throw error;
     const inside = [problem.path.slice(2).join('.'), problem.text].join(' ').trim();
-    throw scenarioError('INVALID_AT', { place: label, problem: inside }, { problem });
+    throw scenarioError('INVALID_AT', { problem: `${label}: ${inside}` }, { problem });
   }
 }
 

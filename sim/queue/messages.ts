@@ -19,6 +19,7 @@ import { type Job, type LastingResult, lastingMembers, type Outcome } from '../r
 import { complete } from '../scenario/complete.js';
 import { fileInside } from '../scenario/files.js';
 import { listExternals, scriptModules } from '../scenario/population.js';
+import { problemText } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 
 /** The queue cannot carry a run or file, or contains invalid data. A user can correct this. */
@@ -109,8 +110,7 @@ export function jobReader(folder: string, scripts: boolean): (body: Buffer) => J
 /** Returns the validated scenario, or a description of its problem. */
 function scenarioTold(raw: unknown, folder: string, scripts: boolean): Scenario | string {
   const found = complete(raw, folder);
-  if ('problem' in found)
-    return `invalid scenario: ${found.problem.path.join('.')} ${found.problem.text}`;
+  if ('problems' in found) return `invalid scenario: ${problemText(found.problems[0]!)}`;
   const { scenario } = found;
   if (jsonDifference(raw, scenario)) return 'incomplete scenario';
   if (listExternals(scenario).length > 0) return 'scenario uses external deciders';

@@ -25,26 +25,28 @@ import {
 import { type Latency, latencyLawNames, latencyLaws } from './schema/latency.js';
 import { type Scenario, standardReplicates } from './schema/scenario.js';
 import type { Strategy, StrategyOf } from './schema/strategies.js';
-import { fillDefaults, findExcessProblem, findShapeProblem } from './shape.js';
+import { fillDefaults, findExcessProblem, findShapeProblems } from './shape.js';
 
-type Completed = { scenario: Scenario } | { problem: Problem };
+type Completed = { scenario: Scenario } | { problems: Problem[] };
 
 /** @param folder base folder for scripts and data files. If absent, files are not checked. */
 export function complete(raw: unknown, folder?: string): Completed {
   const excess = findExcessProblem(raw);
-  if (excess) return { problem: excess };
+  if (excess) return { problems: [excess] };
   const filled = fillDefaults(withDeliberation(withReplicates(structuredClone(raw))));
-  const misshapen = findShapeProblem(filled);
-  if (misshapen) return { problem: misshapen };
+  const misshapen = findShapeProblems(filled);
+  if (misshapen.length > 0) return { problems: misshapen };
   const shaped = filled as Omit<Scenario, 'population'> & { population?: number };
   if (Object.keys(shaped.length).length === 0) shaped.length = { blocks: DEFAULT_BLOCKS };
   const counts = shaped.agents.map(({ count }) => count ?? Number.NaN);
   shaped.population ??= counts.reduce((sum, count) => sum + count, 0);
   const scenario = shaped as Scenario;
+  const redraws = scenario.interventions.filter((one) => one.kind === 'redraw');
+  for (const one of [scenario, ...redraws]) one.seed = String(one.seed);
   const { consensus } = raw as { consensus?: { voting_period_ms?: number } };
   completeDeliberation(scenario, consensus?.voting_period_ms !== undefined);
   for (const check of checks) {
-    for (const problem of check(scenario, folder)) return { problem };
+    for (const problem of check(scenario, folder)) return { problems: [problem] };
   }
   return { scenario };
 }
@@ -83,7 +85,7 @@ function* readRuleFile({ consensus }: Scenario, folder: string | undefined): Pro
 export async function assertModule(scenario: Scenario): Promise<void> {
   if (scenario.consensus.policy !== 'module') return;
   await prepareRule(scenario.consensus);
-  for (const found of ruleProblems(scenario)) throw problemError(found);
+  for (const found of ruleProblems(scenario)) throw problemError([found]);
 }
 
 /**
@@ -120,7 +122,7 @@ function withReplicates(raw: unknown): unknown {
 export function completeScenario(raw: unknown, folder?: string): Scenario {
   const found = complete(raw, folder);
   if ('scenario' in found) return found.scenario;
-  throw problemError(found.problem);
+  throw problemError(found.problems);
 }
 
 function* strategyProblems(scenario: Scenario, folder: string | undefined): Problems {

@@ -118,7 +118,7 @@ export function loadElectionUses(
   rule: NetworkRule,
 ): Record<string, ElectionUse> {
   const used = useElections(scenario, data, rule);
-  if ('problem' in used) throw problemError(used.problem);
+  if ('problem' in used) throw problemError([used.problem]);
   return used.uses;
 }
 
@@ -188,7 +188,7 @@ export function loadData(scenario: Scenario, folder: string | undefined): Scenar
   const [first] = namedFiles(scenario);
   if (folder === undefined && first) throw scenarioError('UNKNOWN_FOLDER', { file: first.file });
   const found = readData(scenario, folder ?? '.');
-  if ('problem' in found) throw problemError(found.problem);
+  if ('problem' in found) throw problemError([found.problem]);
   return found.data;
 }
 

@@ -6,7 +6,14 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { complete } from './complete.js';
-import { type Change, problemError, problemText, scenarioError, withValues } from './problem.js';
+import {
+  type Change,
+  fileProblemError,
+  type Problem,
+  problemText,
+  scenarioError,
+  withValues,
+} from './problem.js';
 import type { Scenario } from './schema/scenario.js';
 import { readYaml, type YamlFile } from './yaml.js';
 
@@ -25,7 +32,8 @@ export interface Loaded {
  *
  * @param named file, or the name of a shipped scenario.
  * @param changes values that replace those in the file, by path.
- * @throws {ScenarioError} with file, line, path and what is expected, in one line.
+ * @throws {ScenarioError} with a line for each of at most 20 problems: file, line, path and what is
+ * expected.
  *
  * @example
  * ```ts
@@ -48,9 +56,8 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
   const raw = withValues(given, changes);
   const found = complete(raw, folder);
   if ('scenario' in found) return { scenario: found.scenario, raw, folder };
-  const changed = atFault(given, changes, folder);
-  const place = changed ?? `${file}:${lineOf(found.problem.path)}`;
-  throw problemError(found.problem, place);
+  const changed = changesAtFault(given, changes, folder);
+  throw fileProblemError(found.problems, { file, lineOf }, changed);
 }
 
 /**
@@ -60,19 +67,22 @@ export function loadScenario(named: string, changes: readonly Change[] = []): Lo
  */
 export const readYamlValue = (file: string): unknown => read(file).value;
 
-/** Returns the change that caused the problem, or null if the file itself did. */
-function atFault(given: unknown, changes: readonly Change[], folder?: string): string | null {
-  const problemAfter = (count: number): string | null => {
+/** Returns a function that names the change that caused a problem: null if the file did. */
+function changesAtFault(given: unknown, changes: readonly Change[], folder: string) {
+  const textsAfter = (count: number): string[] => {
     const found = complete(withValues(given, changes.slice(0, count)), folder);
-    return 'problem' in found ? problemText(found.problem) : null;
+    return 'problems' in found ? found.problems.map(problemText) : [];
   };
-  let [before, blamed] = [problemAfter(0), null as string | null];
-  for (const [index, [path, , option]] of changes.entries()) {
-    const after = problemAfter(index + 1);
-    if (after !== before) blamed = after === null ? null : (option ?? `--set ${path}`);
-    before = after;
-  }
-  return blamed;
+  const texts = [...changes, null].map((_, count) => textsAfter(count));
+  return (problem: Problem): string | null => {
+    const text = problemText(problem);
+    const index = changes.findLastIndex(
+      (_, at) => texts[at + 1]!.includes(text) && !texts[at]!.includes(text),
+    );
+    if (index < 0) return null;
+    const [path, , option] = changes[index]!;
+    return option ?? `--set ${path}`;
+  };
 }
 
 function fileOf(named: string): string {

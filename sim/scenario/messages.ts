@@ -3,7 +3,7 @@ import type { MessageTable } from '../../engine/protocol/messages.js';
 /** Errors in a scenario, or in the files, scripts and deciders that it names. */
 export const scenarioMessages = {
   INVALID: '{problem}',
-  INVALID_AT: '{place}: {problem}',
+  INVALID_AT: '{problem}',
   NOT_FOUND: 'scenario not found: {name}; name a file, or one of {names}',
   IS_FOLDER: 'not a scenario: {name} is a folder; name a file, such as {name}/town.yaml',
   UNREADABLE: 'cannot read {file}: {detail}',

@@ -22,7 +22,7 @@ export class ScenarioError extends Error {
   code: string | null = null;
   /** Part of the message that says what to do. @internal */
   fix?: string;
-  /** Problem with the invalid value, if any. @internal */
+  /** First problem with an invalid value, if any. @internal */
   problem: Problem | null = null;
 }
 
@@ -36,11 +36,35 @@ export function scenarioError<K extends ScenarioCode>(
   return Object.assign(new ScenarioError(text, options), { code, fix, problem });
 }
 
-/** @param place file and line, or the option that set the value. */
-export function problemError(problem: Problem, place?: string): ScenarioError {
-  const text = problemText(problem);
-  if (place === undefined) return scenarioError('INVALID', { problem: text }, { problem });
-  return scenarioError('INVALID_AT', { place, problem: text }, { problem });
+/**
+ * Creates an error with a line for each problem.
+ *
+ * @param placeOf returns file and line, or the option that set the value.
+ */
+export function problemError(
+  problems: readonly Problem[],
+  placeOf?: (problem: Problem) => string,
+): ScenarioError {
+  const lines = problems.map((problem) => {
+    const text = problemText(problem);
+    return placeOf === undefined ? text : `${placeOf(problem)}: ${text}`;
+  });
+  const code = placeOf === undefined ? 'INVALID' : 'INVALID_AT';
+  return scenarioError(code, { problem: lines.join('\n') }, { problem: problems[0]! });
+}
+
+/**
+ * Creates an error with a line for each problem, in the order of the file's lines.
+ *
+ * @param optionOf returns the option that set the invalid value, or null if the file did.
+ */
+export function fileProblemError(
+  problems: readonly Problem[],
+  { file, lineOf }: { file: string; lineOf(path: readonly string[]): number },
+  optionOf: (problem: Problem) => string | null = () => null,
+): ScenarioError {
+  const sorted = problems.toSorted((a, b) => lineOf(a.path) - lineOf(b.path));
+  return problemError(sorted, (one) => optionOf(one) ?? `${file}:${lineOf(one.path)}`);
 }
 
 export interface Problem {

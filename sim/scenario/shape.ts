@@ -1,41 +1,127 @@
-/** Validates a value against the scenario schema and reports the first problem with its path. */
+/** Validates a value against the scenario schema and reports problems with their paths. */
 import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
-import { type Finding, finding, invalid, type Problem } from './problem.js';
-import { describeAllowed, findSchema } from './schema/common.js';
-import { Condition, Intervention } from './schema/interventions.js';
+import { nearest } from '../../engine/protocol/text.js';
+import { finding, invalid, type Problem } from './problem.js';
+import { describeAllowed } from './schema/common.js';
+import { Intervention } from './schema/interventions.js';
 import { Fault } from './schema/network.js';
 import { Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
 
-/** Finds the first problem of a value at a path. */
-export function findSchemaProblem(
+/** Number of problems that one error reports. */
+export const MOST_PROBLEMS = 20;
+
+/** Number of unknown keys of one object that are reported. More have probably one cause. */
+const MOST_UNKNOWN = 5;
+
+/** Finds the problems of a value at a path, at most 20. */
+export function findSchemaProblems(
   schema: TSchema,
   value: unknown,
   above: string[] = [],
-): Problem | null {
-  if (Value.Check(schema, value)) return null;
-  const [error] = Value.Errors(schema, value);
-  const { instancePath = '', params = {} } = error ?? {};
-  const [missing] = (params as { requiredProperties?: string[] }).requiredProperties ?? [];
-  const steps = instancePath.split('/').slice(1);
-  const inside = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  if (missing !== undefined) inside.push(missing);
-  return { path: [...above, ...inside], ...findingOf(schema, value, inside) };
+): Problem[] {
+  if (Value.Check(schema, value)) return [];
+  const problems: Problem[] = [];
+  for (const problem of problemsIn({ schema, value, path: above }, schema)) {
+    problems.push(problem);
+    if (problems.length === MOST_PROBLEMS) break;
+  }
+  return problems;
 }
 
-export function findShapeProblem(value: unknown): Problem | null {
-  return (
-    findVariantProblem(value) ?? findUntilProblem(value) ?? findSchemaProblem(Scenario, value, [])
-  );
+export const findShapeProblems = (value: unknown): Problem[] => findSchemaProblems(Scenario, value);
+
+interface Place {
+  schema: Bounded;
+  value: unknown;
+  path: string[];
+}
+
+/** Yields the problems of an invalid value, those of its members first. */
+function* problemsIn(place: Place, root: Bounded): Generator<Problem, void> {
+  const { schema, value, path } = place;
+  const { anyOf, items, properties } = schema;
+  const isObject = typeof value === 'object' && value !== null;
+  const fitting = isObject ? (anyOf ?? []).filter((one) => isOfKind(one, value)) : [];
+  if (fitting.length === 1) {
+    yield* problemsIn({ ...place, schema: fitting[0]! }, root);
+    return;
+  }
+  // Formats the value only if nothing inside it is at fault, because it can be large.
+  const own = () => ({ path, ...invalid(formatValue(value), expectedOf(schema)) });
+  if (!isObject) yield own();
+  else if (anyOf) yield findKindProblem(anyOf, value, path) ?? own();
+  else {
+    let found = false;
+    const isList = Array.isArray(value);
+    const inside = isList ? items && itemsOf(place) : properties && membersOf(place, root);
+    for (const inner of inside ?? []) {
+      found = true;
+      if ('code' in inner) yield inner;
+      else yield* problemsIn(inner, root);
+    }
+    if (!found) yield own();
+  }
+}
+
+/** Yields the invalid items of a list. */
+function* itemsOf({ schema, value, path }: Place): Generator<Place> {
+  for (const [index, item] of (value as unknown[]).entries()) {
+    if (Value.Check(schema.items!, item)) continue;
+    yield { schema: schema.items!, value: item, path: [...path, String(index)] };
+  }
+}
+
+/** Yields the invalid members of an object, and the problems of unknown and missing members. */
+function* membersOf({ schema, value, path }: Place, root: Bounded): Generator<Place | Problem> {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  const members = value as Record<string, unknown>;
+  let unknown = 0;
+  for (const name of Object.keys(members)) {
+    const inner = ownSchema(properties, name);
+    const at = [...path, name];
+    if (inner && members[name] !== undefined && !Value.Check(inner, members[name])) {
+      yield { schema: inner, value: members[name], path: at };
+    }
+    if (inner || additionalProperties !== false) continue;
+    unknown += 1;
+    if (unknown > MOST_UNKNOWN) continue;
+    const keys = unknown === 1 ? Object.keys(properties).join(', ') : 'the keys above';
+    const near = nearest(name, Object.keys(properties)) ?? findPath(root, name);
+    const advice = near === null ? '' : `; did you mean ${near}?`;
+    yield { path: at, ...finding('UNKNOWN_KEY', { expected: `one of ${keys}${advice}` }) };
+  }
+  for (const name of required) {
+    if (Object.hasOwn(members, name) && members[name] !== undefined) continue;
+    const expected = expectedOf(properties[name]!);
+    yield { path: [...path, name], ...finding('MISSING', { expected }) };
+  }
+}
+
+/** Returns the path of a section's member with this name, such as `length.blocks`, or null. */
+function findPath({ properties = {} }: Bounded, name: string): string | null {
+  const sections = Object.entries(properties).filter(([, one]) => one.properties !== undefined);
+  const section = sections.find(([, one]) => ownSchema(one.properties!, name));
+  return section === undefined ? null : `${section[0]}.${name}`;
+}
+
+/** Describes allowed values, with an example if the schema has one. */
+function expectedOf(schema: Bounded): string {
+  const [example] = schema.examples ?? [];
+  const allowed = describeAllowed(schema);
+  return example === undefined ? allowed : `${allowed}, such as ${JSON.stringify(example)}`;
 }
 
 interface Bounded extends TSchema {
   type?: string;
   anyOf?: Bounded[];
+  const?: unknown;
   items?: Bounded;
   properties?: Record<string, Bounded>;
+  required?: string[] | undefined;
   additionalProperties?: unknown;
   maxItems?: number;
+  examples?: unknown[];
 }
 
 /** Limits on the whole scenario. The schema does not bound free-form members such as parameters. */
@@ -43,17 +129,21 @@ const MOST_VALUES = 200_000;
 const MOST_LEVELS = 64;
 
 /**
- * Finds the first list or object with more items than the schema allows, or a scenario that is too
- * large or too deep. The search stops at the limits, so the schema bounds all later work. Without
+ * Finds the first list with more items than the schema allows, or a scenario that is too large or
+ * too deep. The search stops at the limits, so the schema bounds all later work. Without
  * limits, the library would visit every item, and many times for a union.
  */
 export function findExcessProblem(value: unknown): Problem | null {
-  return excessIn(Scenario as Bounded, value, []) ?? findSizeProblem(value);
+  // Nothing visits the value of an unknown key, which is reported as such.
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const known = ([name]: [string, unknown]) => Object.hasOwn(Scenario.properties, name);
+  const visited = isMap ? Object.fromEntries(Object.entries(value).filter(known)) : value;
+  return excessIn(Scenario as Bounded, value, []) ?? findSizeProblem(visited);
 }
 
 function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | null {
   if (typeof value !== 'object' || value === null) return null;
-  const { anyOf, items, properties, additionalProperties, maxItems } = schema;
+  const { anyOf, items, properties, maxItems } = schema;
   if (anyOf) {
     const fitting = anyOf.filter((one) => isOfKind(one, value));
     return fitting.length === 1 ? excessIn(fitting[0]!, value, path) : null;
@@ -66,10 +156,7 @@ function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | nu
   if (isList ? !items : !properties) return null;
   for (const name of Object.keys(value)) {
     const inner = isList ? items : ownSchema(properties!, name);
-    if (!inner) {
-      if (additionalProperties !== false) continue;
-      return { path: [...path, name], ...unknownKey(schema) };
-    }
+    if (!inner) continue;
     const found = excessIn(inner, (value as Record<string, unknown>)[name], [...path, name]);
     if (found) return found;
   }
@@ -101,12 +188,6 @@ export function findSizeProblem(value: unknown): Problem | null {
   return { path: deep.slice(0, SHOWN_STEPS), ...finding('TOO_DEEP', { limit: MOST_LEVELS }) };
 }
 
-function unknownKey(schema: TSchema): Finding {
-  const { properties } = schema as Bounded;
-  const keys = properties && `one of ${Object.keys(properties).join(', ')}`;
-  return finding('UNKNOWN_KEY', { expected: keys ?? describeAllowed(schema) });
-}
-
 /** Length of the reported path to a value that is too deeply nested. */
 const SHOWN_STEPS = 5;
 
@@ -116,29 +197,6 @@ function isOfKind({ items, properties, type }: Bounded, value: object): boolean 
   const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
   const own = Object.hasOwn(value, 'kind') ? (value as { kind: unknown }).kind : undefined;
   return properties !== undefined && (kind === undefined || kind === own);
-}
-
-/** Checks each member that has a kind against the schema for that kind. */
-function findVariantProblem(value: unknown): Problem | null {
-  for (const { union, value: one, path } of variantsIn(value)) {
-    const problem = findKindProblem(union, one, path);
-    if (problem) return problem;
-  }
-  return null;
-}
-
-/** Checks each condition separately, so that the problem names the invalid condition. */
-function findUntilProblem(value: unknown): Problem | null {
-  const until = valueAt(value, ['length', 'until']);
-  const each: [unknown, string[]][] = Array.isArray(until)
-    ? until.map((one, index) => [one, ['length', 'until', String(index)]])
-    : [[until, ['length', 'until']]];
-  for (const [one, path] of each) {
-    if (typeof one !== 'object' || one === null) continue;
-    const problem = findSchemaProblem(Condition, one, path);
-    if (problem) return problem;
-  }
-  return null;
 }
 
 /**
@@ -189,12 +247,12 @@ interface Union extends TSchema {
   anyOf: (TSchema & { properties: { kind: { const: string } } })[];
 }
 
-function findKindProblem(union: Union, value: unknown, path: string[]): Problem | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const variant = variantOf(union, value);
-  if (variant) return findSchemaProblem(variant, value, path);
+/** Returns the problem of an object whose kind is missing or unknown, or null without kinds. */
+function findKindProblem(variants: Bounded[], value: object, path: string[]): Problem | null {
+  const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
+  if (kinds.length < variants.length || Array.isArray(value)) return null;
   const { kind } = value as { kind?: unknown };
-  const expected = `one of ${union.anyOf.map((one) => one.properties.kind.const).join(', ')}`;
+  const expected = `one of ${kinds.join(', ')}`;
   const found =
     kind === undefined ? finding('MISSING', { expected }) : invalid(formatValue(kind), expected);
   return { path: [...path, 'kind'], ...found };
@@ -206,15 +264,6 @@ function variantOf(union: Union, value: unknown) {
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-
-function findingOf(schema: TSchema, value: unknown, path: string[]): Finding {
-  const found = valueAt(value, path);
-  const here = findSchema(schema, path);
-  const parent = findSchema(schema, path.slice(0, -1));
-  if (!here) return unknownKey(parent ?? schema);
-  if (found === undefined) return finding('MISSING', { expected: describeAllowed(here) });
-  return invalid(formatValue(found), describeAllowed(here));
-}
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
   let at = value;

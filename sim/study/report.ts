@@ -10,6 +10,7 @@ import { validator } from '../../engine/protocol/schema/validator.js';
 import { readJson } from '../../report/folder.js';
 import { type Amount, readSpending, SPENDING_FILE } from '../agents/deciders/ledger.js';
 import { complete } from '../scenario/complete.js';
+import type { Problem } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { StudyEffect } from '../scenario/schema/study.js';
 import { getColumn } from '../sweep/design.js';
@@ -72,8 +73,9 @@ export function reportStudy(folder: string): StudyReport {
 function readHead(folder: string): SweepHead {
   const head = readJson<Partial<SweepHead> | null>(folder, 'sweep.json');
   const read = complete(head?.scenario);
-  if (!('problem' in read)) return head as SweepHead;
-  const reason = `scenario.${read.problem.path.join('.')} ${read.problem.text}`;
+  if (!('problems' in read)) return head as SweepHead;
+  const [{ path, text }] = read.problems as [Problem];
+  const reason = `scenario.${path.join('.')} ${text}`;
   throw sweepDataError('SWEEP_FILE_INVALID', { path: join(folder, 'sweep.json'), reason });
 }
 

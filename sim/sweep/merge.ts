@@ -7,6 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { jsonDifference } from '../../engine/protocol/canonical.js';
 import { makeInside, type Provenance } from '../../report/folder.js';
 import { complete } from '../scenario/complete.js';
+import type { Problem } from '../scenario/problem.js';
 import { assertDesign, countCells } from './design.js';
 import {
   cassettePath,
@@ -290,7 +291,10 @@ function readHead(path: string): ShardHead {
  */
 function findHeadProblem({ scenario, cells, shard }: SweepHead): string | null {
   const again = complete(scenario);
-  if ('problem' in again) return `scenario.${again.problem.path.join('.')} ${again.problem.text}`;
+  if ('problems' in again) {
+    const [{ path, text }] = again.problems as [Problem];
+    return `scenario.${path.join('.')} ${text}`;
+  }
   const changed = jsonDifference(scenario, again.scenario, 'scenario');
   if (changed) return `${changed.path} is ${changed.a}`;
   const { sweep } = scenario;

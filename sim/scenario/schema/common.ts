@@ -30,6 +30,18 @@ export const Flag = (description: string) => Type.Boolean({ default: false, desc
 export const Text = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, description });
 
+/** Seed: a text, or an integer that stands for its text, such as 1 for '1'. */
+export const Seed = (maxLength: number, description: string, standard?: string) =>
+  Type.Unsafe<string>(
+    Type.Union(
+      [
+        Type.String({ minLength: 1, maxLength }),
+        Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+      ],
+      { description, ...(standard === undefined ? {} : { default: standard }) },
+    ),
+  );
+
 /** Names of a block's options. */
 export const OptionNames = (description: string) =>
   Type.Array(OptionName, { minItems: 2, maxItems: OPTIONS, uniqueItems: true, description });

@@ -8,6 +8,7 @@ import {
   integerFrom,
   MOST_AGENTS,
   MOST_MS,
+  Seed,
   Share,
   section,
   strictly,
@@ -78,7 +79,11 @@ export const Length = Type.Object(
       }),
     ),
   },
-  { ...section, ...about('end of the run, at the first of these; default: 100 blocks') },
+  {
+    ...section,
+    ...about('end of the run, at the first of these; default: 100 blocks'),
+    examples: [{ blocks: 100 }],
+  },
 );
 
 export const Measure = Type.Object(
@@ -183,7 +188,7 @@ export const Intervention = Type.Union([
     value: Type.Unknown({ description: 'any value that is valid at the path' }),
   }),
   action('redraw', 'makes all later draws with a different seed', {
-    seed: Text(100, 'combined with the seed of the run'),
+    seed: Seed(100, 'combined with the seed of the run'),
   }),
   action('link', 'changes the link between two agents, or between an agent and the network', {
     between: Type.Array(AgentName('an agent, or network'), {

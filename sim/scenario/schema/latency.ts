@@ -115,7 +115,11 @@ export const Latency = Type.Object(
       ),
     ),
   },
-  { ...section, ...about('at least 10 ms; lower draws are raised to it') },
+  {
+    ...section,
+    ...about('at least 10 ms; lower draws are raised to it'),
+    examples: [{ mean_ms: 50 }],
+  },
 );
 
 export type Latency = Static<typeof Latency>;

@@ -16,6 +16,7 @@ import {
   numberFrom,
   OneOf,
   OptionNames,
+  Seed,
   Share,
   section,
   strictly,
@@ -305,7 +306,7 @@ const Consensus = Type.Object(
       'conformity: voting with the outcome raises reputation',
     ),
   },
-  { ...section, ...about('fixed at genesis') },
+  { ...section, ...about('fixed at genesis'), examples: [{ policy: 'majority' }] },
 );
 
 export const Scenario = Type.Object(
@@ -313,12 +314,7 @@ export const Scenario = Type.Object(
     title: Text(100, 'title of the report'),
     question: Type.String({ default: '', maxLength: 2_000, ...about('research question') }),
     expect: OneOf(['pass', 'no_progress', 'conflict'], 'pass', 'expected verdict'),
-    seed: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      default: '1',
-      ...about('seed of all random draws'),
-    }),
+    seed: Seed(100, 'seed of all random draws', '1'),
     signatures: OneOf(
       ['verified', 'unverified', 'none'],
       'verified',
@@ -332,7 +328,10 @@ export const Scenario = Type.Object(
     population: Type.Optional(
       integerFrom(1, MOST_AGENTS, 'total number of agents; default: the sum of the counts'),
     ),
-    agents: Type.Array(Group, { minItems: 1, maxItems: 100, ...about('groups') }),
+    agents: Type.Array(Group, {
+      ...{ minItems: 1, maxItems: 100, ...about('groups') },
+      examples: [[{ group: 'town', count: 8, producers: 2 }]],
+    }),
     producers: Producing,
     social: Social,
     topology: Topology,

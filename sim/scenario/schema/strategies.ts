@@ -241,7 +241,7 @@ export const Strategy = Type.Union(
     strategy('exec', 'asks a decider program; see deciders.md', exec),
     strategy('mcp', 'asks a tool of an MCP server; see deciders.md', mcp),
   ],
-  { default: { kind: 'personality' } },
+  { default: { kind: 'personality' }, examples: [{ kind: 'lazy' }] },
 );
 
 export type Strategy = Static<typeof Strategy>;

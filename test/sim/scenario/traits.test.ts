@@ -93,7 +93,7 @@ test('agents.csv: lists drawn traits; personality and group give the rest', asyn
 });
 
 test.each([
-  [{ distribution: 'zipf' }, /traits.care is \{"distribution":"zipf"\}; expected/],
+  [{ distribution: 'zipf' }, /traits.care.distribution is "zipf"; expected one of uniform/],
   [{ distribution: 'uniform', from: 0 }, /traits.care.to is missing; expected from and to/],
   [{ distribution: 'normal', from: 0 }, /care.mean is missing; expected mean and deviation/],
   [{ distribution: 'uniform', from: 0, to: 1, mean: 1 }, /care.mean is an unknown key; expected/],

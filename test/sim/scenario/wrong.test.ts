@@ -26,6 +26,51 @@ test('scenario: reports lines of JSON files', () => {
   expect(error.message).toMatch(/town\.json:3: agents\.0\.producers is -1;/);
 });
 
+test('scenario: reports all problems of a file, in the order of its lines', () => {
+  const text = [
+    ...['titel: t', 'seed: 1.5', 'blocks: 10', 'agents:', '  - group: a', '    share: 30%'],
+    ...['    strategy: lazy', 'links: { los: 0.1, loss: 5 }', 'faults:', '  - { kind: crash }'],
+  ].join('\n');
+  const file = fileOf(text);
+  const error = errorOf(() => loadScenario(file));
+  const found = error.message.split('\n').map((line) => {
+    const [, at, path, what] = /^(.*:\d+): ([\w.]+) (is missing|is an unknown key|is)/.exec(line)!;
+    return [at!.replace(file, ''), path, what];
+  });
+  expect(found).toEqual([
+    [':1', 'titel', 'is an unknown key'],
+    [':1', 'title', 'is missing'],
+    [':2', 'seed', 'is'],
+    [':3', 'blocks', 'is an unknown key'],
+    [':6', 'agents.0.share', 'is'],
+    [':7', 'agents.0.strategy', 'is'],
+    [':8', 'links.los', 'is an unknown key'],
+    [':8', 'links.loss', 'is'],
+    [':10', 'faults.0.start_ms', 'is missing'],
+    [':10', 'faults.0.length_ms', 'is missing'],
+    [':10', 'faults.0.whom', 'is missing'],
+  ]);
+  expect(error.message).toContain('did you mean length.blocks?');
+  expect(keyOf(error)).toBe('UNKNOWN_KEY titel');
+});
+
+test('scenario: names the option or the line of each problem', () => {
+  const file = fileOf(`${town}links: { loss: 5 }\n`);
+  const error = errorOf(() => loadScenario(file, [['consensus.policy', 'none', '--policy']]));
+  const places = error.message.split('\n').map((line) => line.replace(file, '').split(': ')[0]);
+  expect(new Set(places)).toEqual(new Set([':6', '--policy']));
+});
+
+test('scenario: a seed may be an integer, which stands for its text', () => {
+  const [text, number] = ['"-7"', '-7'].map((seed) =>
+    loadScenario(fileOf(`seed: ${seed}\n${town}`)),
+  );
+  expect(number!.scenario).toEqual(text!.scenario);
+  expect(number!.scenario.seed).toBe('-7');
+  const error = errorOf(() => loadScenario(fileOf(`seed: ${2 ** 53}\n${town}`)));
+  expect(keyOf(error)).toBe('INVALID_VALUE seed');
+});
+
 test.each([
   ['consensus.polcy', 'bft', 'UNKNOWN_KEY consensus.polcy'],
   ['agents.missing.count', 3, 'UNKNOWN_ITEM'],

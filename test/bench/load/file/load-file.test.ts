@@ -70,6 +70,27 @@ test.each<[string, object, RegExp]>([
   expect(stderr).toMatch(text);
 });
 
+test('load file: refuses all problems of a file at once, each with its line', async () => {
+  const scenarios = { a: { ...steady, exec: 'read' }, b: { executor: 'vus' }, c: { vus: 1 } };
+  const path = written({ 'load.yaml': stringify({ title: 't', scenarios, thresholds: 'p99' }) });
+  const { code, stderr } = await runCommand(['load', path, '--url', 'http://127.0.0.1:1']);
+  const found = [...stderr.matchAll(/load\.yaml:(\d+): (\S+) is/g)].map(([, ...one]) => one);
+  expect([code, found]).toEqual([
+    2,
+    [
+      ['1', 'title'],
+      ['7', 'scenarios.a.exec'],
+      ['9', 'scenarios.b.executor'],
+      ['10', 'scenarios.c.executor'],
+      ['12', 'thresholds'],
+    ],
+  ]);
+});
+
+test('load file: a seed may be an integer, which stands for its text', () => {
+  expect(plan({ seed: 7, scenarios: { a: steady } }).options.seed).toBe('7');
+});
+
 test.each([
   [['--rate', '5'], 2],
   [['--saturate'], 2],
