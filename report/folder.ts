@@ -35,7 +35,7 @@ export const outputError = defineStoreErrors({
   UNREADABLE: {
     OUTPUT_UNUSABLE: 'cannot use the output folder {path}: {reason}',
     RESULT_UNREADABLE:
-      'cannot read {name} in {path}: {reason}; pass the folder of a finished run or sweep',
+      'cannot read {name} in {path}: {reason}; pass the folder of a finished {kind}',
   },
   OTHER_NETWORK: {
     OUTPUT_HAS_RUN: 'folder already holds a run: {path}; use a new or empty folder',
@@ -169,9 +169,16 @@ function restoreRow(row: TableRow): TableRow {
   return row;
 }
 
+/** Kinds of folders by a file that they contain, and how to read folders of other kinds. */
+const kinds: Readonly<Record<string, string>> = {
+  'summary.json': 'sim; a sweep has report.html, and folkmoot load compare reads load runs',
+  'sweep.json': 'sweep',
+};
+
 function unreadable(folder: string, name: string, cause: unknown): StoreError {
   const reason = describeSystemError(cause);
-  return outputError('RESULT_UNREADABLE', { name, path: folder, reason }, { cause });
+  const kind = kinds[name] ?? 'run or sweep';
+  return outputError('RESULT_UNREADABLE', { name, path: folder, reason, kind }, { cause });
 }
 
 /** Parses a number; null for an empty cell. */

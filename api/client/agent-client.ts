@@ -54,10 +54,12 @@ export class AgentClient extends NetworkClient {
   /**
    * Creates a client without sending a request.
    *
-   * @throws {TypeError} if `url` is not an HTTP URL.
+   * @throws {TypeError} if `url` is not an HTTP URL, or `keys` are not hex digits.
    */
   constructor({ keys, WebSocket, ...options }: AgentClientOptions) {
     super(options);
+    const given: unknown[] = [keys?.publicKey, keys?.privateKey];
+    if (!given.every((key) => /^[0-9a-f]{64}$/.test(`${key}`))) throw clientTypeError('NO_KEYS');
     this.publicKey = keys.publicKey;
     this.agentId = agentId(keys.publicKey);
     this.#by = { publicKey: keys.publicKey, sign: (input) => signText(input, keys) };

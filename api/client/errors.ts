@@ -14,6 +14,7 @@ const clientMessages = {
   STREAM_CLOSED: 'connection closed with code {code}',
   NO_URL: 'no url; pass the URL of at least one server',
   INVALID_URL: 'invalid url: {url} (expected http:// or https://)',
+  NO_KEYS: 'keys: missing or invalid; pass those of generateKeys, keysFromSeed or loadKeys',
   INVALID_KEY_TEXT: `keys: invalid text (expected JSON with public_key and private_key);
     create one with saveKeys or folkmoot keygen --out`,
   INVALID_PRIVATE_KEY: 'keys: invalid private_key (expected 64 hex characters)',

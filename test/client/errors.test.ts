@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { keyPairFromSeed } from 'folkmoot';
 import {
+  AgentClient,
+  type AgentKeys,
   ApiError,
   generateKeys,
   keysFromSeed,
@@ -192,6 +194,17 @@ test('keysFromSeed: refuses other lengths and text that is not hex', () => {
   for (const bad of [new Uint8Array(31), '07', 'zz'.repeat(32), '']) {
     expect(() => keysFromSeed(bad)).toThrow(RangeError);
   }
+});
+
+test.each([
+  undefined,
+  {},
+  { publicKey: 'ab', privateKey: 'cd' },
+])('AgentClient: refuses the keys %o before it signs', (keys) => {
+  const options = { url: 'http://127.0.0.1:1', keys: keys as AgentKeys };
+  expect(() => new AgentClient(options)).toThrow(
+    expect.objectContaining({ name: 'TypeError', problem: 'NO_KEYS' }),
+  );
 });
 
 test('saveKeys: round-trips with loadKeys', () => {
