@@ -1,6 +1,7 @@
 /** A machine of a simulated cluster: its disk, and the process of a node while one runs. */
 import { ClusterNetwork, type LaggingNode } from '../../cluster/network.js';
 import { EtcdOrder } from '../../cluster/order/etcd.js';
+import { OrderError } from '../../cluster/order/order.js';
 import { ProcessClock, type SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedDisk } from '../../cluster/simulated/disk.js';
 import type { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
@@ -14,6 +15,10 @@ export const NETWORK = 'swarm';
 const RESTART_MS = 500;
 /** Time of a snapshot transfer. */
 const SNAPSHOT_MS = { least: 20, most: 1_000 } as const;
+
+/** True if another process has the name of the node. */
+export const isNameTaken = (error: Error): boolean =>
+  error instanceof OrderError && error.code === 'FENCED';
 
 /** The world, as its nodes and clients see it. */
 export interface Surroundings {
@@ -31,8 +36,11 @@ export interface Surroundings {
   random(purpose: string): () => number;
   /** Adds a line to the timeline. */
   tell(who: string, text: string): void;
-  /** True if a node may stop with this error. */
-  isExpected(error: Error): boolean;
+  /**
+   * True if a node may stop with this error.
+   * @param sinceMs time since an earlier process of the node ended; infinite without one.
+   */
+  isExpected(error: Error, sinceMs: number): boolean;
 }
 
 /** A machine with a disk, and the process of a node on it while one runs. */
@@ -48,6 +56,8 @@ export class SimulatedNode {
   readonly #newId: () => string;
   readonly #random: () => number;
   #aheadMs = 0;
+  /** When a process last ended for another reason than that its name was taken. */
+  #endedAt = Number.NEGATIVE_INFINITY;
   /** Last entry and event that were checked. */
   #seen = { seq: -1, event: 0 };
   /** Ids drawn so far, and when the disk was last emptied. */
@@ -133,6 +143,7 @@ export class SimulatedNode {
 
   /** Ends the process without a trace of its own. */
   end(): void {
+    if (this.clock) this.#endedAt = this.#world.time.monotonic();
     this.clock?.end();
     this.#world.etcd.links.paused.delete(this.name);
     this.#world.etcd.disconnect(this.name);
@@ -187,11 +198,14 @@ export class SimulatedNode {
   #failed(error: Error): void {
     const { checks, time } = this.#world;
     this.#world.tell(this.name, `fails: ${error.message}`);
-    if (this.isSound && !this.#world.isExpected(error)) {
+    const endedAt = this.#endedAt;
+    if (this.isSound && !this.#world.isExpected(error, time.monotonic() - endedAt)) {
       const sign = error.message.replace(/\d+/g, '0').slice(0, 60);
       checks.fail('crash', sign, `node ${this.name} failed: ${error.stack}`);
     }
     this.kill(false);
+    // Only a message of an earlier process can take the name, so each can do so for a limited time.
+    if (isNameTaken(error)) this.#endedAt = endedAt;
     time.after(RESTART_MS, () => {
       if (this.clock) return;
       if (this.isSound) this.start();

@@ -6,7 +6,7 @@
 import { type Stream, Streams } from '../rng.js';
 
 /** Kinds of faults, with the member of a fault that each uses besides `at` and `ms`. */
-export const faultKinds = {
+const faultKinds = {
   'node killed': 'node',
   'node restarted': 'node',
   'node stalled': 'node',
@@ -26,7 +26,7 @@ export const faultKinds = {
   'messages delayed': null,
 } as const;
 
-export type FaultKind = keyof typeof faultKinds;
+type FaultKind = keyof typeof faultKinds;
 
 export interface ClusterFault {
   kind: FaultKind;

@@ -15,7 +15,7 @@ import { StoreError } from '../../engine/store/messages.js';
 import { Streams } from '../rng.js';
 import { ClusterChecks } from './cluster-checks.js';
 import { SimulatedClient } from './cluster-clients.js';
-import { NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
+import { isNameTaken, NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
 import type { ClusterFault, ClusterPlan } from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
 
@@ -27,6 +27,8 @@ const LOOK_MS = 20;
  * node that saw wrong clocks refuses writes until it has forgotten them.
  */
 const LIVE_MS = { usual: 30_000, afterWrongClock: 90_000 } as const;
+/** Time within which etcd can still execute a request of a process that has ended. */
+const LATE_MS = 25_000;
 /** Lines of the timeline that are kept. */
 const MOST_LINES = 2_000;
 
@@ -323,8 +325,8 @@ class ClusterWorld implements Surroundings {
       node.disk.slowMs = 0;
       node.setClock(0);
       node.resume();
-      if (!node.isSound) void node.replace();
-      node.start();
+      if (node.isSound) node.start();
+      else void node.replace().then(() => node.start());
     }
   }
 
@@ -355,12 +357,10 @@ class ClusterWorld implements Surroundings {
     });
   }
 
-  /** True if a node may stop with this error. */
-  isExpected(error: Error): boolean {
+  isExpected(error: Error, sinceMs: number): boolean {
     if (error instanceof OrderError) {
       if (error.code === 'TRIMMED') return this.#hadCompaction;
-      // A late message of a process that was killed can take the name of the next one.
-      return ['UNAVAILABLE', 'FULL', 'FENCED'].includes(error.code);
+      return isNameTaken(error) ? sinceMs < LATE_MS : ['UNAVAILABLE', 'FULL'].includes(error.code);
     }
     if (error instanceof StoreError) return error.code === 'FULL';
     return this.#hadDamage && error.message.startsWith('nodes have diverged');

@@ -171,7 +171,7 @@ const WIDTH = 560;
 const HEIGHT = 230;
 const edge = { left: 70, right: 150, top: 24, bottom: 34 };
 
-export function PairChart({ measure, of, runs }: PairProps) {
+function PairChart({ measure, of, runs }: PairProps) {
   const figure = useRef<SVGSVGElement>(null);
   const isGiven = (one: StartedRun) => one.changes.length === 0 && one.from_entry === null;
   const pairs = of.runs.flatMap((number) => {

@@ -9,7 +9,7 @@ interface Timer {
 }
 
 /** Virtual time. Timers of the same time are called in the order in which they were set. */
-export class TestClock {
+class TestClock {
   #ms = 0;
   readonly #timers: Timer[] = [];
   #isStopped = false;
