@@ -86,6 +86,7 @@ class ClusterWorld implements Surroundings {
   /** Last revision of a card that was checked. */
   #lookedAt = 0;
   #hadDamage = false;
+  /** True once a part of the order may be deleted. */
   #hadCompaction = false;
 
   constructor(plan: ClusterPlan, keepDraws: boolean) {
@@ -252,9 +253,10 @@ class ClusterWorld implements Surroundings {
       case 'power lost at a node':
         node.kill(fault.kind === 'power lost at a node');
         return () => node.start();
-      case 'node restarted':
-        void node.stop();
-        return () => node.start();
+      case 'node restarted': {
+        const stopped = node.stop();
+        return () => void stopped.then(() => node.start());
+      }
       case 'node stalled':
         return node.stall();
       case 'power lost everywhere':
@@ -289,8 +291,7 @@ class ClusterWorld implements Surroundings {
         etcd.campaign();
         return null;
       case 'etcd full':
-        etcd.full(true);
-        return () => etcd.full(false);
+        return this.#fillEtcd();
       case 'order compacted':
         void this.#compact();
         return null;
@@ -336,6 +337,7 @@ class ClusterWorld implements Surroundings {
     node.kill(false);
     return () => {
       if (node.isUp) return;
+      if (this.#hadCompaction) return node.start();
       this.#hadDamage = true;
       node.isSound = false;
       void node.disk.flip().then((what) => {
@@ -343,6 +345,14 @@ class ClusterWorld implements Surroundings {
         node.start();
       });
     };
+  }
+
+  /** Fills etcd. The nodes then delete the part of the order that all of them hold. */
+  #fillEtcd(): (() => void) | null {
+    if (this.#hadDamage) return null;
+    this.#hadCompaction = true;
+    this.etcd.full(true);
+    return () => this.etcd.full(false);
   }
 
   /** Deletes the part of the order that the disk with the most holds. */

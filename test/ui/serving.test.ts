@@ -158,9 +158,13 @@ test('page: stays within its size budgets', async () => {
   expect(sum(begins)).toBeGreaterThan(20 * KB);
   expect(sum(begins)).toBeLessThan(80 * KB);
   const verifies = (name: string) => worker(name) && !name.startsWith('player-worker-');
-  // The graph's library is loaded with its view.
+  // The graph's library is loaded with its view, and the form for new runs where one can start.
   const draws = (name: string) => name.startsWith('network-');
-  expect(sum((name) => !verifies(name) && !draws(name))).toBeLessThan(120 * KB);
+  const asks = (name: string) => name.startsWith('experiment-');
+  const always = (name: string) => !verifies(name) && !draws(name) && !asks(name);
+  expect(sum(always)).toBeLessThan(120 * KB);
+  expect(sum(asks)).toBeGreaterThan(2 * KB);
+  expect(sum(asks)).toBeLessThan(8 * KB);
   expect(sum(draws)).toBeGreaterThan(2 * KB);
   expect(sum(draws)).toBeLessThan(12 * KB);
   expect(sum(verifies)).toBeGreaterThan(50 * KB);

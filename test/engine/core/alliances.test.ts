@@ -6,7 +6,6 @@ import {
   composeAllianceLeave,
   composeAlliancePropose,
   composeAllianceRespond,
-  type EventData,
   type SignedRequest,
 } from 'folkmoot';
 import { type Citizen, instant } from '../../support/citizens.js';
@@ -20,16 +19,6 @@ const as = (
 
 const ascending = (citizens: readonly Citizen[]) =>
   [...citizens].sort((a, b) => (a.id < b.id ? -1 : 1));
-
-const _proposed = async (
-  population: Population,
-  by: Citizen,
-  others: readonly Citizen[],
-  duration = 'PT1H',
-) => answerOf<'alliance_propose'>(await population.ally(by, others, { duration })).alliance_id;
-
-const _last = (population: Population): EventData['alliance_update'] =>
-  population.told('alliance_update').at(-1)!;
 
 test('alliance: a proposal lists founder and invited agents in ascending order', async () => {
   const population = await newPopulation();

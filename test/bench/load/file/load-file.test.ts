@@ -224,7 +224,7 @@ test.each([
 ])('import: refuses %s in one line', async (text) => {
   const path = written({ 'artillery.yaml': text });
   const { code, stderr } = await runCommand(['load', 'import', path]);
-  expect([code > 0, stderr.trim().split('\n').length]).toEqual([true, 1]);
+  expect([code! > 0, stderr.trim().split('\n').length]).toEqual([true, 1]);
 });
 
 test.each([
