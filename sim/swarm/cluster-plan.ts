@@ -96,7 +96,7 @@ export function drawClusterPlan(seed: number): ClusterPlan {
     seed,
     nodes: rng.pick([1, 2, 3, 3, 3, 4, 5]),
     members: rng.pick([1, 2, 3, 3, 3, 4, 5]),
-    clients: 1 + rng.int(4),
+    clients: rng.pick([1, 2, 3, 4, 12]),
     votingPeriodMs: rng.pick([500, 2_000, 8_000]),
     faultsMs: rng.pick([5_000, 15_000, 30_000]),
     thinkMs: rng.pick([20, 200, 1_000]),

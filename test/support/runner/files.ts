@@ -19,7 +19,6 @@ export const gate = [
   'engine/replay/tamper',
   'package/old-formats',
   // Nodes, etcd and the queue.
-  'cluster/faults',
   'cluster/etcd/calls',
   'cluster/etcd/simulated',
   'sim/sweep/keep',
