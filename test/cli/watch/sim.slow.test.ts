@@ -25,10 +25,10 @@ test('sim --watch: gives the digest of a run without --watch, and ends with the 
   expect(stderr()).toMatch(/folkmoot: http:\S+\/ui\/#token=\S{32} shows the run, /);
 });
 
-test('sim --watch: the default speed is wall time', async () => {
+test('sim --watch: the default speed is ten times wall time', async () => {
   const begun = begin(['sim', ...size, '--watch=paused', '--json']);
   const page = await pageOf(begun);
-  expect((await page.control()).clock).toMatchObject({ paused: true, speed: 1 });
+  expect((await page.control()).clock).toMatchObject({ paused: true, speed: 10 });
   expect(await page.ask({ do: 'speed', speed: null })).toBe(200);
   expect([await page.ask({ do: 'resume' }), (await begun.ended).code]).toEqual([200, 0]);
   expect(result(begun.stdout()).digest).toBe(alone);
