@@ -130,7 +130,7 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A call that is no HTTP request. */
+/** A call in progress that sends no HTTP request, such as opening a WebSocket. */
 class Performance {
   readonly node: number;
   #exchange: Exchange | null;

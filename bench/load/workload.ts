@@ -20,7 +20,7 @@ export interface Call {
    * response counts as a lie.
    */
   holds(data: unknown): boolean;
-  /** Does what the call stands for, if it is no HTTP request. A rejection counts as broken. */
+  /** Performs a call that sends no HTTP request. If it rejects, the call counts as broken. */
   perform?(): Promise<CallOutcome>;
   /** Outcome of a call that cannot be sent. */
   outcome?: CallOutcome;

@@ -31,7 +31,7 @@ import {
 import { exitCodes, interruption, UsageError } from '../output/exit.js';
 import { io, setExitCode } from '../output/io.js';
 import { printJson, writeStderr, writeStdout } from '../output/output.js';
-import { build } from '../output/provenance.js';
+import { build, simCommandLine } from '../output/provenance.js';
 
 interface SimFlags extends ScenarioFlags, DeciderFlags, PacedFlags {
   verifier: VerifierKind;
@@ -269,18 +269,14 @@ async function openLaboratory(
   const { Laboratory } = await import('../../sim/sweep/laboratory.js');
   const { set = [], policy, weights, agents, blocks, unsigned } = flags;
   const given = Object.entries(omitAbsent({ policy, weights, agents, blocks }));
-  const sets = set.map(([path, value]) => [
-    '--set',
-    `${path}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  ]);
-  const command = [
-    ...['folkmoot', 'sim', ...(file === undefined ? [] : [file])],
+  const words = [
+    ...(file === undefined ? [] : [file]),
     ...given.flatMap(([name, value]) => [`--${name}`, String(value)]),
     ...(unsigned ? ['--unsigned'] : []),
-    ...sets.flat(),
   ];
   return new Laboratory({
-    ...{ scenario, command },
+    scenario,
+    commandLine: (seed, changes) => simCommandLine(words, seed, [...set, ...changes]),
     make: (changes) => wantedScenario(file, { ...flags, set: [...set, ...changes] }),
   });
 }

@@ -160,7 +160,7 @@ async function keep(failure: SwarmFailure, flags: Flags): Promise<Kept> {
   const out = flags.out ?? `swarm-failure-${number}`;
   const file = join(out, SMALLEST);
   const check = kind === 'nondeterminism' ? ' --check-determinism' : '';
-  const command = `${simCommandLine(file, String(smallest.seed))}${check}`;
+  const command = `${simCommandLine([file], String(smallest.seed))}${check}`;
   const about = [
     `Swarm scenario ${number}, shrunk in ${tries} runs. Failure: ${kind}.`,
     message,

@@ -299,7 +299,7 @@ function printFailure(
         : [];
   writeStderr(
     `folkmoot: run ${replicate} of cell ${cell} failed, ${what}: ${message}`,
-    `to reproduce: ${simCommandLine(file, seed, [...own, ...values])}`,
+    `to reproduce: ${simCommandLine([file], seed, [...own, ...values])}`,
     ...advice,
   );
   setExitCode(code);

@@ -61,12 +61,16 @@ function programWords(): string[] {
   return [onPath ? 'folkmoot' : `./${relative('', path)}`];
 }
 
-/** Returns the command line that executes one run of a sweep by itself. */
+/**
+ * Returns the command line that executes one run by itself.
+ *
+ * @param words file and options, without the seed and the changed values.
+ */
 export function simCommandLine(
-  file: string,
+  words: readonly string[],
   seed: string,
-  values: readonly (readonly [path: string, value: unknown])[] = [],
+  values: readonly (readonly [path: string, value: unknown, ...rest: unknown[]])[] = [],
 ): string {
   const sets = values.flatMap(([path, value]) => ['--set', `${path}=${valueText(value)}`]);
-  return shellLine([...programWords(), 'sim', file, '--seed', seed, ...sets]);
+  return shellLine([...programWords(), 'sim', ...words, '--seed', seed, ...sets]);
 }

@@ -26,7 +26,7 @@ export class SimulatedDisk {
   #underWay: Batch | null = null;
   /** Counts the processes that have opened the disk. */
   #opened = 0;
-  /** True while there is no room for a batch. */
+  /** While true, the disk refuses every commit for lack of space. */
   isFull = false;
   /** Additional time for a commit, up to this value. */
   slowMs = 0;

@@ -266,7 +266,7 @@ class Lane {
     });
   }
 
-  /** Resolves when the thread has loaded. Returns undefined if there is none. */
+  /** Waits until the thread has loaded. Returns undefined if the lane has no thread. */
   #loading(): Promise<void> | undefined {
     const [thread] = this.workers;
     if (thread && thread !== this.#last?.thread) this.#last = { thread, loading: loaded(thread) };

@@ -3,21 +3,9 @@
  * the schema bounds, with its present value. Lists such as interventions are left out.
  */
 import type { RunParameter } from '../../api/contract/control.js';
-import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { settable } from './interventions.js';
+import type { PlainSchema } from './schema/common.js';
 import { Scenario } from './schema/scenario.js';
-
-interface Member extends TSchema {
-  type?: string;
-  const?: unknown;
-  enum?: readonly string[];
-  anyOf?: Member[];
-  items?: Member;
-  properties?: Record<string, Member>;
-  description?: string;
-  minimum?: number;
-  maximum?: number;
-}
 
 /** Sections that describe the experiment, not the network. */
 const apart = new Set([
@@ -40,7 +28,7 @@ export function listParameters(scenario: Scenario): RunParameter[] {
   const values = scenario.agents.every(({ count }) => count !== undefined)
     ? rest
     : { population: total, ...rest };
-  const found = [...leavesOf(Scenario as Member, values, [])].map((one) => {
+  const found = [...leavesOf(Scenario as PlainSchema, values, [])].map((one) => {
     const factor = factors.find(({ path }) => path === one.path);
     if (!factor) return one;
     const numbers = [...(factor.values ?? []), factor.from, factor.to].filter(
@@ -54,7 +42,7 @@ export function listParameters(scenario: Scenario): RunParameter[] {
 }
 
 function* leavesOf(
-  schema: Member,
+  schema: PlainSchema,
   value: unknown,
   path: readonly string[],
 ): Generator<RunParameter> {
@@ -82,13 +70,13 @@ function* leavesOf(
     ...(kind === 'number' && minimum !== undefined ? { minimum } : {}),
     ...(kind === 'number' && Number.isFinite(bound) ? { maximum: bound } : {}),
     ...(one.type === 'integer' ? { whole: true } : {}),
-    ...(one.enum ? { choices: [...one.enum] } : {}),
+    ...(one.enum ? { choices: one.enum.map(String) } : {}),
     ...(settable(name) ? { later: true } : {}),
   };
 }
 
 function kindOf(
-  { enum: choices, const: only }: Member,
+  { enum: choices, const: only }: PlainSchema,
   value: unknown,
 ): RunParameter['kind'] | null {
   if (only !== undefined) return null;
@@ -98,7 +86,7 @@ function kindOf(
 }
 
 /** Returns the variant of a union that the value belongs to: by its kind, or by its type. */
-function branchOf(schema: Member, value: unknown): Member {
+function branchOf(schema: PlainSchema, value: unknown): PlainSchema {
   const { anyOf = [] } = schema;
   if (anyOf.length === 0) return schema;
   const { kind } = value as { kind?: unknown };

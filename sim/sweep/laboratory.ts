@@ -5,7 +5,6 @@
  */
 import type { ControlCommand, RunMaker, RunsView, StartedRun } from '../../api/contract/control.js';
 import { type Refusal, refuse } from '../../engine/protocol/schema/reason.js';
-import { shellLine } from '../../report/shared/format.js';
 import { type Job, JobWorker } from '../run/jobs.js';
 import { findValueProblem, listParameters } from '../scenario/parameters.js';
 import { type Change, ScenarioError } from '../scenario/problem.js';
@@ -15,8 +14,8 @@ import { computeStatistics, Sample, subtractRounded } from './statistics.js';
 export interface LaboratoryOptions {
   /** The scenario as given. */
   scenario: Scenario;
-  /** Words of the command that runs it, without seed and changes. */
-  command: readonly string[];
+  /** Returns the command line that runs it with this seed and these changes. */
+  commandLine(seed: string, changes: readonly Change[]): string;
   /** Completes the scenario with changed values. @throws {ScenarioError} */
   make(changes: readonly Change[]): Promise<Pick<Job, 'scenario' | 'folder'>>;
 }
@@ -44,6 +43,7 @@ export class Laboratory implements RunMaker {
   readonly #runs: StartedRun[] = [];
   readonly #listeners = new Set<() => void>();
   #parameters: ReturnType<typeof listParameters> | null = null;
+  #comparisons: RunsView['comparisons'] | null = null;
   #abort: AbortController | null = null;
   /** True while a command is checked, which takes turns of the event loop. */
   #starts = false;
@@ -65,7 +65,7 @@ export class Laboratory implements RunMaker {
     const { seed } = this.#options.scenario;
     return {
       ...{ seed, parameters: this.#known, runs: this.#runs },
-      comparisons: compare(this.#runs),
+      comparisons: this.#compared,
     };
   }
 
@@ -120,6 +120,12 @@ export class Laboratory implements RunMaker {
     return this.#parameters;
   }
 
+  /** Any client can ask for the comparison, so it is computed once after each run. */
+  get #compared() {
+    this.#comparisons ??= compare(this.#runs);
+    return this.#comparisons;
+  }
+
   #findProblem(changes: StartedRun['changes'], from: number | null): string | null {
     for (const { path, value } of changes) {
       const known = this.#known.find((one) => one.path === path);
@@ -137,7 +143,7 @@ export class Laboratory implements RunMaker {
     from: number | null,
     number: number,
   ): Promise<Variant> {
-    const { scenario: given, make, command } = this.#options;
+    const { scenario: given, make, commandLine } = this.#options;
     const values = from === null ? asValues(changes) : asFork(given, changes, from, number);
     const job = await make([['seed', seed, 'seed'], ...values]);
     const most = Math.max(MOST_AGENTS, given.population);
@@ -145,13 +151,9 @@ export class Laboratory implements RunMaker {
       const problem = `${job.scenario.population} agents; expected at most ${most}`;
       throw new ScenarioError(problem);
     }
-    const sets = values.flatMap(([path, value]) => [
-      '--set',
-      `${path}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-    ]);
     const run: StartedRun = {
       ...{ number, seed, changes: [...changes], from_entry: from, state: 'waiting' },
-      command: shellLine([...command, '--seed', seed, ...sets]),
+      command: commandLine(seed, values),
     };
     return { run, job };
   }
@@ -188,6 +190,7 @@ export class Laboratory implements RunMaker {
   }
 
   #changed(): void {
+    this.#comparisons = null;
     for (const listener of this.#listeners) listener();
   }
 }

@@ -89,7 +89,7 @@ class Connections implements Source {
     return [note('SLOW_READERS', { closed: this.#closed, opened: this.#opened }).text];
   }
 
-  /** @param isOver true if the result is no longer wanted. */
+  /** @param isOver returns true once the call has an outcome, such as a timeout. */
   async #connect(agent: Agent, intendedMs: number, isOver: () => boolean): Promise<CallOutcome> {
     const { context } = this.#pool;
     this.#open.get(agent)?.cut();

@@ -152,7 +152,7 @@ are named on standard error.`)
       const { readBounded, fileBounds } = await import('../../../engine/store/folder.js');
       const { parseDocument, stringify } = await import('yaml');
       const text = reading(() => readBounded(path, fileBounds.text).toString(), path);
-      // A script is no YAML, and the place of every error in one takes minutes.
+      // A JavaScript file can give thousands of YAML errors, and locating each one takes minutes.
       const document = parseDocument(text, { schema: 'core', prettyErrors: false });
       const toPlain = () => document.toJS({ maxAliasCount: 100 }) as unknown;
       const yaml = document.errors.length > 0 ? null : reading(toPlain, path);

@@ -81,13 +81,15 @@ const groupNames = definePattern(
   'a name of 1 to 32 lower-case letters, digits, underscores or hyphens, with a letter first',
 );
 
-interface Plain extends TSchema {
+/** A schema by the keywords that this project uses. */
+export interface PlainSchema extends TSchema {
+  description?: string;
   type?: string;
   const?: unknown;
   enum?: readonly unknown[];
-  anyOf?: Plain[];
-  items?: Plain;
-  properties?: Record<string, Plain>;
+  anyOf?: PlainSchema[];
+  items?: PlainSchema;
+  properties?: Record<string, PlainSchema>;
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -100,19 +102,27 @@ interface Plain extends TSchema {
 
 /** Returns the schema at a path, or undefined if the path is unknown. */
 export function findSchema(schema: TSchema, path: readonly string[]): TSchema | undefined {
-  let at: Plain | undefined = schema as Plain;
+  let at: PlainSchema | undefined = schema as PlainSchema;
   for (const step of path) at = /^\d+$/.test(step) && at?.items ? at.items : memberOf(at, step);
   return at;
 }
 
 /** Returns a member's schema. Ignores inherited names such as `constructor`. */
-function memberOf(schema: Plain | undefined, name: string): Plain | undefined {
+function memberOf(schema: PlainSchema | undefined, name: string): PlainSchema | undefined {
   const { properties = {} } = schema ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 export function describeAllowed(schema: TSchema): string {
-  const { type, const: only, enum: some, anyOf, items, properties, pattern } = schema as Plain;
+  const {
+    type,
+    const: only,
+    enum: some,
+    anyOf,
+    items,
+    properties,
+    pattern,
+  } = schema as PlainSchema;
   if (only !== undefined) return String(only);
   if (some) return `one of ${some.join(', ')}`;
   if (anyOf) return alternatives(anyOf);
@@ -127,14 +137,14 @@ export function describeAllowed(schema: TSchema): string {
 }
 
 /** Describes a union: by the kinds of its variants, if all have a kind, or by each variant. */
-function alternatives(variants: Plain[]): string {
+function alternatives(variants: PlainSchema[]): string {
   const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
   if (kinds.length < variants.length)
     return variants.map((one) => describeAllowed(one)).join(', or ');
   return `an object of kind ${kinds.join(', ')}`;
 }
 
-function plural(items: Plain): string {
+function plural(items: PlainSchema): string {
   if (items.enum) return `of ${items.enum.join(', ')}`;
   if (items.type === 'string') return 'strings';
   if (items.properties) return 'objects';
@@ -148,13 +158,13 @@ function lengthRange(schema: TSchema): string {
 }
 
 /** Formats the bounds of a count, such as ` of 1 to 20`. */
-const countRange = (schema: TSchema, least: keyof Plain, most: keyof Plain): string =>
+const countRange = (schema: TSchema, least: keyof PlainSchema, most: keyof PlainSchema): string =>
   ` of${boundsText(schema, least, most)
     .replace(/^ (?:from|of)/, '')
     .replace(/(\d+) to \1$/, '$1')}`;
 
-function boundsText(schema: TSchema, least: keyof Plain, most: keyof Plain): string {
-  const { [least]: low, [most]: high } = schema as Plain;
+function boundsText(schema: TSchema, least: keyof PlainSchema, most: keyof PlainSchema): string {
+  const { [least]: low, [most]: high } = schema as PlainSchema;
   if (low === undefined && high === undefined) return '';
   if (high === undefined) return ` of at least ${low}`;
   return low === undefined ? ` up to ${high}` : ` from ${low} to ${high}`;

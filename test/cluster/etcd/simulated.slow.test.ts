@@ -46,7 +46,7 @@ const anyOf = <T>(below: Below, from: readonly T[]): T => from[below(from.length
 const keyIn = (below: Below): string => KEYS[below(KEYS.length - (below(20) === 0 ? 0 : 1))]!;
 const keysIn = (below: Below): Keys =>
   below(2) === 0 ? keyIn(below) : { prefix: anyOf(below, ['', 'a', 'a/', 'b', 'c']) };
-/** Draws a lease number; 0 is no lease. */
+/** Draws the number of a lease, or 0 for a key without a lease. */
 const leaseIn = (below: Below): number => (below(2) === 0 ? 1 + below(LEASES) : 0);
 
 function operationIn(below: Below): DrawnOperation {

@@ -159,7 +159,7 @@ test('study report: shows the effect that exists, in a registered sweep', async 
   expect(way.p_holm).toBeCloseTo(2 * 2 * 0.5 ** 16, 12);
   expect(way.arms[0]).toMatchObject({ n: 16, mean: 1, missing: 0 });
   expect(loss.shown).toBe(false);
-  // A study that is not finished is reported too. A copy of a run is no run.
+  // The report covers an unfinished study, and does not count a copied run.
   const [first] = readdirSync(join(out, 'runs'));
   const copy = join(out, 'runs', first!.replace(/-\d+/, '-99'));
   renameSync(join(out, 'runs', first!), copy);
