@@ -152,6 +152,8 @@ const wrongVariable = /^error: option '[^']*' value '(.*?)' from env '(\w+)' is 
 const wrongArgument = /^error: command-argument value '(.*?)' is invalid for argument '(.+?)'\. /s;
 /** Commander's error for a missing argument. */
 const missingArgument = /^error: missing required argument '(.+?)'$/;
+/** Commander's error for a missing key. */
+const missingKey = /^(error: required option '--key <file>' not specified)$/;
 const expectedValue = /: (?:expected|Allowed choices are) ([^\n]*?)\.?$/;
 
 /**
@@ -166,6 +168,7 @@ function usageError(text: string, known: readonly Argument[]): string {
     .replace(wrongOption, 'error: invalid $1: $2: ')
     .replace(wrongVariable, 'error: invalid $2: $1: ')
     .replace(wrongArgument, 'error: invalid $2: $1: ')
+    .replace(missingKey, '$1; create a key with folkmoot keygen --out ada.key.json')
     .replace(missingArgument, (_, name: string) => {
       const { description = '' } = known.find((argument) => argument.name() === name) ?? {};
       return `error: missing argument: <${name}>${description && ` (${description})`}`;

@@ -6,11 +6,9 @@ import { conditionError, unmeasuredError } from './messages.js';
 import { arrivalsPerS, kindsOf, type LoadOptions, parseDuration, parseNumber } from './options.js';
 import type { LoadResult } from './result.js';
 
-type ConditionOption = '--fail-on' | '--slo' | 'threshold';
-
 export interface Condition {
-  /** Option that states the condition, for errors. */
-  option: ConditionOption;
+  /** Option that states the condition, or its place in a load file, for errors. */
+  option: string;
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
@@ -45,14 +43,14 @@ export const parseConditions = (
 
 /**
  * Parses a threshold of a load file, such as `p99<200ms`, which must hold. Returns the condition
- * that is met if it does not. @throws {Failure}
+ * that is met if it does not. @param place file and line, for errors. @throws {Failure}
  */
-export function parseThreshold(text: string): Condition {
-  const condition = parse(text.trim(), 'threshold', false);
+export function parseThreshold(text: string, place: string): Condition {
+  const condition = parse(text.trim(), `threshold of ${place}`, false);
   return { ...condition, text, operator: negated[condition.operator] };
 }
 
-function parse(text: string, option: ConditionOption, mayCompare: boolean): Condition {
+function parse(text: string, option: string, mayCompare: boolean): Condition {
   const named = { option, condition: quote(text) };
   const { figure, operator, sign, bound: written } = partsOf(text, option);
   if (operator === '=') throw conditionError('NO_COMPARISON', named);
@@ -249,7 +247,7 @@ interface Parts {
   bound: string;
 }
 
-function partsOf(text: string, option: ConditionOption): Parts {
+function partsOf(text: string, option: string): Parts {
   const [, name, operator, sign, bound] = shape.exec(text) ?? [];
   const known = bound !== undefined && Object.values(units).some((parse) => parse(bound) !== null);
   if (!known) throw conditionError('SYNTAX', { option, condition: quote(text) });
@@ -279,7 +277,7 @@ const wanted: Record<Figure['unit'], string> = {
 };
 
 function boundOf(
-  named: { option: ConditionOption; condition: string },
+  named: { option: string; condition: string },
   { name, unit }: Figure,
   text: string,
 ): number {

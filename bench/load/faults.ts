@@ -5,7 +5,7 @@
  */
 import type { Histogram } from './bundled/hdr.js';
 import type { FaultPlan } from './options.js';
-import { areaBetween, newHistogram, record, toScore } from './percentiles.js';
+import { areaBetween, newHistogram, record, toScore, type Usual } from './percentiles.js';
 import type { LoadResult, Second } from './result.js';
 
 /*
@@ -60,7 +60,12 @@ export class Counts {
 /** Longest time after a fault that still counts as its effect. */
 const SETTLE_MS = 10_000;
 
-interface Fault extends FaultPlan {
+/** A planned fault of a load run or of a simulation. */
+interface Plan extends Pick<FaultPlan, 'name' | 'server' | 'atMs' | 'durationMs'> {
+  action: string;
+}
+
+interface Fault extends Plan {
   startMs: number;
   endMs: number;
   /** End of its effect. */
@@ -82,9 +87,10 @@ export class FaultRecord {
 
   /** @param begunMs start of the run, from which the times of faults count. */
   constructor(
-    plans: readonly FaultPlan[],
+    plans: readonly Plan[],
     begunMs: number,
     window: { startMs: number; endMs: number },
+    settleMs = SETTLE_MS,
   ) {
     const sorted = [...plans].sort((a, b) => a.atMs - b.atMs);
     this.#window = window;
@@ -93,7 +99,7 @@ export class FaultRecord {
       const nextMs = begunMs + (sorted[index + 1]?.atMs ?? Number.POSITIVE_INFINITY);
       const endMs = startMs + plan.durationMs;
       return {
-        ...{ ...plan, startMs, endMs, untilMs: Math.min(nextMs, endMs + SETTLE_MS) },
+        ...{ ...plan, startMs, endMs, untilMs: Math.min(nextMs, endMs + settleMs) },
         ...{ times: newHistogram(), arrivals: 0, failed: 0, respondedMs: startMs, gapMs: 0 },
         after: new Counts(() => startMs),
       };
@@ -115,25 +121,30 @@ export class FaultRecord {
     return this.#faults.reduce((sum, { failed }) => sum + failed, 0);
   }
 
-  /** @param seconds all measured seconds. */
-  result(seconds: readonly Second[], stoppedMs: number): Pick<LoadResult, 'faults'> {
+  /**
+   * @param all all measured seconds.
+   * @param base times without the faults. Default: those of the run before and after them.
+   */
+  result(all: readonly Second[], stoppedMs: number, base?: Usual): Pick<LoadResult, 'faults'> {
     if (this.#faults.length === 0) return {};
     const { startMs } = this.#window;
-    const usual = seconds.filter(({ second }) => !this.#at(startMs + (second + 0.5) * 1_000));
-    const perS = usual.reduce((sum, { accepted }) => sum + accepted, 0) / Math.max(1, usual.length);
-    const faults = this.#faults.map((one) => this.#describe(one, usual, perS, stoppedMs));
-    return { faults };
+    const own = all.filter(({ second }) => !this.#at(startMs + (second + 0.5) * 1_000));
+    const usual = base ?? { seconds: own, times: this.#usual };
+    return { faults: this.#faults.map((one) => this.#describe(one, usual, stoppedMs)) };
   }
 
-  #describe(fault: Fault, usual: readonly Second[], perS: number, stoppedMs: number) {
+  #describe(fault: Fault, usual: Usual, stoppedMs: number) {
+    const { seconds } = usual;
+    const accepted = seconds.reduce((sum, one) => sum + one.accepted, 0);
+    const perS = accepted / Math.max(1, seconds.length);
     const { times, after, endMs, respondedMs, gapMs } = fault;
     const untilMs = Math.min(fault.untilMs, this.#window.endMs, stoppedMs);
     const since = (ms: number) => Math.round(ms - this.#window.startMs);
     const lastMs = Math.max(0, untilMs - respondedMs);
     // Responses are sparse at low rates, so a short time without one says nothing.
     const recoveredMs = perS > 0 ? after.regained(PACE.share * perS, endMs, untilMs) : null;
-    const isKnown = times.totalCount > 0 && this.#usual.totalCount > 0;
-    const ms = isKnown ? areaBetween(this.#usual, times) : null;
+    const isKnown = times.totalCount > 0 && usual.times.totalCount > 0;
+    const ms = isKnown ? areaBetween(usual.times, times) : null;
     const sizes = { seconds: (untilMs - fault.startMs) / 1_000, count: times.totalCount };
     return {
       ...{ name: fault.name, action: fault.action, server: fault.server },
@@ -141,7 +152,7 @@ export class FaultRecord {
       ...{ arrivals: fault.arrivals, errors: fault.failed },
       downtime_ms: Math.round(Math.max(gapMs, lastMs)),
       recovery_ms: recoveredMs === null ? null : Math.round(Math.max(0, recoveredMs - endMs)),
-      sensitivity: ms === null ? null : toScore(ms, { seconds: usual, times: this.#usual }, sizes),
+      sensitivity: ms === null ? null : toScore(ms, usual, sizes),
     };
   }
 

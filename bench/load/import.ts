@@ -70,8 +70,9 @@ function importScenarios(all: Tree, thresholds: Tree): Imported {
     });
     return [name, { ...Object.fromEntries(own), ...(isOurs ? { exec } : {}) }];
   });
+  const names = Object.keys(all);
   const conditions = Object.entries(thresholds).flatMap(([metric, list]) =>
-    [list].flat().flatMap((one) => thresholdOf(metric, one) ?? note(notes, metric, one)),
+    [list].flat().flatMap((one) => thresholdOf(metric, one, names) ?? note(notes, metric, one)),
   );
   const file = { scenarios: Object.fromEntries(entries) as Tree };
   return { file: { ...file, ...(conditions.length > 0 ? { thresholds: conditions } : {}) }, notes };
@@ -84,9 +85,11 @@ function note(notes: string[], metric: string, one: unknown): [] {
 }
 
 /** Translates a threshold of k6, such as `p(99)<200` of http_req_duration. */
-function thresholdOf(selected: string, one: unknown): unknown {
-  const [, metric, scenario] = /^(\w+)(?:\{scenario:([\w .-]+)\})?$/.exec(selected) ?? [];
+function thresholdOf(selected: string, one: unknown, scenarios: readonly string[]): unknown {
+  const [, metric, scenario] =
+    /^(\w+)(?:\{\s*scenario\s*:\s*([\w .-]*[\w-])\s*\})?$/.exec(selected) ?? [];
   const of = scenario === undefined ? '' : `{scenario:${scenario}}`;
+  if (scenario !== undefined && !scenarios.includes(scenario)) return null;
   const { threshold, ...rest } = isTree(one) ? one : { threshold: one };
   const [, figure = '', percentile, operator = '', bound = ''] =
     /^\s*(p\((\d+(?:\.\d+)?)\)|med|max|rate)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*$/.exec(

@@ -265,7 +265,8 @@ export function readLoadFile(path: string): LoadPlan {
   if (problems.length > 0) throw refuse(...problems);
   try {
     const text = readFileSync(path, 'utf8');
-    return planFile(value as LoadFile, dirname(resolve(path)), { name: basename(path), text });
+    const file = { path, text, lineOf };
+    return planFile(value as LoadFile, dirname(resolve(path)), file);
   } catch (error) {
     if (error instanceof Invalid) throw refuse(error.problem);
     throw error;
@@ -275,7 +276,7 @@ export function readLoadFile(path: string): LoadPlan {
 function planFile(
   file: LoadFile,
   folder: string,
-  { name: label, text }: { name: string; text: string },
+  { path, text, lineOf }: { path: string; text: string; lineOf(path: string[]): number },
 ): LoadPlan {
   const reader = new Reader(folder);
   const scenarios = Object.entries(file.scenarios).map(([key, one]) =>
@@ -303,7 +304,7 @@ function planFile(
       ...(faults.length > 0 ? { faults, keepGoing: true } : {}),
       ...(file.url === undefined ? {} : { url: file.url.replace(/\/+$/, '') }),
       ...(file.seed === undefined ? {} : { seed: String(file.seed) }),
-      workload: `${label}: ${mixes.join(' + ')}`.slice(0, 200),
+      workload: `${basename(path)}: ${mixes.join(' + ')}`.slice(0, 200),
       ...{ scenarios, file: text },
       rate: rates.length > 0 ? (1_000 * arrivals) / endMs : null,
       concurrency: rates.length > 0 ? null : users,
@@ -318,10 +319,11 @@ function planFile(
       connections: file.connections ?? loadDefaults.connections,
       ...payloadOf(file, reader),
     },
-    thresholds: (file.thresholds ?? []).map((one) => {
+    thresholds: (file.thresholds ?? []).map((one, index) => {
       const whole = typeof one === 'string' ? { threshold: one } : one;
+      const line = lineOf(['thresholds', String(index)]);
       return {
-        condition: parseThreshold(whole.threshold),
+        condition: parseThreshold(whole.threshold, `${path}:${line}`),
         abortOnFail: whole.abortOnFail ?? false,
         delayMs: ms(whole.delayAbortEval ?? '0s'),
       };

@@ -297,21 +297,7 @@ function resultTables(result: LoadResult): LoadTable[] {
     latenciesTable(result),
     requestsTable(operations),
     failuresTable(operations),
-    tableOf(
-      'faults',
-      'Faults',
-      {
-        ...{ fault: 'text', action: 'text', server: 'text', start: 'ms', end: 'ms' },
-        ...{ downtime: 'ms', 'time to recover': 'ms', arrivals: 'count', errors: 'count' },
-        ...{ sensitivity: 'ms', from: 'ms', to: 'ms' },
-      },
-      faults.map(({ sensitivity: score, ...one }) => [
-        ...[one.name, one.action, one.server, one.start_ms, one.end_ms, one.downtime_ms],
-        ...[one.recovery_ms, one.arrivals, one.errors],
-        ...[score?.ms ?? null, score?.low_ms ?? null, score?.high_ms ?? null],
-      ]),
-      'Sensitivity: area between the distributions of response times, with its 95 % interval.',
-    ),
+    faultsTable(faults),
     tableOf(
       'outages',
       'Outages',
@@ -351,6 +337,23 @@ function resultTables(result: LoadResult): LoadTable[] {
     ),
   ];
 }
+
+export const faultsTable = (faults: NonNullable<LoadResult['faults']>): LoadTable =>
+  tableOf(
+    'faults',
+    'Faults',
+    {
+      ...{ fault: 'text', action: 'text', server: 'text', start: 'ms', end: 'ms' },
+      ...{ downtime: 'ms', 'time to recover': 'ms', arrivals: 'count', errors: 'count' },
+      ...{ sensitivity: 'ms', from: 'ms', to: 'ms' },
+    },
+    faults.map(({ sensitivity: score, ...one }) => [
+      ...[one.name, one.action, one.server, one.start_ms, one.end_ms, one.downtime_ms],
+      ...[one.recovery_ms, one.arrivals, one.errors],
+      ...[score?.ms ?? null, score?.low_ms ?? null, score?.high_ms ?? null],
+    ]),
+    'Sensitivity: area between the distributions of response times, with its 95 % interval.',
+  );
 
 const timeNames = {
   ...{ response: 'response', service: 'service', finality: 'finality of transactions' },

@@ -136,7 +136,7 @@ const LEAST_UNITS = 5;
 const STEPS = 20;
 
 /** Times without a fault. */
-interface Usual {
+export interface Usual {
   seconds: readonly Second[];
   times: Histogram;
 }

@@ -293,7 +293,8 @@ export class Recorder {
 
 type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions';
 
-class Seconds {
+/** Counts and times of each second. */
+export class Seconds {
   readonly #startMs: number;
   readonly #rows: Second[] = [];
   readonly #response = newHistogram();

@@ -7,7 +7,7 @@ import type { ReplayOptions, ReplayResult } from '../../engine/replay/replay.js'
 import type { Store, StoreMeta } from '../../engine/store/store.js';
 import { omitAbsent } from '../options/client.js';
 import { CliCommand, expectOrdered, integer } from '../options/options.js';
-import { exitCodes, isUsage } from '../output/exit.js';
+import { exitCodes, isUsage, UsageError } from '../output/exit.js';
 import { setExitCode } from '../output/io.js';
 import {
   canRedraw,
@@ -219,6 +219,10 @@ async function runCheck(folder: string, flags: CheckFlags): Promise<void> {
 }
 
 async function check(folder: string, flags: CheckFlags): Promise<Checked> {
+  if (/\.(?:ya?ml|json)$/i.test(folder)) {
+    const advice = `check a scenario with folkmoot scenario check ${folder}`;
+    throw new UsageError('NOT_FOUND', { kind: 'data folder', name: folder, advice });
+  }
   const { checkStorePages } = await import('../../engine/store/lmdb-guards.js');
   const { StoreError } = await import('../../engine/store/messages.js');
   const { storeFolder } = await import('../options/folder.js');

@@ -71,6 +71,7 @@ function addReferences(scenario: CliCommand): void {
 async function check(files: string[], { scripts }: { scripts: boolean }): Promise<void> {
   const { loadScenario, ScenarioError } = await import('../../sim/index.js');
   const { assertModule } = await import('../../sim/scenario/complete.js');
+  const { assertPrompts } = await import('../../sim/agents/deciders/deciders.js');
   const { assertScripts } = await import('../../sim/agents/script/scripts.js');
   const { scriptModules } = await import('../../sim/scenario/population.js');
   const { planScenario } = await import('../../sim/sweep/plan.js');
@@ -79,6 +80,7 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
       const loaded = loadScenario(file);
       const { scenario, folder } = loaded;
       await assertModule(scenario);
+      assertPrompts(scenario, folder);
       const cells = scenario.sweep ? planScenario(loaded) : null;
       const programs = [...new Set([...scriptModules(scenario), ...(cells?.scripts ?? [])])];
       const action = scripts ? 'loading' : 'not loading';

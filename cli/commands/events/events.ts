@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type EventType, eventTypes } from '../../../engine/protocol/event-types.js';
 import { CliCommand, expectOrdered, integer } from '../../options/options.js';
 import { UsageError } from '../../output/exit.js';
@@ -104,6 +105,11 @@ function assertBlock({ format, block, type, out }: Flags): void {
 function formatOf({ format, out }: Flags): Format {
   const named = tableFormats.find((one) => out?.toLowerCase().endsWith(`.${one}`));
   const wanted = format ?? named ?? 'ndjson';
+  const other = /\.(?!ndjson$|jsonl$|json$)\w+$/i.test(basename(out ?? ''));
+  if (format === undefined && named === undefined && other) {
+    const expected = 'a file that ends in .ndjson, .csv or .parquet, or --format';
+    throw new UsageError('INVALID_VALUE', { option: '--out', value: out!, expected });
+  }
   if (wanted === 'parquet' && out === undefined) {
     throw new UsageError('OPTION_REQUIRES', { option: '--format parquet', required: '--out FILE' });
   }
@@ -112,13 +118,13 @@ function formatOf({ format, out }: Flags): Format {
 
 async function run(folder: string, flags: Flags): Promise<void> {
   assertBlock(flags);
+  const { block, out, from, type = [], agent = [] } = flags;
+  if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const format = formatOf(flags);
   if (flags.rawCells && format !== 'csv') {
     throw new UsageError('OPTION_REQUIRES', { option: '--raw-cells', required: '--format csv' });
   }
-  const { block, out, from, type = [], agent = [] } = flags;
   expectOrdered(from, flags.to);
-  if (out !== undefined && existsSync(out)) throw new UsageError('FILE_EXISTS', { path: out });
   const { openForReading, readOptionLabels, warnBeyondEnd } = await import(
     '../../options/folder.js'
   );

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Option } from 'commander';
 import type { Comparison } from '../../../bench/load/compare.js';
 import type { Condition, Judgement } from '../../../bench/load/conditions.js';
@@ -53,6 +54,49 @@ figure not measured.`)
       'load compare monday/ tuesday/ wednesday/ --html trend.html',
     )
     .action(run);
+}
+
+interface FaultFlags {
+  base?: string;
+  json?: boolean;
+}
+
+export function loadFaultsCommand(): CliCommand {
+  return new CliCommand('faults')
+    .description('list the faults of load runs and of simulated runs')
+    .argument('<run...>', 'result.json, or a folder of load --out or sim --out')
+    .option('--base <run>', 'same simulation without the faults, to compare with')
+    .option('--json', 'print one JSON object')
+    .notes(`
+Prints downtime, time to recover, errors and sensitivity of each fault. For a
+simulated run, a block is an arrival, its finality is the response, and times
+are simulated. Without --base, the times outside of the faults are compared.`)
+    .examples(
+      'load faults runs/kill',
+      'load faults runs/kill runs/partition',
+      'load faults runs/partition --base runs/quiet --json',
+    )
+    .action(listFaults);
+}
+
+async function listFaults(runs: string[], { base, json }: FaultFlags): Promise<void> {
+  const { faultsTable } = await import('../../../bench/load/model.js');
+  const { readLoad } = await import('../../../bench/load/files.js');
+  const { readSimulatedFaults } = await import('../../../bench/load/simulated-faults.js');
+  const all: Record<string, NonNullable<LoadResult['faults']>> = {};
+  for (const path of runs) {
+    const isSimulated = existsSync(join(path, 'summary.json'));
+    all[path] = isSimulated ? await readSimulatedFaults(path, base) : (readLoad(path).faults ?? []);
+  }
+  if (json) return printJson(all);
+  const { columns } = faultsTable([]);
+  const rows = Object.entries(all).flatMap(([path, faults]) =>
+    faultsTable(faults).rows.map((row) => [
+      ...[path, ...row.map((cell, index) => formatValue(cell, columns[index]!.unit))],
+    ]),
+  );
+  const head = ['run', ...columns.map(({ name }) => name)];
+  writeStdout(...(rows.length > 0 ? alignColumns([head, ...rows], [0, 1, 2, 3]) : ['no faults']));
 }
 
 async function run(a: string, others: string[], flags: Flags): Promise<void> {

@@ -32,7 +32,7 @@ import {
 import { interruption, report, UsageError } from '../../output/exit.js';
 import { printJson, writeStderr, writeStdout } from '../../output/output.js';
 import { commitHash, packageVersion } from '../../output/provenance.js';
-import { loadCompareCommand, reportConditions } from './compare.js';
+import { loadCompareCommand, loadFaultsCommand, reportConditions } from './compare.js';
 import {
   disclose,
   loadExportCommand,
@@ -63,11 +63,15 @@ function workloadLines(): string {
 
 export function loadCommand(): CliCommand {
   const command = addLoadOptions(new CliCommand('load')).argument('[file]', 'load file to run');
-  const runWithFile = (flags: LoadFlags, settings: Settings) => {
+  const withFile = (flags: LoadFlags): LoadFlags => {
     const [file] = command.args;
-    return run(file === undefined ? flags : { ...flags, file }, settings);
+    return file === undefined ? flags : { ...flags, file };
   };
-  return configurable<LoadFlags>(command, { name: 'load', check, run: runWithFile })
+  return configurable<LoadFlags>(command, {
+    name: 'load',
+    check: (flags) => check(withFile(flags)),
+    run: (flags, settings) => run(withFile(flags), settings),
+  })
     .description('load-test a live server: throughput and latency')
     .notes(`
 Workloads and their defaults:
@@ -113,6 +117,7 @@ annotation for each missed threshold.`)
     .addCommand(loadSchemaCommand())
     .addCommand(loadExportCommand())
     .addCommand(loadCompareCommand())
+    .addCommand(loadFaultsCommand())
     .addCommand(loadMergeCommand())
     .addCommand(loadRecountCommand());
 }
@@ -140,14 +145,14 @@ killed, they stay active, and later blocks wait for their votes.`)
 const withoutExtras = (url: string): string =>
   url.replace(/^(https?:\/\/)[^/?#]*@/, '$1').replace(/\/+$/, '');
 
-/** @throws {UsageError} @throws {Failure} @throws {Failure} */
+/** Checks flags before the run. A load file is checked when it is read. @throws {Failure} */
 async function check(flags: LoadFlags): Promise<void> {
-  const options = loadOptions(flags);
   const { assertMeasured, parseConditions, slo } = await import(
     '../../../bench/load/conditions.js'
   );
+  const options = flags.file === undefined ? loadOptions(flags) : null;
   const conditions = parseConditions(flags.failOn ?? [], { relative: false });
-  assertMeasured([...conditions, ...slo(flags.slo ?? [])], options);
+  if (options) assertMeasured([...conditions, ...slo(flags.slo ?? [])], options);
 }
 
 /** Default of --repeat: number of brackets that a search determines. */
@@ -170,14 +175,13 @@ async function startServers(
   signal: AbortSignal,
 ) {
   if (Object.keys(servers).length === 0 && faults.length === 0) return null;
-  if (!allowCommands) {
-    const option = 'a load file with servers or faults';
-    throw new UsageError('OPTION_REQUIRES', { option, required: '--allow-commands' });
-  }
+  const file = 'a load file with servers or faults';
   if (shard) {
     const advice = 'start the servers before the generators';
-    const other = 'a load file with servers or faults';
-    throw new UsageError('OPTION_CONFLICT', { option: '--shard', other, advice });
+    throw new UsageError('OPTION_CONFLICT', { option: '--shard', other: file, advice });
+  }
+  if (!allowCommands) {
+    throw new UsageError('OPTION_REQUIRES', { option: file, required: '--allow-commands' });
   }
   const { Processes } = await import('../../../bench/load/processes.js');
   return Processes.start(servers, folder, signal);
@@ -194,8 +198,8 @@ async function runPlan(
 ): Promise<boolean> {
   const { assertMeasured, parseConditions } = await import('../../../bench/load/conditions.js');
   const required = thresholds.map(({ condition }) => condition);
-  assertMeasured(required, options);
   const conditions = [...parseConditions(flags.failOn ?? [], { relative: false }), ...required];
+  assertMeasured(conditions, options);
   const files = await import('../../../bench/load/files.js');
   if (flags.disclose !== undefined) {
     await disclose(options, { ...flags, key: flags.disclose }, conditions, { signal, onFault });
@@ -268,7 +272,7 @@ async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
     const advice = 'set executor, exec and duration in the file';
     throw new UsageError('OPTION_CONFLICT', { option: other, other: 'a load file', advice });
   }
-  if (!existsSync(file)) throw new UsageError('FILE_NOT_FOUND', { path: file });
+  if (!existsSync(file)) throw await unknownFile(file);
   const { readLoadFile, shareOf } = await import('../../../bench/load/load-file.js');
   const { options: planned, ...rest } = readLoadFile(file);
   // Which scenarios several generators can share is checked below.
@@ -287,6 +291,26 @@ async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
   );
   const options = { ...own, seedNamed: own.seedNamed || planned.seed !== undefined, ...planned };
   return { ...rest, options: shareOf({ ...options, ...given }) };
+}
+
+/** Advises on the command, if the name of the file is that of a workload or of a subcommand. */
+async function unknownFile(file: string): Promise<UsageError> {
+  const { nearest } = await import('../../../engine/protocol/text.js');
+  const commands = [
+    'cleanup',
+    'compare',
+    'export',
+    'faults',
+    'import',
+    'merge',
+    'recount',
+    'schema',
+  ];
+  const near = nearest(file, [...workloadNames, ...commands]);
+  if (near === null) return new UsageError('FILE_NOT_FOUND', { path: file });
+  const command = commands.includes(near) ? `load ${near}` : `load --workload ${near}`;
+  const advice = `give a YAML file, or use folkmoot ${command}`;
+  return new UsageError('NOT_FOUND', { kind: 'load file', name: file, advice });
 }
 
 /** Opens the sinks of --stream. @throws {UsageError} for a sink of another form. */

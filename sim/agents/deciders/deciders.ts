@@ -27,7 +27,14 @@ import { amountOf, Ledger, modelOf, priceOf, withoutStops } from './ledger.js';
 import type { Place } from './mcp-adapter.js';
 import { cassetteError } from './messages.js';
 import { createProgramAdapter } from './program-adapter.js';
-import { type Answer, createQuestion, parseAnswer, type Question, type Usage } from './question.js';
+import {
+  type Answer,
+  createQuestion,
+  findPlaceholderProblem,
+  parseAnswer,
+  type Question,
+  type Usage,
+} from './question.js';
 import { RunCassettes } from './run-cassettes.js';
 
 /** Sources of answers, and the cassette in which answers are recorded. */
@@ -419,7 +426,12 @@ interface Prompts {
   files: Record<string, string>;
 }
 
-/** @throws {ScenarioError} if a prompt cannot be read. */
+/** Checks all prompts of a scenario. @throws {ScenarioError} */
+export function assertPrompts(scenario: Scenario, folder: string): void {
+  for (const external of listExternals(scenario)) promptsOf(external, folder);
+}
+
+/** @throws {ScenarioError} if a prompt cannot be read, or has an unknown placeholder. */
 function promptsOf(
   { group, strategy }: { group: string; strategy: External },
   folder: string | undefined,
@@ -437,6 +449,8 @@ function promptsOf(
       throw scenarioError('INVALID_PROMPT', { group, name, problem });
     }
     const bytes = readFileSync(found.file);
+    const problem = findPlaceholderProblem(bytes.toString());
+    if (problem !== null) throw scenarioError('INVALID_PROMPT', { group, name, problem });
     texts.set(name, bytes.toString());
     files[path] = sha256Hex(bytes);
   }

@@ -9,7 +9,9 @@ import { canonical } from '../../../engine/protocol/canonical.js';
 import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
+import { nearest } from '../../../engine/protocol/text.js';
 import { occasions } from '../../scenario/schema/strategies.js';
+import { DELIBERATE_PROMPT } from '../deliberation/prompts.js';
 import type { BlockTalk, ScriptedAgent, World } from '../port.js';
 import { commandFor, type Doing, oneLine, scriptCommands } from '../script/commands.js';
 import type { CalledFunction, Occasion } from '../script/interface.js';
@@ -364,6 +366,51 @@ const QuestionSchema = shape(
   },
   'a question to a decider',
 );
+
+interface Node {
+  properties?: Record<string, Node>;
+  items?: Node;
+  anyOf?: Node[];
+  type?: string;
+}
+
+/** Members of a deliberation: those of its built-in prompt. */
+const deliberation: Node = {
+  properties: Object.fromEntries(
+    [...DELIBERATE_PROMPT.matchAll(/view\.deliberation\.(\w+)/g)].map(([, name]) => [name, {}]),
+  ),
+};
+
+/**
+ * Finds the first placeholder of a prompt, such as `{{view.blok.votes}}`, that no question fills.
+ * Returns its problem, or null.
+ */
+export function findPlaceholderProblem(prompt: string): string | null {
+  for (const [written, path] of prompt.matchAll(/\{\{\s*([\w.]+)\s*\}\}/g)) {
+    let at: Node = { properties: { question: {}, ...(QuestionSchema as Node).properties } };
+    const [before, steps]: [string[], string[]] = [[], path!.split('.')];
+    for (const [index, step] of steps.entries()) {
+      const { properties, items } = at;
+      if (properties === undefined && items === undefined && at.type !== 'string') break;
+      const names = Object.keys(properties ?? {});
+      const isItem = items !== undefined && /^\d+$/.test(step);
+      if (!isItem && !names.includes(step)) {
+        const near = nearest(step, names);
+        const meant = near && [...before, near, ...steps.slice(index + 1)].join('.');
+        const hint = meant === null ? '' : `; did you mean {{${meant}}}?`;
+        const allowed = names.length > 0 ? `one of ${names.join(', ')}` : 'no further member';
+        const expected = items ? 'the number of an item' : allowed;
+        const where = before.length === 0 ? '' : ` after ${before.join('.')}`;
+        return `contains ${written}; expected ${expected}${where}${hint}`;
+      }
+      const next = isItem ? items : properties![step]!;
+      at = [...before, step].join('.') === 'view.deliberation' ? deliberation : next;
+      at = at.anyOf?.find((one) => one.type !== 'null') ?? at;
+      before.push(step);
+    }
+  }
+  return null;
+}
 
 export const deciderSchema = (): object => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',

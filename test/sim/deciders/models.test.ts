@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadScenario, ScenarioError, type SimOptions, simulate } from 'folkmoot/sim';
+import { assertPrompts } from '../../../dist/sim/agents/deciders/deciders.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../tidy/sources.js';
 import { atOnce, deciderServer, type Posted, runIn, town } from './fixture.js';
@@ -95,11 +96,32 @@ test('models: counts the calls and tokens of answers that cannot be used', async
   expect(again.measures).toEqual(recorded.measures);
 });
 
+test.each([
+  ['{{view.blok.votes}}', 'did you mean {{view.block.votes}}?'],
+  ['{{ view.block.sound }}', 'expected one of producer, producer_group'],
+  ['{{question}} {{veiw}}', 'did you mean {{view}}?'],
+  ['{{view.deliberation.statement}}', 'did you mean {{view.deliberation.statements}}?'],
+  ['{{view.block.votes.first}}', 'expected the number of an item after view.block.votes'],
+  ['{{view.me.name.first}}', 'expected no further member after view.me.name'],
+])('models: refuses the placeholder %s before the first question', async (text, advice) => {
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, 'vote.md'),
+    `{{view.memory.own.word}} {{view.block.votes.0.agent}} ${text}`,
+  );
+  const strategy = { url: 'http://127.0.0.1:9', dialect: 'openai', model: 'm', ...atOnce };
+  const scenario = town({ ...strategy, prompts: { vote: 'vote.md' } }, {}, folder);
+  const run = runIn(scenario, join(folder, 'run'), { folder, deciders: { record: true } });
+  await expect(run).rejects.toMatchObject({ code: 'INVALID_PROMPT' });
+  await expect(run).rejects.toThrow(advice);
+  await expect(async () => assertPrompts(scenario, folder)).rejects.toThrow(advice);
+});
+
 test('models: asks again after a change of the prompt', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'texts'));
   const prompt = join(folder, 'texts', 'vote.md');
-  writeFileSync(prompt, 'A block: {{view.block.transactions}} {{ view.nothing.there }}');
+  writeFileSync(prompt, 'A block: {{view.block.transactions}} {{ view.block.options }}');
   const model = await deciderServer(byRule);
   const prompts = { vote: 'texts/vote.md' };
   const strategy = { url: model.url, dialect: 'openai', model: 'm', prompts, ...atOnce };

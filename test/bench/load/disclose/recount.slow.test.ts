@@ -184,6 +184,22 @@ const forgeries: readonly Forgery[] = [
     },
     /round-1: block \w+ was scheduled after its proposal/,
   ],
+  [
+    'a shorter time',
+    ({ rounds }, copy) => {
+      const path = join(copy, 'round-1', 'blocks.csv');
+      const text = readFileSync(path, 'utf8');
+      const first = Number(/^\w+,\d+,1,([\d.]+),/m.exec(text)![1]);
+      const sooner = (_: string, hash: string, ms: string) =>
+        `${hash},1,${first + (Number(ms) - first) / 5},`;
+      writeFileSync(path, text.replace(/^(\w+,\d+),1,([\d.]+),/gm, sooner));
+      rounds[0]!.files['blocks.csv'] = sha256File(path);
+      const of = join(copy, result);
+      writeFileSync(of, member('measured_s', '0.2')(readFileSync(of, 'utf8')));
+      rounds[0]!.files['result.json'] = sha256File(of);
+    },
+    /round-1: measured 0.2 s, and 0.\d+ s by the log/,
+  ],
 ];
 
 test.each(forgeries)('recount: %s is refused although its author signs it', async (...forgery) => {

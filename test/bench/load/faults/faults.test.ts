@@ -150,6 +150,44 @@ test('record: the effect of a fault ends at the next one, and a server may stay 
   expect(second!.downtime_ms).toBeGreaterThan(8_900);
 });
 
+test('simulation: a partition has a row like that of a server, in simulated time', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  const [cut, quiet, load] = ['cut', 'quiet', 'load.json'].map((name) => join(folder, name));
+  const town = {
+    ...{ title: 'town', question: 'q', population: 12, length: { virtual_ms: 120_000 } },
+    agents: [{ group: 'town', producers: 3, traits: { care: 1, abstains: 0 } }],
+    consensus: { voting_period_ms: 5_000, dormant_after: 0 },
+  };
+  const whom = [{ share: 0.5 }];
+  const faults = [{ kind: 'partition', start_ms: 50_000, length_ms: 20_000, whom }];
+  for (const [out, scenario] of [
+    [cut!, { ...town, faults }],
+    [quiet!, town],
+  ] as const) {
+    const { code } = await runCommand(['sim', written(scenario), '--out', out]);
+    expect(code).toBe(0);
+  }
+  const [server] = recorded([plan()], usual);
+  writeFileSync(load!, JSON.stringify(loadResult({ seed: 1 }, { faults: [server!] })));
+  const listed = async (...args: string[]) => {
+    const { code, stdout } = await runCommand(['load', 'faults', ...args]);
+    return [code, stdout] as const;
+  };
+  const [code, table] = await listed(cut!, load!, quiet!);
+  expect([code, table.split('\n').slice(1, 3)]).toEqual([
+    0,
+    [expect.stringMatching(/partition +50 % of all/), expect.stringMatching(/kill +main/)],
+  ]);
+  const [, json] = await listed(cut!, '--base', quiet!, '--json');
+  const [found] = (JSON.parse(json) as Record<string, ReturnType<typeof recorded>>)[cut!]!;
+  expect(found).toMatchObject({ start_ms: 50_000, end_ms: 70_000, until_ms: 80_000 });
+  expect(found!.errors).toBeGreaterThan(0);
+  expect(found!.downtime_ms).toBeGreaterThanOrEqual(20_000);
+  expect(found!.downtime_ms).toBeLessThan(30_000);
+  expect(found!.recovery_ms).toBeLessThan(10_000);
+  expect((await listed(quiet!))[1]).toBe('no faults\n');
+});
+
 test('score: is 0 within its interval for equal runs, and not for a slower one', () => {
   const run = (seed: number, medianMs = 4) =>
     loadResult({ seed, medianMs, seconds: 40, rate: 100 }, { outages: [] });

@@ -92,11 +92,40 @@ test('load file: a seed may be an integer, which stands for its text', () => {
 });
 
 test.each([
+  ['p98<1s', 2, 'unknown figure: p98'],
+  ['p99', 2, 'expected the form'],
+  ['p99{scenario:b}<1s', 17, 'no scenario b (expected one of a)'],
+])('load file: the threshold %s is refused with its line', async (threshold, expected, text) => {
+  const scenarios = { a: { ...steady, exec: 'reads' } };
+  const path = written({
+    'load.yaml': stringify({ thresholds: ['p50<1s', threshold], scenarios }),
+  });
+  const { code, stderr } = await runCommand(['load', path, '--url', 'http://127.0.0.1:1']);
+  expect(code).toBe(expected);
+  expect(stderr).toMatch(/threshold of \S+load\.yaml:3/);
+  expect(stderr).toContain(text);
+});
+
+test('load file: several generators cannot share its servers and faults', async () => {
+  const scenarios = { a: { ...steady, exec: 'reads' } };
+  const server = { command: ['true'] };
+  const faults = { down: { at: '1s', action: 'kill', server: 'one' } };
+  const path = written({ 'load.yaml': stringify({ scenarios, servers: { one: server }, faults }) });
+  const shard = ['--shard', '1/2', '--start-at', '2999-01-01T00:00:00Z', '--seed', 'x'];
+  for (const flags of [[], ['--allow-commands']]) {
+    const { code, stderr } = await runCommand(['load', path, ...shard, ...flags]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('cannot be used with')]);
+  }
+});
+
+test.each([
   [['--rate', '5'], 2],
   [['--saturate'], 2],
   [['--workload', 'reads'], 2],
   // The file is valid, and there is no server.
-  [['--agents', '5', '--seed', 'y'], 1],
+  [['--agents', '5', '--seed', 'y', '--fail-on', 'read.p99>1s'], 1],
+  [['--shard', '1/2', '--start-at', '2999-01-01T00:00:00Z', '--seed', 'y'], 1],
+  [['--fail-on', 'vote.p99>1s'], 17],
 ])('load file: with %s the command ends with %d', async (flags, expected) => {
   const path = written({
     'load.yaml': stringify({ scenarios: { a: { ...steady, exec: 'reads' } } }),
@@ -129,6 +158,10 @@ import http from 'k6/http';
 export const options = {
   // comment: scenarios
   thresholds: { http_req_duration: ['p(99)<200', { threshold: 'p(95)<100', abortOnFail: true }],
+    'http_req_duration{scenario:rate}': ['med<50', { threshold: 'max<1500', abortOnFail: true }],
+    "http_req_failed{ scenario: ramp-rate }": ['rate<=0.05'],
+    'http_req_duration{scenario:rate,status:200}': ['p(95)<1'],
+    'http_req_duration{scenario:gone}': ['p(95)<1'],
     http_req_failed: ['rate<0.01'], checks: ['rate>0.9'] },
   scenarios: {
     shared: { executor: "shared-iterations", vus: 10, iterations: 200, maxDuration: '30s', },
@@ -162,9 +195,15 @@ test('import: the six executors of a k6 script, without running it', () => {
   expect(thresholds.map(({ condition }) => condition.text)).toEqual([
     'p99<200ms',
     'p95<100ms',
+    'p50{scenario:rate}<50ms',
+    'max{scenario:rate}<1500ms',
+    'errors{scenario:ramp-rate}<=5%',
     'errors<1%',
   ]);
-  expect(notes.join()).toMatch(/gracefulRampDown.*env.*shop.*checks/);
+  expect(thresholds.map(({ abortOnFail }) => abortOnFail).join()).toBe(
+    'false,true,false,true,false,false',
+  );
+  expect(notes.join()).toMatch(/gracefulRampDown.*env.*shop.*status:200.*scenario:gone.*checks/);
 });
 
 test('import: k6 options as JSON give the same load file', async () => {
