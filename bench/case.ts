@@ -36,12 +36,7 @@ export interface Case {
 
 export function defineCase<C>(given: CaseOf<C>): Case {
   const { name, about, everyRound = false, sizes: of, run } = given;
-  return {
-    name,
-    about,
-    everyRound,
-    run: (size, round) => run(of[size], round),
-  };
+  return { name, about, everyRound, run: (size, round) => run(of[size], round) };
 }
 
 const strictly = { additionalProperties: false } as const;

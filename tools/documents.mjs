@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { asyncapiDocument, openapiDocument } from '../dist/api/documents/documents.js';
-import { tables as loadTables } from '../dist/bench/load/histograms.js';
+import { tables as loadTables } from '../dist/bench/load/files.js';
 import { loadFileJsonSchema, loadFileTables } from '../dist/bench/load/load-schema.js';
 import { loadResultJsonSchema, meanings } from '../dist/bench/load/result.js';
 import { configCommands } from '../dist/cli/commands/config.js';

@@ -75,10 +75,7 @@ export async function postRate(
     const before = await server.cpuSeconds();
     const { milliseconds, requests } = await post({ from: warmUp, to: rounds.length });
     const cpuSeconds = (await server.cpuSeconds()) - before;
-    return {
-      perSecond: (1000 * requests) / milliseconds,
-      cpuUs: (1e6 * cpuSeconds) / requests,
-    };
+    return { perSecond: (1000 * requests) / milliseconds, cpuUs: (1e6 * cpuSeconds) / requests };
   } finally {
     await client.terminate();
   }

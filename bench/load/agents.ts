@@ -39,10 +39,6 @@ interface Means {
   progress(line: string): void;
 }
 
-interface Enlisting extends Means {
-  capabilitiesOf(ordinal: number): Capability[];
-}
-
 const AT_A_TIME = 64;
 /** Longer than requests are signed ahead, and shorter than the 300 s that a server allows. */
 const LATER_MS = 250_000;
@@ -59,9 +55,10 @@ const DISMISSAL_MS = 4_000;
 async function register(
   first: number,
   keys: readonly string[],
-  enlisting: Enlisting,
+  means: Means,
+  capabilitiesOf: (ordinal: number) => Capability[],
 ): Promise<Agent[]> {
-  const { asker, signers, now, stamp, progress, capabilitiesOf } = enlisting;
+  const { asker, signers, now, stamp, progress } = means;
   const started = performance.now();
   const requests = keys.map((publicKey, index) => {
     const agent = first + index;
@@ -81,7 +78,7 @@ async function register(
   });
   agents.sort((a, b) => a.ordinal - b.ordinal);
   // Registered by an earlier run with the same seed.
-  await changeAll(asleep, { status: 'active', reason: 'a load run begins' }, enlisting);
+  await changeAll(asleep, { status: 'active', reason: 'a load run begins' }, means);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   progress(`${keys.length} agents registered in ${seconds} s`);
   return agents;
@@ -207,7 +204,9 @@ export class AgentPool {
   /** Id of this run, included in everything that the run writes. */
   readonly run: string;
   readonly agents: Agent[] = [];
-  #found: { surroundings: Surroundings; signers: Signers } | null = null;
+  /** Known after `gather`. */
+  surroundings!: Surroundings;
+  signers!: Signers;
   readonly #stamps = new Map<number, number>();
   /** Time of the last `auth` message of each agent. */
   readonly #auths = new Map<number, number>();
@@ -225,21 +224,12 @@ export class AgentPool {
 
   /** Reads the state of the server, and starts the signing threads. @throws {Failure} */
   async gather(): Promise<void> {
-    const surroundings = await readSurroundings(this.asker);
+    this.surroundings = await readSurroundings(this.asker);
     if (this.#closed) throw loadError('RUN_OVER', {});
     const { seed, signingThreads, payload } = this.context.options;
-    const networkId = surroundings.networkId ?? '';
+    const networkId = this.surroundings.networkId ?? '';
     const setting = { seed, run: this.run, networkId, ...(payload ? { payload } : {}) };
-    const signers = new Signers(setting, signingThreads);
-    this.#found = { surroundings, signers };
-  }
-
-  get surroundings(): Surroundings {
-    return this.#found!.surroundings;
-  }
-
-  get signers(): Signers {
-    return this.#found!.signers;
+    this.signers = new Signers(setting, signingThreads);
   }
 
   readonly now = (): number => Date.now() + this.surroundings.offsetMs;
@@ -275,11 +265,10 @@ export class AgentPool {
   /** Registers further agents, and returns them. @throws {Failure} if an agent is refused. */
   async register(
     count: number,
-    capabilitiesOf: (ordinal: number) => ('validator' | 'producer')[],
+    capabilitiesOf: (ordinal: number) => Capability[],
   ): Promise<Agent[]> {
     const keys = await this.keys(count);
-    const means = { ...this.#means, capabilitiesOf };
-    const agents = await register(this.agents.length, keys, means);
+    const agents = await register(this.agents.length, keys, this, capabilitiesOf);
     this.agents.push(...agents);
     return agents;
   }
@@ -291,7 +280,7 @@ export class AgentPool {
    */
   async retireLeft(from: number): Promise<void> {
     if (!this.context.options.seedNamed || this.context.options.shard) return;
-    const count = await retire(from, this.#means);
+    const count = await retire(from, this);
     if (count > 0) this.progress(`${count} agents of an earlier run with this seed set inactive`);
   }
 
@@ -317,12 +306,8 @@ export class AgentPool {
   async close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#ends) end();
-    if (this.#found && !this.context.options.keepAgents) await deregister(this.agents, this.#means);
-    await Promise.all([this.#found?.signers.close(), this.asker.close()]);
-  }
-
-  get #means() {
-    const { asker, signers, now, stamp, progress } = this;
-    return { asker, signers, now, stamp, progress };
+    const { signers, asker, agents, context } = this;
+    if (agents.length > 0 && !context.options.keepAgents) await deregister(agents, this);
+    await Promise.all([signers?.close(), asker.close()]);
   }
 }

@@ -20,7 +20,7 @@ import {
   timeScale,
 } from '../../report/shared/format.js';
 import { getColor, getDash } from '../../report/shared/palette.js';
-import { curve } from './histograms.js';
+import { decodeHistogram } from './percentiles.js';
 import type { LoadResult, Percentiles } from './result.js';
 
 interface Bar {
@@ -151,8 +151,18 @@ interface Point {
   ms: number;
 }
 
-const pointsOf = (percentiles: Percentiles): Point[] =>
-  curve(percentiles).map(({ percentile, ms }) => ({ rarity: 100 / (100 - percentile), ms }));
+/** Points on a curve per halving of the distance to 100 %. */
+const STEPS = 6;
+
+/** Returns the points on a curve, denser toward 100 %, as far as the samples reach. */
+function pointsOf({ histogram, count, independent = count }: Percentiles): Point[] {
+  const decoded = decodeHistogram(histogram!);
+  const steps = Math.ceil(STEPS * Math.log2(Math.max(2, independent)));
+  return Array.from({ length: steps + 1 }, (_, step) => {
+    const rarity = 2 ** (step / STEPS);
+    return { rarity, ms: decoded.getValueAtPercentile(100 * (1 - 1 / rarity)) / 1_000 };
+  });
+}
 
 function sentence({ name, percentiles: { p50, p99, max } }: PercentileCurve): string {
   const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

@@ -1,7 +1,7 @@
 /** Conditions on a result in their text form: `p99>200ms`, `errors>1%`, `tps<-5%`. */
 import { roundedValue } from '../../report/shared/format.js';
 import { type Change, compareFigure, computeChange, early, roundedChange } from './compare.js';
-import { type Figure, findFigure, type Source, vocabulary } from './figures.js';
+import { type Figure, findFigure, isOperation, type Source, vocabulary } from './figures.js';
 import { conditionError, unmeasuredError } from './messages.js';
 import { arrivalsPerS, kindsOf, type LoadOptions, parseDuration, parseNumber } from './options.js';
 import type { LoadResult } from './result.js';
@@ -105,34 +105,21 @@ function assertSource({ option, text, figure }: Condition, load: LoadOptions): v
     throw unmeasuredError('UNKNOWN_SCENARIO', { ...named, scenario, known });
   }
   const rows = kindsOf(load).map(({ row }) => row);
-  const schedules = [...new Set(rows.flatMap(({ operation }) => operation ?? []))];
   const produces = (what: 'transactions' | 'delivery') => rows.some((row) => row.produces === what);
-  switch (source) {
-    case 'arrivals':
-      return;
-    case 'rate':
-      if (rate === null) throw unmeasuredError('NO_RATE', named);
-      return;
-    case 'transactions':
-      if (!produces('transactions')) {
-        throw unmeasuredError('NO_TRANSACTIONS', { ...named, workload });
-      }
-      if (batch === 0) throw unmeasuredError('EMPTY_BLOCKS', { ...named, workload });
-      return;
-    case 'outages':
-      if (!keepGoing) throw unmeasuredError('NO_OUTAGES', named);
-      return;
-    case 'delivery':
-      if (!produces('delivery')) throw unmeasuredError('NO_SUBSCRIBERS', { ...named, workload });
-      return;
-    default: {
-      // A module chooses its requests while it runs.
-      if (schedules.includes(source) || rows.some(({ operation }) => operation === null)) return;
-      const scheduled = schedules.join(', ');
-      const values = { ...named, workload, operation: source, scheduled };
-      throw unmeasuredError('NOT_SCHEDULED', values);
-    }
+  const values = { ...named, workload };
+  if (source === 'rate' && rate === null) throw unmeasuredError('NO_RATE', named);
+  if (source === 'outages' && !keepGoing) throw unmeasuredError('NO_OUTAGES', named);
+  if (source === 'delivery' && !produces(source)) throw unmeasuredError('NO_SUBSCRIBERS', values);
+  if (source === 'transactions') {
+    if (!produces(source)) throw unmeasuredError('NO_TRANSACTIONS', values);
+    if (batch === 0) throw unmeasuredError('EMPTY_BLOCKS', values);
   }
+  // A module chooses its requests while it runs.
+  if (!isOperation(source) || rows.some(({ operation }) => operation === null)) return;
+  const schedules = [...new Set(rows.flatMap(({ operation }) => operation ?? []))];
+  if (schedules.includes(source)) return;
+  const scheduled = schedules.join(', ');
+  throw unmeasuredError('NOT_SCHEDULED', { ...values, operation: source, scheduled });
 }
 
 function assertSamples({ option, text, figure }: Condition, load: LoadOptions): void {
@@ -146,7 +133,6 @@ function assertSamples({ option, text, figure }: Condition, load: LoadOptions): 
   throw unmeasuredError('TOO_FEW_SAMPLES', { ...values, seconds: Math.ceil(samples / perS) });
 }
 
-/** Names the independent samples of a figure. */
 const samplesOf = ({ source }: Figure): string =>
   source === 'transactions' ? 'blocks' : source === 'delivery' ? 'updates' : 'samples';
 
@@ -243,7 +229,6 @@ interface Parts {
   figure: Figure;
   operator: Condition['operator'] | '=';
   sign: string;
-  /** Bound without its sign. */
   bound: string;
 }
 
@@ -264,7 +249,6 @@ const parseShare = (text: string): number | null => {
   const percent = text.endsWith('%') ? parseNumber(text.slice(0, -1)) : null;
   return percent === null ? null : percent / 100;
 };
-/** Parsers of a bound in the unit of its figure. */
 const units: Record<Figure['unit'], (text: string) => number | null> = {
   ms: parseDuration,
   share: parseShare,

@@ -27,7 +27,6 @@ const blockColumns = ['hash', 'transactions', 'measured', 'scheduled_ms', 'final
 
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
-/** End of a log. */
 const LogPoint = Type.Object(
   { seq: Type.Integer({ minimum: 0 }), digest: Digest, log_digest: Digest },
   { additionalProperties: false },
@@ -67,7 +66,6 @@ interface Round {
 /** Everything that the items describe. */
 interface Material {
   rounds: readonly Round[];
-  /** Arguments of the command. */
   command: readonly string[];
   /** Configuration files by path. */
   configuration: Readonly<Record<string, string>>;
@@ -195,10 +193,10 @@ export const disclosureInput = ({ signature: _, ...rest }: Disclosure): Buffer =
 export const sha256File = (path: string): string =>
   createHash('sha256').update(readFileSync(path)).digest('hex');
 
-/** Reads the end of the log of a server; null if the server does not report it. */
-async function readLogPoint(url: string): Promise<LogPoint | null> {
+/** Reads the end of the log of a server. @throws {Failure} `NO_DIGESTS` */
+async function readLogPoint(url: string): Promise<LogPoint> {
   const { seq, digest, log_digest } = await readMeta(url);
-  if (!Number.isInteger(seq) || typeof digest !== 'string') return null;
+  if (!Number.isInteger(seq) || typeof digest !== 'string') throw loadError('NO_DIGESTS', { url });
   return { seq, digest, log_digest } as LogPoint;
 }
 
@@ -240,7 +238,6 @@ export async function writeDisclosure(
   writeWhole(folder, DISCLOSURE, text);
 }
 
-/** Returns the settings of a server that describe the system. */
 export async function describeSystem(url: string): Promise<Record<string, unknown>> {
   const { limits, ...meta } = await readMeta(url);
   const { seq: _, event_seq: __, digest: ___, log_digest: ____, ...rest } = meta;
@@ -265,20 +262,14 @@ export async function runRounds(
   const { rawSpeed } = await import('../raw/raw.js');
   while (rounds.length < count && !hooks.signal?.aborted) {
     hooks.onRound?.(rounds.length + 1);
-    const begin = await pointOf(options.url);
+    const begin = await readLogPoint(options.url);
     const blocks = new Map<string, RunBlock>();
     const result = await runLoad(
       { ...options, seed: `${options.seed}-${rounds.length + 1}` },
       { ...hooks, r: rawSpeed(), onBlock: (block) => void blocks.set(block.hash, block) },
     );
-    const end = await pointOf(options.url);
+    const end = await readLogPoint(options.url);
     rounds.push({ result, blocks: [...blocks.values()], begin, end });
   }
   return rounds;
-}
-
-async function pointOf(url: string): Promise<LogPoint> {
-  const point = await readLogPoint(url);
-  if (point === null) throw loadError('NO_DIGESTS', { url });
-  return point;
 }

@@ -3,8 +3,7 @@
  * plan: a rate of arrivals or a number of virtual users, piecewise linear in time. The engine knows
  * plans only, so the options --rate and --concurrency are plans as well.
  */
-import type { Static } from '../../engine/protocol/bundled/typebox.js';
-import { Type } from '../../engine/protocol/bundled/typebox.js';
+import { type Static, type TProperties, Type } from '../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../engine/protocol/patterns.js';
 import { Streams } from '../../sim/rng.js';
 import {
@@ -57,42 +56,6 @@ const users = {
   ),
 };
 
-/** Members of each executor. */
-const members = {
-  'constant-arrival-rate': {
-    rate: Rate('arrivals per timeUnit'),
-    timeUnit,
-    duration: Duration('length'),
-    ...users,
-  },
-  'ramping-arrival-rate': {
-    startRate: Type.Optional(Rate('arrivals per timeUnit at the start (default: 0)')),
-    timeUnit,
-    stages: stages('arrivals per timeUnit at the end of the stage'),
-    ...users,
-  },
-  'constant-vus': { vus: Users('virtual users', 1), duration: Duration('length') },
-  'ramping-vus': {
-    startVUs: Type.Optional(Users('virtual users at the start (default: 1)')),
-    stages: stages('virtual users at the end of the stage'),
-  },
-  'shared-iterations': {
-    vus: Users('virtual users', 1),
-    iterations: Count('iterations of all users together'),
-    maxDuration: Type.Optional(Duration('longest time', '10m')),
-  },
-  'per-vu-iterations': {
-    vus: Users('virtual users', 1),
-    iterations: Count('iterations of each user'),
-    maxDuration: Type.Optional(Duration('longest time', '10m')),
-  },
-} as const;
-
-export type ExecutorName = keyof typeof members;
-export const executorNames = Object.keys(members) as ExecutorName[];
-
-type Members<K extends ExecutorName> = Static<ReturnType<typeof Type.Object<(typeof members)[K]>>>;
-
 interface Ramp {
   duration: string;
   target: number;
@@ -118,57 +81,73 @@ const limited = ({ maxVUs, preAllocatedVUs }: { maxVUs?: number; preAllocatedVUs
   return most === undefined ? {} : { most };
 };
 
-type Rows = {
-  [K in ExecutorName]: { about: string; plan(scenario: Members<K>): Plan };
-};
+/** An executor with the members of its scenarios, and the plan that they describe. */
+const executor = <M extends TProperties>(
+  about: string,
+  members: M,
+  plan: (scenario: Static<ReturnType<typeof Type.Object<M>>>) => Plan,
+) => ({ about, members, plan });
 
-export const executors: Rows = {
-  'constant-arrival-rate': {
-    about: 'a fixed rate of arrivals, independent of the server',
-    plan: ({ rate, timeUnit: unit = '1s', duration, ...rest }) => ({
+const iterations = (about: string, each: boolean) =>
+  executor(
+    `a number of iterations${about}`,
+    {
+      vus: Users('virtual users', 1),
+      iterations: Count(each ? 'iterations of each user' : 'iterations of all users together'),
+      maxDuration: Type.Optional(Duration('longest time', '10m')),
+    },
+    ({ vus, iterations: count, maxDuration }) => ({
+      ...{ of: 'users', segments: flat(vus, ms(maxDuration)), iterations: { count, each } },
+    }),
+  );
+
+export const executors = {
+  'constant-arrival-rate': executor(
+    'a fixed rate of arrivals, independent of the server',
+    { rate: Rate('arrivals per timeUnit'), timeUnit, duration: Duration('length'), ...users },
+    ({ rate, timeUnit: unit = '1s', duration, ...rest }) => ({
       of: 'arrivals',
       segments: flat((rate * 1_000) / ms(unit), ms(duration)),
       ...limited(rest),
     }),
-  },
-  'ramping-arrival-rate': {
-    about: 'a rate of arrivals that changes in stages',
-    plan: ({ startRate = 0, timeUnit: unit = '1s', stages: all, ...rest }) => ({
+  ),
+  'ramping-arrival-rate': executor(
+    'a rate of arrivals that changes in stages',
+    {
+      startRate: Type.Optional(Rate('arrivals per timeUnit at the start (default: 0)')),
+      timeUnit,
+      stages: stages('arrivals per timeUnit at the end of the stage'),
+      ...users,
+    },
+    ({ startRate = 0, timeUnit: unit = '1s', stages: all, ...rest }) => ({
       of: 'arrivals',
       segments: ramp(startRate, all, ms(unit)),
       ...limited(rest),
     }),
-  },
-  'constant-vus': {
-    about: 'a fixed number of virtual users, each with one iteration after another',
-    plan: ({ vus, duration }) => ({ of: 'users', segments: flat(vus, ms(duration)) }),
-  },
-  'ramping-vus': {
-    about: 'a number of virtual users that changes in stages',
-    plan: ({ startVUs = 1, stages: all }) => ({ of: 'users', segments: ramp(startVUs, all) }),
-  },
-  'shared-iterations': {
-    about: 'a number of iterations, shared by the virtual users',
-    plan: ({ vus, iterations, maxDuration }) => ({
-      of: 'users',
-      segments: flat(vus, ms(maxDuration)),
-      iterations: { count: iterations, each: false },
-    }),
-  },
-  'per-vu-iterations': {
-    about: 'a number of iterations for each virtual user',
-    plan: ({ vus, iterations, maxDuration }) => ({
-      of: 'users',
-      segments: flat(vus, ms(maxDuration)),
-      iterations: { count: iterations, each: true },
-    }),
-  },
+  ),
+  'constant-vus': executor(
+    'a fixed number of virtual users, each with one iteration after another',
+    { vus: Users('virtual users', 1), duration: Duration('length') },
+    ({ vus, duration }) => ({ of: 'users', segments: flat(vus, ms(duration)) }),
+  ),
+  'ramping-vus': executor(
+    'a number of virtual users that changes in stages',
+    {
+      startVUs: Type.Optional(Users('virtual users at the start (default: 1)')),
+      stages: stages('virtual users at the end of the stage'),
+    },
+    ({ startVUs = 1, stages: all }) => ({ of: 'users', segments: ramp(startVUs, all) }),
+  ),
+  'shared-iterations': iterations(', shared by the virtual users', false),
+  'per-vu-iterations': iterations(' for each virtual user', true),
 };
 
-export const membersOf = (executor: ExecutorName) => members[executor];
+export type ExecutorName = keyof typeof executors;
+export const executorNames = Object.keys(executors) as ExecutorName[];
 
-export const planOf = <K extends ExecutorName>(executor: K, scenario: Members<K>): Plan =>
-  executors[executor].plan(scenario);
+/** @param scenario members of the executor, checked against its schema. */
+export const planOf = (name: ExecutorName, scenario: object): Plan =>
+  executors[name].plan(scenario as never);
 
 /** Returns the value of a plan at a time after its start; 0 before and after. */
 export function valueAt({ segments }: Plan, atMs: number): number {

@@ -68,11 +68,9 @@ function toExported(call: Call, url: string): Exported {
   return { method, url: `${url}${path}`, path, headers, body: body === null ? '' : String(body) };
 }
 
-/** Formats a text in Lua. */
 const lua = (text: string): string => `"${text.replace(/[\\"\r\n\0]/g, toDecimal)}"`;
 const toDecimal = (one: string) => `\\${String(one.charCodeAt(0)).padStart(3, '0')}`;
 
-/** Writers of each form. */
 export const forms: Record<string, (all: readonly Exported[]) => string> = {
   vegeta: (all) =>
     all

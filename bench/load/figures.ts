@@ -28,6 +28,9 @@ const operations: readonly OperationName[] = [
 ];
 const wholes = ['finality', 'delivery'] as const;
 
+export const isOperation = (name: string): name is OperationName =>
+  (operations as readonly string[]).includes(name);
+
 /** Possible names, for error messages. */
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after response, service, ${wholes.join(', ')} or an ` +
@@ -149,7 +152,7 @@ export function findFigure(written: string): Figure | null {
 
 /** Returns the operations, without those outside the schedule, such as `vote (beside)`. */
 export const scheduledOperations = ({ operations: all }: LoadResult): Operation[] =>
-  all.filter(({ operation }) => operations.some((name) => name === operation));
+  all.filter(({ operation }) => isOperation(operation));
 
 export interface Slowest {
   operation: string;
@@ -202,7 +205,6 @@ interface Timed {
   percentiles: Percentiles;
 }
 
-/** Lists all times with samples. */
 export function listTimes({ operations, finality, delivery, generator }: LoadResult): Timed[] {
   const all: Timed[] = [
     ...operations.flatMap(({ operation, response, service }): Timed[] => [

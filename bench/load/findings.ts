@@ -4,7 +4,7 @@ import { lengthMs } from './executors.js';
 import { type LoadOptions, type Scenario, type Shard, scenariosOf, sharesOf } from './options.js';
 import type { RecordedResult, RecordedTrack, Recorder } from './recorder.js';
 import type { LoadResult } from './result.js';
-import { plannedIn, type WaitTimes } from './schedule.js';
+import { byCause, plannedIn, type WaitTimes } from './schedule.js';
 import type { ClockReading, Target } from './server.js';
 import {
   attribute,
@@ -38,7 +38,6 @@ export interface Findings {
   subscribers: number;
   /** Milliseconds of measured time during which the arrivals of each scenario waited, by cause. */
   held: WaitTimes[];
-  /** Computes the limit of a scenario's requests at its rate. */
   limit(scenario: number, perS: number): Limit | null;
   signed: { keys: number; messages: number; preparedAhead: number };
   commit: string;
@@ -75,23 +74,8 @@ interface Standing {
 
 const isScheduled = ({ operation }: { operation: string }) => !operation.includes('(beside)');
 
-/** Returns the waits of arrivals as shares of the measured time. */
-function heldShares(waits: WaitTimes, measuredMs: number): Evidence['held'] {
-  const share = (ms: number) => (measuredMs > 0 ? Math.min(1, ms / measuredMs) : 0);
-  const { connections, answers, signatures } = waits;
-  return {
-    connections: share(connections),
-    answers: share(answers),
-    signatures: share(signatures),
-  };
-}
-
-/** Returns the longest waits of any scenario. */
-const longest = (all: readonly Evidence['held'][]): Evidence['held'] => ({
-  connections: Math.max(...all.map(({ connections }) => connections)),
-  answers: Math.max(...all.map(({ answers }) => answers)),
-  signatures: Math.max(...all.map(({ signatures }) => signatures)),
-});
+const heldShares = (waits: WaitTimes, measuredMs: number): Evidence['held'] =>
+  byCause((cause) => (measuredMs > 0 ? Math.min(1, waits[cause] / measuredMs) : 0));
 
 /** Evidence that all scenarios of a run share. */
 type Shared = Pick<
@@ -179,7 +163,8 @@ function loadResultOf(findings: Findings, all: RecordedResult, standing: Standin
   const operations = recorded.operations.filter(isScheduled);
   const scenarios = scenariosOf(options);
   const isOpen = scenarios.some(({ plan }) => plan.of === 'arrivals');
-  const held = longest(findings.held.map((one) => heldShares(one, findings.measuredMs)));
+  const shares = findings.held.map((one) => heldShares(one, findings.measuredMs));
+  const held = byCause((cause) => Math.max(...shares.map((one) => one[cause])));
   const attribution = attribute(isOpen ? lag : null, operations, held);
   const shared = sharedEvidence(findings, all, attribution);
   const evidence = evidenceOf(findings, all, shared, standing);
@@ -283,7 +268,6 @@ function describeShard(
   };
 }
 
-/** Returns the options as they appear in a result. */
 export function describeOptions(options: LoadOptions): LoadResult['asked'] {
   const isOpen = scenariosOf(options).some(({ plan }) => plan.of === 'arrivals');
   return {

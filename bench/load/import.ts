@@ -153,10 +153,7 @@ function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
     const startTime = startS > 0 ? { startTime: `${startS}s` } : {};
     startS = toMilliseconds(startS + seconds);
     if (pause !== undefined) continue;
-    const common = {
-      ...startTime,
-      ...(maxVusers === undefined ? {} : { maxVUs: maxVusers }),
-    };
+    const common = { ...startTime, ...(maxVusers === undefined ? {} : { maxVUs: maxVusers }) };
     const length = `${seconds}s`;
     const own =
       rampTo !== undefined

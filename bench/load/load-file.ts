@@ -112,7 +112,6 @@ class Reader {
     this.#folder = folder;
   }
 
-  /** Returns a file that is named in the load file. */
   text(file: string, path: string[], what: string): string {
     const found = fileInside(file, this.#folder, what);
     if (!('file' in found)) return fail(path, found.what);
@@ -126,7 +125,7 @@ class Reader {
       const values = { given: given.join(', '), names: 'exec, mix, module' };
       fail(path, finding('EXPECTED_ONE', values));
     }
-    const plan = planOf(all.executor, all as never);
+    const plan = planOf(all.executor, all);
     if (lengthMs(plan) === 0) fail(path, invalid('0 s long', 'a positive duration'));
     const isOpen = plan.of === 'arrivals';
     if (all.arrivals !== undefined && !isOpen) {

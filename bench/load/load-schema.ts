@@ -7,7 +7,7 @@ import { definePattern } from '../../engine/protocol/patterns.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';
 import { memberTable } from '../../sim/scenario/reference.js';
 import { Seed } from '../../sim/scenario/schema/common.js';
-import { Duration, type ExecutorName, executorNames, executors, membersOf } from './executors.js';
+import { Duration, type ExecutorName, executorNames, executors } from './executors.js';
 import { type FaultKind, faultKinds, kinds, loadDefaults, MOST, workloadNames } from './options.js';
 
 const strictly = { additionalProperties: false } as const;
@@ -71,7 +71,7 @@ const common = {
 
 const scenarioSchema = (executor: ExecutorName) =>
   Type.Object(
-    { executor: Type.Literal(executor), ...membersOf(executor), ...common },
+    { executor: Type.Literal(executor), ...executors[executor].members, ...common },
     { ...strictly, description: executors[executor].about },
   );
 
@@ -107,9 +107,7 @@ const urlPattern = definePattern(
 );
 
 const Command = (description: string) =>
-  Type.Array(Type.String({ maxLength: 1_000 }), {
-    ...{ minItems: 1, maxItems: 100, description },
-  });
+  Type.Array(Type.String({ maxLength: 1_000 }), { ...{ minItems: 1, maxItems: 100, description } });
 
 /** A server that the run starts before its load and ends after it. */
 export const Server = Type.Object(
@@ -210,7 +208,6 @@ export const LoadFile = Type.Object(
 );
 export type LoadFile = Static<typeof LoadFile>;
 
-/** Returns the JSON Schema for editors. */
 export function loadFileJsonSchema(): Record<string, unknown> {
   const {
     description: _,
@@ -257,7 +254,7 @@ export function loadFileTables(): Record<string, string> {
       ['executor', 'members', 'load'],
       executorNames.map((one) => [
         `\`${one}\``,
-        Object.keys(membersOf(one))
+        Object.keys(executors[one].members)
           .map((member) => `\`${member}\``)
           .join(', '),
         executors[one].about,

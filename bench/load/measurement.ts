@@ -15,7 +15,7 @@ import {
   sharesOf,
 } from './options.js';
 import { Recorder } from './recorder.js';
-import { arrivalsOf, type Lane, Schedule, type WaitTimes } from './schedule.js';
+import { arrivalsOf, byCause, type Lane, Schedule, type WaitTimes } from './schedule.js';
 import { type Exchange, Sender } from './sender.js';
 import type { Call, CallOutcome, RunContext } from './workload.js';
 import type { Workload } from './workloads/mix.js';
@@ -54,13 +54,13 @@ export class Measurement {
   #workload: Workload | null = null;
   /** Measured time. Infinite until known, so that nothing is measured earlier. */
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
-  #recorder: Recorder;
+  recorder: Recorder;
   #schedule: Schedule | null = null;
   #lanes: readonly Lane[] = [];
   #stops: NodeJS.Timeout[] = [];
   #underWay = 0;
   #loopAtStart: ReturnType<typeof performance.eventLoopUtilization> | null = null;
-  #startedAt = new Date();
+  startedAt = new Date();
   /** Event-loop utilization; null until the run is over. */
   #utilization: number | null = null;
 
@@ -83,7 +83,7 @@ export class Measurement {
         this.#schedule?.pump();
       },
     });
-    this.#recorder = this.#newRecorder();
+    this.recorder = this.#newRecorder();
     this.#sender = new Sender({
       nodes: this.#nodes,
       connections: Math.max(options.connections, usersOf(options)),
@@ -96,10 +96,6 @@ export class Measurement {
     });
   }
 
-  get recorder(): Recorder {
-    return this.#recorder;
-  }
-
   /** True while no server is reachable. */
   get isDown(): boolean {
     return this.#nodes.isDown;
@@ -107,10 +103,6 @@ export class Measurement {
 
   get startMs(): number {
     return this.#window.startMs;
-  }
-
-  get startedAt(): Date {
-    return this.#startedAt;
   }
 
   get utilization(): number {
@@ -121,8 +113,7 @@ export class Measurement {
 
   /** Wait times of the arrivals of each scenario during the measured time, by cause. */
   get held(): WaitTimes[] {
-    const none = { connections: 0, answers: 0, signatures: 0 };
-    return this.#scenarios.map((_, index) => this.#schedule?.waitTimes(index) ?? none);
+    return this.#scenarios.map((_, index) => this.#schedule?.waitTimes(index) ?? byCause(() => 0));
   }
 
   /** Returns the measured time up to `nowMs`. */
@@ -138,18 +129,18 @@ export class Measurement {
       now,
       send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
-      proposed: (count, intendedMs) => this.#recorder.proposed(count, intendedMs),
+      proposed: (count, intendedMs) => this.recorder.proposed(count, intendedMs),
       transactionsAccepted: (count, intendedMs) =>
-        this.#recorder.transactionsAccepted(count, intendedMs),
-      finalized: (count, intendedMs, atMs) => this.#recorder.finalized(count, intendedMs, atMs),
+        this.recorder.transactionsAccepted(count, intendedMs),
+      finalized: (count, intendedMs, atMs) => this.recorder.finalized(count, intendedMs, atMs),
       block: (hash, transactions, intendedMs, finalMs) =>
         this.#onBlock({
-          ...{ hash, transactions, measured: this.#recorder.measures(intendedMs) },
+          ...{ hash, transactions, measured: this.recorder.measures(intendedMs) },
           scheduled_ms: toWallMs(intendedMs),
           final_ms: finalMs === null ? null : toWallMs(finalMs),
         }),
-      delivered: (latencyMs, intendedMs) => this.#recorder.delivered(latencyMs, intendedMs),
-      deliveries: (change, intendedMs) => this.#recorder.deliveries(change, intendedMs),
+      delivered: (latencyMs, intendedMs) => this.recorder.delivered(latencyMs, intendedMs),
+      deliveries: (change, intendedMs) => this.recorder.deliveries(change, intendedMs),
       fail,
     };
   }
@@ -164,8 +155,8 @@ export class Measurement {
     const { warmupMs, durationMs } = this.#options;
     this.#window.startMs = begunMs + warmupMs;
     this.#window.endMs = this.#window.startMs + durationMs;
-    this.#startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
-    this.#recorder = this.#newRecorder(begunMs);
+    this.startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
+    this.recorder = this.#newRecorder(begunMs);
     this.#workload = workload;
     for (const fault of this.#options.faults ?? []) this.#plan(fault, begunMs);
     this.#schedule = this.#newSchedule(workload, begunMs);
@@ -249,12 +240,12 @@ export class Measurement {
       arrivals,
       next: (intendedMs) => workload.next(index, intendedMs),
       waitsFor: () => workload.waitsFor(index),
-      send: (call, intendedMs, user) => this.#sender.sendArrival(call, intendedMs, arrival(user)),
+      send: (call, intendedMs, user) => this.#sender.send(call, intendedMs, arrival(user)),
       drop: (call, intendedMs, user) =>
-        this.#sender.dropArrival(call ?? unknownCall(scenario), intendedMs, arrival(user)),
+        this.#sender.drop(call ?? unknownCall(scenario), intendedMs, arrival(user)),
       due: (intendedMs, lagMs) => {
-        if (!arrivals.isClosed) this.#recorder.intended(index, intendedMs);
-        this.#recorder.lag(index, lagMs, intendedMs + lagMs);
+        if (!arrivals.isClosed) this.recorder.intended(index, intendedMs);
+        this.recorder.lag(index, lagMs, intendedMs + lagMs);
       },
     };
   }
@@ -265,9 +256,9 @@ export class Measurement {
       this.#underWay += 1;
       // A closed loop has no schedule, so the arrival counts when it is sent.
       const { isClosed } = this.#lanes[arrival.scenario]!.arrivals;
-      if (isClosed) this.#recorder.intended(arrival.scenario, intendedMs);
+      if (isClosed) this.recorder.intended(arrival.scenario, intendedMs);
     }
-    this.#recorder.sent(exchange);
+    this.recorder.sent(exchange);
   }
 
   #answered(exchange: Exchange, outcome: CallOutcome, atMs: number): void {
@@ -276,7 +267,7 @@ export class Measurement {
       this.#underWay -= 1;
       this.#lanes[arrival.scenario]!.arrivals.completed(arrival.user, atMs);
     }
-    this.#recorder.completed(exchange, outcome, atMs);
+    this.recorder.completed(exchange, outcome, atMs);
   }
 }
 

@@ -11,6 +11,7 @@ import { loadResultError, type Note, note } from './messages.js';
 import { arrivalsPerS } from './options.js';
 import { decodeHistogram, newHistogram, percentiles } from './percentiles.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
+import { byCause } from './schedule.js';
 import { attribute, findWorst, isFailing, judgeRun, lagShares } from './verdict.js';
 
 /** A part of a run. The result is null if its generator died before it wrote one. */
@@ -55,7 +56,6 @@ function asShard(folder: string, result: LoadResult): ShardResult {
   throw loadResultError('LOAD_RESULT_INVALID', { path: folder, reason });
 }
 
-/** Facts that the parts of one run have in common. */
 const commonFacts = ({ shard, server, seed, asked }: ShardResult): Record<string, unknown> => {
   // The rate of each part is the same share of the whole rate.
   const { count, start_at } = shard;
@@ -283,15 +283,8 @@ function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[numb
 }
 
 /** Returns the longest waits of any generator, as shares of the measured time. */
-function heldBy(shards: readonly ShardResult[]): NonNullable<LoadResult['arrivals']['held']> {
-  const none = { connections: 0, answers: 0, signatures: 0 };
-  const most = (all: number[]) => Math.max(...all);
-  const rules = { connections: most, answers: most, signatures: most };
-  return combine(
-    shards.map(({ arrivals }) => arrivals.held ?? none),
-    rules,
-  );
-}
+const heldBy = (shards: readonly ShardResult[]) =>
+  byCause((cause) => Math.max(...shards.map(({ arrivals }) => arrivals.held?.[cause] ?? 0)));
 
 /** Judges the whole load by the rules for one generator. */
 function judge(

@@ -162,7 +162,6 @@ export const note = <Key extends VerdictKey>(
   values: MessageValues<(typeof verdictMessages)[Key]>,
 ): Note => ({ key, text: formatMessage<string>(verdictMessages[key], values) });
 
-/** Errors of a load result. */
 export const loadResultError = defineStoreErrors({
   MISSING: {
     LOAD_RESULT_NOT_FOUND:

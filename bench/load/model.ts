@@ -540,7 +540,6 @@ const MOST_REASONS = 20;
 interface Standing extends Pick<LoadState, 'phase' | 'said' | 'passed_ms' | 'of_ms' | 'search'> {
   /** URL of the network's explorer; null if unknown. */
   page: string | null;
-  /** Null without a verdict. */
   judged: Pick<LoadResult, 'verdict' | 'reasons'> | null;
   ended: LoadResult['ended'] | null;
 }

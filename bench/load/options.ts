@@ -1,4 +1,6 @@
 /** Options of a load run, with the defaults for each workload. */
+import type { LoadResult } from './result.js';
+
 export type OperationName =
   | ('vote' | 'propose' | 'read' | 'meme' | 'status' | 'register')
   | ('connect' | 'script');
@@ -46,7 +48,6 @@ export interface Scenario {
   script: ScriptPlan | null;
 }
 
-/** Kinds of faults, with their effects. */
 export const faultKinds = {
   kill: 'ends the server with SIGKILL, and starts it again after the duration',
   stop: 'ends the server with SIGTERM, and starts it again after the duration',
@@ -149,15 +150,7 @@ export const MOST = { agents: 100_000, batch: 1_000, updaters: 10_000, urls: 64 
 export const serversOf = ({ url, urls = [url] }: LoadOptions): readonly string[] => urls;
 
 /** Formats the settings that a server reports. */
-export function describeServer({
-  version,
-  limits_profile,
-  durable,
-}: {
-  version: string | null;
-  limits_profile: string | null;
-  durable: boolean | null;
-}): string {
+export function describeServer({ version, limits_profile, durable }: LoadResult['server']): string {
   const known = [
     ...(version === null ? [] : [`version ${version}`]),
     ...(limits_profile === null ? [] : [`limits ${limits_profile}`]),

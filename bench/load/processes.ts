@@ -56,13 +56,8 @@ class Process {
   async ready(signal: AbortSignal): Promise<void> {
     const { ready } = this.#plan;
     for (const endMs = Date.now() + READY_MS; ready !== null && !signal.aborted; ) {
-      if (
-        await fetch(ready).then(
-          (answer) => answer.text().then(() => true),
-          () => false,
-        )
-      )
-        return;
+      const answer = await fetch(ready).catch(() => null);
+      if (await answer?.text().then(() => true)) return;
       if (!this.runs || Date.now() > endMs) throw this.#failure();
       await sleep(POLL_MS);
     }
@@ -124,10 +119,7 @@ const steps: Record<Exclude<FaultPlan['action'], 'run'>, { begin: Step; end: Ste
   pause: { begin: (server) => server.send('SIGSTOP'), end: (server) => server.send('SIGCONT') },
   slow: { begin: (server) => server.slow(true), end: (server) => server.slow(false) },
   start: { begin: restart, end: (server) => server.end() },
-  signal: {
-    begin: (server, { signal }) => server.send(signal as NodeJS.Signals),
-    end: () => {},
-  },
+  signal: { begin: (server, { signal }) => server.send(signal as NodeJS.Signals), end: () => {} },
 };
 
 export class Processes {

@@ -36,7 +36,6 @@ export type RecordedResult = Pick<
   tracks: RecordedTrack[];
   /** Late transactions that were open during an outage. */
   excusedLate: number;
-  /** Arrivals that failed in the time of a fault. */
   failedInFaults: number;
 };
 

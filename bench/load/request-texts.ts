@@ -12,7 +12,6 @@ const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
 interface ProposalParts {
   parent: string;
   timestamp: string;
-  /** JSON array of transactions. */
   transactions: Uint8Array;
 }
 
@@ -35,7 +34,6 @@ export function blockHashInput(
   return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
 }
 
-/** Body of a proposal. */
 export function proposalBody(parts: ProposalParts, signature: string): Buffer {
   const before = Buffer.from(opening(parts.parent, parts.timestamp));
   return Buffer.concat([before, parts.transactions, Buffer.from(closing(signature))]);

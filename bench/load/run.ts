@@ -86,7 +86,6 @@ class Run {
   readonly #target: Target;
   readonly #workload: Workload;
   readonly #measurement: Measurement;
-  /** Aborts to end the run early. */
   readonly #end = new AbortController();
   #ended: LoadResult['ended'] = 'complete';
   #notes: string[] = [];
@@ -262,16 +261,11 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** Factors that apply to the published limits of older servers, by profile. */
-const profileFactors: Record<string, number> = { spec: 1, bench: 10_000 };
-
 /** @throws {Failure} `RATE_LIMITED`, with every limit that the run would exceed. */
-export function assertQuotas({ server, perMinute, inForce }: Target, options: LoadOptions): void {
-  const profile = server.limits_profile ?? '';
-  const factor = inForce ? 1 : profileFactors[profile];
-  if (factor === undefined) return;
+export function assertQuotas({ server, perMinute }: Target, options: LoadOptions): void {
+  const profile = server.limits_profile ?? 'unknown';
   const hits = usesOf(options).flatMap((use) => {
-    const quota = (perMinute[use.limit] ?? Number.POSITIVE_INFINITY) * factor;
+    const quota = perMinute[use.limit] ?? Number.POSITIVE_INFINITY;
     return use.perMinute > quota ? [quotaSentence(use, quota)] : [];
   });
   if (hits.length === 0) return;

@@ -136,7 +136,7 @@ class Search {
   #held: LoadResult | null = null;
   #last: LoadResult | null = null;
   /** Reason to stop the search, or null. */
-  #end: string | null = null;
+  end: string | null = null;
 
   constructor(load: LoadOptions, objectives: readonly Objective[], hooks: SaturateHooks) {
     this.#load = load;
@@ -187,18 +187,14 @@ class Search {
     this.#fastest = Math.max(this.#fastest, this.#r ?? 0);
   }
 
-  get end(): string | null {
-    return this.#end;
-  }
-
   /**
    * Returns the result of the last probe that held, or else of the last probe. @throws {Failure}
    * if there was no probe.
    */
   result(): LoadResult {
     const base = this.#held ?? this.#last;
-    if (!base) throw loadError('NOTHING_MEASURED', { reason: this.#end ?? 'no probe ran' });
-    return { ...base, ended: this.#end === null ? 'complete' : (this.#last?.ended ?? 'failed') };
+    if (!base) throw loadError('NOTHING_MEASURED', { reason: this.end ?? 'no probe ran' });
+    return { ...base, ended: this.end === null ? 'complete' : (this.#last?.ended ?? 'failed') };
   }
 
   async #probe(rate: number): Promise<Probe | null> {
@@ -207,7 +203,7 @@ class Search {
     if (!result) return null;
     this.#last = result;
     if (result.ended !== 'complete') {
-      this.#end = result.reasons[0] ?? result.ended;
+      this.end = result.reasons[0] ?? result.ended;
       return null;
     }
     this.#measureSpeed();
@@ -226,7 +222,7 @@ class Search {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
     } catch (error) {
       if (!(error instanceof Failure) || error.source !== 'server' || !this.#last) throw error;
-      this.#end = error.message;
+      this.end = error.message;
       this.#last = { ...this.#last, ended: this.#hooks.signal?.aborted ? 'interrupted' : 'failed' };
       return null;
     }
@@ -240,7 +236,6 @@ interface Objective {
   missed(result: LoadResult): string | null;
 }
 
-/** R before and after a run. */
 type Speeds = Pick<Probe, 'r_before' | 'r_after'>;
 
 const LEAST_SHARE = 0.99;
@@ -428,7 +423,6 @@ export function startNear({ holds, fails }: Rates): Start {
   return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION, spread: 3 };
 }
 
-/** Returns true if all brackets have a rate in common. */
 export function overlap(brackets: readonly Rates[]): boolean {
   const highest = Math.max(...brackets.map(({ holds }) => holds));
   const lowest = Math.min(...brackets.map(({ fails }) => fails ?? Number.POSITIVE_INFINITY));

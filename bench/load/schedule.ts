@@ -228,6 +228,11 @@ export function plannedIn({ plan, startMs, law }: Scenario, fromMs: number, toMs
 /** Milliseconds during which arrivals waited, by the cause for the first arrival in the queue. */
 export type WaitTimes = Record<'connections' | Wait, number>;
 
+/** Computes a number for each cause. */
+export const byCause = (of: (cause: keyof WaitTimes) => number): WaitTimes => ({
+  ...{ connections: of('connections'), answers: of('answers'), signatures: of('signatures') },
+});
+
 /** The arrivals of one scenario, and what is done with them. */
 export interface Lane {
   arrivals: Arrivals;
@@ -264,18 +269,13 @@ const LEAST_MS = 1;
 /** Minimum interval between wake-ups. At high rates, one wake-up handles several arrivals. */
 const LEAST_TICK_MS = 0.25;
 
-/** Waits of one lane. */
 interface Waiting {
   times: WaitTimes;
   cause: keyof WaitTimes | null;
   sinceMs: number;
 }
 
-const newWaiting = (): Waiting => ({
-  times: { connections: 0, answers: 0, signatures: 0 },
-  cause: null,
-  sinceMs: 0,
-});
+const newWaiting = (): Waiting => ({ times: byCause(() => 0), cause: null, sinceMs: 0 });
 
 export class Schedule {
   readonly #options: ScheduleOptions;
@@ -326,7 +326,6 @@ export class Schedule {
     this.#pumping = false;
   }
 
-  /** Wait times of a lane so far during the measured time. */
   waitTimes(index = 0): WaitTimes {
     const waiting = this.#waits[index]!;
     this.#wait(index, waiting.cause);

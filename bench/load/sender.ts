@@ -84,7 +84,6 @@ class Connection implements Dispatcher.DispatchHandler {
     return this.#exchange;
   }
 
-  /** Sends a call, with the headers of its trace. */
   send(exchange: Exchange, traceHeaders: Record<string, string> | null): void {
     const { method, target, headers: own, body } = exchange.call;
     const headers = traceHeaders ? { ...own, ...traceHeaders } : own;
@@ -238,16 +237,6 @@ export class Sender {
     return used < this.#options.connections;
   }
 
-  /** Requires `hasRoom`. */
-  sendArrival(call: Call, intendedMs: number, arrival: Arrival): void {
-    this.#send(call, intendedMs, arrival);
-  }
-
-  /** Counts an arrival as failed without sending it, because no server is reachable. */
-  dropArrival(call: Call, intendedMs: number, arrival: Arrival): void {
-    this.#drop(call, intendedMs, arrival);
-  }
-
   /** Abandons the requests of a scenario that are in flight. */
   interrupt(scenario: number): void {
     for (const connection of [...this.#busy]) {
@@ -276,7 +265,8 @@ export class Sender {
     for (const connection of this.#free.flat()) connection.giveUp();
   }
 
-  #drop(call: Call, intendedMs: number, arrival: Arrival | null): void {
+  /** Counts a call as failed without sending it, because no server is reachable. */
+  drop(call: Call, intendedMs: number, arrival: Arrival | null): void {
     this.#fail({ kind: 'broken' }, { call, intendedMs, arrival });
   }
 
@@ -287,7 +277,8 @@ export class Sender {
     this.#complete(exchange, outcome);
   }
 
-  #send(call: Call, intendedMs: number, arrival: Arrival | null): void {
+  /** Requires `hasRoom`. */
+  send(call: Call, intendedMs: number, arrival: Arrival | null): void {
     if (call.outcome) return this.#fail(call.outcome, { call, intendedMs, arrival });
     const node = this.#options.nodes.choose(call.agent);
     const sentMs = this.#options.now();
@@ -383,8 +374,8 @@ export class Sender {
     const { nodes } = this.#options;
     while (this.#unscheduled.size > 0 && (nodes.isDown || this.hasRoom)) {
       const { call, intendedMs } = this.#unscheduled.shift()!;
-      if (nodes.isDown) this.#drop(call, intendedMs, null);
-      else this.#send(call, intendedMs, null);
+      if (nodes.isDown) this.drop(call, intendedMs, null);
+      else this.send(call, intendedMs, null);
     }
     this.#isSending = false;
   }

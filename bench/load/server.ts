@@ -288,11 +288,6 @@ export interface Target {
   server: LoadResult['server'];
   /** Limit per operation, per minute; empty if unknown. */
   perMinute: Record<string, number>;
-  /**
-   * True if the limits are in force as reported. An older server reports limits before applying its
-   * profile's factor.
-   */
-  inForce?: boolean;
 }
 
 /** Response timeout, short because the run has not started. */
@@ -317,7 +312,6 @@ export async function readTarget(url: string): Promise<Target> {
       epoch: textOrNull(meta.epoch),
     },
     perMinute: Object.fromEntries(numbers),
-    inForce: isRecord(limits.windows),
   };
 }
 

@@ -74,7 +74,6 @@ function sharesOf<T>(all: readonly T[], size: number): T[][] {
 }
 
 export interface UnsignedCall {
-  /** Ordinal of the agent. */
   agent: number;
   publicKey: string;
   method: 'POST' | 'PUT';

@@ -33,7 +33,6 @@ function keyOf(ordinal: number): KeyPair {
   return made;
 }
 
-/** Returns the public keys as hex. */
 export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }
@@ -49,7 +48,6 @@ export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   return made;
 }
 
-/** Returns a JSON array of signed transactions. */
 export function transactions({ first, count, senders }: TransactionTask): Uint8Array {
   const texts: string[] = [];
   for (let number = first; number < first + count; number += 1) {

@@ -107,7 +107,6 @@ const order: readonly Verdict['verdict'][] = [
   ...(['INCOMPLETE', 'UNSTABLE', 'VALID'] as const),
 ];
 
-/** Returns the worst of several verdicts. */
 export const findWorst = (all: readonly Pick<Verdict, 'verdict'>[]): Verdict['verdict'] =>
   order.find((one) => all.some(({ verdict }) => verdict === one)) ?? 'VALID';
 

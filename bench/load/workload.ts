@@ -22,7 +22,6 @@ export interface Call {
   holds(data: unknown): boolean;
   /** Performs a call that sends no HTTP request. If it rejects, the call counts as broken. */
   perform?(): Promise<CallOutcome>;
-  /** Outcome of a call that cannot be sent. */
   outcome?: CallOutcome;
   /** Called with the outcome after it was recorded. */
   completed(outcome: CallOutcome): void;
@@ -106,6 +105,5 @@ export interface Source {
    * `signal` aborts.
    */
   drain?(signal: AbortSignal): Promise<void>;
-  /** Returns notes for the result. */
   notes?(): string[];
 }

@@ -14,7 +14,7 @@ const floors: Record<string, string> = {
     'executors.ts server.ts nodes.ts event-stream.ts schedule.ts sender.ts signers.ts ' +
     'blocks.ts recorder.ts ' +
     'agents.ts voting.ts chain.ts workloads verdict.ts measurement.ts run.ts figures.ts ' +
-    'saturation.ts histograms.ts merge.ts model.ts charts.ts report.ts live-progress.ts files.ts',
+    'saturation.ts merge.ts model.ts charts.ts report.ts live-progress.ts files.ts',
   sim:
     'numbers.ts rng.ts scenario agents world audit measure run compare queue conformance rules ' +
     'report sweep fork decision-index.ts run-view.ts swarm attribution index.ts',

@@ -11,7 +11,6 @@ export const load = signal<LoadState | null>(null);
 /** Connection to the load command. */
 type Wire =
   | { is: 'following' }
-  /** The run is over. */
   | { is: 'over' }
   | { is: 'lost'; why: string; since: number; againAt: number };
 
@@ -71,7 +70,6 @@ export function factText({ facts }: LoadState, wanted: string): string {
   return found ? formatValue(found.value, found.unit) : '–';
 }
 
-/** Formats a duration in whole seconds. */
 const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
 
 /** Returns the progress and the remaining time. */
@@ -112,7 +110,6 @@ export function verdictText({ verdict, tables }: LoadState): { title: string; te
   };
 }
 
-/** Mark for each verdict. */
 export const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'unchecked'> = {
   VALID: 'holds',
   UNSTABLE: 'unchecked',

@@ -20,39 +20,23 @@ import type { Expected, Source } from '../workload.js';
 const MOST_TRANSACTIONS = 1_000;
 
 /** @throws {Failure} `BATCH_OUT_OF_RANGE` */
-export async function votes(pool: AgentPool, expected: Expected): Promise<Source> {
+export async function chained(
+  pool: AgentPool,
+  expected: Expected,
+  arrivals: 'votes' | 'proposals',
+): Promise<Source> {
   const { batch } = pool.context.options;
-  return toSource(
-    await assemble(pool, { arrivals: 'votes', batch, perBlock: (needed) => needed, expected }),
-  );
-}
-
-/** @throws {Failure} `BATCH_OUT_OF_RANGE` */
-export async function proposals(pool: AgentPool, expected: Expected): Promise<Source> {
-  const { batch } = pool.context.options;
-  if (batch < 1 || batch > MOST_TRANSACTIONS) {
+  if (arrivals === 'proposals' && (batch < 1 || batch > MOST_TRANSACTIONS)) {
     throw loadError('BATCH_OUT_OF_RANGE', { batch, most: MOST_TRANSACTIONS });
   }
-  return toSource(
-    await assemble(pool, { arrivals: 'proposals', batch, perBlock: () => 1, expected }),
-  );
-}
-
-const toSource = (chain: Chain): Source => ({
-  next: (intendedMs) => chain.next(intendedMs),
-  onReturned: () => chain.onReturned(),
-  waitsFor: () => chain.waitsFor,
-  limit: (perS) => chain.limit(perS),
-  drain: (signal) => chain.drain(signal),
-});
-
-interface AssemblyPlan {
-  /** Requests that are the arrivals of the schedule. */
-  arrivals: 'votes' | 'proposals';
-  batch: number;
-  /** Returns the arrivals of a block that needs `votes` votes. */
-  perBlock(votes: number): number;
-  expected: Expected;
+  const chain = await assemble(pool, expected, arrivals);
+  return {
+    next: (intendedMs) => chain.next(intendedMs),
+    onReturned: () => chain.onReturned(),
+    waitsFor: () => chain.waitsFor,
+    limit: (perS) => chain.limit(perS),
+    drain: (signal) => chain.drain(signal),
+  };
 }
 
 /**
@@ -71,11 +55,15 @@ const HEAD_MS = 10_000;
  * Builds the chain, which closes together with the pool. @throws {Failure} if the agents could
  * not decide a block.
  */
-async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
+async function assemble(
+  pool: AgentPool,
+  expected: Expected,
+  arrivals: 'votes' | 'proposals',
+): Promise<Chain> {
   const { context, progress, signers, record, asker } = pool;
-  const count = context.options.agents;
+  const { agents: count, batch } = context.options;
   const producers = Math.min(PRODUCERS, count);
-  if (plan.batch > 0 && pool.surroundings.networkId === null) throw loadError('NO_NETWORK_ID', {});
+  if (batch > 0 && pool.surroundings.networkId === null) throw loadError('NO_NETWORK_ID', {});
   const keys = await pool.keys(count);
   await pool.retireLeft(count);
   const validators = await electorateWith(pool, keys);
@@ -89,17 +77,18 @@ async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   // Generators share the agents, but not the senders.
   const senders = { ...SENDERS, first: SENDERS.first + (shard?.index ?? 0) * SENDERS.count };
   const needed = rule.approvalsToClose(validators);
-  const blocksPerS = plan.expected.perS / plan.perBlock(needed);
+  const perBlock = arrivals === 'votes' ? needed : 1;
+  const blocksPerS = expected.perS / perBlock;
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
   let chain: Chain | null = null;
   const blocks = new BlocksAhead({
     signers,
     voters: count,
     producers: producersOf(producers, shard),
-    batch: plan.batch,
+    batch,
     senders,
     needed,
-    expected: Math.ceil(plan.expected.total / plan.perBlock(needed)),
+    expected: Math.ceil(expected.total / perBlock),
     blockMs: 1_000 / blocksPerS,
     now: pool.now,
     onReady: () => chain?.advance(),
@@ -110,7 +99,7 @@ async function assemble(pool: AgentPool, plan: AssemblyPlan): Promise<Chain> {
   const head = await headOf(pool, listener);
   progress(await prepareBlocks(blocks, head.hash));
   const means = { context, asker, agents, blocks, record, takesEarly, rule };
-  const order = { arrivals: plan.arrivals, ...(shard ? { shard } : {}) };
+  const order = { arrivals, ...(shard ? { shard } : {}) };
   chain = new Chain({ ...means, ...order, head, validators, senders });
   pool.atEnd(() => chain?.close());
   listener.receive = (text) => chain?.receive(text);

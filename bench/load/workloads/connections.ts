@@ -39,7 +39,6 @@ class Connections implements Source {
   readonly #pool: AgentPool;
   readonly #row: ConnectionRow;
   readonly #agents: readonly Agent[];
-  /** Open connections by agent. */
   readonly #open = new Map<Agent, EventStream>();
   readonly #busy = new Set<Agent>();
   #turn = 0;

@@ -28,7 +28,6 @@ export interface DraftPlan {
   most?: number;
   /** Drafts the request with this number, which the agent will send. */
   draft(number: number, agent: Agent): Draft;
-  /** Source of the votes of a script. */
   votes?: Source | null;
   sent?(number: number, intendedMs: number): void;
   completed?(number: number, outcome: CallOutcome): void;

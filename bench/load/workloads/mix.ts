@@ -37,6 +37,11 @@ const reading =
     return reads(kind, own, pool.context, progress);
   };
 
+const chaining =
+  (arrivals: 'votes' | 'proposals'): Make =>
+  async ({ pool, expected }) =>
+    (await import('./chained.js')).chained(pool, expected, arrivals);
+
 const connecting =
   (kind: 'connect' | 'reconnect' | 'slowread'): Make =>
   async ({ pool }) => {
@@ -46,8 +51,8 @@ const connecting =
 
 /** Modules of the kinds, in the order in which they are prepared: the chain registers first. */
 const modules: Record<Exclude<Kind, 'script'>, Make> = {
-  vote: async ({ pool, expected }) => (await import('./chained.js')).votes(pool, expected),
-  propose: async ({ pool, expected }) => (await import('./chained.js')).proposals(pool, expected),
+  vote: chaining('votes'),
+  propose: chaining('proposals'),
   status: async ({ pool, expected }) => {
     const { Drafts } = await import('./drafts.js');
     const reason = (number: number) => `load ${pool.run} status ${number}`;

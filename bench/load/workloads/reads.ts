@@ -28,7 +28,6 @@ const kinds = {
   },
 } as const satisfies Record<string, ReadKind>;
 
-/** Reads in the order of one round. */
 const rounds: Partial<Record<Kind, readonly (keyof typeof kinds)[]>> = {
   read: ['state', 'state', 'agents', 'reputation'],
   state: ['state'],

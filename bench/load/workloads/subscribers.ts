@@ -36,7 +36,7 @@ export async function updates(
     sent: (number, intendedMs) => deliveries.sent(number, intendedMs),
     completed: (number, { kind }) => deliveries.completed(number, kind === 'accepted'),
   });
-  await follow(pool, { agents: all.slice(0, count), mark, deliveries });
+  await follow(pool, all.slice(0, count), mark, deliveries);
   progress(`${count} subscribers connected`);
   await source.prepared();
   return {
@@ -58,15 +58,16 @@ async function complete(
   if (!signal.aborted) deliveries.finish();
 }
 
-interface Following {
-  agents: readonly Agent[];
-  /** Prefix of the updates' reasons. A number follows. */
-  mark: string;
-  deliveries: Deliveries;
-}
-
-/** Connects the agents. @throws {Failure} if the server refuses an agent. */
-async function follow(pool: AgentPool, { agents, mark, deliveries }: Following): Promise<void> {
+/**
+ * Connects the agents. @param mark prefix of the updates' reasons; a number follows.
+ * @throws {Failure} if the server refuses an agent.
+ */
+async function follow(
+  pool: AgentPool,
+  agents: readonly Agent[],
+  mark: string,
+  deliveries: Deliveries,
+): Promise<void> {
   const reason = Buffer.from(mark);
   const { nodes } = pool.context;
   await forEachLimited(agents, AT_A_TIME, async (agent, index) => {

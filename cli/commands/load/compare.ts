@@ -166,7 +166,6 @@ export async function reportConditions(
   setExitCode(conditionsCode(judged, usable(result)));
 }
 
-/** One line for each condition: its value, and whether it passed. */
 function conditionLines(
   conditions: readonly Condition[],
   judged: readonly Judgement[],

@@ -32,7 +32,6 @@ interface DiscloseFlags {
   json?: boolean;
 }
 
-/** Default of --rounds. */
 const ROUNDS = 3;
 
 /** Runs the rounds of a disclosed benchmark, and writes the disclosure. @throws {UsageError} */

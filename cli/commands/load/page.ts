@@ -16,7 +16,6 @@ import { writeStderr } from '../../output/output.js';
 
 export interface LoadWatch {
   hooks: SaturateHooks;
-  /** Signal that aborts when the page stops the run. */
   stop: AbortSignal;
   /**
    * Shows the end of the run. Resolves once open pages have received it and the server is closed.
@@ -99,7 +98,6 @@ class PageThread {
     });
   }
 
-  /** Signal that aborts when the page stops the run. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }

@@ -1,5 +1,11 @@
 /** Generated results of any size. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import { stringify } from 'yaml';
 import type {
   LoadResult,
   Operation,
@@ -7,6 +13,27 @@ import type {
   Probe,
   Second,
 } from '../../../dist/bench/load/result.js';
+import { temporaryFolder } from '../../support/fixture.js';
+
+/** Serves HTTP on a free port until the end of the test, and returns the URL. */
+export async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Writes files into a new folder, objects as YAML, and returns the path of the first. */
+export function written(files: Record<string, string | object>): string {
+  const folder = temporaryFolder();
+  for (const [name, file] of Object.entries(files)) {
+    writeFileSync(join(folder, name), typeof file === 'string' ? file : stringify(file));
+  }
+  return join(folder, Object.keys(files)[0]!);
+}
 
 /** Generates pseudo-random numbers from a seed. */
 export function noise(seed = 1): () => number {

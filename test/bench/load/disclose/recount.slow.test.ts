@@ -1,6 +1,5 @@
 /** A disclosed benchmark: its recount from files and log, and edits, which are all refused. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Disclosure,
@@ -11,9 +10,10 @@ import type { Recount } from '../../../../dist/bench/load/recount.js';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { generateKeyPair, sign } from '../../../../dist/engine/crypto/keys.js';
 import { runCommand } from '../../../support/command.js';
+import { suiteFolder } from '../../../support/runs.js';
 import { serve } from '../../../support/service/server.js';
 
-const root = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+const root = suiteFolder();
 const [folder, data, other] = ['run', 'data', 'other'].map((name) => join(root, name));
 
 const recounted = async (from: string, log: string) => {
@@ -36,7 +36,6 @@ beforeAll(async () => {
     await close();
   }
 }, 120_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const read = (from: string) =>
   JSON.parse(readFileSync(join(from, 'disclosure.json'), 'utf8')) as Disclosure;
@@ -142,16 +141,40 @@ test('recount: refuses every one of at least thirty edits', async () => {
 
 type Forgery = [what: string, forge: (disclosure: Disclosure, copy: string) => void, RegExp];
 
+/** Changes a file of the first round, with its digest. */
+function rewrite(
+  { rounds }: Disclosure,
+  copy: string,
+  file: string,
+  change: (text: string) => string,
+): void {
+  const path = join(copy, 'round-1', file);
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
+  rounds[0]!.files[file] = sha256File(path);
+}
+
+/** Changes the scheduled times of the measured blocks of the first round. */
+const reschedule = (
+  forged: Disclosure,
+  copy: string,
+  change: (ms: number, first: number) => number,
+) =>
+  rewrite(forged, copy, 'blocks.csv', (text) => {
+    const first = Number(/^\w+,\d+,1,([\d.]+),/m.exec(text)![1]);
+    return text.replace(/^(\w+,\d+),1,([\d.]+),/gm, (_, hash: string, ms: string) => {
+      return `${hash},1,${change(Number(ms), first)},`;
+    });
+  });
+
 const forgeries: readonly Forgery[] = [
   [
     'a figure',
-    ({ rounds }, copy) => {
-      const path = join(copy, result);
-      const before = JSON.parse(readFileSync(path, 'utf8')) as LoadResult;
-      before.transactions.finalized += 10;
-      writeFileSync(path, JSON.stringify(before));
-      rounds[0]!.files['result.json'] = sha256File(path);
-    },
+    (forged, copy) =>
+      rewrite(forged, copy, 'result.json', (text) => {
+        const before = JSON.parse(text) as LoadResult;
+        before.transactions.finalized += 10;
+        return JSON.stringify(before);
+      }),
     /round-1: finalized is/,
   ],
   [
@@ -176,27 +199,14 @@ const forgeries: readonly Forgery[] = [
   ],
   [
     'later times of schedule',
-    ({ rounds }, copy) => {
-      const path = join(copy, 'round-1', 'blocks.csv');
-      const later = (_: string, hash: string, ms: string) => `${hash},1,${Number(ms) + 5_000},`;
-      writeFileSync(path, readFileSync(path, 'utf8').replace(/^(\w+,\d+),1,([\d.]+),/gm, later));
-      rounds[0]!.files['blocks.csv'] = sha256File(path);
-    },
+    (forged, copy) => reschedule(forged, copy, (ms) => ms + 5_000),
     /round-1: block \w+ was scheduled after its proposal/,
   ],
   [
     'a shorter time',
-    ({ rounds }, copy) => {
-      const path = join(copy, 'round-1', 'blocks.csv');
-      const text = readFileSync(path, 'utf8');
-      const first = Number(/^\w+,\d+,1,([\d.]+),/m.exec(text)![1]);
-      const sooner = (_: string, hash: string, ms: string) =>
-        `${hash},1,${first + (Number(ms) - first) / 5},`;
-      writeFileSync(path, text.replace(/^(\w+,\d+),1,([\d.]+),/gm, sooner));
-      rounds[0]!.files['blocks.csv'] = sha256File(path);
-      const of = join(copy, result);
-      writeFileSync(of, member('measured_s', '0.2')(readFileSync(of, 'utf8')));
-      rounds[0]!.files['result.json'] = sha256File(of);
+    (forged, copy) => {
+      reschedule(forged, copy, (ms, first) => first + (ms - first) / 5);
+      rewrite(forged, copy, 'result.json', member('measured_s', '0.2'));
     },
     /round-1: measured 0.2 s, and 0.\d+ s by the log/,
   ],

@@ -1,15 +1,13 @@
 /** A load file that starts a server and plans six faults, as a user runs it. */
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { stringify } from 'yaml';
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { LoadResult } from '../../../../dist/bench/load/result.js';
 import { runCommand } from '../../../support/command.js';
 import { freePort } from '../../../support/fixture.js';
+import { written } from '../fixture.js';
 import { expectSound, sum } from '../generator.js';
 
 test('faults: six faults of a real server, each with score, downtime and recovery', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
   const port = String(await freePort());
   const program = resolve('dist/cli/main.js');
   const url = `http://127.0.0.1:${port}`;
@@ -37,9 +35,10 @@ test('faults: six faults of a real server, each with score, downtime and recover
       },
     },
   };
-  writeFileSync(join(folder, 'load.yaml'), stringify(file));
+  const path = written({ 'load.yaml': file });
+  const folder = dirname(path);
   const out = join(folder, 'out');
-  await runCommand(['load', join(folder, 'load.yaml'), '--allow-commands', '--out', out]);
+  await runCommand(['load', path, '--allow-commands', '--out', out]);
   const result = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as LoadResult;
   expectSound(result);
   expect(result.ended).toBe('complete');

@@ -1,21 +1,16 @@
 /** Faults of a load file: their checks, what the record of a run says of them, and scores. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { compare } from '../../../../dist/bench/load/compare.js';
 import { FaultRecord } from '../../../../dist/bench/load/faults.js';
 import { readLoadFile } from '../../../../dist/bench/load/load-file.js';
 import type { FaultPlan } from '../../../../dist/bench/load/options.js';
 import type { Second } from '../../../../dist/bench/load/result.js';
 import { runCommand } from '../../../support/command.js';
-import { loadResult, noise } from '../fixture.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { loadResult, noise, written } from '../fixture.js';
 
-function written(file: object): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'load.yaml');
-  writeFileSync(path, stringify(file));
-  return path;
-}
+const fileOf = (file: object): string => written({ 'load.yaml': file });
 
 const scenarios = { a: { executor: 'constant-arrival-rate', rate: 10, duration: '9s' } };
 const servers = { main: { command: ['node', '-e', ''] } };
@@ -25,7 +20,7 @@ test('faults: become plans of a run that keeps going', () => {
   const doing = { action: 'run', command: ['true', ''], undo: ['true'] };
   const run = { at: '5s', ...doing };
   const { options, ...rest } = readLoadFile(
-    written({ scenarios, servers, faults: { f: kill, run } }),
+    fileOf({ scenarios, servers, faults: { f: kill, run } }),
   );
   expect(rest.servers).toEqual({ main: { ...servers.main, autostart: true, ready: null } });
   expect(options).toMatchObject({
@@ -46,16 +41,16 @@ test.each([
   ['faults.f.command', { at: '1s', action: 'run' }],
   ['faults.f.shell', { ...kill, shell: true }],
 ])('faults: a problem with %s names it', (path, f) => {
-  const file = written({ scenarios, servers, faults: { f } });
+  const file = fileOf({ scenarios, servers, faults: { f } });
   expect(() => readLoadFile(file)).toThrow(
     new RegExp(`load.yaml:\\d+: ${path.replaceAll('.', '\\.')} `),
   );
 });
 
 test('faults: commands of a file run only with --allow-commands', async () => {
-  const marked = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'mark');
+  const marked = join(temporaryFolder(), 'mark');
   const command = ['node', '-e', `require('fs').writeFileSync(${JSON.stringify(marked)}, '')`];
-  const path = written({ scenarios, servers: { main: { command } }, faults: { f: kill } });
+  const path = fileOf({ scenarios, servers: { main: { command } }, faults: { f: kill } });
   const { code, stderr } = await runCommand(['load', path]);
   expect([code, stderr.includes('--allow-commands')]).toEqual([2, true]);
   expect(() => writeFileSync(marked, '', { flag: 'wx' })).not.toThrow();
@@ -142,16 +137,12 @@ test('record: the effect of a fault ends at the next one, and a server may stay 
     during(25_000, 60_000, () => null),
   );
   expect([first!.until_ms, second!.until_ms]).toEqual([25_000, 35_000]);
-  expect(second).toMatchObject({
-    errors: 1_000,
-    recovery_ms: null,
-    sensitivity: null,
-  });
+  expect(second).toMatchObject({ errors: 1_000, recovery_ms: null, sensitivity: null });
   expect(second!.downtime_ms).toBeGreaterThan(8_900);
 });
 
 test('simulation: a partition has a row like that of a server, in simulated time', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  const folder = temporaryFolder();
   const [cut, quiet, load] = ['cut', 'quiet', 'load.json'].map((name) => join(folder, name));
   const town = {
     ...{ title: 'town', question: 'q', population: 12, length: { virtual_ms: 120_000 } },
@@ -164,7 +155,7 @@ test('simulation: a partition has a row like that of a server, in simulated time
     [cut!, { ...town, faults }],
     [quiet!, town],
   ] as const) {
-    const { code } = await runCommand(['sim', written(scenario), '--out', out]);
+    const { code } = await runCommand(['sim', fileOf(scenario), '--out', out]);
     expect(code).toBe(0);
   }
   const [server] = recorded([plan()], usual);

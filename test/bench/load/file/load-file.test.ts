@@ -1,22 +1,13 @@
 /** Load files: checks, and imports from k6 and Artillery. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { importLoad } from '../../../../dist/bench/load/import.js';
 import { readLoadFile } from '../../../../dist/bench/load/load-file.js';
 import { loadFileJsonSchema } from '../../../../dist/bench/load/load-schema.js';
 import { runCommand } from '../../../support/command.js';
-
-/** Writes files into a new folder, and returns the path of the first. */
-function written(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return join(folder, Object.keys(files)[0]!);
-}
+import { written } from '../fixture.js';
 
 const plan = (file: object, others: Record<string, string> = {}) =>
-  readLoadFile(written({ 'load.yaml': stringify(file), ...others }));
+  readLoadFile(written({ 'load.yaml': file, ...others }));
 
 const steady = { executor: 'constant-arrival-rate', rate: 10, duration: '10s' };
 const users = { executor: 'constant-vus', vus: 2, duration: '1s' };
@@ -72,7 +63,7 @@ test.each<[string, object, RegExp]>([
 
 test('load file: refuses all problems of a file at once, each with its line', async () => {
   const scenarios = { a: { ...steady, exec: 'read' }, b: { executor: 'vus' }, c: { vus: 1 } };
-  const path = written({ 'load.yaml': stringify({ title: 't', scenarios, thresholds: 'p99' }) });
+  const path = written({ 'load.yaml': { title: 't', scenarios, thresholds: 'p99' } });
   const { code, stderr } = await runCommand(['load', path, '--url', 'http://127.0.0.1:1']);
   const found = [...stderr.matchAll(/load\.yaml:(\d+): (\S+) is/g)].map(([, ...one]) => one);
   expect([code, found]).toEqual([
@@ -97,9 +88,7 @@ test.each([
   ['p99{scenario:b}<1s', 17, 'no scenario b (expected one of a)'],
 ])('load file: the threshold %s is refused with its line', async (threshold, expected, text) => {
   const scenarios = { a: { ...steady, exec: 'reads' } };
-  const path = written({
-    'load.yaml': stringify({ thresholds: ['p50<1s', threshold], scenarios }),
-  });
+  const path = written({ 'load.yaml': { thresholds: ['p50<1s', threshold], scenarios } });
   const { code, stderr } = await runCommand(['load', path, '--url', 'http://127.0.0.1:1']);
   expect(code).toBe(expected);
   expect(stderr).toMatch(/threshold of \S+load\.yaml:3/);
@@ -110,7 +99,7 @@ test('load file: several generators cannot share its servers and faults', async 
   const scenarios = { a: { ...steady, exec: 'reads' } };
   const server = { command: ['true'] };
   const faults = { down: { at: '1s', action: 'kill', server: 'one' } };
-  const path = written({ 'load.yaml': stringify({ scenarios, servers: { one: server }, faults }) });
+  const path = written({ 'load.yaml': { scenarios, servers: { one: server }, faults } });
   const shard = ['--shard', '1/2', '--start-at', '2999-01-01T00:00:00Z', '--seed', 'x'];
   for (const flags of [[], ['--allow-commands']]) {
     const { code, stderr } = await runCommand(['load', path, ...shard, ...flags]);
@@ -127,9 +116,7 @@ test.each([
   [['--shard', '1/2', '--start-at', '2999-01-01T00:00:00Z', '--seed', 'y'], 1],
   [['--fail-on', 'vote.p99>1s'], 17],
 ])('load file: with %s the command ends with %d', async (flags, expected) => {
-  const path = written({
-    'load.yaml': stringify({ scenarios: { a: { ...steady, exec: 'reads' } } }),
-  });
+  const path = written({ 'load.yaml': { scenarios: { a: { ...steady, exec: 'reads' } } } });
   const { code } = await runCommand(['load', path, '--url', 'http://127.0.0.1:1', ...flags]);
   expect(code).toBe(expected);
 });

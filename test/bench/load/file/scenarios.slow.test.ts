@@ -1,16 +1,12 @@
 /** Runs of load files against a server with a counter of its own. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { readLoadFile, shareOf } from '../../../../dist/bench/load/load-file.js';
 import { mergeLoads } from '../../../../dist/bench/load/merge.js';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { runLoad } from '../../../../dist/bench/load/run.js';
 import { runCommand } from '../../../support/command.js';
 import { world } from '../../../support/service/server.js';
+import { listen, written } from '../fixture.js';
 import { expectSound, type Operation, onSchedule, sum } from '../generator.js';
 import { knownServer } from '../known/known-server.js';
 
@@ -45,27 +41,17 @@ async function counter(stall: { fromMs: number; toMs: number } | null = null): P
     response.once('finish', () => (answered += 1));
     setTimeout(() => response.end(state), waitMs);
   });
-  server.listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const url = await listen(server);
   const restart = (afterMs: number) => {
     server.close();
     server.closeAllConnections();
-    setTimeout(() => server.listen(port, '127.0.0.1'), afterMs);
+    setTimeout(() => server.listen(Number(new URL(url).port), '127.0.0.1'), afterMs);
   };
-  return { url: `http://127.0.0.1:${port}`, times, answered: () => answered, restart };
+  return { url, times, answered: () => answered, restart };
 }
 
-function fileOf(file: object, others: Record<string, string> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
-  for (const [name, text] of Object.entries(others)) writeFileSync(join(folder, name), text);
-  writeFileSync(join(folder, 'load.yaml'), stringify(file));
-  return join(folder, 'load.yaml');
-}
+const fileOf = (file: object, others: Record<string, string> = {}): string =>
+  written({ 'load.yaml': file, ...others });
 
 const state1 = { state: 1 };
 
@@ -267,9 +253,7 @@ test('thresholds: are listed with their values, and one can end the run', async 
   const server = await counter({ fromMs: 500, toMs: 60_000 });
   const path = fileOf({
     timeout: '500ms',
-    scenarios: {
-      a: { executor: 'constant-arrival-rate', rate: 50, duration: '60s', mix: state1 },
-    },
+    scenarios: { a: { executor: 'constant-arrival-rate', rate: 50, duration: '60s', mix: state1 } },
     thresholds: ['p50<10m', { threshold: 'errors<10%', abortOnFail: true, delayAbortEval: '2s' }],
   });
   const beginMs = Date.now();

@@ -180,28 +180,6 @@ test('read: refuses other files and names the expected one', () => {
   expect(holding(change({ tiers: undefined }))).toThrow(refusal('/tiers '));
 });
 
-test('read: an interrupted run of an older version is INCOMPLETE', () => {
-  const file = join(temporaryFolder(), 'result.json');
-  const older = loadResult({}, { ended: 'interrupted', verdict: 'VALID' });
-  writeFileSync(file, JSON.stringify(older));
-  expect(readLoad(file)).toEqual({ ...older, verdict: 'INCOMPLETE' });
-});
-
-test('read: a result of an older version has a p99.9 of finality only with enough blocks', () => {
-  const file = join(temporaryFolder(), 'result.json');
-  const shape = { workload: 'transactions', operations: ['propose'], failing: 0 } as const;
-  const read = (accepted: number) => {
-    const older = loadResult(shape);
-    const { independent: _, ...finality } = older.finality;
-    const operations = older.operations.map((one) => ({ ...one, accepted }));
-    const times = { ...finality, p999: 500 };
-    writeFileSync(file, JSON.stringify({ ...older, operations, finality: times }));
-    return readLoad(file).finality;
-  };
-  expect(read(60)).toMatchObject({ independent: 60, p999: null });
-  expect(read(1_000)).toMatchObject({ independent: 1_000, p999: 500 });
-});
-
 test('read: refuses a folder in place of the file, and an oversized file', () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'result.json'));

@@ -4,10 +4,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledChild } from '../../../support/child.js';
+import { suiteFolder } from '../../../support/runs.js';
 import type { Asked, Made, Received, Record, Said } from './record.js';
 
 export type { Received, Record } from './record.js';
@@ -27,13 +26,12 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
+const folder = suiteFolder();
 /** Bundled once per test file. */
 let program: Promise<string> | null = null;
 
 function host(): Promise<string> {
   if (program) return program;
-  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   program = bundledChild('test/bench/load/known/host.ts', join(folder, 'known'));
   return program;
 }

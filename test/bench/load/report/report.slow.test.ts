@@ -42,10 +42,7 @@ const silent = (): LoadResult =>
   );
 
 const results: Record<string, { result: () => LoadResult; figures: number }> = {
-  'votes with a stall': {
-    result: () => loadResult({ stall: true, failing: 0.03 }),
-    figures: 5,
-  },
+  'votes with a stall': { result: () => loadResult({ stall: true, failing: 0.03 }), figures: 5 },
   'a mixed load of many operations': {
     result: () =>
       loadResult({ workload: 'mixed', operations: ['vote', 'propose', 'read', 'meme'] }),

@@ -21,7 +21,12 @@ const limited = (limits_profile: string | null): Target => ({
     ...{ url: asked.url, version: null, limits_profile },
     ...{ durable: null, network_id: null, epoch: null },
   },
-  perMinute: { register: 1, vote: 10, propose: 5, read: 600 },
+  perMinute: Object.fromEntries(
+    Object.entries({ register: 1, vote: 10, propose: 5, read: 600 }).flatMap(([name, value]) => {
+      const factor = { spec: 1, bench: 10_000 }[limits_profile ?? ''];
+      return factor === undefined ? [] : [[name, factor * value]];
+    }),
+  ),
 });
 
 const check = (profile: string | null, change: Partial<LoadOptions>) => () =>

@@ -1,14 +1,14 @@
 /** Streams of figures into named pipes, whose readers may be absent or hang. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadProgress } from '../../../../dist/bench/load/run.js';
 import { Streams } from '../../../../dist/bench/load/streams.js';
+import { temporaryFolder } from '../../../support/fixture.js';
 import { loadResult } from '../fixture.js';
 
 test('stream: a named pipe needs a reader, which may hang', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'pipe');
+  const path = join(temporaryFolder(), 'pipe');
   execFileSync('mkfifo', [path]);
   const unread = expect.objectContaining({ problem: 'STREAM_UNREAD' });
   expect(() => new Streams([path], {})).toThrow(unread);

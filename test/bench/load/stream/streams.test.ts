@@ -1,12 +1,11 @@
 /** Streams of figures: their forms, and sinks that are slow or dead. */
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LoadProgress } from '../../../../dist/bench/load/run.js';
 import { Streams, sinkPattern } from '../../../../dist/bench/load/streams.js';
-import { loadResult } from '../fixture.js';
+import { temporaryFolder } from '../../../support/fixture.js';
+import { listen, loadResult } from '../fixture.js';
 
 /** Starts a sink that answers after some milliseconds, or never. */
 async function sink(delayMs: number | null = 0) {
@@ -19,13 +18,7 @@ async function sink(delayMs: number | null = 0) {
       if (delayMs !== null) setTimeout(() => response.writeHead(204).end(), delayMs);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`, bodies };
+  return { url: `${await listen(server)}/x`, bodies };
 }
 
 const seconds = loadResult({ seconds: 3 }).seconds;
@@ -40,7 +33,7 @@ async function streamed(names: readonly string[]) {
 }
 
 test('stream: NDJSON has one line for each figure of a second', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'folkmoot-test-')), 'samples.ndjson');
+  const path = join(temporaryFolder(), 'samples.ndjson');
   expect((await streamed([path])).lost).toEqual([]);
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   const samples = lines.map((line) => JSON.parse(line) as { name: string; value: number });
