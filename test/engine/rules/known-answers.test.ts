@@ -2,12 +2,9 @@
 import { comparePairs, findStrongestPaths } from '../../../dist/engine/rules/election.js';
 import type { Verdict } from '../../../dist/engine/rules/rule.js';
 import {
-  agentId,
   createRule,
   decidePoll,
   hashOf,
-  multisets,
-  ORDERS,
   rank,
   rankWeight,
   type TestVote,
@@ -133,34 +130,6 @@ describe('Lackner and Skowron 2023: proportional approval voting for two seats',
   });
 });
 
-const factorial = (number: number): bigint =>
-  number < 2 ? 1n : BigInt(number) * factorial(number - 1);
-
-test.each([
-  [3, 1n, 18n],
-  [5, 5n, 72n],
-  [7, 875n, 11_664n],
-  [9, 65_485n, 839_808n],
-])('Condorcet paradox: %i voters have it in %i of %i random elections', (voters, part, whole) => {
-  let paradoxes = 0n;
-  for (const multiset of multisets(voters, ORDERS.length)) {
-    const votes = multiset.flatMap((weight, kind) =>
-      weight > 0 ? [rankWeight(weight, ...ORDERS[kind]!)] : [],
-    );
-    const pairs = pairsOf('abc', votes);
-    const winner = pairs.findIndex((row, a) =>
-      row.every((won, b) => a === b || won > pairs[b]![a]!),
-    );
-    if (winner < 0) {
-      paradoxes += multiset.reduce((product, n) => product / factorial(n), factorial(voters));
-      continue;
-    }
-    expect(elect('schulze', 'abc', votes).choice).toBe('abc'[winner]);
-    expect(elect('ranked_pairs', 'abc', votes).choice).toBe('abc'[winner]);
-  }
-  expect(paradoxes * whole).toBe(part * 6n ** BigInt(voters));
-});
-
 /** Probabilities of 0 to `most` in a binomial distribution, by logarithms, so none underflows. */
 function binomial(units: number, chance: number, most = units): number[] {
   let log = units * Math.log1p(-chance);
@@ -173,35 +142,6 @@ function binomial(units: number, chance: number, most = units): number[] {
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, number) => all + number, 0);
-
-describe('Kahng, Mackenzie and Procaccia 2021: delegation to the center of a star of 101', () => {
-  const RIGHT = { center: 0.7, leaf: 0.6 };
-  const rule = createRule('liquid');
-
-  /** Probability that the block is decided rightly, over the votes of center and leaves. */
-  function rightOf(ballot: unknown): number {
-    const leaves = binomial(100, RIGHT.leaf);
-    return sum(
-      leaves.flatMap((chance, right) =>
-        [true, false].map((isCenterRight) => {
-          const votes: TestVote[] = Array.from({ length: 101 }, (_, agent) => {
-            const isRight = agent === 0 ? isCenterRight : agent <= right;
-            const vote = { decision: isRight ? 'approve' : 'reject' } as const;
-            return agent === 0 || ballot === undefined ? vote : { ...vote, ballot };
-          });
-          const { status } = decidePoll(rule, { options: [], votes });
-          const center = isCenterRight ? RIGHT.center : 1 - RIGHT.center;
-          return status === 'finalized' ? chance * center : 0;
-        }),
-      ),
-    );
-  }
-
-  test('the vote is right with probability 0.98014, or 0.7 if all delegate', () => {
-    expect(rightOf(undefined)).toBeCloseTo(0.98014, 5);
-    expect(rightOf({ delegate: agentId(0) })).toBeCloseTo(0.7, 12);
-  });
-});
 
 const seatsOf = ({ standings }: Verdict) => standings!;
 

@@ -1,7 +1,7 @@
 /** Networks that decide by a module: replays, reads of the past, and refusals. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkCertificate, History, KeptNetwork, Network } from 'folkmoot';
+import { History, KeptNetwork, Network } from 'folkmoot';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import seedrandom from 'seedrandom';
 import { createVerifier } from '../../../dist/engine/crypto/pool.js';
@@ -11,8 +11,7 @@ import { createElectors, PollCounter } from '../../../dist/engine/rules/poll-cou
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
 import { replayHere } from '../../support/runs.js';
-import { certificateOf } from '../certificate/town.js';
-import { answerOf, newPopulation, refusalOf } from '../helpers.js';
+import { answerOf, newPopulation } from '../helpers.js';
 
 const example = (name: string) => readFileSync(join(root, 'examples/rules', name), 'utf8');
 
@@ -95,52 +94,6 @@ test('module: a network with an invalid module is not created', async () => {
 });
 
 // ---- Networks with named rules that count ballots: requests, outcomes and certificates.
-
-const options = ['a', 'b', 'c'].map((name) => ({ name }));
-
-const ranked = ['abc', 'abc', 'bca', 'cba', 'cba'].map((ranking) => ({ ranking: [...ranking] }));
-const approved = ['a', 'ab', 'bc', 'bc', 'c'].map((names) => ({ approved: [...names] }));
-const named = ['c', 'a', 'a', 'b', 'a'].map((option) => ({ option }));
-const scored = [9, 9, 0, 0, 0].map((score) => ({ scores: { a: score, b: 4 } }));
-
-test.each([
-  ['schulze', ranked, 'b', { a: 0, b: 2, c: 1 }],
-  ['ranked_pairs', ranked, 'b', { a: 0, b: 2, c: 1 }],
-  ['borda', ranked, 'b', { a: 4, b: 6, c: 5 }],
-  ['instant_runoff', ranked, 'c', { a: 2, b: 1, c: 3 }],
-  ['approval', approved, 'b', { a: 2, b: 3, c: 3 }],
-  ['proportional', approved, 'b', { a: 1, b: 3, c: 2 }],
-  ['plurality', named, 'a', { a: 3, b: 1, c: 1 }],
-  ['score', scored, 'b', { a: 18, b: 20, c: 0 }],
-])('network: %s chooses by ballots, and its certificate holds', async (...of) => {
-  const [policy, ballots, choice, standings] = of;
-  const path = temporaryFolder();
-  const people = await newPopulation({ path, genesis: { policy }, verifier: 'inline' });
-  const agents = await people.joinMany(5, ['validator', 'producer']);
-  const hash = await people.open(agents[0]!, { options });
-  for (const [position, ballot] of ballots.entries()) {
-    const fields = { block_hash: hash, decision: 'approve' as const, ballot };
-    answerOf(await people.submit(composeVote(agents[position]!, people.stamp(), fields)));
-  }
-  const block = people.network.read.block(hash)!;
-  expect(block).toMatchObject({ status: 'finalized', choice, standings });
-  const checked = checkCertificate(await certificateOf({ path }, hash));
-  expect(checked).toMatchObject({ holds: true, claim: { status: 'finalized', choice } });
-});
-
-test('network: a refused ballot counts as no vote', async () => {
-  const people = await newPopulation({ genesis: { policy: 'schulze' }, verifier: 'inline' });
-  const agents = await people.joinMany(2, ['validator', 'producer']);
-  const hash = await people.open(agents[0]!, { options });
-  const vote = (option: string) => {
-    const fields = { block_hash: hash, decision: 'approve' as const };
-    const ballot = { ranking: [option] };
-    return people.submit(composeVote(agents[1]!, people.stamp(), { ...fields, ballot }));
-  };
-  expect(refusalOf(await vote('x'))).toMatchObject({ pointer: '/ballot' });
-  answerOf(await vote('b'));
-  expect(refusalOf(await vote('a'))).toMatchObject({ reason: 'ALREADY_VOTED' });
-});
 
 test('network: weight follows delegations', async () => {
   const people = await newPopulation({ genesis: { policy: 'liquid' }, verifier: 'inline' });
