@@ -103,32 +103,6 @@ test('durations: an alliance lasts as long as Temporal computes', async () => {
   );
 });
 
-test.each([
-  ['PT1M', 60_000],
-  ['PT59.9999999S', null],
-  ['PT60.000999999S', 60_000],
-  ['PT0.016666667H', 60_000],
-  ['PT1,5M', 90_000],
-  ['Pt1m', 60_000],
-  ['P4W2D', 2_592_000_000],
-  ['P30DT0.000000001S', 2_592_000_000],
-  ['P30DT0.001S', null],
-  ['P1M', null],
-  ['P0M1D', 86_400_000],
-  ['PT1.5M30S', null],
-  ['', null],
-])('durations: an alliance of %j lasts %s ms', async (duration, ms) => {
-  if (ms === null) {
-    expect(await refused('alliance_propose', { duration })).toBe('400 SCHEMA /duration');
-  } else {
-    expect((await made('alliance_propose', { duration })).duration_ms).toBe(ms);
-  }
-});
-
-test('durations: treats the expected duration "" as absent', async () => {
-  expect((await made('status', { expected_duration: '' })).expected_duration).toBe('');
-});
-
 const two = (most: number) => fc.integer({ min: 0, max: most }).map((n) => `${n}`.padStart(2, '0'));
 const stamp = fc
   .tuple(
@@ -165,14 +139,6 @@ test('timestamps: accepts those of Temporal except leap seconds and spaces', () 
   );
 });
 
-test('timestamps: accepts the years 0000 to 9999 with any offset', () => {
-  expect(parseInstant('0000-01-01T00:00:00+23:59')).toBe(-62_167_305_540_000);
-  expect(parseInstant('9999-12-31T23:59:59.9999-23:59')).toBe(253_402_387_139_999);
-  for (const text of ['10000-01-01T00:00:00Z', '-0001-01-01T00:00:00Z', '+2025-01-01T00:00:00Z']) {
-    expect(parseInstant(text)).toBe(null);
-  }
-});
-
 /**
  * Astral characters, lone surrogates, unassigned code points, private use, controls, joiners,
  * digits from other scripts.
@@ -202,11 +168,6 @@ test('tags: accepts or refuses hostile texts, and lower case keeps their length'
     }),
     options,
   );
-});
-
-test.each(['\ud800', '\udc00a', 'a\ud83c'])('tags: refuses a surrogate in %j', async (tag) => {
-  expect(isTag(tag)).toBe(false);
-  expect(await refused('meme', { tags: [tag] })).toBe('400 BAD_JSON /tags/0');
 });
 
 // ---- Admission of composed requests gives the same result as admission of their bytes, for any
@@ -340,20 +301,6 @@ test('sniff: accepts the images that the library detects, with any following byt
     }),
     { numRuns: 3_000 },
   );
-});
-
-test.each(Object.entries(heads))('sniff: detects the type of %s', (name, head) => {
-  const expected: Record<string, string | undefined> = {
-    png: 'image/png',
-    jpeg: 'image/jpeg',
-    gif: 'image/gif',
-    gifText: 'image/gif',
-    webp: 'image/webp',
-    mark: 'text/plain; charset=utf-8',
-    text: 'text/plain; charset=utf-8',
-    bmp: 'text/plain; charset=utf-8',
-  };
-  expect(sniff(head)?.media_type).toBe(expected[name]);
 });
 
 test('sniff: refuses text whose first visible character begins a tag', () => {

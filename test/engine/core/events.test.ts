@@ -1,7 +1,5 @@
 /** Events: exact data, order, size and numbers. */
-import { GENESIS_HASH } from 'folkmoot';
-import { instant } from '../../support/citizens.js';
-import { answerOf, newPopulation, populated } from '../helpers.js';
+import { newPopulation, populated } from '../helpers.js';
 
 const both = ['validator', 'producer'] as const;
 
@@ -24,62 +22,6 @@ test.each([
   expect(population.told('block_proposal')[0]?.transactions[0]?.type).toBe(type);
 });
 
-populated('events: block_status and network_metrics have the final figures', async (population) => {
-  const [ada, bob, cem] = await population.joinMany(4, both);
-  const transactions = ['1', '2', '3'].map((data) => population.transaction(ada!, data));
-  const hash = await population.open(ada!, { transactions });
-  await population.open(bob!, { transactions: transactions.slice(1) });
-  await population.wait(9);
-  await population.vote(cem!, hash, 'reject');
-  const mark = population.mark();
-  answerOf(await population.vote(ada!, hash, 'reject'));
-  const timestamp = instant(9);
-  expect(population.told('block_status', mark)).toEqual([
-    {
-      block_hash: hash,
-      parent_hash: GENESIS_HASH,
-      height: 1,
-      status: 'rejected',
-      approve: 0,
-      reject: 2,
-      electorate: 4,
-      transactions: 3,
-      timestamp,
-    },
-  ]);
-  expect(population.told('network_metrics', mark)).toEqual([
-    {
-      block_height: 0,
-      tps: 0,
-      active_validators: 4,
-      active_producers: 4,
-      pending_transactions: 2,
-      head_hash: GENESIS_HASH,
-      timestamp,
-    },
-  ]);
-});
-
-populated('events: a finalizing vote emits all events that close the block', async (population) => {
-  const voters = await population.joinMany(4, both);
-  const hashes: string[] = [];
-  for (const voter of voters) hashes.push(await population.open(voter));
-  await population.votes(voters.slice(0, 2), hashes[1]!, 'approve');
-  const mark = population.mark();
-  await population.vote(voters[2]!, hashes[1]!);
-  const events = population.since(mark);
-  expect(events.map(({ type }) => type)).toEqual([
-    ...['block_validation', ...Array(4).fill('block_status'), 'network_metrics'],
-    ...Array(3).fill('reputation_update'),
-  ]);
-  const siblings = hashes.filter((_, index) => index !== 1).sort();
-  const told = population.told('block_status', mark).map((data) => [data.block_hash, data.status]);
-  expect(told).toEqual([[hashes[1], 'finalized'], ...siblings.map((hash) => [hash, 'orphaned'])]);
-  const ids = voters.slice(0, 3).map(({ id }) => id);
-  const updates = population.told('reputation_update', mark).map(({ agent_id }) => agent_id);
-  expect(updates).toEqual(ids.sort());
-});
-
 populated('events: the event for the largest proposal fits in 256 KiB', async (population) => {
   const ada = await population.join(both);
   const type = 'a'.repeat(32);
@@ -94,14 +36,6 @@ populated('events: the event for the largest proposal fits in 256 KiB', async (p
 });
 
 // ---- Reputation: initial scores, one block by hand, and without conformity.
-
-populated('reputation: begins at 50', async (population) => {
-  const ada = await population.join();
-  expect(population.network.read.reputation(ada.id)).toEqual({
-    ...{ overall_score: 50, meme_quality: 50, decision_consistency: 50, peer_ratings: 50 },
-    alliance_strength: 50,
-  });
-});
 
 populated('reputation: matches a manual calculation of one finalized block', async (population) => {
   const [ada, bob, cem, dan] = await population.joinMany(4, both);

@@ -18,7 +18,6 @@ import {
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { refusalMessages } from '../../../dist/engine/protocol/refusals.js';
 import { findProblem } from '../../../dist/engine/protocol/schema/validate.js';
-import { caseFile, caseLines, vectorCases } from '../../../dist/sim/conformance/cases.js';
 import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
@@ -135,29 +134,6 @@ test('suite: contains every reason of the engine, in lines that match the schema
   expect([...seen].sort()).toEqual([...outcomes, ...possible].sort());
 });
 
-/** Returns a step with its outcome in the short form of the case files. */
-function recorded(step: string, { outcome }: ExpectedLine): string {
-  const { outcome: _, ...rest } = JSON.parse(step) as { outcome?: string };
-  if (!outcome) return JSON.stringify(rest);
-  const { result, code, reason = code, pointer = '' } = outcome;
-  const short = result === 'refused' ? `${reason} ${pointer}`.trim() : result;
-  return JSON.stringify({ ...rest, outcome: short });
-}
-
-test('cases: the engine agrees with each recorded outcome and digest', async () => {
-  const lines = (list: readonly string[]) => `${list.join('\n')}\n`;
-  for (const name of vectors) {
-    const [, ...expected] = whole.expected(name);
-    const steps = caseLines(name).map((step, index) => recorded(step, expected[index]!));
-    await expect(lines(steps)).toMatchFileSnapshot(caseFile(name));
-  }
-  const rows = vectorCases().map((row) => {
-    const { log_digest, digest } = whole.file.cases.find(({ name }) => name === row.name)!;
-    return JSON.stringify({ ...row, log_digest, digest });
-  });
-  await expect(lines(rows)).toMatchFileSnapshot(caseFile('index'));
-});
-
 /** Patterns of the pointers that the protocol document lists, by reason. */
 function documentedPointers(): Map<string, RegExp[]> {
   const document = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
@@ -272,19 +248,6 @@ test('conformance: exits with 0 for equal results, else with 12 and the differen
     12,
     ['life line 1: /outcome/result', '  expected "accepted"', '  found    "duplicate"', ''],
   ]);
-});
-
-test.each<[string[], number, RegExp]>([
-  [[], 2, /--out DIR/],
-  [['--out', 'x', '--list'], 2, /--out DIR/],
-  [['--check', 'results'], 2, /--against DIR/],
-  [['--out', 'x', '--only', 'nothing'], 2, /nothing/],
-  [['--check', 'nowhere', '--against', '.'], 2, /nowhere/],
-  [['--check', 'package.json', '--against', '.'], 2, /suite\.json; /],
-  [['--out', 'docs'], 2, /: docs; /],
-])('conformance %j: exits with code %i', async (flags, expected, message) => {
-  const { code, stderr } = await folkmoot(['conformance', ...flags]);
-  expect([code, stderr]).toEqual([expected, expect.stringMatching(message)]);
 });
 
 test('suite: gives the line of invalid results', async () => {
