@@ -22,8 +22,8 @@ const file = fileWith('file.txt', 'hello');
 const broken = fileWith('broken.json', '{"private_key": "no');
 const empty = fileWith('empty.json', '{}\n');
 const certificate = at('certificate.json');
-const key = at('key.json');
-mkdirSync(folder);
+const [key, page] = [at('key.json'), at('page.html')];
+for (const one of [folder, page]) mkdirSync(one);
 
 beforeAll(async () => {
   for (const line of [
@@ -145,7 +145,40 @@ const invalid: Row[] = [
     sim --log none --verify-trace ${empty}
     sim --unsigned --verify-trace ${missing}
     sim --agents 4 --out ${run}
-    keygen --out ${certificate}`),
+    keygen --out ${certificate}
+    sim --url http://127.0.0.1:1 --speed 0
+    sim --url http://127.0.0.1:1 --speed -2
+    sim --url http://127.0.0.1:1 --speed fast
+    sim --url http://127.0.0.1:1 --verifier inline
+    sim --url nonsense
+    serve --scenario healthy-town --speed 0
+    serve --scenario healthy-town --speed -1
+    serve --scenario healthy-town --speed fast
+    serve --scenario healthy-town --speed 1001
+    serve --scenario /nowhere.yaml
+    serve --speed 2
+    serve --seed 7
+    explore nowhere
+    explore ${run} --port 65536
+    gallery no-such-scenario
+    fork ${folder} --set links.loss=0.1
+    fork ${missing} --set links.loss=0.1
+    compare ${run} ${folder}
+    sweep byzantine --keep --log none --out ${at('logs')}
+    agent nope
+    agent register
+    agent reputation
+    agent reputation --key ${missing}
+    agent status asleep --key ${key}
+    agent propose --key ${key} --set a
+    agent propose --key ${key} --set a={
+    agent meme ${missing} --key ${key}
+    agent ally respond ally_1 maybe --key ${key}
+    agent watch --count 0 --key ${key}
+    network state --url localhost:8080
+    network state --url http://localhost:8080,localhost:8081
+    network state --url ,
+    network blocks --status lost`),
   [['serve', '--network-id', 'no spaces']],
   [['sim', '--seed', '']],
   ...[
@@ -220,6 +253,51 @@ const named: Row[] = [
   [['cluster', 'forget'], 'missing argument: <node> (node name)'],
   [['agent', 'ally', 'respond', '--key', 'k'], 'missing argument: <alliance> (alliance id'],
   [['sim', '--check-determinism', '--out', at('twice')], '--out'],
+  [['explore', run, '--export', 'run.txt'], 'invalid --export: run.txt '],
+  [['explore', run, '--export', 'nowhere/run.html'], 'folder not found: nowhere;'],
+  [['explore', run, '--export', page], page],
+  ...[['--port', '0'], ['--open', 'yes'], ['--verify']].map((more): Row => {
+    return [['explore', run, '--export', ...more], `cannot be used with option '${more[0]}`];
+  }),
+  ...['sim', 'load'].flatMap((command): Row[] => [
+    [[command, '--port', '0'], '--port requires --watch'],
+    [[command, '--watch=loudly'], 'invalid --watch: loudly '],
+  ]),
+  [['sim', '--speed', '2'], '--speed requires --url or --watch'],
+  [['sim', '--speed', 'max', '--url', 'http://127.0.0.1:1'], 'with --url'],
+  [['sim', '--watch', '--url', 'http://127.0.0.1:1'], 'cannot be used with'],
+  [['sim', '--check-determinism', '--watch'], 'cannot be used with'],
+  [['sim', '--set', 'faults=[{"kind":"crash",}]'], 'position 17'],
+  [['sim', '--set', 'faults=[{kind: crash}]'], 'position 2'],
+  [['sim', '--set', 'links={"loss":0.1'], 'position 11'],
+  [['sim', '--set', 'title=[draft'], 'position 1'],
+  [['sim', '--set', 'title="draft'], 'position 6'],
+  [['sim', '--set', 'links={"loss":0.1,"loss":0.2}'], '/loss'],
+  [['sim', '--set', 'agents=[{"group":"b","count":"x"}]'], 'agents.0.count'],
+  [['sweep', 'byzantine', '--until-interval', '0'], 'above 0'],
+  [['sweep', 'byzantine', '--until-interval', '5x'], 'such as 5%'],
+  [['sweep', 'byzantine', '--most-replicates', '20'], 'requires --until-interval'],
+  [['sweep', 'byzantine', '--until-interval', '1', '--until-response', 'luck'], 'luck'],
+  ...[
+    ['--policy', 'threshold', '--parameter', 'size=3'],
+    ['--policy', 'threshold', '--parameter', 'for_bps=10000'],
+    ['--policy', 'threshold', '--parameter', 'for_bps=0.5'],
+    ['--policy', 'threshold', '--parameter', 'for_bps'],
+    ['--policy', 'bft', '--parameter', 'for_bps=6000'],
+    ['--rule', sixty, '--parameter', 'for_bps=0'],
+  ].map((more): Row => [['serve', '--port', '0', '--data', at('none'), ...more], '--parameter']),
+  [['conformance'], '--out DIR'],
+  [['conformance', '--out', 'x', '--list'], '--out DIR'],
+  [['conformance', '--check', 'results'], '--against DIR'],
+  [['conformance', '--out', 'x', '--only', 'nothing'], 'nothing'],
+  [['conformance', '--check', 'nowhere', '--against', '.'], 'nowhere'],
+  [['conformance', '--check', 'package.json', '--against', '.'], 'suite.json; '],
+  [['conformance', '--out', 'docs'], ': docs; '],
+  [['mcp', '--key', missing], `cannot read --key ${missing}: `, '(ENOENT)'],
+  [['mcp', '--key', key, '--key', key], 'duplicate key name: key; '],
+  [['mcp', '--key', key, '--key', `bob=${key}`], 'duplicate --key: '],
+  [['mcp', '--key', `${'a'.repeat(40)}=${key}`], 'expected NAME=FILE'],
+  [['mcp', '--key', key, '--http', '0', '--hosts', 'http://a'], 'invalid --hosts http://a: '],
   [['events', run, '--format', 'parquet'], '--out FILE'],
   [['events', run, '--out', at('e.xlsx')], '.parquet'],
   [['load', 'reads'], 'folkmoot load --workload reads'],
@@ -272,6 +350,11 @@ test.each(invalid)('%j: exits with 2', async (args) => {
 
 test.each(named)('%j: names what is wrong', async (args, ...parts) => {
   expectError(await runCommand(args), 2, parts);
+});
+
+test('agent: without a command, it shows its help and exits with 2', async () => {
+  const { code, stdout, stderr } = await runCommand(['agent']);
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('agent register')]);
 });
 
 const gone = ['--url', 'http://127.0.0.1:9'];

@@ -36,8 +36,3 @@ test('gallery: shows the outcome of a run, which is that of sim', async () => {
   const text = await folkmoot(['gallery', 'capital', '--run']);
   expect(text.stdout).toMatch(/^ {2}\[[#x.~ ]{40}\] pass in \d+\.\d s$/m);
 });
-
-test('gallery: an unknown name is refused', async () => {
-  const { code, stdout } = await folkmoot(['gallery', 'no-such-scenario']);
-  expect([code, stdout]).toEqual([2, '']);
-});

@@ -1,5 +1,4 @@
 /** Log output from `serve` at `debug` and `trace`, and listening errors. */
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { agentOf } from '../../client/helpers.js';
 import { folkmoot } from '../../support/cli.js';
@@ -90,17 +89,5 @@ describe.each(transports)('serve --log-level over %s:', (transport) => {
     expect([ended.code, ended.stdout]).toEqual([1, '']);
     expectOneLine(ended);
     expect(ended.stderr).toContain(name);
-  });
-
-  test('--port: a port in use is named in the error', async () => {
-    const holder = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => holder.once('listening', resolve));
-    const { port } = holder.address() as { port: number };
-    const data = ['--data', join(folder, `host-${transport}`)];
-    const ended = await folkmoot(['serve', '--port', `${port}`, '--transport', transport, ...data]);
-    holder.close();
-    expect(ended.code).toBe(1);
-    expectOneLine(ended);
-    expect(ended.stderr).toContain(`127.0.0.1:${port}`);
   });
 });

@@ -140,16 +140,3 @@ test('compare: writes a new page and prints the votes', async () => {
   expect(nowhere.code).toBe(2);
   expectOneLine(nowhere);
 });
-
-test('fork, compare: a folder without a run is a usage error', async () => {
-  const nothing = temporaryFolder();
-  for (const args of [
-    ['fork', nothing, ...drop],
-    ['fork', join(nothing, 'no'), ...drop],
-    ['compare', kept, nothing],
-  ]) {
-    const ended = await folkmoot(args);
-    expect([args, ended.code]).toEqual([args, 2]);
-    expectOneLine(ended);
-  }
-});

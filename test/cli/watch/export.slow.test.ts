@@ -1,5 +1,5 @@
 /** `folkmoot explore --export`: the exported file, refusals and interruption. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changed, changeJson } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
@@ -122,24 +122,4 @@ test('export: a signal ends the export and leaves no file', async () => {
     expect(await begun.stop(signal)).toEqual({ code: null, signal });
     expect([begun.stdout(), readdirSync(folder)]).toEqual(['', []]);
   }
-});
-
-test.each([
-  ['a name without .html', ['--export', 'run.txt'], /invalid --export: run\.txt /],
-  ['a missing folder', ['--export', 'nowhere/run.html'], /folder not found: nowhere;/],
-  ['a port', ['--export', '--port', '0'], /cannot be used with option '--port/],
-  ['a browser', ['--export', '--open', 'yes'], /cannot be used with option '--open/],
-  ['a recomputation', ['--export', '--verify'], /cannot be used with option '--verify'/],
-])('export: %s is refused', async (_, args, text) => {
-  const { code, stdout, stderr } = await folkmoot(['explore', run, ...args]);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(text);
-});
-
-test('export: does not overwrite a folder of that name', async () => {
-  const folder = join(temporaryFolder(), 'run.html');
-  mkdirSync(folder);
-  const ended = await folkmoot(['explore', run, '--export', folder]);
-  expectOneLine(ended);
-  expect([ended.code, readdirSync(folder)]).toEqual([2, []]);
 });

@@ -173,15 +173,6 @@ test.each([
   expect(xml).toMatch(/<property name="generator_commit"/);
 });
 
-test.each([
-  ['--port without --watch', ['--port', '0'], /--port requires --watch/],
-  ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
-])('load: %s is refused', async (_, args, text) => {
-  const { code, stdout, stderr } = await folkmoot(['load', ...reads, ...args]);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(text);
-});
-
 test('load --watch: a port in use is an error before the run', async () => {
   const { url } = await live();
   const taken = new URL(url).port;

@@ -153,19 +153,6 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a waiting run', 
   expect(begun.stderr()).toMatch(/interrupted: entries 0 to 0 are durable/);
 });
 
-test.each([
-  ['--port without --watch', ['--port', '0'], /--port requires --watch/],
-  ['--speed without --url or --watch', ['--speed', '2'], /--speed requires --url or --watch/],
-  ['speed on a server', ['--speed', 'max', '--url', 'http://127.0.0.1:1'], /with --url/],
-  ['an invalid value of --watch', ['--watch=loudly'], /invalid --watch: loudly /],
-  ['--watch with --url', ['--watch', '--url', 'http://127.0.0.1:1'], /cannot be used with/],
-  ['--watch with --check-determinism', ['--check-determinism', '--watch'], /cannot be used with/],
-])('sim: %s is refused', async (_, args, text) => {
-  const { code, stdout, stderr } = await folkmoot(['sim', ...size, ...args]);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(text);
-});
-
 test('sim --watch: a port in use is an error', async () => {
   const first = begin(['sim', ...fast, '--watch=paused']);
   const { url } = await pageOf(first);

@@ -86,19 +86,6 @@ test('serve: --parameter sets parameters of a named policy, as does a variable',
   expect(found).toMatchObject({ policy: 'threshold', rule: { parameters } });
 });
 
-test.each([
-  ['unknown', ['--policy', 'threshold', '--parameter', 'size=3']],
-  ['out of range', ['--policy', 'threshold', '--parameter', 'for_bps=10000']],
-  ['given for bft, which has no parameters', ['--parameter', 'for_bps=6000']],
-  ['out of range for a module', ['--rule', sixty, '--parameter', 'for_bps=0']],
-  ['not an integer', ['--policy', 'threshold', '--parameter', 'for_bps=0.5']],
-  ['without a value', ['--policy', 'threshold', '--parameter', 'for_bps']],
-])('serve: a parameter that is %s is a usage error', async (_, args) => {
-  const ended = await startHost({ data: temporaryFolder(), args });
-  expect(ended).toMatchObject({ ending: { code: 2 } });
-  expect('stderr' in ended && ended.stderr).toContain('--parameter');
-});
-
 test('serve: a file without a rule, and a network with a different rule, are refused', async () => {
   const data = temporaryFolder();
   const bad = join(temporaryFolder(), 'bad.js');

@@ -127,16 +127,3 @@ test('serve: refuses a scenario without signatures', async () => {
   expect([ended.code, ended.stdout]).toEqual([2, '']);
   expect(ended.stderr).toContain('signatures: none');
 });
-
-test.each([
-  ...['0', '-1', 'fast', '1001'].map((speed) => `--scenario town --speed ${speed}`),
-  '--scenario /nowhere.yaml',
-  // Both require a scenario.
-  '--speed 2',
-  '--seed 7',
-])('serve: %s is a usage error, exit code 2', async (given) => {
-  const args = given.split(' ').map((part) => (part === 'town' ? scenarioFile(folder) : part));
-  const data = join(folder, 'usage');
-  const ended = await folkmoot(['serve', '--port', '0', '--data', data, ...args]);
-  expect([ended.code, ended.stdout]).toEqual([2, '']);
-});

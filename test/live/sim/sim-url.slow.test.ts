@@ -153,15 +153,6 @@ test('sim --url: scenarios that cannot run on a server are refused at startup', 
   expectOneLine(alone, 1);
 });
 
-test.each([
-  ...['--url http://127.0.0.1:1 --speed 0', '--url http://127.0.0.1:1 --speed -2'],
-  ...['--url http://127.0.0.1:1 --speed fast', '--url http://127.0.0.1:1 --verifier inline'],
-  ...['--url nonsense', '--speed 2'],
-])('sim %s is a usage error, exit code 2', async (args) => {
-  const ended = await folkmoot(['sim', ...args.split(' ')]);
-  expect([ended.code, ended.stdout]).toEqual([2, '']);
-});
-
 const statuses = async (url: string) => {
   const { validators, producers } = await new NetworkClient({ url }).agents();
   return [...validators, ...producers].length;

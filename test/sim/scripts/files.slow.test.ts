@@ -115,18 +115,3 @@ test.each([
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(shown);
 });
-
-test.each([
-  ['faults=[{"kind":"crash",}]', /position 17\b/],
-  ['faults=[{kind: crash}]', /position 2\b/],
-  ['links={"loss":0.1', /position 11\b/],
-  ['title=[draft', /position 1\b/],
-  ['title="draft', /position 6\b/],
-  ['links={"loss":0.1,"loss":0.2}', /\/loss/],
-  ['agents=[{"group":"b","count":"x"}]', /agents\.0\.count/],
-])('sim --set %s: names the position', async (set, position) => {
-  const file = join(temporaryFolder(), 'town.yaml');
-  writeFileSync(file, 'title: t\nagents:\n  - { group: a, count: 4, producers: 1 }\n');
-  const { code, stderr } = await folkmoot(['sim', file, '--set', set]);
-  expect([code, stderr]).toEqual([2, expect.stringMatching(position)]);
-});
