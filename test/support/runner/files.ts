@@ -30,7 +30,6 @@ export const gate = [
   // Clients in other languages, and over the wire.
   'own-client/python',
   'python/package',
-  'engine/replay/python',
   'engine/certificate/python',
   'client/browser',
   'client/cli',
