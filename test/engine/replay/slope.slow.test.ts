@@ -76,18 +76,6 @@ function print(what: string, costs: Cost[]): void {
   process.stdout.write(`slope: ${what}: ${shown.join('; four times as long: ')}\n`);
 }
 
-test.skipIf(process.platform !== 'linux')(
-  'replay: memory is bounded for a log four times as long',
-  async () => {
-    const costs: Cost[] = [];
-    for (const run of [small, large]) costs.push(await costOf(['replay', run, '--json']));
-    print('replay', costs);
-    const [one, four] = costs as [Cost, Cost];
-    expect(four.entries).toBeGreaterThan(3 * one.entries);
-    expect(four.anonymousMiB).toBeLessThan(1.5 * one.anonymousMiB + SLACK_MIB);
-  },
-);
-
 test.skipIf(process.platform !== 'linux')('serve: opens a long log at the same cost', async () => {
   const costs: Cost[] = [];
   for (const run of [small, large]) {
