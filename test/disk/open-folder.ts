@@ -1,5 +1,6 @@
 /** Opens a folder in this process, as a server does, and returns the end of its log. */
-import { createVerifier, Network, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
+import { createVerifier, Network } from 'folkmoot';
+import { openForReading } from '../support/runs.js';
 
 export async function reopened(path: string): Promise<{ seq: number }> {
   const verifier = createVerifier('off');
@@ -13,7 +14,7 @@ export async function reopened(path: string): Promise<{ seq: number }> {
   });
   await network.close();
   await verifier.close();
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   const seq = store.meta()?.seq ?? -1;
   await store.close();
   return { seq };

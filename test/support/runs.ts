@@ -48,7 +48,8 @@ export async function logLines(run: string): Promise<Line[]> {
   }
 }
 
-const openForReading = (path: string) =>
+/** Opens the data of a network, read-only. */
+export const openForReading = (path: string) =>
   openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 
 /** Splits a text into lines. The last line must end with a line feed. */

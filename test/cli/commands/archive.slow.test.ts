@@ -17,7 +17,7 @@ import { type CrashPoint, crashPoints } from 'folkmoot/testing';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, logText, replayJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { linesOf, replayHere, suiteFolder } from '../../support/runs.js';
+import { linesOf, openForReading, replayHere, suiteFolder } from '../../support/runs.js';
 
 const suite = suiteFolder();
 const run = join(suite, 'run');
@@ -41,8 +41,7 @@ function copyOf(folder: string): string {
 
 /** Reads the lines of a folder's log in this process, with both ends inclusive. */
 async function linesFrom(folder: string, from: number, to: number): Promise<string[]> {
-  const path = join(folder, 'network');
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(join(folder, 'network'));
   try {
     return [...storedLines(store, from, to)].map((line) => JSON.stringify(printLine(line)));
   } finally {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { type Event, openLmdbStore, SCHEMA_VERSION, type Store, tables } from 'folkmoot';
+import type { Event, Store } from 'folkmoot';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet/src/node.js';
 import { buildColumns, selectEvents } from '../../../dist/cli/commands/events/columns.js';
 import { eventTypes } from '../../../dist/engine/protocol/event-types.js';
@@ -14,7 +14,7 @@ import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import { main } from '../../support/paths.js';
-import { linesOf, suiteFolder } from '../../support/runs.js';
+import { linesOf, openForReading, suiteFolder } from '../../support/runs.js';
 
 const suite = suiteFolder();
 const run = join(suite, 'run');
@@ -63,8 +63,7 @@ function flat(event: Event): Record<string, unknown> {
 
 test('events: NDJSON contains all events as stored', async () => {
   expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
-  const path = join(run, 'network');
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(join(run, 'network'));
   expect(lines).toEqual([...store.events(1, count)].map(({ json }) => json));
   await store.close();
   expect(new Set(events.map(({ type }) => type)).size).toBeGreaterThan(6);

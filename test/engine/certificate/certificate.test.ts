@@ -5,14 +5,12 @@ import {
   type CheckCertificateOptions,
   certify,
   checkCertificate,
-  openLmdbStore,
   prepareSandbox,
-  SCHEMA_VERSION,
   storedLines,
-  tables,
   weightings,
 } from 'folkmoot';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import { answerOf, newPopulation } from '../helpers.js';
 import { certificateOf, policies, type Town, town } from './town.js';
 
@@ -23,8 +21,7 @@ function holding(text: string, options?: CheckCertificateOptions): CertificateHo
 }
 
 async function digestsOf({ path }: Town): Promise<string[]> {
-  const folder = { path, tables, schemaVersion: SCHEMA_VERSION };
-  const store = openLmdbStore({ ...folder, readOnly: true });
+  const store = openForReading(path);
   const lines = [...storedLines(store, 0, store.meta()!.seq)];
   await store.close();
   return lines.map(({ digest }) => digest!);
@@ -129,7 +126,7 @@ test('certify: refuses an unknown or undecided block', async () => {
 
 test('certify: stops when its signal is aborted', async () => {
   const { path, blocks } = await town('bft', 'equal');
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   const lines = storedLines(store, 0, store.meta()!.seq);
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(certify({ lines, block: blocks.finalized, signal })).rejects.toThrow('enough');

@@ -1,17 +1,9 @@
 /** Networks with finalized and rejected blocks, with real keys, and their certificates. */
 
 import { createHash } from 'node:crypto';
-import {
-  canonical,
-  certify,
-  openLmdbStore,
-  type Policy,
-  SCHEMA_VERSION,
-  storedLines,
-  tables,
-  type Weights,
-} from 'folkmoot';
+import { canonical, certify, type Policy, storedLines, type Weights } from 'folkmoot';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import { answerOf, newPopulation, type Population } from '../helpers.js';
 
 /** Policies whose votes `town` casts. */
@@ -85,8 +77,7 @@ export async function certificateOf(
   block: string,
   options: { bridgeBytes?: number; through?: number } = {},
 ): Promise<string> {
-  const folder = { path, tables, schemaVersion: SCHEMA_VERSION };
-  const store = openLmdbStore({ ...folder, readOnly: true });
+  const store = openForReading(path);
   try {
     const lines = storedLines(store, 0, store.meta()!.seq);
     return await certify({ lines, block, ...options });

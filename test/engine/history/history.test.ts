@@ -31,11 +31,10 @@ import { DerivedFolder } from '../../../dist/engine/store/derived-folder.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import { type Attempt, attempts, genesis, lead } from '../random/random.js';
 
 const verifier = createVerifier('off');
-const openStore = (path: string) =>
-  openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
 
 /** Runs a network in a folder. */
 async function lived(path: string, options: GenesisOptions, script: Attempt[]): Promise<Network> {
@@ -49,7 +48,7 @@ type Records = Record<string, string>;
 
 /** Returns all records after each entry, computed by a replay without checkpoints. */
 async function replayed(path: string): Promise<{ digests: string[]; records: Records[] }> {
-  const stored = openStore(path);
+  const stored = openForReading(path);
   const [digests, records]: [string[], Records[]] = [[], []];
   const now: Records = {};
   const lines = storedLines(stored, 0, stored.meta()!.seq);
@@ -222,7 +221,7 @@ test(
   async () => {
     const path = temporaryFolder();
     await (await lived(path, town, [...script, ...script])).close();
-    const store = openStore(path);
+    const store = openForReading(path);
     let bytes = 0;
     for (const entry of store.entries(0, store.meta()!.seq)) bytes += entry.bytes.length;
     await store.close();

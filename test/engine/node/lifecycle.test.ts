@@ -45,17 +45,6 @@ test('follow: does not miss a commit while the follower begins to wait', async (
   expect(value).toMatchObject({ seq: 1, type: 'agent_status' });
 });
 
-test('follow: yields each event once from the beginning', async () => {
-  const { network, submit } = await testNetwork();
-  for (let number = 0; number < 600; number += 1) await submit(registration(signatoryOf(number)));
-  const seen: number[] = [];
-  for await (const { seq } of network.follow(-1)) {
-    seen.push(seq);
-    if (seq === 600) break;
-  }
-  expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
-});
-
 test('close: closes once for two calls, and the folder can be opened immediately', async () => {
   const path = temporaryFolder();
   const { network } = await testNetwork({ path });

@@ -2,11 +2,12 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { openLmdbStore, SCHEMA_VERSION, type SignedRequest, tables } from 'folkmoot';
+import type { SignedRequest } from 'folkmoot';
 import type { Violation } from '../../../dist/engine/protocol/invariants.js';
 import { START_MS } from '../../support/citizens.js';
 import { agents, blockOf, proposal, registration, vote } from '../../support/cluster/nodes.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import { root } from '../../tidy/sources.js';
 
 type Seeded = readonly [problem: Violation['problem'], file: string, find: string, becomes: string];
@@ -83,7 +84,7 @@ test.each(seeded)('violation: %s stops the network before its commit', async (..
   const copy = (await import(seedEngine(bug))) as typeof import('folkmoot');
   const published = await live(copy, path, (error) => failures.push(error));
   expect(failures).toEqual([expect.objectContaining({ name: 'Violation', problem: bug[0] })]);
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   onTestFinished(() => store.close());
   expect(store.meta()!.seq).toBe(published);
 });

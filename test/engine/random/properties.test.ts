@@ -8,18 +8,16 @@ import {
   type GenesisOptions,
   Network,
   type Outcome,
-  openLmdbStore,
   replay,
-  SCHEMA_VERSION,
   type SignedRequest,
   storedLines,
-  tables,
   type VirtualClock,
   virtualClock,
 } from 'folkmoot';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import {
   type Attempt,
   attempts,
@@ -133,7 +131,7 @@ test('engine: closing and reopening a network does not affect it', async () => {
 
 /** Expects that stored data follows from the log alone. */
 async function expectReplay(path: string): Promise<void> {
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   const lines = storedLines(store, 0, Number.MAX_SAFE_INTEGER);
   const { first_divergence } = await replay({ lines, stored: store });
   await store.close();

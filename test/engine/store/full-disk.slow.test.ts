@@ -7,15 +7,13 @@ import {
   composeRegister,
   createVerifier,
   Network,
-  openLmdbStore,
   replay,
-  SCHEMA_VERSION,
   type SignedRequest,
   storedLines,
   systemClock,
-  tables,
 } from 'folkmoot';
 import { signatoryOf } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 import { smallDisk } from './start-writer.js';
 
 const MIB = 1024 * 1024;
@@ -81,7 +79,7 @@ test('network: sustained writes get DISK_FULL, and later continue', async (conte
   expect(writer.reasons.get('accepted')).toBe(before + 20);
   expect([fatal, writer.told]).toEqual([[], before + 20]);
   await network.close();
-  const stored = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const stored = openForReading(path);
   const lines = storedLines(stored, 0, stored.meta()!.seq);
   expect(await replay({ lines, stored })).toMatchObject({ match: true, entries: before + 29 });
   await stored.close();

@@ -1,13 +1,14 @@
 /** Recounts agree with a network that receives the changed votes. */
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type Decision, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
+import type { Decision } from 'folkmoot';
 import { describeCauses } from '../../../dist/cli/commands/why-text.js';
 import { type Explanation, explain } from '../../../dist/sim/attribution/explanation.js';
 import { newPopulation, type Population } from '../../engine/helpers.js';
 import type { Citizen } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 
 const PERIOD_MS = 1_000;
 const both = ['validator', 'producer'] as const;
@@ -36,7 +37,7 @@ async function poll(
 }
 
 function told(path: string, hash: string): Explanation {
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   onTestFinished(() => store.close());
   return explain(store, hash);
 }

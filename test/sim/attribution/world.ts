@@ -1,7 +1,6 @@
 /** Worlds with a known answer: the outcome depends on one meme of many, or on none. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, type SimResult, simulate } from 'folkmoot/sim';
 import {
   type Ablation,
@@ -10,7 +9,7 @@ import {
   attribute,
 } from '../../../dist/sim/attribution/ablation.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { csvRows } from '../../support/runs.js';
+import { csvRows, openForReading } from '../../support/runs.js';
 
 const CROWD = 30;
 const MURMURERS = 10;
@@ -134,8 +133,7 @@ export async function alliedWorld(latencyMs: number, afterMs: number): Promise<W
 }
 
 function storeOf(out: string) {
-  const path = join(out, 'network');
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(join(out, 'network'));
   onTestFinished(() => store.close());
   return store;
 }

@@ -1,12 +1,12 @@
 /** `folkmoot events --format preflib`: exported ballots are the orders of the election data. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
 import { exportPrefLib } from '../../../dist/cli/commands/events/preflib.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
 import { toPreference } from '../../../dist/sim/elections/rule-ballots.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { openForReading } from '../../support/runs.js';
 
 /** Runs the scenario `capital` by a rule, and opens its network. */
 async function hold(policy: string) {
@@ -19,8 +19,7 @@ async function hold(policy: string) {
   const scenario = completeScenario(withValues(raw, changes), folder);
   const out = join(temporaryFolder(), 'run');
   await simulate(scenario, { folder, out });
-  const path = join(out, 'network');
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(join(out, 'network'));
   onTestFinished(() => store.close());
   const all = { from: 1, to: store.meta()!.event_seq, agents: new Set<string>(), labels: {} };
   return { store, all, folder };

@@ -1,6 +1,6 @@
 /** A busy town for interventions, and the first difference between the logs of two runs. */
 import { join } from 'node:path';
-import { openLmdbStore, SCHEMA_VERSION, storedLines, tables } from 'folkmoot';
+import { storedLines } from 'folkmoot';
 import {
   completeScenario,
   firstDivergence,
@@ -8,7 +8,7 @@ import {
   type SimResult,
   simulate,
 } from 'folkmoot/sim';
-import { suiteFolder } from '../../support/runs.js';
+import { openForReading, suiteFolder } from '../../support/runs.js';
 import type { Raw } from '../fixture.js';
 
 export const lively = (sections: Raw = {}): Raw => ({
@@ -48,13 +48,7 @@ export function runsHere() {
   };
 }
 
-const storeOf = ({ folder }: Kept) =>
-  openLmdbStore({
-    path: join(folder, 'network'),
-    tables,
-    schemaVersion: SCHEMA_VERSION,
-    readOnly: true,
-  });
+const storeOf = ({ folder }: Kept) => openForReading(join(folder, 'network'));
 
 /** First difference between two runs; null if their logs are equal. */
 export async function parting(a: Kept, b: Kept): Promise<LogDifference | null> {

@@ -14,7 +14,7 @@ import {
 import { START_MS } from '../../../support/citizens.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { type Attempt, attempts, genesis, Life } from '../../random/random.js';
+import { type Attempt, attempts, genesis, lead } from '../../random/random.js';
 
 const verifier = createVerifier('off');
 
@@ -23,25 +23,8 @@ async function living(path: string, parameters: Parameters<typeof Network.open>[
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: parameters, verifier, clock });
   onTestFinished(() => network.close());
-  const life = new Life(network);
-  const take = async (request: Parameters<Network['verify']>[0]) => {
-    const verified = await network.verify(request);
-    if (!('refusal' in verified)) network.apply(verified);
-    await network.durable;
-  };
-  const go = async (script: readonly Attempt[]) => {
-    for (const attempt of script) {
-      const next = life.next(attempt);
-      if (typeof next !== 'number') {
-        for (const request of next) await take(request);
-        continue;
-      }
-      clock.set(clock.now() + next);
-      network.fireDeadlines();
-      await network.durable;
-    }
-  };
-  for (const request of Life.founders()) await take(request);
+  const go = (script: readonly Attempt[]) => lead(network, clock, script);
+  await go([]);
   return { network, go };
 }
 

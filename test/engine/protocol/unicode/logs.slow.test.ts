@@ -4,18 +4,11 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  composeMeme,
-  composeStatus,
-  openLmdbStore,
-  printLine,
-  SCHEMA_VERSION,
-  storedLines,
-  tables,
-} from 'folkmoot';
+import { composeMeme, composeStatus, printLine, storedLines } from 'folkmoot';
 import { lowerCase } from '../../../../dist/engine/protocol/text.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { main } from '../../../support/paths.js';
+import { openForReading } from '../../../support/runs.js';
 import { answerOf, newPopulation, type Population, word } from '../../helpers.js';
 
 const nodes = (process.env.FOLKMOOT_NODES ?? '').split(':').filter((path) => path !== '');
@@ -48,7 +41,7 @@ test('unicode: this and the listed Node versions replay a log with all kinds of 
   const path = join(temporaryFolder(), 'network');
   const population = await newPopulation({ path });
   expect(await written(population)).toEqual(tags.map(lowerCase));
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
+  const store = openForReading(path);
   const end = store.meta()!;
   const lines = [...storedLines(store, 0, end.seq)].map((line) => JSON.stringify(printLine(line)));
   await store.close();
