@@ -48,20 +48,6 @@ test('partition in: agents hear nothing new, and their votes arrive', async () =
   expect(of.size).toBe(1);
 });
 
-test('partition: under bft, 40 % of agents cut off stop finality until it heals', async () => {
-  const consensus = { policy: 'bft', dormant_after: 0, voting_period_ms: 4_000 };
-  const lived = await faulty({ kind: 'partition' }, { consensus });
-  const ended = (from: number, to: number) =>
-    lived.blocks
-      .filter(({ proposed_ms }) => Number(proposed_ms) >= from && Number(proposed_ms) < to)
-      .map(({ status }) => status);
-  expect(ended(0, 9_000)).toEqual(['finalized']);
-  // The block of 15 s is still open when the partition heals.
-  expect(ended(9_000, 14_000)).toEqual(['expired']);
-  expect(new Set(ended(18_000, 36_000))).toEqual(new Set(['finalized']));
-  expect(lived.result.verdict).toBe('pass');
-});
-
 test('crash: agents send nothing, and restart at the end', async () => {
   const lived = await faulty({ kind: 'crash' });
   const votes = sentBy(lived, 'hit', 'vote');

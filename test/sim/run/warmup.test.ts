@@ -93,13 +93,6 @@ function expectSame(found: Record<string, unknown>, expected: Record<string, num
   }
 }
 
-test('warm-up: without one, the measures equal computations from the tables', async () => {
-  const whole = await wholeRun();
-  expect(whole.measured_from_ms).toBe(0);
-  expectSame(whole.measures, measuredFrom(whole, 0));
-  expect(whole.blocks.every(({ warmup }) => warmup === '0')).toBe(true);
-});
-
 test('warmup_ms: keeps the run, and measures the time after the warm-up', async () => {
   const whole = await wholeRun();
   const late = await kept({ warmup_ms: 40_000 });

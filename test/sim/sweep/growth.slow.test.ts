@@ -126,15 +126,4 @@ describe('sweep: until its interval is narrow', () => {
     expect([code, countsIn(out)]).toEqual([0, [12, 12]]);
     expect(stdout).toMatch(/24 of 24 runs completed/);
   });
-
-  test.each([
-    [['--until-interval', '0'], /above 0/],
-    [['--until-interval', '5x'], /such as 5%/],
-    [['--most-replicates', '20'], /requires --until-interval/],
-    [['--until-interval', '1', '--until-response', 'luck'], /luck/],
-  ])('sweep: %s is refused', async (args, message) => {
-    const out = join(temporaryFolder(), 'out');
-    const { code, stderr } = await sweepIn(fileOf(two), out, ...args);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
-  });
 });

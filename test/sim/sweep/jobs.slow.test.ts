@@ -103,36 +103,6 @@ test('jobs: ends a run at its time limit', async () => {
   expect(failure).toMatchObject({ kind: 'crash', message: expect.stringMatching(/20 s/) });
 });
 
-test('jobs: reports a killed process', async () => {
-  const folder = temporaryFolder();
-  const kill = "import { execSync } from 'node:child_process';";
-  const scenario = scripted(folder, "execSync('kill -9 ' + process.pid);", 'kill.mjs', kill);
-  const failure = await expectOthers({ scenario, folder });
-  expect(failure).toEqual({ kind: 'crash', message: expect.stringContaining('SIGKILL') });
-});
-
-test('jobs: reports an exception of a script as a scenario failure', async () => {
-  const folder = temporaryFolder();
-  const scenario = scripted(folder, 'throw new Error("no idea")');
-  const outcomes = await outcomesOf([{ number: 0, scenario, seed: '1', folder }]);
-  expect(failureOf(outcomes.get(0))).toEqual({
-    kind: 'scenario',
-    message: expect.stringMatching(/script\.mjs: vote for agent \S+: no idea/),
-  });
-});
-
-test('jobs: starts each run without the state of earlier scripts', async () => {
-  const folder = temporaryFolder();
-  const body = `
-    globalThis.calls = (globalThis.calls ?? 0) + 1;
-    return { do: 'vote', decision: globalThis.calls < 20 ? 'approve' : 'reject' };`;
-  const scenario = scripted(folder, body);
-  const tasks = [0, 1, 2].map((number) => ({ number, scenario, seed: '1', folder }));
-  const outcomes = await outcomesOf(tasks, { jobs: 1 });
-  const digests = new Set([...outcomes.values()].map(digestOf));
-  expect([...digests]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
-});
-
 test('jobs: give the same results in any order and number of workers', async () => {
   const consensus = (policy: 'bft' | 'majority' | 'borda') => ({ ...small().consensus, policy });
   const tasks = (['bft', 'majority', 'borda'] as const).flatMap((policy, at) =>
@@ -243,19 +213,6 @@ test('jobs: stops on a signal without reporting unfinished jobs', async () => {
     },
   });
   expect(done).toHaveLength(3);
-});
-
-test('jobs: stops when onDone throws', async () => {
-  let told = 0;
-  const ends = runJobs(numbered(1_000), {
-    jobs: 2,
-    onDone: () => {
-      told += 1;
-      throw new Error('no room');
-    },
-  });
-  await expect(ends).rejects.toThrow('no room');
-  expect(told).toBe(1);
 });
 
 describe('jobs: runs with scripts', () => {

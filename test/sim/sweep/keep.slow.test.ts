@@ -2,7 +2,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folkmoot } from '../../support/cli.js';
-import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { rowsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
@@ -55,19 +54,6 @@ test('sweep --keep --resume: replaces the parts of an interrupted run', async ()
   expect(others.map((row) => readdirSync(logOf(row)))).toEqual(before);
 });
 
-test('sweep --keep: after a kill, --resume gives the same runs, which replay', async () => {
-  const killed = join(around, 'killed');
-  const sweeping = begin(['sweep', file, '--out', killed, '--jobs', '1', '--keep'], /^1\/4 runs/);
-  await sweeping.printed(/^1\/4 runs/m);
-  await sweeping.stop('SIGKILL');
-  const resumed = await sweepIn(file, killed, '--keep', '--resume');
-  expect(resumed.code, resumed.stderr).toBe(0);
-  expect(rowsIn(join(killed, 'runs.csv'))).toEqual(rows());
-  for (const name of readdirSync(join(killed, 'logs'))) {
-    expect((await folkmoot(['replay', join(killed, 'logs', name)])).code, name).toBe(0);
-  }
-});
-
 test.each(['a file', 'a link', 'a folder'])('sweep --keep: refuses %s', async (what) => {
   const folder = join(around, `foreign ${what}`);
   const logs = join(folder, 'logs');
@@ -95,9 +81,4 @@ test('sweep with log: keep in the scenario: keeps the logs as well', async () =>
   const ended = await sweepIn(writeScenario(around, told), folder);
   expect(ended.code, ended.stderr).toBe(0);
   expect(readdirSync(join(folder, 'logs'))).toHaveLength(2);
-});
-
-test('sweep --keep --log none: is refused', async () => {
-  const ended = await sweepIn(file, join(around, 'both'), '--keep', '--log', 'none');
-  expect(ended.code).toBe(2);
 });

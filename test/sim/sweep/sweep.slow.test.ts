@@ -116,13 +116,6 @@ test('sweep: records the configuration and version in sweep.json', () => {
   expect(head.scenario).toMatchObject({ title: 'a small town', sweep: { replicates: 3 } });
 });
 
-test('sweep: writes the same files for any number of jobs', async () => {
-  const other = join(temporaryFolder(), 'out');
-  const { code } = await sweepIn(file, other, '--jobs', '2');
-  expect(code).toBe(0);
-  expectSame(out, other);
-});
-
 const refused = async (sweep: object, message: RegExp) => {
   const folder = temporaryFolder();
   const bad = writeScenario(folder, { ...smallRaw(), sweep });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { SimResult } from 'folkmoot/sim';
 import { csvRows } from '../../support/runs.js';
 import { allVote, live, nearby, type Raw } from '../fixture.js';
-import { messageComplexity } from '../validation/network-cases.js';
 
 /** Agents read no votes; the block is open for its whole period. */
 const town = [
@@ -88,15 +87,4 @@ test('messages: a partition loses crossing messages, but no event of the feed', 
   const both = await run({ faults: [{ ...faults[0], direction: 'in' }] });
   expect(both.messages['request.vote']).toMatchObject({ lost: 0 });
   expect(both.messages['gossip.vote'].lost).toBeGreaterThan(20);
-});
-
-test('messages: grow linearly and quadratically as in theory, for three topologies', async () => {
-  const rows = await messageComplexity([12, 24, 48]);
-  expect(rows).toHaveLength(45);
-  for (const { counted, expected, ...row } of rows)
-    expect({ ...row, counted }).toEqual({ ...row, counted: expected });
-  const gossip = (topology: string) =>
-    rows.filter((row) => row.topology === topology && row.kind === 'gossip.vote');
-  expect(gossip('complete').map(({ counted }) => counted)).toEqual([132, 552, 2256]);
-  expect(gossip('ring').map(({ counted }) => counted)).toEqual([48, 96, 192]);
 });

@@ -4,23 +4,12 @@ import { folkmoot } from '../../../support/cli.js';
 import { counts } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { seed } from '../../../support/seeded.js';
-import { drawn, expectSame, killed, sweepIn } from '../folders.js';
+import { drawn, expectSame, killed } from '../folders.js';
 import { sixRuns } from './shards.js';
 
-const { file, alone, shards } = sixRuns();
+const { alone, shards } = sixRuns();
 
 describe(`shards: killed, seed ${seed}`, () => {
-  test.each(
-    drawn(counts.killedSweeps, 16),
-  )('shards: a shard killed after %i changes resumes to the same files', async (at) => {
-    const out = join(temporaryFolder(), 'out');
-    const args = ['sweep', file, '--shard', '2/2', '--resume', '--jobs', '2', '--out', out];
-    await killed(out, at, args);
-    const { code, stderr } = await sweepIn(file, out, '--shard', '2/2', '--resume');
-    expect(code, stderr).toBe(0);
-    expectSame(shards[1], out);
-  });
-
   test.each(
     drawn(counts.killedSweeps, 34),
   )('merge: a merge killed after %i changes resumes to the same files', async (at) => {
