@@ -44,10 +44,6 @@ test('docs/model.md: lists every trait of every personality', () => {
   expect(Object.fromEntries(shown)).toEqual(personalities);
 });
 
-test.each(named)('personalities: the weights of %s add up to 100 percent', (_, weights) => {
-  expect(weights.slice(0, 4).reduce((sum, weight) => sum + weight, 0)).toBe(100);
-});
-
 describe.each(named)('approves: %s', (name, [, , , , threshold]) => {
   const personality = personalities[name]!;
   const all = (value: number) => opinions(value, value, value, value);

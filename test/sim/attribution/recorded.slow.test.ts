@@ -121,12 +121,6 @@ test('why: stops at its budget, and continues with a cache', async () => {
   expect([again.calls, decider.asked.length]).toEqual([0, all]);
 });
 
-test('why: refuses to fork a run with deciders without --record', async () => {
-  const { out, block } = await recorded(4, 7);
-  const { code, stderr } = await runCommand(['why', out, block.block_hash!]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--record')]);
-});
-
 test('fork: replaces one model, and asks only agents that see the change', async () => {
   const influencer = 4;
   const { decider, out, names } = await recorded(influencer, 7);

@@ -135,15 +135,6 @@ test('answers: retries failures, and uses the first valid answer', async () => {
   expect(result.measures.decider_calls).toBe(calls);
 });
 
-test('answers: records the first answer of a decider that changes its answers', async () => {
-  let turn = 0;
-  const { result } = await decidedBy(() => {
-    turn += 1;
-    return { do: 'vote', decision: turn % 2 === 0 ? 'approve' : 'reject' };
-  });
-  expect(result.deciders!.failures).toEqual({});
-});
-
 test('answers: support memory, thoughts, tokens and lists of commands', async () => {
   const { result, decider, minds } = await decidedBy(
     ({ kind, view }) => {

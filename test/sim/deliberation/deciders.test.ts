@@ -119,22 +119,6 @@ test('deciders: unusable answers are retried, counted, and never stop the others
   expect(first.map(({ agent }) => agent)).toEqual(['4', '5']);
 });
 
-test('deciders: a provider that fails half of the calls is asked once per answer', async () => {
-  let turn = 0;
-  const server = await deciderServer((question, response, headers) => {
-    turn += 1;
-    if (turn % 2 === 1) {
-      response.writeHead(429, { 'retry-after': '0' }).end();
-      return own;
-    }
-    return firstOption(question, response, headers);
-  });
-  const group = minds(server.url, { retries: 4, most_at_once: 1 });
-  const { result } = await record([group], { value: colours, rounds: 2 });
-  const { questions, calls, failures } = result.deciders!;
-  expect([failures, calls]).toEqual([{}, 2 * questions]);
-});
-
 test('deciders: chat models get a filled prompt, and may answer in a fence', async () => {
   const said = '```json\n{"do":"state","value":"green"}\n```';
   const choices = [{ message: { role: 'assistant', content: said } }];

@@ -2,19 +2,19 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { checkCertificate, type Event, openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
+import { checkCertificate, type Event } from 'folkmoot';
 import { completeScenario, loadScenario, simulate, withValues } from 'folkmoot/sim';
 import { summary } from '../../../dist/cli/commands/sim-summary.js';
 import { sha256Hex } from '../../../dist/engine/protocol/signing.js';
 import { findDataType, readElection } from '../../../dist/sim/elections/election-data.js';
-import { findBallotForm, nameOptions } from '../../../dist/sim/elections/rule-ballots.js';
+import { findBallotForm } from '../../../dist/sim/elections/rule-ballots.js';
 import type { DescribedRecount } from '../../../dist/sim/rules/recount.js';
 import { certificateOf } from '../../engine/certificate/town.js';
 import { createRule } from '../../engine/rules/polls.js';
 import { runCommand } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../support/paths.js';
-import { csvRows, replayHere } from '../../support/runs.js';
+import { csvRows, openForReading, replayHere } from '../../support/runs.js';
 import { nearby, quiet, type Raw } from '../fixture.js';
 import { errorOf } from '../scenario/wrong.js';
 
@@ -60,12 +60,7 @@ async function hold(path: string) {
   const out = join(temporaryFolder(), 'run');
   const result = await simulate(scenario, { folder, out });
   expect(result.verdict).toBe('pass');
-  const store = openLmdbStore({
-    path: join(out, 'network'),
-    tables,
-    schemaVersion: SCHEMA_VERSION,
-    readOnly: true,
-  });
+  const store = openForReading(join(out, 'network'));
   const events = [...store.events(1, store.meta()!.event_seq)].map(
     ({ json }) => JSON.parse(json) as Event,
   );
@@ -356,14 +351,6 @@ describe('cultures', () => {
     const error = errorOf(() => loadScenario(path));
     expect(error.problem).toMatchObject({ path: ['producers', 'options'], code: 'MISSING' });
   });
-});
-
-test('names of options are unique and valid', () => {
-  const names = ['Łódź', '', '  ', 'a b', 'a/b', 'a-b', '-x-', 'é'.repeat(9), 'n'.repeat(90)];
-  const found = nameOptions(names, true);
-  expect(new Set(found).size).toBe(names.length);
-  for (const name of found) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
-  expect(found.slice(3, 7)).toEqual(['a-b', 'a-b-5', 'a-b-6', 'x']);
 });
 
 test('ballots have the forms of the rules', () => {

@@ -18,11 +18,6 @@ async function until(condition: unknown, sections: Raw = {}) {
   return { ...result, closed };
 }
 
-test('until: ends at a count', async () => {
-  const { ended_by, measures } = await until({ measure: 'finalized', reaches: 4 });
-  expect([ended_by, measures.finalized]).toEqual(['until finalized at_least 4', 4]);
-});
-
 test('until: names the condition that was met first', async () => {
   const { ended_by, measures } = await until([
     { measure: 'votes', at_least: 1_000 },

@@ -8,7 +8,6 @@ export const structured =
   (structuredContent: Raw): Tool =>
   () => ({ content: [{ type: 'text', text: 'no JSON at all' }], structuredContent });
 
-const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
 const text =
   (given: string): Tool =>
   () => ({ content: [{ type: 'text', text: given }] });
@@ -50,21 +49,12 @@ export const bad: Bad[] = [
   row('two megabytes', 'too_long', /1048576 bytes/, {
     tool: text(`"${'x'.repeat(2_097_152)}"`),
   }),
-  row('deep nesting', 'no_json', /nested deeper than 16/, {
-    tool: structured({ commands: deep(50) }),
-  }),
   row('extreme nesting', 'no_json', /./, {
     before: page(
       `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"a":${
         '['.repeat(100_000) + ']'.repeat(100_000)
       }}}}`,
     ),
-  }),
-  row('a reserved name', 'no_json', /reserved name/, {
-    tool: text('{"__proto__":{"commands":[]}}'),
-  }),
-  row('a wrong command', 'wrong', /decision/, {
-    tool: structured({ do: 'vote', decision: 'maybe' }),
   }),
   row('an error status', 'refused', /503/, {
     before: onCall((_, response) => response.writeHead(503, { 'retry-after': '0' }).end('no')),
