@@ -156,18 +156,9 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
   });
 
-  check('signed with another key: answers 401 MISMATCH', async (scene) => {
-    const by = { ...signerOf(name, scene), sign: scene.bob.sign };
-    const answer = await expectUnchanged(scene, good(scene, by, stamp()));
-    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
-  });
-
   test.each([
     ['', 'MISSING'],
     ['no hex', 'MALFORMED'],
-    ['a'.repeat(127), 'MALFORMED'],
-    [`0x${'a'.repeat(126)}`, 'MALFORMED'],
-    ['f'.repeat(128), 'MISMATCH'],
     ['0'.repeat(128), 'MISMATCH'],
   ])('signature %j: 401 %s', async (signature, reason) => {
     const scene = await begin();
