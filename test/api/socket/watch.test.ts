@@ -129,10 +129,9 @@ describe.each(transports)('watch over %s', (transport) => {
     ['an hour between frames', '{"type":"watch","every_ms":3600000}'],
   ])('%s, three times: closes with 4400', async (_, message) => {
     const there = await begin();
-    const watching = new Watching(there.wsUrl);
-    await watching.opened();
+    const watching = await new Watching(there.wsUrl).opened();
     for (let time = 0; time < 3; time += 1) watching.send(message);
-    expect(await watching.closed).toBe(4400);
+    expect((await watching.closed).code).toBe(4400);
     expect(watching.texts).toHaveLength(3);
     expect(watching.texts[0]).toMatchObject(errorOf('INVALID_REQUEST', 'SCHEMA'));
   });
@@ -145,7 +144,7 @@ describe.each(transports)('watch over %s', (transport) => {
       await all.at(-1)!.text('watching');
     }
     const beyond = await Watching.begin(there.wsUrl);
-    expect(await beyond.closed).toBe(4430);
+    expect((await beyond.closed).code).toBe(4430);
     expect(beyond.texts).toMatchObject([errorOf('RATE_LIMITED', 'QUOTA_USED')]);
     all[0]!.socket.close();
     await all[0]!.closed;
@@ -156,7 +155,7 @@ describe.each(transports)('watch over %s', (transport) => {
   test('refuses watching if disabled, but serves agents', async () => {
     const there = await begin({ server: { watch: false } });
     const watching = await Watching.begin(there.wsUrl);
-    expect(await watching.closed).toBe(4405);
+    expect((await watching.closed).code).toBe(4405);
     expect(watching.texts).toMatchObject([errorOf('INVALID_REQUEST', 'NO_WATCH')]);
     await there.listen(await there.join('Ada'), ['network']);
   });
@@ -188,6 +187,6 @@ describe.each(transports)('watch over %s', (transport) => {
     await watching.text('watching');
     await decide(there);
     await there.close();
-    expect(await watching.closed).toBe(1001);
+    expect((await watching.closed).code).toBe(1001);
   });
 });

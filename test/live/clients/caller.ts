@@ -1,6 +1,7 @@
 /** Sends signed requests over keep-alive connections, and reads committed state. */
 import { Agent, request as httpRequest } from 'node:http';
 import { carriage, type SignedRequest } from 'folkmoot';
+import { BOUNDARY, formOf } from '../../support/service/signer.js';
 
 export interface Answer {
   status: number;
@@ -19,8 +20,6 @@ let last = 0;
 
 /** Error message for a truncated response. */
 const CUT = 'the answer was cut';
-
-const BOUNDARY = 'a-boundary-of-forms';
 
 /** Client whose calls reject if the connection ends without a response. */
 export class Caller {
@@ -51,7 +50,7 @@ export class Caller {
       method,
       request.target || path,
       headers,
-      form ? formOf(request) : request.body,
+      form ? formBody(request) : request.body,
     );
   }
 
@@ -130,14 +129,10 @@ export interface ReadEvent {
   data: Data;
 }
 
-function formOf({ body, file, signature }: SignedRequest): Uint8Array {
+function formBody({ body, file, signature }: SignedRequest): Uint8Array {
   const { caption, tags } = JSON.parse(Buffer.from(body).toString());
-  const part = (name: string) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
-  const texts = [['caption', caption], ...tags.map((tag: string) => ['tags', tag])];
-  const fields = [...texts, ['signature', signature]].map(([a, b]) => `${part(a)}\r\n\r\n${b}\r\n`);
-  const head = `${part('meme_file')}; filename="meme"\r\nContent-Type: text/plain\r\n\r\n`;
-  const end = `\r\n--${BOUNDARY}--\r\n`;
-  return Buffer.concat([Buffer.from(fields.join('') + head), file!, Buffer.from(end)]);
+  const named = tags.map((tag: string) => ['tags', tag]);
+  return formOf([['caption', caption], ...named, ['signature', signature]], file!);
 }
 
 /** Runs `work` for each item, `width` at a time. */

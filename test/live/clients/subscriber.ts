@@ -1,8 +1,8 @@
 /** A WebSocket client that counts events in order, and can stop reading. */
 import type { Signatory } from 'folkmoot';
-import { authInput } from 'folkmoot/signing';
-import { WebSocket } from 'ws';
-import { type Data, type ReadEvent, stamp } from './caller.js';
+import { Connection } from '../../support/service/live.js';
+import { auth } from '../../support/service/signer.js';
+import type { Data, ReadEvent } from './caller.js';
 
 export const everyTopic = ['blocks', 'proposals', 'consensus', 'outcomes', 'network', 'social'];
 
@@ -18,49 +18,28 @@ export interface Acknowledged {
   gap: boolean;
 }
 
-export class Subscriber {
+export class Subscriber extends Connection {
   /** Encoded events, unless `onEvent` is replaced. */
   readonly texts: Buffer[] = [];
   /** Number of received events. */
   count = 0;
   /** Called with each event and its index, from 0. */
   onEvent: (text: Buffer, index: number) => void = (text) => this.texts.push(text);
-  /** Close code; 1006 if the connection was cut. */
-  readonly closed: Promise<number>;
-  endedWith: number | null = null;
-  readonly #socket: WebSocket;
   #subscribed = false;
-  #acknowledge: (data: Data) => void = () => {};
-  #fail: (error: Error) => void = () => {};
-  #wake: () => void = () => {};
-
-  private constructor(url: string) {
-    this.#socket = new WebSocket(url, { perMessageDeflate: false });
-    this.#socket.on('message', (text: Buffer) => this.#message(text));
-    this.#socket.on('error', () => {});
-    this.closed = new Promise((resolve) => {
-      this.#socket.on('close', (code) => {
-        this.endedWith = code;
-        this.#fail(new Error(`closed with ${code}`));
-        this.#wake();
-        resolve(code);
-      });
-    });
-  }
+  #answer: { type: string; data: Data } | null = null;
 
   /** Connects and authenticates. The connection closes with the test. */
   static async open(url: string, by: Signatory): Promise<Subscriber> {
-    const subscriber = new Subscriber(url);
-    const socket = subscriber.#socket;
-    onTestFinished(() => socket.terminate());
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve);
-      socket.once('error', reject);
-    });
-    const timestamp = stamp();
-    const signature = by.sign(authInput(by.publicKey, timestamp));
-    await subscriber.#ask({ type: 'auth', public_key: by.publicKey, timestamp, signature });
+    const subscriber = new Subscriber(url, { perMessageDeflate: false });
+    onTestFinished(() => subscriber.cut());
+    await subscriber.opened();
+    await subscriber.#ask(auth(by));
     return subscriber;
+  }
+
+  /** Close code, 1006 if the connection was cut; null while it is open. */
+  get endedWith(): number | null {
+    return this.ended?.code ?? null;
   }
 
   /** Subscribes. After the acknowledgement, the server sends only events. */
@@ -71,14 +50,7 @@ export class Subscriber {
 
   /** Resolves after `count` events in total, and rejects if the connection ends earlier. */
   async took(count: number): Promise<void> {
-    while (this.count < count) {
-      if (this.endedWith !== null) {
-        throw new Error(`closed with ${this.endedWith} after ${this.count} of ${count} events`);
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
+    while (this.count < count) await this.#woken(`${this.count} of ${count} events`);
   }
 
   get events(): ReadEvent[] {
@@ -87,36 +59,39 @@ export class Subscriber {
 
   /** Stops reading from the socket. */
   pause(): void {
-    this.#socket.pause();
+    this.socket.pause();
   }
 
   resume(): void {
-    this.#socket.resume();
+    this.socket.resume();
   }
 
   /** Disconnects without a close frame. */
   cut(): void {
-    this.#socket.terminate();
+    this.socket.terminate();
   }
 
-  #ask(message: Data): Promise<Data> {
-    return new Promise((resolve, reject) => {
-      this.#acknowledge = resolve;
-      this.#fail = reject;
-      this.#socket.send(JSON.stringify(message));
-    });
+  async #woken(after: string): Promise<void> {
+    if (this.ended) throw new Error(`closed with ${this.ended.code} after ${after}`);
+    await this.woken();
   }
 
-  #message(text: Buffer): void {
+  async #ask(message: Data): Promise<Data> {
+    this.#answer = null;
+    this.send(message);
+    while (!this.#answer) await this.#woken(`asking for ${message.type}`);
+    const { type, data } = this.#answer as { type: string; data: Data };
+    if (type === 'error') throw new Error(JSON.stringify(this.#answer));
+    return data;
+  }
+
+  protected take(text: Buffer): void {
     if (this.#subscribed) {
       this.onEvent(text, this.count);
       this.count += 1;
-      this.#wake();
       return;
     }
-    const { type, data } = JSON.parse(text.toString()) as { type: string; data: Data };
-    if (type === 'error') this.#fail(new Error(text.toString()));
-    this.#subscribed = type === 'subscribed';
-    this.#acknowledge(data);
+    this.#answer = JSON.parse(text.toString());
+    this.#subscribed = this.#answer?.type === 'subscribed';
   }
 }

@@ -104,7 +104,7 @@ test('archive: a damaged segment is named in refusals; all else is served', asyn
   expect(named).toHaveLength(1);
 
   const { subscriber } = await resumed(hurt, epoch, first_event! - 1, 1);
-  expect(await subscriber.closed).toBe(4503);
+  expect((await subscriber.closed).code).toBe(4503);
   expect(subscriber.texts.at(-1)!.toString()).toContain('ARCHIVE_DAMAGED');
   const behind = await resumed(hurt, epoch, last_event!, event_seq - last_event!);
   expect(behind.events).toEqual(whole.slice(last_event));

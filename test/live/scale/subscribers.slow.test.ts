@@ -56,7 +56,7 @@ describe.each(full ? ['uws', 'node'] : ['uws'])('subscribers: over %s', (transpo
     }
     expect(await assembly.metric('ws_dropped_total')).toBe(1);
     slow!.resume();
-    expect([1013, 1006]).toContain(await slow!.closed);
+    expect([1013, 1006]).toContain((await slow!.closed).code);
 
     const again = await Subscriber.open(assembly.server.wsUrl, assembly.voters.at(-1)!);
     const last = since + slow!.count;

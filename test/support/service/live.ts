@@ -1,5 +1,5 @@
 /** WebSocket client for tests. */
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import { type Agent, auth, type Fields } from './signer.js';
 
 export interface Message {
@@ -17,51 +17,77 @@ export interface Closed {
 /** Timeout far above any response time, so that only a missing response times out. */
 const MOST_MS = 300_000;
 
-export class Live {
-  /** All messages, in order. */
-  readonly received: Message[] = [];
+/** A WebSocket connection whose reader waits for messages or the end. */
+export abstract class Connection {
   readonly socket: WebSocket;
   readonly closed: Promise<Closed>;
-  #read = 0;
-  #wake: () => void = () => {};
-  #ended: Closed | null = null;
+  protected ended: Closed | null = null;
+  protected wake: () => void = () => {};
 
-  private constructor(url: string) {
-    this.socket = new WebSocket(url);
-    this.socket.on('message', (data) => {
-      this.received.push(JSON.parse(String(data)) as Message);
-      this.#wake();
+  constructor(url: string, options: ClientOptions = {}) {
+    this.socket = new WebSocket(url, options);
+    this.socket.on('message', (data: Buffer, binary) => {
+      this.take(data, binary);
+      this.wake();
     });
     this.socket.on('error', () => {});
     this.closed = new Promise((resolve) => {
       this.socket.on('close', (code, reason) => {
-        this.#ended = { code, reason: String(reason) };
-        this.#wake();
-        resolve(this.#ended);
+        this.ended = { code, reason: String(reason) };
+        this.wake();
+        resolve(this.ended);
       });
     });
   }
 
-  /** Opens a connection that the caller must close. Tests use `connect` instead. */
-  static async open(url: string): Promise<Live> {
-    const live = new Live(url);
+  /** Takes a message that has arrived. */
+  protected abstract take(data: Buffer, binary: boolean): void;
+
+  async opened(): Promise<this> {
     await new Promise<void>((resolve, reject) => {
-      live.socket.once('open', resolve);
-      live.socket.once('error', reject);
+      this.socket.once('open', resolve);
+      this.socket.once('error', reject);
     });
-    return live;
+    return this;
   }
 
-  /** Sends a message, or a text unchanged. */
-  send(message: Fields | string): void {
-    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  /** Sends a message, or a text or bytes unchanged. */
+  send(message: Fields | string | Uint8Array): void {
+    const raw = typeof message === 'string' || message instanceof Uint8Array;
+    this.socket.send(raw ? message : JSON.stringify(message));
+  }
+
+  /** Waits for the next message or the end. */
+  protected woken(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('no message')), MOST_MS);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+export class Live extends Connection {
+  /** All messages, in order. */
+  readonly received: Message[] = [];
+  #read = 0;
+
+  protected take(data: Buffer): void {
+    this.received.push(JSON.parse(data.toString()) as Message);
+  }
+
+  /** Opens a connection that the caller must close. Tests use `connect` instead. */
+  static open(url: string): Promise<Live> {
+    return new Live(url).opened();
   }
 
   /** Returns the next message. */
   async next(): Promise<Message> {
     while (this.#read === this.received.length) {
-      if (this.#ended) throw new Error(`closed with ${this.#ended.code}, nothing more came`);
-      await this.#something();
+      if (this.ended) throw new Error(`closed with ${this.ended.code}, nothing more came`);
+      await this.woken();
     }
     this.#read += 1;
     return this.received[this.#read - 1]!;
@@ -97,17 +123,6 @@ export class Live {
   async subscribe(topics: readonly string[], since?: Fields): Promise<Fields> {
     this.send({ type: 'subscribe', topics, ...(since ? { since } : {}) });
     return (await this.until('subscribed')).data;
-  }
-
-  #something(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const late = () => reject(new Error(`no message; before: ${JSON.stringify(this.received)}`));
-      const timer = setTimeout(late, MOST_MS);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }
 

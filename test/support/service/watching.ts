@@ -1,57 +1,32 @@
 /** A watching WebSocket connection for tests. */
-import { WebSocket } from 'ws';
 import type { RowBatch } from '../../../dist/api/view/model.js';
 import { decodeRowBatch } from '../../../dist/api/view/row-batch.js';
+import { Connection } from './live.js';
 import type { Fields } from './signer.js';
 
 export type Shown = { span: RowBatch; bytes: Buffer } | { text: Fields };
 
-export class Watching {
-  readonly socket: WebSocket;
+export class Watching extends Connection {
   readonly all: Shown[] = [];
-  readonly closed: Promise<number>;
-  #wake: () => void = () => {};
-  #over = false;
 
   constructor(url: string, headers: Record<string, string> = {}) {
-    this.socket = new WebSocket(url, { headers });
-    this.socket.on('message', (data: Buffer, binary) => {
-      this.all.push(
-        binary
-          ? { span: decodeRowBatch(data), bytes: data }
-          : { text: JSON.parse(data.toString()) as Fields },
-      );
-      this.#wake();
-    });
-    this.socket.on('error', () => {});
-    this.closed = new Promise((resolve) => {
-      this.socket.on('close', (code) => {
-        this.#over = true;
-        this.#wake();
-        resolve(code);
-      });
-    });
+    super(url, { headers });
     onTestFinished(() => this.socket.terminate());
+  }
+
+  protected take(data: Buffer, binary: boolean): void {
+    this.all.push(
+      binary
+        ? { span: decodeRowBatch(data), bytes: data }
+        : { text: JSON.parse(data.toString()) as Fields },
+    );
   }
 
   /** Connects, and sends `watch`. */
   static async begin(url: string, fields: Fields = {}): Promise<Watching> {
-    const watching = new Watching(url);
-    await watching.opened();
+    const watching = await new Watching(url).opened();
     watching.send({ type: 'watch', ...fields });
     return watching;
-  }
-
-  opened(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.socket.once('open', resolve);
-      this.socket.once('error', reject);
-    });
-  }
-
-  send(message: Fields | string | Uint8Array): void {
-    const raw = typeof message === 'string' || message instanceof Uint8Array;
-    this.socket.send(raw ? message : JSON.stringify(message));
   }
 
   get spans(): RowBatch[] {
@@ -65,10 +40,8 @@ export class Watching {
   /** Waits until the condition is true. */
   async until(holds: (watching: this) => boolean): Promise<this> {
     while (!holds(this)) {
-      if (this.#over) throw new Error(`closed; before: ${JSON.stringify(this.texts)}`);
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      if (this.ended) throw new Error(`closed; before: ${JSON.stringify(this.texts)}`);
+      await this.woken();
     }
     return this;
   }
