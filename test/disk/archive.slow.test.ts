@@ -1,12 +1,11 @@
 /** Failing system calls during archiving: a one-line error, and no data loss. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { folkmoot } from '../support/cli.js';
 import { expectOneLine } from '../support/command.js';
 import { full } from '../support/counts.js';
-import { temporaryFolder } from '../support/fixture.js';
-import { linesOf, logLines, replayHere, suiteFolder } from '../support/runs.js';
+import { copyOf, linesOf, logLines, replayHere, suiteFolder } from '../support/runs.js';
 import { faulty, why } from './faulty.js';
 
 const { EINTR, EIO, ENOSPC } = constants.errno;
@@ -45,8 +44,7 @@ test.skipIf(why !== undefined).each(calls)(
   'archive: loses nothing if %s number %d fails with %d',
   async (...told) => {
     const [call, nth, errno] = told;
-    const copy = join(temporaryFolder(), 'run');
-    cpSync(run, copy, { recursive: true });
+    const copy = copyOf(run);
     const folder = join(copy, 'network');
     const env = faulty({ folder, rules: `${call}:${nth}:${errno}` });
     const ended = await folkmoot(['archive', copy, '--before', '2000'], { env });
@@ -66,8 +64,7 @@ test.skipIf(why !== undefined).each(calls)(
 );
 
 test('archive: reports a file instead of its folder in one line', async () => {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(run, copy, { recursive: true });
+  const copy = copyOf(run);
   writeFileSync(join(copy, 'network', 'archive'), '');
   const ended = await folkmoot(['archive', copy, '--before', '100']);
   expectOneLine(ended);

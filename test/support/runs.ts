@@ -1,5 +1,5 @@
 /** Reads logs, tables and replays of runs in the test process. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -14,6 +14,7 @@ import {
   storedLines,
   tables,
 } from 'folkmoot';
+import { temporaryFolder } from './fixture.js';
 
 /** Creates a folder for a test file. The folder is removed after the file's tests. */
 export function suiteFolder(): string {
@@ -46,6 +47,13 @@ export async function logLines(run: string): Promise<Line[]> {
   } finally {
     await store.close();
   }
+}
+
+/** Copies a folder for a test that changes it. */
+export function copyOf(folder: string, name = 'run'): string {
+  const copy = join(temporaryFolder(), name);
+  cpSync(folder, copy, { recursive: true });
+  return copy;
 }
 
 /** Opens the data of a network, read-only. */

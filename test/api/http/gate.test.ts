@@ -18,6 +18,7 @@ import {
   stamp,
   status,
   transaction,
+  verification,
   vote,
 } from '../../support/service/signer.js';
 import { type Answer, expectError, GENESIS_HASH, type World } from '../../support/service/world.js';
@@ -127,25 +128,16 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
     expect(answer.headers.get('www-authenticate')).toBe('AgentSig realm="agentnet"');
-    const { method, path: target, headers, body } = request;
-    const verify = {
-      method: 'POST',
-      path: '/api/v1/debug/verify',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        ...{ method, target, headers, body: Buffer.from(body as string).toString() },
-      }),
-    };
-    const shown = await scene.there.do(verify, 200);
+    const shown = await scene.there.do(verification(request), 200);
     expect(answer.error.details).toEqual({
       ...DETAILS,
       reason: 'MISMATCH',
       kind: name,
       expected_input_sha256: shown.expected_input_sha256,
       body_sha256: shown.body_sha256,
-      request_target: target,
+      request_target: request.path,
     });
-    expect(shown).toMatchObject({ valid: false, kind: name, request_target: target });
+    expect(shown).toMatchObject({ valid: false, kind: name, request_target: request.path });
     expect(shown.signing_input).toMatch(new RegExp(`^${prefix}`));
   });
 
@@ -198,15 +190,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
     const texts: string[] = [];
     const by = signerOf(name, scene);
     const noting: Agent = { ...by, sign: (text) => noted(texts, by, text) };
-    const { method, path: target, headers, body } = good(scene, noting, stamp());
-    const answer = await expectUnchanged(scene, {
-      method: 'POST',
-      path: '/api/v1/debug/verify',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        ...{ method, target, headers, body: Buffer.from(body as string).toString() },
-      }),
-    });
+    const answer = await expectUnchanged(scene, verification(good(scene, noting, stamp())));
     expect(answer.data).toMatchObject({ valid: true, kind: name, signing_input: texts[0] });
   });
 });

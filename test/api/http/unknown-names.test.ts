@@ -15,6 +15,7 @@ import {
   signed,
   status,
   transaction,
+  verification,
   vote,
 } from '../../support/service/signer.js';
 import { expectError, expectSuccess, GENESIS_HASH } from '../../support/service/world.js';
@@ -213,13 +214,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
 test('debug/verify: lists unknown names with the closest known ones', async () => {
   const there = await world();
   const ada = await there.join('Ada');
-  const about = ({ method, path: target, headers, body }: Request): Request => ({
-    method: 'POST',
-    path: '/api/v1/debug/verify',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ method, target, headers, body: String(body) }),
-  });
-  const ask = async (request: Request) => (await there.do(about(request), 200)).unknown;
+  const ask = async (request: Request) => (await there.do(verification(request), 200)).unknown;
   const fields = { block_hash: 'ab'.repeat(32), reson: 'sound', xyz: 1 };
   expect(await ask(vote(ada, fields))).toEqual([
     { at: '/reson', closest: '/reason' },
@@ -289,9 +284,6 @@ const asking = (body: unknown): Request => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-const about = ({ method, path: target, headers, body }: Request) =>
-  asking({ method, target, headers, body });
-
 test.each([
   ['{', 'BAD_JSON'],
   ['{"__proto__":1}', 'BAD_JSON'],
@@ -315,7 +307,7 @@ test('verify: explains why a request would be refused', async () => {
   const there = await world();
   const ada = await there.join('Ada');
   const good = status(ada, { status: 'inactive' });
-  const ask = async (request: Request) => there.do(about(request), 200);
+  const ask = async (request: Request) => there.do(verification(request), 200);
   expect(await ask(good)).toMatchObject({ valid: true, request_target: good.path });
   const unsigned = { ...good, headers: { ...good.headers, 'X-Agent-Signature': '' } };
   expect(await ask(unsigned)).toMatchObject({ valid: false, reason: 'MISSING' });
@@ -328,7 +320,7 @@ test('verify: explains why a request would be refused', async () => {
 
 test('verify: uses the read limit of the address, not the limits of the agent', async () => {
   const there = await world({ limits: 'spec' });
-  const question = about(register(agentOf('Ada')));
+  const question = verification(register(agentOf('Ada')));
   for (let asked = 0; asked < 600; asked += 50) {
     await Promise.all(Array.from({ length: 50 }, () => there.send(question)));
   }

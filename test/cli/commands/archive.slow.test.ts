@@ -16,8 +16,7 @@ import { openLmdbStore, printLine, SCHEMA_VERSION, storedLines, tables } from 'f
 import { type CrashPoint, crashPoints } from 'folkmoot/testing';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, logText, replayJson } from '../../support/command.js';
-import { temporaryFolder } from '../../support/fixture.js';
-import { linesOf, openForReading, replayHere, suiteFolder } from '../../support/runs.js';
+import { copyOf, linesOf, openForReading, replayHere, suiteFolder } from '../../support/runs.js';
 
 const suite = suiteFolder();
 const run = join(suite, 'run');
@@ -32,12 +31,6 @@ const size = ['--agents', '60', '--blocks', '10'];
 const segmentsIn = (folder: string) => readdirSync(join(folder, 'network', 'archive')).sort();
 const archive = (folder: string, before: number, ...more: string[]) =>
   folkmoot(['archive', folder, '--before', String(before), ...more]);
-
-function copyOf(folder: string): string {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(folder, copy, { recursive: true });
-  return copy;
-}
 
 /** Reads the lines of a folder's log in this process, with both ends inclusive. */
 async function linesFrom(folder: string, from: number, to: number): Promise<string[]> {

@@ -1,7 +1,7 @@
 /** `folkmoot events`: exports all events, with the same content in three formats. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import type { Event, Store } from 'folkmoot';
@@ -14,7 +14,7 @@ import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
 import { main } from '../../support/paths.js';
-import { linesOf, openForReading, suiteFolder } from '../../support/runs.js';
+import { copyOf, linesOf, openForReading, suiteFolder } from '../../support/runs.js';
 
 const suite = suiteFolder();
 const run = join(suite, 'run');
@@ -129,8 +129,7 @@ test('events: a range beyond the end names the last event and writes an empty ta
 });
 
 test('events: an archived folder gives the same lines', async () => {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(run, copy, { recursive: true });
+  const copy = copyOf(run);
   const { code } = await folkmoot(['archive', copy, '--before', '600']);
   expect(code).toBe(0);
   expect(readdirSync(join(copy, 'network', 'archive')).length).toBeGreaterThan(0);
@@ -153,8 +152,7 @@ test('events: exports a consistent prefix of a folder in use', async () => {
 });
 
 test('events: reports a damaged folder and leaves no file', async () => {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(run, copy, { recursive: true });
+  const copy = copyOf(run);
   truncateSync(join(copy, 'network', 'data.mdb'), 40_000);
   const out = join(temporaryFolder(), 'x.csv');
   const ended = await folkmoot(['events', copy, '--out', out]);

@@ -1,11 +1,11 @@
 /** `folkmoot explore`: serves, follows and refuses folders. */
-import { cpSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { agentOf, register } from '../../support/service/signer.js';
 import { expectError, World } from '../../support/service/world.js';
 
@@ -15,12 +15,6 @@ beforeAll(async () => {
   const { json } = await simJson('--agents', '40', '--blocks', '4', '--seed', '7', '--out', run);
   digest = json.digest;
 });
-
-function copyOf(folder: string): string {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(folder, copy, { recursive: true });
-  return copy;
-}
 
 /** Starts the command on a folder. */
 async function explored(folder: string, ...more: string[]) {

@@ -1,12 +1,12 @@
 /** `folkmoot explore --export`: the exported file, refusals and interruption. */
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changed, changeJson } from '../../engine/replay/folders.js';
 import { folkmoot } from '../../support/cli.js';
 import { expectOneLine, simJson } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { World } from '../../support/service/world.js';
 
 const run = join(suiteFolder(), 'run');
@@ -17,12 +17,6 @@ beforeAll(async () => {
   const { json } = await simJson('healthy-town', ...size, '--out', run);
   ({ entries, events } = json);
 });
-
-function copyOf(folder: string): string {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(folder, copy, { recursive: true });
-  return copy;
-}
 
 /**
  * Returns the size of the run in the file. The rest of the file is the same page in every export.

@@ -1,8 +1,8 @@
 /** Copies of a saved run, changed through LMDB, as a forger would do. */
-import { cpSync } from 'node:fs';
+
 import { join } from 'node:path';
 import { type Database, open } from 'lmdb';
-import { temporaryFolder } from '../../support/fixture.js';
+import { copyOf } from '../../support/runs.js';
 
 type Key = string | number | (string | number)[];
 
@@ -17,8 +17,7 @@ export interface Stored {
 
 /** Copies and changes the run. Removes the copy after the test. */
 export async function changed(run: string, change: (stored: Stored) => void): Promise<string> {
-  const copy = join(temporaryFolder(), 'run');
-  cpSync(run, copy, { recursive: true });
+  const copy = copyOf(run);
   const root = open<Buffer, Key>({
     path: join(copy, 'network'),
     noSubdir: false,

@@ -1,6 +1,6 @@
 /** A replay compares even bytes that reads from a network do not need. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import {
@@ -26,7 +26,7 @@ import { open } from 'lmdb';
 import { START_MS } from '../../support/citizens.js';
 import { expectOneLine, logText, replayJson, runCommand, simJson } from '../../support/command.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
-import { bodyOf, type Line, linesOf, suiteFolder } from '../../support/runs.js';
+import { bodyOf, copyOf, type Line, linesOf, suiteFolder } from '../../support/runs.js';
 import { applied, attempts, lead } from '../random/random.js';
 
 const verifier = createVerifier('off');
@@ -55,8 +55,7 @@ beforeAll(async () => {
 });
 
 function copy(): string {
-  const path = join(temporaryFolder(), 'network');
-  cpSync(lived, path, { recursive: true });
+  const path = copyOf(lived, 'network');
   return path;
 }
 

@@ -1,5 +1,5 @@
 /** Damaged or forged run folders: refused with the problem, without output or outside access. */
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from 'folkmoot/signing';
 import {
@@ -14,8 +14,7 @@ import {
 import { openForReading } from '../../../dist/cli/options/folder.js';
 import { attribute } from '../../../dist/sim/attribution/ablation.js';
 import { planFork } from '../../../dist/sim/fork/fork.js';
-import { temporaryFolder } from '../../support/fixture.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { failing } from '../deciders/fixture.js';
 import type { Raw } from '../fixture.js';
 
@@ -29,8 +28,7 @@ beforeAll(async () => {
 
 /** Copies the run into a new folder with a changed summary. */
 function changed(change: (summary: Raw) => unknown): string {
-  const folder = join(temporaryFolder(), 'run');
-  cpSync(run, folder, { recursive: true });
+  const folder = copyOf(run);
   const file = join(folder, 'summary.json');
   writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')))));
   return folder;

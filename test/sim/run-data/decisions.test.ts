@@ -1,7 +1,6 @@
 /** Decision records over HTTP: the lines that the run wrote, by agent, at any entry. */
 import {
   appendFileSync,
-  cpSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -11,8 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { completeScenario, simulate } from 'folkmoot/sim';
-import { temporaryFolder } from '../../support/fixture.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { expectError } from '../../support/service/world.js';
@@ -110,8 +108,7 @@ test('decisions: at an entry, serves the votes that the engine has then', async 
 });
 
 test('decisions: without records, the error names the option that records them', async () => {
-  const folder = join(temporaryFolder(), 'run');
-  cpSync(run, folder, { recursive: true });
+  const folder = copyOf(run);
   rmSync(join(folder, 'decisions.ndjson'));
   const here = await served(folder);
   const [id] = await idsOf(here);
@@ -192,8 +189,7 @@ test.each(damages)('decisions: damage affects no other request: %s', async (...g
   const [, damage, status, said] = given;
   // Windows has no endless device, and lets only administrators create links.
   if (damage === link && process.platform === 'win32') return;
-  const folder = join(temporaryFolder(), 'run');
-  cpSync(run, folder, { recursive: true });
+  const folder = copyOf(run);
   damage(join(folder, 'decisions.ndjson'));
   const here = await served(folder);
   const [id] = await idsOf(here);
@@ -204,8 +200,7 @@ test.each(damages)('decisions: damage affects no other request: %s', async (...g
 });
 
 test('decisions: reports a missing file, and serves a file that returns', async () => {
-  const folder = join(temporaryFolder(), 'run');
-  cpSync(run, folder, { recursive: true });
+  const folder = copyOf(run);
   const here = await served(folder);
   const [id] = await idsOf(here);
   const file = join(folder, 'decisions.ndjson');

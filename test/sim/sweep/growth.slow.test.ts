@@ -1,9 +1,9 @@
 /** Sweeps that grow: runs stay, and the files equal those of the larger sweep. */
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectOneLine } from '../../support/command.js';
 import { temporaryFolder } from '../../support/fixture.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { expectSame, filesIn, rowsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
 
@@ -79,8 +79,7 @@ describe('sweep: refuses changes that are not additions', () => {
 
   test('sweep: refuses a folder whose sweep.json has no format', async () => {
     const { out } = await grown(two, two);
-    const old = join(temporaryFolder(), 'old');
-    cpSync(out, old, { recursive: true });
+    const old = copyOf(out, 'old');
     const head = JSON.parse(readFileSync(join(old, 'sweep.json'), 'utf8'));
     const { format: _, ...rest } = head;
     writeFileSync(join(old, 'sweep.json'), JSON.stringify(rest));

@@ -1,11 +1,11 @@
 /** Killed, interrupted or disturbed sweeps lose nothing, and the output is the same. */
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectOneLine } from '../../support/command.js';
 import { counts } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { begin } from '../../support/running-command.js';
-import { suiteFolder } from '../../support/runs.js';
+import { copyOf, suiteFolder } from '../../support/runs.js';
 import { seed } from '../../support/seeded.js';
 import { drawn, expectSame, filesIn, killed, runsIn, sweepIn } from './folders.js';
 import { smallRaw, writeScenario } from './scenarios.js';
@@ -122,8 +122,7 @@ test.each([
   ['deeply nested', `{"values":${'['.repeat(300_000)}${']'.repeat(300_000)}}`],
   ['a deeply nested value', null],
 ])('sweep --resume: refuses a record that is %s', async (what, text) => {
-  const out = join(temporaryFolder(), 'out');
-  cpSync(unbroken, out, { recursive: true });
+  const out = copyOf(unbroken, 'out');
   const [first, second] = readdirSync(join(out, 'runs')).sort();
   const path = join(out, 'runs', first!);
   const record = JSON.parse(readFileSync(path, 'utf8'));

@@ -132,7 +132,7 @@ export interface MemeFields {
   tagsAsJson?: boolean;
 }
 
-const BOUNDARY = 'a-boundary-of-forms';
+export const BOUNDARY = 'a-boundary-of-forms';
 
 export function meme(by: Agent, fields: MemeFields, timestamp = stamp()): Request {
   const { file, caption = '', tags = [], tagsAsJson = false } = fields;
@@ -186,7 +186,15 @@ export function debugSocket(by: Agent, id: string, at?: string): Request {
   return signed(by, 'GET', `/api/v1/debug/ws/${id}`, '', at);
 }
 
-export function auth(by: Agent, timestamp = stamp()): Fields {
+/** Asks the server how it would verify a request. */
+export const verification = ({ method, path: target, headers, body }: Request): Request => ({
+  method: 'POST',
+  path: '/api/v1/debug/verify',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ method, target, headers, body: Buffer.from(body as string).toString() }),
+});
+
+export function auth(by: Pick<Agent, 'publicKey' | 'sign'>, timestamp = stamp()): Fields {
   const signature = by.sign(`auth:${by.publicKey}:${timestamp}`);
   return { type: 'auth', public_key: by.publicKey, timestamp, signature };
 }

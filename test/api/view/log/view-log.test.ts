@@ -31,7 +31,7 @@ import { applied, attempts, genesis, lead } from '../../../engine/random/random.
 import { START_MS } from '../../../support/citizens.js';
 import { counts, heavy } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
-import { suiteFolder } from '../../../support/runs.js';
+import { copyOf, suiteFolder } from '../../../support/runs.js';
 import { assertTrue, viewOf } from './compare.js';
 
 const verifier = createVerifier('off');
@@ -52,8 +52,7 @@ beforeAll(() => livedAnew(one));
 
 /** Copies a folder with a network's history. */
 function lived(): string {
-  const path = join(temporaryFolder(), 'network');
-  cpSync(one, path, { recursive: true });
+  const path = copyOf(one, 'network');
   return path;
 }
 
@@ -132,8 +131,7 @@ async function spansOf(path: string) {
 
 test('view: rejects files derived from forged events of the same log', async () => {
   const path = lived();
-  const forged = join(temporaryFolder(), 'network');
-  cpSync(path, forged, { recursive: true });
+  const forged = copyOf(path, 'network');
   const lies = await lie(forged);
   expect(lies).toBeGreaterThan(5);
   const told = await elsewhere(() => spansOf(forged));

@@ -1,7 +1,9 @@
 /** Existing output folders: merged into, resumed, extended, or used for another shard. */
+
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../../support/fixture.js';
+import { copyOf } from '../../../support/runs.js';
 import { expectSame, filesIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
 import { edit, fresh, runOf } from './changes.js';
@@ -50,8 +52,7 @@ test('merge: refuses a merge with a changed run', () =>
   ));
 
 test('merge: accepts the output of the same merge', async () => {
-  const out = join(temporaryFolder(), 'out');
-  cpSync(alone, out, { recursive: true });
+  const out = copyOf(alone, 'out');
   await merged(shards, out, { resume: true });
   expectSame(alone, out);
 });
