@@ -1,11 +1,10 @@
 /** Hostile client of etcd: garbage, forged runs and forged results. */
 import { join } from 'node:path';
-import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
-import { temporaryFolder } from '../../../support/fixture.js';
+import { hasEtcd } from '../../../support/etcd.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
 import { smallRaw, writeScenario } from '../scenarios.js';
-import { done, firstOf, keysOf, queued, stoppedWithClaim, worker } from './queued.js';
+import { done, firstOf, keysOf, queued, startQueue, stoppedWithClaim, worker } from './queued.js';
 
 const around = suiteFolder();
 const raw = { ...smallRaw(40), length: { blocks: 12 } };
@@ -27,9 +26,7 @@ const lie = {
 
 describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', () => {
   test('queue: ignores and reports garbage', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const all = 'folkmoot/queue';
     for (const text of ['', 'null', '{"format":1}', '\x00\xff', '[]'.repeat(10_000)]) {
       await client.put(`${all}/head/bad-${text.length}`, text);
@@ -64,9 +61,7 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', (
   });
 
   test('worker: refuses hostile queues, fails hostile tasks, and goes on', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const all = 'folkmoot/queue';
     const sweeping = queued(file, out, running.url);
     const id = await firstOf(client, 'head');
@@ -116,9 +111,7 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', (
   });
 
   test('queue: ends the sweep at the third invalid result of a run', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     const task = await firstOf(client, 'task');
     let ended = false;
@@ -137,9 +130,7 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', (
   });
 
   test('queue: detects a forged result when the worker stores its own', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     const honest = worker(running.url, '--lease-seconds', '600');
     const claim = await stoppedWithClaim(client, honest);

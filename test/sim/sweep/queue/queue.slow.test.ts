@@ -1,7 +1,7 @@
 /** Sweeps with workers that join, crash, stop and continue produce the bytes of a local sweep. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { etcd, etcdClient, hasEtcd } from '../../../support/etcd.js';
+import { etcd, hasEtcd } from '../../../support/etcd.js';
 import { temporaryFolder } from '../../../support/fixture.js';
 import { suiteFolder } from '../../../support/runs.js';
 import { expectSame, runsIn, sweepIn } from '../folders.js';
@@ -13,6 +13,7 @@ import {
   keysOf,
   neverEnds,
   queued,
+  startQueue,
   stoppedWithClaim,
   worker,
 } from './queued.js';
@@ -55,9 +56,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
   });
 
   test('queue: discards late results, and survives a killed worker', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     const stopped = worker(running.url);
     const claim = await stoppedWithClaim(client, stopped);
@@ -72,9 +71,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
   });
 
   test('queue: releases the runs of a worker on SIGINT', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     const leaving = worker(running.url, '--lease-seconds', '3600');
     await firstOf(client, 'claim');
@@ -88,9 +85,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
   });
 
   test.each(['SIGINT', 'SIGKILL'] as const)('queue: resumes a sweep after %s', async (signal) => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     await claimWithoutWorker(client);
     worker(running.url);
@@ -107,9 +102,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
   });
 
   test('queue: waits for etcd and continues', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     const claim = await claimWithoutWorker(client);
     worker(running.url);
@@ -125,9 +118,7 @@ describe.skipIf(!hasEtcd)('sweep --queue (needs etcd-server)', () => {
   });
 
   test('queue: offers unfinished runs again after etcd lost the queue', async () => {
-    const running = await etcd();
-    const client = etcdClient(running);
-    const out = join(temporaryFolder(), 'out');
+    const { running, client, out } = await startQueue();
     const sweeping = queued(file, out, running.url);
     await claimWithoutWorker(client);
     worker(running.url);

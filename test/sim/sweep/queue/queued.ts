@@ -1,6 +1,15 @@
 /** Sweeps whose runs are executed by workers, and access to the etcd queue between them. */
+import { join } from 'node:path';
 import type { EtcdClient } from '../../../../dist/cluster/etcd/client.js';
+import { etcd, etcdClient } from '../../../support/etcd.js';
+import { temporaryFolder } from '../../../support/fixture.js';
 import { type Begun, begin } from '../../../support/running-command.js';
+
+/** Starts etcd, and names a folder for the output of a sweep. */
+export async function startQueue() {
+  const running = await etcd();
+  return { running, client: etcdClient(running), out: join(temporaryFolder(), 'out') };
+}
 
 /** Starts a worker that executes one run at a time. */
 export const worker = (url: string, ...args: string[]): Begun =>
