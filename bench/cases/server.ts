@@ -77,6 +77,14 @@ function figures({ idle, note }: LoadMeasurement, per_s: number, r: number, cpu_
   };
 }
 
+type Rate = Awaited<ReturnType<typeof getRate>>;
+
+const rowsRelativeTo =
+  (r: number) =>
+  (name: string, { perSecond, cpuUs: cpu_us }: Pick<Rate, 'perSecond' | 'cpuUs'>): Row => ({
+    ...{ name, per_s: perSecond, of_r: perSecond / r, cpu_us },
+  });
+
 /** Returns one row per kind of thread that worked. */
 function threadRows(name: string, count: number, { spent: { threads } }: LoadMeasurement): Row[] {
   if (threads === null) return [{ name, note: 'thread times are not available here' }];
@@ -117,12 +125,7 @@ async function measurePlain(
   const network = ['--network-id', NETWORK_ID];
   const folkmoot = await withFolkmoot((server) => postRate(server, posted, load), network);
   const plain = await withPlain(NETWORK_ID, (server) => postRate(server, posted, load));
-  const row = (name: string, { perSecond, cpuUs }: typeof plain): Row => ({
-    name,
-    per_s: perSecond,
-    of_r: perSecond / r,
-    cpu_us: cpuUs,
-  });
+  const row = rowsRelativeTo(r);
   return [
     row('signed votes, folkmoot serve', folkmoot),
     row('the same votes, fastify + node:crypto + LMDB', plain),
@@ -160,12 +163,7 @@ async function measureReads({ seconds }: ReadsOptions, { r }: Round): Promise<Ro
     return { folkmoot: await getRate(server, STATE_PATH, seconds), body };
   });
   const bare = await withBare(body, (server) => getRate(server, STATE_PATH, seconds));
-  const row = (name: string, { perSecond, cpuUs }: typeof bare): Row => ({
-    name,
-    per_s: perSecond,
-    of_r: perSecond / r,
-    cpu_us: cpuUs,
-  });
+  const row = rowsRelativeTo(r);
   const answers = 'GET network/state: responses/s, relative to a bare handler';
   const cpu = 'GET network/state: responses per CPU time, relative to a bare handler';
   return [

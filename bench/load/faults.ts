@@ -5,8 +5,15 @@
  */
 import type { Histogram } from './bundled/hdr.js';
 import type { FaultPlan } from './options.js';
-import { areaBetween, newHistogram, record, toScore, type Usual } from './percentiles.js';
-import type { LoadResult, Second } from './result.js';
+import {
+  areaBetween,
+  newHistogram,
+  record,
+  type Timed,
+  toScore,
+  type Usual,
+} from './percentiles.js';
+import type { LoadResult } from './result.js';
 
 /*
  * Recovery: the rate before an outage is the mean of the last ten seconds before it, and of at
@@ -101,7 +108,7 @@ export class FaultRecord {
       return {
         ...{ ...plan, startMs, endMs, untilMs: Math.min(nextMs, endMs + settleMs) },
         ...{ times: newHistogram(), arrivals: 0, failed: 0, respondedMs: startMs, gapMs: 0 },
-        after: new Counts(() => startMs),
+        after: new Counts(() => endMs),
       };
     });
   }
@@ -125,7 +132,7 @@ export class FaultRecord {
    * @param all all measured seconds.
    * @param base times without the faults. Default: those of the run before and after them.
    */
-  result(all: readonly Second[], stoppedMs: number, base?: Usual): Pick<LoadResult, 'faults'> {
+  result(all: readonly Timed[], stoppedMs: number, base?: Usual): Pick<LoadResult, 'faults'> {
     if (this.#faults.length === 0) return {};
     const { startMs } = this.#window;
     const own = all.filter(({ second }) => !this.#at(startMs + (second + 0.5) * 1_000));

@@ -184,13 +184,8 @@ function loadResultOf(findings: Findings, all: RecordedResult, standing: Standin
     format: 'folkmoot-load-1',
     started: findings.startedAt.toISOString(),
     machine: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
-    node: process.version,
-    commit: findings.commit,
-    seed: options.seed,
-    r: findings.r,
-    server: target.server,
-    asked: describeOptions(options),
-    verdict,
+    ...{ node: process.version, commit: findings.commit, seed: options.seed, r: findings.r },
+    ...{ server: target.server, asked: describeOptions(options), verdict },
     reasons: [...findings.notes, ...reasons.map(({ text }) => text)],
     ended: findings.ended,
     measured_s: measuredS,
@@ -272,16 +267,12 @@ export function describeOptions(options: LoadOptions): LoadResult['asked'] {
   const isOpen = scenariosOf(options).some(({ plan }) => plan.of === 'arrivals');
   return {
     workload: options.workload,
-    loop: isOpen ? 'open' : 'closed',
-    rate: isOpen ? options.rate : null,
-    concurrency: isOpen ? null : options.concurrency,
-    agents: options.agents,
-    batch: options.batch,
-    duration_s: options.durationMs / 1000,
-    warmup_s: options.warmupMs / 1000,
-    timeout_ms: options.timeoutMs,
-    finality_timeout_ms: options.finalityTimeoutMs,
-    connections: options.connections,
+    ...(isOpen
+      ? { loop: 'open', rate: options.rate, concurrency: null }
+      : { loop: 'closed', rate: null, concurrency: options.concurrency }),
+    ...{ agents: options.agents, batch: options.batch, connections: options.connections },
+    ...{ duration_s: options.durationMs / 1000, warmup_s: options.warmupMs / 1000 },
+    ...{ timeout_ms: options.timeoutMs, finality_timeout_ms: options.finalityTimeoutMs },
     ...(options.keepGoing ? { keep_going: true } : {}),
     ...(options.file === undefined ? {} : { file: options.file }),
   };

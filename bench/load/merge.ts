@@ -176,6 +176,10 @@ const ofSecond: Rules<Second> = {
   lag_max: largest,
 };
 
+const ofNode: Rules<NonNullable<LoadResult['nodes']>[number]> = {
+  down_ms: (times) => Math.max(...times),
+};
+
 const mergeRefused = (all: Operation['refused'][]): Operation['refused'] =>
   combineBy(all.flat(), ({ status, code, reason }) => JSON.stringify([status, code, reason]), {
     status: first,
@@ -229,13 +233,7 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
         }
       : {}),
     seconds: seconds.sort((a, b) => a.second - b.second),
-    ...(common.nodes
-      ? {
-          nodes: combineBy(all('nodes').flat(), ({ url }) => url, {
-            down_ms: (times) => Math.max(...times),
-          }),
-        }
-      : {}),
+    ...(common.nodes ? { nodes: combineBy(all('nodes').flat(), ({ url }) => url, ofNode) } : {}),
     saturation: null,
     tiers: [],
     shards: shards.map(describePart),

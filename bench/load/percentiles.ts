@@ -135,9 +135,14 @@ const LEAST_UNITS = 5;
 /** Points of a second's distribution. */
 const STEPS = 20;
 
-/** Times without a fault. */
+/** Times of a second of which the rest of a row is not needed. */
+export type Timed = Pick<
+  Second,
+  'second' | 'accepted' | 'response_p50' | 'response_p95' | 'response_p99'
+>;
+
 export interface Usual {
-  seconds: readonly Second[];
+  seconds: readonly Timed[];
   times: Histogram;
 }
 
@@ -192,7 +197,7 @@ interface Point {
 }
 
 /** Approximates the times of a second by its median, 95th and 99th percentile. */
-function pointsOf({ accepted, response_p50, response_p95, response_p99 }: Second): Point[] {
+function pointsOf({ accepted, response_p50, response_p95, response_p99 }: Timed): Point[] {
   const [p50, p99] = [response_p50!, response_p99!];
   const p95 = response_p95 ?? p99;
   return Array.from({ length: STEPS }, (_, step) => {

@@ -292,8 +292,7 @@ export class Recorder {
 
 type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions';
 
-/** Counts and times of each second. */
-export class Seconds {
+class Seconds {
   readonly #startMs: number;
   readonly #rows: Second[] = [];
   readonly #response = newHistogram();
@@ -351,20 +350,10 @@ export class Seconds {
 
 const rounded = (milliseconds: number) => Math.max(0, Math.round(milliseconds * 1000) / 1000);
 
-function emptyRow(second: number): Second {
-  return {
-    second,
-    intended: 0,
-    sent: 0,
-    accepted: 0,
-    failed: 0,
-    finalized_transactions: 0,
-    response_p50: null,
-    response_p95: null,
-    response_p99: null,
-    lag_max: null,
-  };
-}
+const emptyRow = (second: number): Second => ({
+  ...{ second, intended: 0, sent: 0, accepted: 0, failed: 0, finalized_transactions: 0 },
+  ...{ response_p50: null, response_p95: null, response_p99: null, lag_max: null },
+});
 
 /** Limit on kinds of refusals, because codes and reasons are text from the server. */
 const KINDS_OF_REFUSAL = 200;

@@ -172,14 +172,8 @@ ${[...failed, ...reasons].map((text) => html`<p>${text}</p>\n`)}</div>
 }
 
 function commandsSection(result: LoadResult): Html {
-  const compare = commandLine(
-    'load',
-    'compare',
-    'BASE.json',
-    'result.json',
-    '--fail-on',
-    'p99>+10%',
-  );
+  const compared = ['BASE.json', 'result.json', '--fail-on', 'p99>+10%'];
+  const compare = commandLine('load', 'compare', ...compared);
   return html`<p>Keys and random choices differ in each run. To repeat these on a new server, add
 ${code(`--seed ${result.seed}`)}.</p>
 ${listing('command that repeats the load run', commandLine('load', ...optionsOf(result)))}

@@ -1,21 +1,8 @@
-/** Tests the case `cores`, and the plain server with several processes. */
+/** Tests the case `cores`. */
 import { availableParallelism } from 'node:os';
 import { defineCase } from '../../dist/bench/case.js';
 import { measureCores } from '../../dist/bench/cases/cores.js';
-import { postRate } from '../../dist/bench/clients/clients.js';
-import {
-  chain,
-  countRounds,
-  formatHead,
-  NETWORK_ID,
-  postedBlocks,
-  registration,
-  signatories,
-} from '../../dist/bench/fixtures/chain.js';
 import { bench, NOT_MEASURED, printResult } from '../../dist/bench/run.js';
-import { withPlain } from '../../dist/bench/servers/processes.js';
-import { composeVote } from '../../dist/engine/protocol/compose.js';
-import type { SignedRequest } from '../../dist/engine/protocol/schema/entry.js';
 
 test.runIf(process.platform === 'linux')(
   'cores: measures the cores that exist, and releases them',
@@ -48,40 +35,3 @@ test.runIf(process.platform === 'linux')(
   },
   300_000,
 );
-
-async function post(url: string, request: SignedRequest) {
-  const { method, path, headers } = formatHead(request);
-  const response = await fetch(url + path, { method, headers, body: Buffer.from(request.body) });
-  return { status: response.status, ...((await response.json()) as { data: object }) };
-}
-
-test('plain server: several processes agree on votes', async () => {
-  const by = signatories('shared', 4, true);
-  const timestamp = new Date().toISOString();
-  const { proposal, votes } = chain(by, timestamp).next().value;
-  const work = async ({ url }: { url: string }) => {
-    for (const [ordinal, one] of by.entries()) {
-      expect(await post(url, registration(one, ordinal, timestamp))).toMatchObject({ status: 200 });
-    }
-    const proposed = await post(url, proposal);
-    const { block_hash } = proposed.data as { block_hash: string };
-    expect(await post(url, proposal)).toMatchObject({ status: 200 });
-    const [first, second, third] = votes as [SignedRequest, SignedRequest, SignedRequest];
-    // New connections, which the processes share.
-    const same = await Promise.all(Array.from({ length: 12 }, () => post(url, first)));
-    expect(new Set(same.map(({ data }) => JSON.stringify(data))).size).toBe(1);
-    expect(same[0]).toMatchObject({ status: 200, data: { approvals: 1, block_status: 'voting' } });
-    const other = composeVote(by[0]!, timestamp, { block_hash, decision: 'reject' });
-    expect(await post(url, other)).toMatchObject({ status: 409 });
-    await post(url, second);
-    expect(await post(url, third)).toMatchObject({ data: { block_status: 'finalized' } });
-  };
-  await withPlain(NETWORK_ID, work, 3);
-});
-
-test('plain server: several processes take many votes at once', async () => {
-  const posted = postedBlocks('many', 60, 4);
-  const load = { connections: 24, warmUp: countRounds(1) };
-  const { perSecond } = await withPlain(NETWORK_ID, (one) => postRate(one, posted, load), 2);
-  expect(perSecond).toBeGreaterThan(0);
-});

@@ -3,8 +3,10 @@ import { open } from 'lmdb';
 import { postRate } from '../../dist/bench/clients/clients.js';
 import {
   chain,
+  countRounds,
   formatHead,
   NETWORK_ID,
+  postedBlocks,
   registration,
   signatories,
   toHttpBytes,
@@ -42,13 +44,13 @@ test('plain server: checks votes, counts each once, and responds when it is on d
     const proposed = await post(url, proposal);
     expect(proposed).toMatchObject({ status: 200, data: { height: 0 } });
     const [first, second, third] = votes as [SignedRequest, SignedRequest, SignedRequest];
-    expect(await post(url, forged(first))).toMatchObject({ status: 401 });
-    expect(await post(url, { ...first, public_key: 'a'.repeat(64) })).toMatchObject({
-      status: 401,
-    });
-    expect(await post(url, { ...first, body: Buffer.from('{"decision":"yes"}') })).toMatchObject({
-      status: 400,
-    });
+    for (const [wrong, status] of [
+      [forged(first), 401],
+      [{ ...first, public_key: 'a'.repeat(64) }, 401],
+      [{ ...first, body: Buffer.from('{"decision":"yes"}') }, 400],
+    ] as const) {
+      expect(await post(url, wrong)).toMatchObject({ status });
+    }
     const answer = await post(url, first);
     expect(answer).toMatchObject({ status: 200, data: { approvals: 1, block_status: 'voting' } });
     expect(await post(url, first)).toEqual(answer);
@@ -97,4 +99,35 @@ test('posts: an error response ends the measurement', async () => {
     postRate(server, rounds, { connections: 2, warmUp: 0 }),
   );
   await expect(measured).rejects.toThrow('expected a success');
+});
+
+test('plain server: several processes agree on votes', async () => {
+  const by = signatories('shared', 4, true);
+  const timestamp = new Date().toISOString();
+  const { proposal, votes } = chain(by, timestamp).next().value;
+  const work = async ({ url }: { url: string }) => {
+    for (const [ordinal, one] of by.entries()) {
+      expect(await post(url, registration(one, ordinal, timestamp))).toMatchObject({ status: 200 });
+    }
+    const proposed = await post(url, proposal);
+    const { block_hash } = proposed.data as { block_hash: string };
+    expect(await post(url, proposal)).toMatchObject({ status: 200 });
+    const [first, second, third] = votes as [SignedRequest, SignedRequest, SignedRequest];
+    // New connections, which the processes share.
+    const same = await Promise.all(Array.from({ length: 12 }, () => post(url, first)));
+    expect(new Set(same.map(({ data }) => JSON.stringify(data))).size).toBe(1);
+    expect(same[0]).toMatchObject({ status: 200, data: { approvals: 1, block_status: 'voting' } });
+    const other = composeVote(by[0]!, timestamp, { block_hash, decision: 'reject' });
+    expect(await post(url, other)).toMatchObject({ status: 409 });
+    await post(url, second);
+    expect(await post(url, third)).toMatchObject({ data: { block_status: 'finalized' } });
+  };
+  await withPlain(NETWORK_ID, work, 3);
+});
+
+test('plain server: several processes take many votes at once', async () => {
+  const posted = postedBlocks('many', 60, 4);
+  const load = { connections: 24, warmUp: countRounds(1) };
+  const { perSecond } = await withPlain(NETWORK_ID, (one) => postRate(one, posted, load), 2);
+  expect(perSecond).toBeGreaterThan(0);
 });

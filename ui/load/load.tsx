@@ -2,30 +2,60 @@
  * The page of a load run: target server, verdict, progress, and controls for a reader with the
  * control token. `beginLoad` starts the page.
  */
-import { useSignalEffect } from '@preact/signals';
+import { signal, useSignalEffect } from '@preact/signals';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
-import type { LoadState } from '../../api/contract/load.js';
+import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/contract/load.js';
+import { formatMs, formatValue } from '../../report/shared/format.js';
+import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from '../components/labels.js';
 import { Loading, Locked, Lost, MarkShape, Pill } from '../components/placeholders.js';
-import { fetchPath } from '../components/requests.js';
+import { data, fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
 import { FactPanel, Failures, Search, TablePanel } from './figures.js';
-import {
-  connection,
-  load as current,
-  factText,
-  followLoad,
-  isOver,
-  load,
-  phaseOrder,
-  phases,
-  progressText,
-  tones,
-  verdictText,
-} from './run.js';
 import { OverTime } from './time-charts.js';
+
+/** Null until the first response. */
+const load = signal<LoadState | null>(null);
+
+/** Connection to the load command. */
+type Wire =
+  | { is: 'following' }
+  | { is: 'over' }
+  | { is: 'lost'; why: string; since: number; againAt: number };
+
+const connection = signal<Wire>({ is: 'following' });
+
+const LOAD_PATH = '/api/v1/load';
+const AGAIN_MS = 1_000;
+const LONGEST_MS = 15_000;
+
+const isOver = ({ phase }: LoadState): boolean => phase === 'over' || phase === 'failed';
+
+/** Polls until the run is over, and retries while the command does not respond. */
+async function followLoad(): Promise<void> {
+  let version: number | null = null;
+  let [since, waitMs] = [Date.now(), AGAIN_MS];
+  for (;;) {
+    try {
+      const query: string = version === null ? '' : `?after=${version}`;
+      const answer = await data<LoadAnswer>(LOAD_PATH + query);
+      version = answer.version;
+      [since, waitMs] = [Date.now(), AGAIN_MS];
+      load.value = answer.load;
+      connection.value = isOver(answer.load) ? { is: 'over' } : { is: 'following' };
+      if (isOver(answer.load)) return;
+    } catch (error) {
+      // A different command may later respond at this address.
+      version = null;
+      const why = (error as Error).message;
+      connection.value = { is: 'lost', why, since, againAt: Date.now() + waitMs };
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      waitMs = Math.min(LONGEST_MS, waitMs * 2);
+    }
+  }
+}
 
 const VIEW = 'load';
 
@@ -140,8 +170,8 @@ function summary(): string {
 }
 
 function LoadRun() {
-  const load = current.value;
-  if (!load) {
+  const now = load.value;
+  if (!now) {
     return (
       <div class="empty">
         <h1>Load run</h1>
@@ -149,17 +179,17 @@ function LoadRun() {
       </div>
     );
   }
-  const { facts, tables, series, search } = load;
+  const { facts, tables, series, search } = now;
   const probes = tables.find(({ id }) => id === 'probes');
   const failures = tables.find(({ id }) => id === 'failures');
   return (
     <div class="load">
-      <Head load={load} />
+      <Head load={now} />
       {(probes || search) && <Search table={probes} rate={search?.rate ?? null} />}
       {facts.slice(0, -1).map((group) => (
         <FactPanel key={group.title} facts={group} />
       ))}
-      {series && <OverTime load={load} series={series} />}
+      {series && <OverTime load={now} series={series} />}
       {failures && <Failures table={failures} />}
       {tables
         .filter((table) => table !== probes && table !== failures)
@@ -278,3 +308,68 @@ function Control({ load }: { load: LoadState }) {
     </div>
   );
 }
+
+// ---- Texts.
+
+const phases: Record<LoadPhase, string> = {
+  waiting: 'not started',
+  preparing: 'preparing',
+  'warm-up': 'warming up',
+  measured: 'measuring',
+  draining: 'draining',
+  over: 'finished',
+  failed: 'failed',
+};
+
+/** Phases that a run passes through. */
+const phaseOrder = (Object.keys(phases) as LoadPhase[]).slice(1, -1);
+
+/** Returns the value of a fact with its unit, without its note. */
+function factText({ facts }: LoadState, wanted: string): string {
+  const found = facts.flatMap(({ rows }) => rows).find(({ name }) => name === wanted);
+  return found ? formatValue(found.value, found.unit) : '–';
+}
+
+const seconds = (ms: number): string => formatMs(Math.max(0, Math.round(ms / 1_000)) * 1_000);
+
+/** Returns the progress and the remaining time. */
+function progressText(load: LoadState): string {
+  const { phase, passed_ms: passed, of_ms: all, search } = load;
+  const bracket = search ? `, bracket ${search.bracket} of ${search.repeat}` : '';
+  if (phase === 'waiting') return 'The run sends no requests until started.';
+  if (phase === 'preparing') return `Preparing${bracket}.`;
+  if (phase === 'failed') return 'The run failed:';
+  if (phase === 'over') return `Measured for ${formatMs(passed ?? 0)} of ${formatMs(all ?? 0)}.`;
+  if (phase === 'draining') {
+    const waited = seconds(passed ?? 0);
+    return `All requests sent. Waiting for responses and finality, ${waited} so far${bracket}.`;
+  }
+  const left = (all ?? 0) - (passed ?? 0);
+  const what = phase === 'warm-up' ? 'Warm-up, not measured' : 'Measuring';
+  return (
+    `${what}: ${seconds(passed ?? 0)} of ${formatMs(all ?? 0)}, ${seconds(left)} ` +
+    `left${bracket}.`
+  );
+}
+
+/** Verdict on the figures. The verdict is preliminary while the run continues. */
+function verdictText({ verdict, tables }: LoadState): { title: string; text: string } {
+  if (!verdict) return { title: 'No verdict yet', text: '' };
+  const { verdict: name, ended } = verdict;
+  if (ended === null && name === 'VALID') return { title: 'No problems so far', text: '' };
+  if (ended === null) {
+    return { title: `Preliminary verdict: ${name}`, text: loadVerdictText(name, false) };
+  }
+  const isSearch = tables.some(({ id }) => id === 'probes');
+  const title = ended === 'failed' ? `${name}, failed` : name;
+  return { title, text: loadVerdictText(name, isSearch) };
+}
+
+const tones: Record<LoadVerdict['verdict'], 'holds' | 'failed' | 'unchecked'> = {
+  VALID: 'holds',
+  UNSTABLE: 'unchecked',
+  CLIENT_BOUND: 'failed',
+  WORKLOAD_BOUND: 'failed',
+  INVALID: 'failed',
+  INCOMPLETE: 'failed',
+};

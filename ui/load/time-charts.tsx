@@ -87,13 +87,8 @@ function Timed({ chart, ...how }: TimedProps) {
   const { title, caption, unit } = chart;
   const lines = chart.lines.map((one) => ({ ...one, color: `var(--${one.color})` }));
   const values = lines.flatMap((one) => one.values.filter((value) => value !== null));
-  const scale =
-    unit === 'ms'
-      ? msScale(values)
-      : countScale(
-          'per second',
-          values.reduce((a, b) => Math.max(a, b), 0),
-        );
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  const scale = unit === 'ms' ? msScale(values) : countScale('per second', most);
   const label = `${title}. The same data is in the table.`;
   return (
     <Figure

@@ -374,40 +374,42 @@ interface Node {
   type?: string;
 }
 
-/** Members of a deliberation: those of its built-in prompt. */
-const deliberation: Node = {
-  properties: Object.fromEntries(
-    [...DELIBERATE_PROMPT.matchAll(/view\.deliberation\.(\w+)/g)].map(([, name]) => [name, {}]),
-  ),
-};
+/** Lists the members by path. An item has the number 0, and a path to unknown members a dot. */
+function listPaths(node: Node, before = ''): string[] {
+  const { properties, items, type } = node.anyOf?.find((one) => one.type !== 'null') ?? node;
+  const inner = Object.entries(properties ?? (items ? { 0: items } : {}));
+  if (inner.length === 0) return type === undefined || type === 'object' ? [before] : [];
+  return inner.flatMap(([name, one]) => [before + name, ...listPaths(one, `${before}${name}.`)]);
+}
+
+/** The members of a deliberation are those of its built-in prompt. */
+const inDeliberation = [...DELIBERATE_PROMPT.matchAll(/view\.deliberation\.\w+/g)].flat();
+const paths = [
+  ...['question', ...inDeliberation, ...inDeliberation.map((path) => `${path}.`)],
+  ...listPaths(QuestionSchema as Node).filter((path) => path !== 'view.deliberation.'),
+];
 
 /**
  * Finds the first placeholder of a prompt, such as `{{view.blok.votes}}`, that no question fills.
  * Returns its problem, or null.
  */
 export function findPlaceholderProblem(prompt: string): string | null {
-  for (const [written, path] of prompt.matchAll(/\{\{\s*([\w.]+)\s*\}\}/g)) {
-    let at: Node = { properties: { question: {}, ...(QuestionSchema as Node).properties } };
-    const [before, steps]: [string[], string[]] = [[], path!.split('.')];
-    for (const [index, step] of steps.entries()) {
-      const { properties, items } = at;
-      if (properties === undefined && items === undefined && at.type !== 'string') break;
-      const names = Object.keys(properties ?? {});
-      const isItem = items !== undefined && /^\d+$/.test(step);
-      if (!isItem && !names.includes(step)) {
-        const near = nearest(step, names);
-        const meant = near && [...before, near, ...steps.slice(index + 1)].join('.');
-        const hint = meant === null ? '' : `; did you mean {{${meant}}}?`;
-        const allowed = names.length > 0 ? `one of ${names.join(', ')}` : 'no further member';
-        const expected = items ? 'the number of an item' : allowed;
-        const where = before.length === 0 ? '' : ` after ${before.join('.')}`;
-        return `contains ${written}; expected ${expected}${where}${hint}`;
-      }
-      const next = isItem ? items : properties![step]!;
-      at = [...before, step].join('.') === 'view.deliberation' ? deliberation : next;
-      at = at.anyOf?.find((one) => one.type !== 'null') ?? at;
-      before.push(step);
-    }
+  for (const [written, path = ''] of prompt.matchAll(/\{\{\s*([\w.]+)\s*\}\}/g)) {
+    const plain = path.replace(/\.\d+(?=\.|$)/g, '.0');
+    const isOpen = paths.some((one) => one.endsWith('.') && plain.startsWith(one));
+    if (isOpen || paths.includes(plain)) continue;
+    const prefixes = plain.split('.').map((_, index, steps) => steps.slice(0, index).join('.'));
+    const parent = prefixes.findLast((one) => paths.includes(one));
+    const inside = parent === undefined ? '' : `${parent}.`;
+    const names = paths.filter(
+      (one) => one.startsWith(inside) && !one.slice(inside.length).includes('.'),
+    );
+    const near = nearest(
+      plain,
+      paths.filter((one) => !one.endsWith('.')),
+    );
+    const expected = names.length > 0 ? `one of ${names.join(', ')}` : `no member of ${parent}`;
+    return `contains ${written}; expected ${expected}${near ? `; did you mean {{${near}}}?` : ''}`;
   }
   return null;
 }

@@ -80,12 +80,8 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
     seed: `seed-${seed}`,
     r: 12_400,
     server: {
-      url: 'http://127.0.0.1:8080',
-      version: '0.1.0',
-      limits_profile: 'bench',
-      durable: true,
-      network_id: 'devnet',
-      epoch: 'b6f2c1d0e9a84b57',
+      ...{ url: 'http://127.0.0.1:8080', version: '0.1.0', limits_profile: 'bench' },
+      ...{ durable: true, network_id: 'devnet', epoch: 'b6f2c1d0e9a84b57' },
     },
     asked: {
       ...{ workload, loop: 'open', rate, concurrency: null, agents: 1_000 },
@@ -113,18 +109,17 @@ export function loadResult(shape: Shape = {}, changes: Partial<LoadResult> = {})
       tps: Math.floor(proposed * 0.99) / seconds,
     },
     finality: blocks ? { ...latencies(proposed, 180, chance), ...independent(100) } : nothing(),
-    delivery: {
-      subscribers: workload === 'subscribers' ? 100 : 0,
-      expected: workload === 'subscribers' ? 10_000 : 0,
-      delivered: workload === 'subscribers' ? 9_998 : 0,
-      holes: workload === 'subscribers' ? 2 : 0,
-      disconnects: 0,
-      deliveries_per_s: workload === 'subscribers' ? 9_998 / seconds : 0,
-      latency:
-        workload === 'subscribers'
-          ? { ...latencies(9_998, 6, chance), ...independent(100) }
-          : nothing(),
-    },
+    delivery:
+      workload === 'subscribers'
+        ? {
+            ...{ subscribers: 100, expected: 10_000, delivered: 9_998, holes: 2, disconnects: 0 },
+            deliveries_per_s: 9_998 / seconds,
+            latency: { ...latencies(9_998, 6, chance), ...independent(100) },
+          }
+        : {
+            ...{ subscribers: 0, expected: 0, delivered: 0, holes: 0, disconnects: 0 },
+            ...{ deliveries_per_s: 0, latency: nothing() },
+          },
     operations: made,
     generator: {
       ...{ lag: latencies(intended, 0.4, chance), utilization: 0.46, prepared_ahead: 1 },
@@ -227,26 +222,14 @@ export function saturation(): NonNullable<LoadResult['saturation']> {
     reasons: holds ? [] : ['81 of 100 arrivals/s accepted, 81 % (expected at least 99 %)'],
     ...{ r_before: r, r_after: r * 0.99 },
   });
-  const bracket = (holds: number, fails: number, r: number) => ({
-    holds,
-    fails,
-    unstable: false,
-    probes: [
-      probe(1_000, true, r),
-      probe(2_000, true, r),
-      probe(4_000, true, r),
-      probe(8_000, false, r),
-      probe(holds, true, r),
-      probe(fails, false, r),
-    ],
+  const brackets = [
+    [5_600, 6_100, 12_400],
+    [5_300, 5_900, 12_200],
+    [5_800, 6_300, 12_500],
+  ].map(([holds = 0, fails = 0, r = 0]) => {
+    const rates = [1_000, 2_000, 4_000, 8_000, holds, fails];
+    const probes = rates.map((rate) => probe(rate, rate !== 8_000 && rate !== fails, r));
+    return { holds, fails, unstable: false, probes };
   });
-  return {
-    slo: ['p99<=200ms'],
-    brackets: [
-      bracket(5_600, 6_100, 12_400),
-      bracket(5_300, 5_900, 12_200),
-      bracket(5_800, 6_300, 12_500),
-    ],
-    overlap: true,
-  };
+  return { slo: ['p99<=200ms'], brackets, overlap: true };
 }

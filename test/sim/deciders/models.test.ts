@@ -98,11 +98,11 @@ test('models: counts the calls and tokens of answers that cannot be used', async
 
 test.each([
   ['{{view.blok.votes}}', 'did you mean {{view.block.votes}}?'],
-  ['{{ view.block.sound }}', 'expected one of producer, producer_group'],
+  ['{{ view.block.sound }}', 'expected one of view.block.producer, view.block.producer_group'],
   ['{{question}} {{veiw}}', 'did you mean {{view}}?'],
   ['{{view.deliberation.statement}}', 'did you mean {{view.deliberation.statements}}?'],
-  ['{{view.block.votes.first}}', 'expected the number of an item after view.block.votes'],
-  ['{{view.me.name.first}}', 'expected no further member after view.me.name'],
+  ['{{view.block.votes.first}}', 'expected one of view.block.votes.0'],
+  ['{{view.me.name.first}}', 'expected no member of view.me.name'],
 ])('models: refuses the placeholder %s before the first question', async (text, advice) => {
   const folder = temporaryFolder();
   writeFileSync(

@@ -203,7 +203,6 @@ test('seed: a run starts again at once after one that was cut', async () => {
 });
 
 test('module: own requests with data; failures are counted with their reasons', async () => {
-  const server = await world({ limits: 'off' });
   const source = `export default {
     setup: ({ agents }) => ({ agents }),
     iterate(agent, { iteration, data, setup }) {
@@ -231,7 +230,10 @@ test('module: own requests with data; failures are counted with their reasons', 
     { 'm.js': source, 'd.ndjson': '{"name":"a"}\n{"name":"b"}\n' },
   );
   const { options } = readLoadFile(path);
-  const result = await runLoad({ ...options, url: server.url, seed: 's', keepAgents: false });
+  const { result } = await onSchedule(async () => {
+    const { url } = await world({ limits: 'off' });
+    return { result: await runLoad({ ...options, url, seed: 's', keepAgents: false }) };
+  });
   expectSound(result);
   const of = (name: string) => result.operations.find(({ operation }) => operation === name);
   expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 40, 30]);

@@ -4,9 +4,12 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledChild } from '../../../support/child.js';
-import { suiteFolder } from '../../../support/runs.js';
+import { type LoadResult, load, longEnough } from '../generator.js';
+import type { Behaviour } from './behaviour.js';
 import type { Asked, Made, Received, Record, Said } from './record.js';
 
 export type { Received, Record } from './record.js';
@@ -26,12 +29,13 @@ afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-const folder = suiteFolder();
-/** Bundled once per test file. */
+/** Bundled once. Test files may share this module. */
 let program: Promise<string> | null = null;
 
 function host(): Promise<string> {
   if (program) return program;
+  const folder = mkdtempSync(join(tmpdir(), 'folkmoot-test-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   program = bundledChild('test/bench/load/known/host.ts', join(folder, 'known'));
   return program;
 }
@@ -72,6 +76,30 @@ export async function knownServer(made: Partial<Made> = {}): Promise<KnownServer
     },
   };
 }
+
+export interface Found {
+  result: LoadResult;
+  record: Record;
+}
+
+/** Loads a known server until enough has happened. */
+export const against = (
+  made: Partial<Made> | ((durationMs: number) => Behaviour[]),
+  asked: Parameters<typeof load>[1],
+  isEnough: (found: Found) => boolean,
+  firstMs?: number,
+): Promise<Found> =>
+  longEnough(
+    async (durationMs) => {
+      const server = await knownServer(
+        typeof made === 'function' ? { behaviours: made(durationMs - 500) } : made,
+      );
+      const result = await load(server, { ...asked, durationMs });
+      return { result, record: await server.record() };
+    },
+    isEnough,
+    firstMs,
+  );
 
 /** Returns the requests on these routes with this treatment. */
 export function treated(record: Record, treatment: Received['treatment'], on: readonly string[]) {

@@ -9,6 +9,10 @@ import { knownServer } from '../known/known-server.js';
 
 /** Behaviour slow enough that a block waits for the server rather than the machine. */
 const slow: Behaviour = { on: ['propose', 'vote'], does: 'delay', fromMs: 100, toMs: 100 };
+const refuses = (route: 'vote' | 'propose', every: number): Behaviour => ({
+  ...{ on: [route], every, does: 'refuse', status: 503 },
+  ...{ code: 'NETWORK_ERROR', reason: 'DISK_FULL' },
+});
 const asked = { workload: 'votes', rate: 200, durationMs: 4_000 } as const;
 
 /** Repeats the run while the machine is too busy for the generator. */
@@ -64,22 +68,14 @@ test('limit: a server that answers one by one is the limit, not the workload', a
 });
 
 test('limit: a server that refuses is the limit, with any number of agents', async () => {
-  const refuses: Behaviour = {
-    ...{ on: ['vote'], does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' },
-    every: 3,
-  };
-  const server = await knownServer({ behaviours: [slow, refuses] });
+  const server = await knownServer({ behaviours: [slow, refuses('vote', 3)] });
   const result = await load(server, { ...asked, agents: 10 });
   expect(result.verdict).toBe('INVALID');
   expect(operation(result, 'vote').refused).not.toEqual([]);
 });
 
 test('limit: a server that refuses proposals is the limit, not the workload', async () => {
-  const refuses: Behaviour = {
-    ...{ on: ['propose'], does: 'refuse', status: 503, code: 'NETWORK_ERROR', reason: 'DISK_FULL' },
-    every: 2,
-  };
-  const server = await knownServer({ behaviours: [refuses] });
+  const server = await knownServer({ behaviours: [refuses('propose', 2)] });
   const result = await load(server, { ...asked, agents: 10, rate: 2_000 });
   expect(operation(result, 'propose (beside)').refused).not.toEqual([]);
   expect(result.verdict).toBe('INVALID');

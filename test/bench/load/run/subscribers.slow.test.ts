@@ -1,7 +1,7 @@
 /** Delivery counts match what the server sent and withheld. */
 import { full } from '../../../support/counts.js';
-import { load, longEnough, operation } from '../generator.js';
-import { knownServer } from '../known/known-server.js';
+import { load, operation } from '../generator.js';
+import { against, type Found, knownServer } from '../known/known-server.js';
 
 const asked = {
   workload: 'subscribers',
@@ -28,6 +28,8 @@ test.concurrent.each([
   expect(delivery.delivered).toBe(delivery.expected);
 });
 
+const isMisdelivered = ({ record }: Found) => record.misdelivered > 5;
+
 const wrongs = [
   ['withhold', 'interface'],
   ['repeat', 'everything'],
@@ -39,15 +41,8 @@ test.concurrent.each(
   full ? wrongs : wrongs.slice(0, 2),
 )('subscribers: each event that a server %ss is a gap (%s)', async (does, shows) => {
   const misdelivers = { types: ['agent_status'], every: 50, does } as const;
-  const { delivery, misdelivered } = await longEnough(
-    async (durationMs) => {
-      const server = await knownServer({ shows, misdelivers });
-      const { delivery: found } = await load(server, { ...asked, durationMs });
-      return { delivery: found, misdelivered: (await server.record()).misdelivered };
-    },
-    (found) => found.misdelivered > 5,
-    1_000,
-  );
+  const { result, record } = await against({ shows, misdelivers }, asked, isMisdelivered, 1_000);
+  const [{ delivery }, { misdelivered }] = [result, record];
   expect(delivery.holes).toBeLessThanOrEqual(misdelivered);
   // A run ends once all subscribers have the events, so the last event may repeat afterwards.
   expect(delivery.holes).toBeGreaterThanOrEqual(misdelivered - (does === 'repeat' ? 1 : 0));
@@ -57,15 +52,7 @@ test.concurrent.each(
 
 test.concurrent('subscribers: ignore invalid events', async () => {
   const misdelivers = { types: ['agent_status'], every: 50, does: 'garble' } as const;
-  const { result } = await longEnough(
-    async (durationMs) => {
-      const server = await knownServer({ misdelivers });
-      const loaded = await load(server, { ...asked, durationMs });
-      return { result: loaded, garbled: (await server.record()).misdelivered };
-    },
-    (found) => found.garbled > 5,
-    1_000,
-  );
+  const { result } = await against({ misdelivers }, asked, isMisdelivered, 1_000);
   const { delivery, ended } = result;
   expect(ended).toBe('complete');
   expect(delivery.delivered).toBeGreaterThan(0);

@@ -1,5 +1,4 @@
 /** Checks before a run: rate limits of the server, the servers of --url, and conditions. */
-
 import { blockHash, proposalInput, sha256Hex, transactionInput, voteInput } from 'folkmoot/signing';
 import { verifyReference } from 'folkmoot/testing';
 import { Ballots, type Block, BlocksAhead } from '../../../../dist/bench/load/blocks.js';

@@ -22,12 +22,11 @@ async function sink(delayMs: number | null = 0) {
 }
 
 const seconds = loadResult({ seconds: 3 }).seconds;
-const progress = (second: (typeof seconds)[number]) => ({ second }) as LoadProgress;
 
 async function streamed(names: readonly string[]) {
   const streams = new Streams(names, { workload: 'votes', seed: 'x' });
   const beginMs = performance.now();
-  for (const second of seconds) streams.onSecond(progress(second));
+  for (const second of seconds) streams.onSecond({ second } as LoadProgress);
   const ms = performance.now() - beginMs;
   return { ms, lost: await streams.end() };
 }
